@@ -1,0 +1,38 @@
+"""Ordinate: representations that follow an ordered label, by CLOC, SupCR (Rank-N-Contrast), SupReMix and OTD.
+
+The losses are in :mod:`ordinate.functional` and :mod:`ordinate.losses`, the trainings in :mod:`ordinate.methods`,
+the scikit-learn estimators here. Everything is imported on first use: ``import ordinate`` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ordinate.errors import OrdinateError
+    from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor, load
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CLOCClassifier": "ordinate.estimators",
+    "OTDClassifier": "ordinate.estimators",
+    "SupCRRegressor": "ordinate.estimators",
+    "SupReMixRegressor": "ordinate.estimators",
+    "load": "ordinate.estimators",
+    "OrdinateError": "ordinate.errors",
+}
+_SUBPACKAGES = ("data", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics", "report")
+
+__all__ = ["CLOCClassifier", "OTDClassifier", "OrdinateError", "SupCRRegressor", "SupReMixRegressor", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _SUBPACKAGES:
+        return import_module(f"ordinate.{name}")
+    raise AttributeError(f"module 'ordinate' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES, *_SUBPACKAGES])

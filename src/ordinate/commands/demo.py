@@ -1,0 +1,122 @@
+"""``ordinate demo``: the main job on real data that dependencies carry, measured beside simple baselines."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.datasets import load_diabetes
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import RidgeCV
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from skordinal.classifiers import LogisticAT
+from skordinal.datasets import load_swd
+
+from ordinate.commands.workspace import Workspace
+from ordinate.data.splits import split_rows
+from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.persistence import write_estimator
+from ordinate.metrics import continuous_report, rank_report
+from ordinate.report.evaluation import draw
+from ordinate.report.text import table
+
+TEST_FRACTION = 0.25
+
+
+def demo(out: str, seed: int) -> None:
+    """Train on SWD and diabetes, print what was measured, and save models and pictures to ``out``."""
+    start = time.monotonic()
+    with Workspace(Path(out), {"demo": 1, "seed": seed}) as workspace:
+        result = workspace.partial / "result"
+        result.mkdir(exist_ok=True)
+        measured = {
+            "swd": _ranks(result, workspace.checkpoints, seed),
+            "diabetes": _continuous(result, workspace.checkpoints, seed),
+        }
+        (result / "measured.json").write_text(json.dumps(measured, indent=2) + "\n")
+        workspace.publish(result)
+    print(f"\nmodels and pictures: {out}, in {time.monotonic() - start:.0f} s")
+    print("next: ordinate fit YOUR.csv --target COLUMN")
+
+
+def _ranks(result: Path, checkpoints: Path, seed: int) -> dict[str, Any]:
+    data = load_swd()
+    X, y = pd.DataFrame(data.data, columns=data.feature_names), np.asarray(data.target)
+    classes = len(np.unique(y))
+    rows, test = split_rows(y, TEST_FRACTION, seed, stratify=True)
+    print(f"SWD: social workers' decisions, {classes} ranks; {len(rows)} samples to train, {len(test)} held out")
+    baselines: dict[str, BaseEstimator] = {
+        "most frequent rank": DummyClassifier(),
+        "k nearest neighbours": make_pipeline(StandardScaler(), KNeighborsClassifier(5)),
+        "ordinal logistic": make_pipeline(StandardScaler(), LogisticAT()),
+        "gradient boosting": HistGradientBoostingClassifier(random_state=seed),
+    }
+    ours: dict[str, EmbeddingEstimator] = {
+        "CLOC": CLOCClassifier(checkpoint_dir=checkpoints / "cloc", verbose=1, random_state=seed),
+        "OTD": OTDClassifier(checkpoint_dir=checkpoints / "otd", verbose=1, random_state=seed),
+    }
+    measured = {}
+    for name, model in (baselines | ours).items():
+        predicted = _fit(model, name, X.iloc[rows], y[rows]).predict(X.iloc[test])
+        measured[name] = dict(rank_report(y[test], predicted, classes))
+    _keep(ours, X.iloc[test], y[test], result, "swd")
+    columns = ("accuracy", "mae", "quadratic_weighted_kappa")
+    _show(measured, columns, ("model", "accuracy", "MAE", "weighted kappa"), ours)
+    margins = ", ".join(f"{h}|{h + 1} {margin:.2f}" for h, margin in enumerate(ours["CLOC"].margins_))
+    print(f"CLOC's learned margins: {margins}")
+    return measured
+
+
+def _continuous(result: Path, checkpoints: Path, seed: int) -> dict[str, Any]:
+    data = load_diabetes(as_frame=True)
+    X, y = data.data, data.target.to_numpy()
+    rows, test = split_rows(y, TEST_FRACTION, seed, stratify=False)
+    print(f"\ndiabetes: progression after a year; {len(rows)} samples to train, {len(test)} held out")
+    baselines: dict[str, BaseEstimator] = {
+        "mean": DummyRegressor(),
+        "k nearest neighbours": make_pipeline(StandardScaler(), KNeighborsRegressor(5)),
+        "ridge": make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 13))),
+        "gradient boosting": HistGradientBoostingRegressor(random_state=seed),
+    }
+    ours: dict[str, EmbeddingEstimator] = {
+        "SupCR": SupCRRegressor(checkpoint_dir=checkpoints / "supcr", verbose=1, random_state=seed),
+        "SupReMix": SupReMixRegressor(checkpoint_dir=checkpoints / "supremix", verbose=1, random_state=seed),
+    }
+    measured = {}
+    for name, model in (baselines | ours).items():
+        predicted = _fit(model, name, X.iloc[rows], y[rows]).predict(X.iloc[test])
+        measured[name] = dict(continuous_report(y[test], predicted))
+    _keep(ours, X.iloc[test], y[test], result, "diabetes")
+    _show(measured, ("mae", "rmse", "r2", "spearman"), ("model", "MAE", "RMSE", "R2", "Spearman"), ours)
+    return measured
+
+
+def _fit(model: BaseEstimator, name: str, X: pd.DataFrame, y: Any) -> Any:
+    if isinstance(model, EmbeddingEstimator):
+        print(f"training {name}", flush=True)
+        Path(str(model.checkpoint_dir)).mkdir(parents=True, exist_ok=True)
+    return model.fit(X, y)
+
+
+def _keep(models: dict[str, EmbeddingEstimator], X: pd.DataFrame, y: Any, result: Path, data: str) -> None:
+    for name, model in models.items():
+        model.set_params(checkpoint_dir=None, verbose=0)
+        folder = result / f"{data}-{name.lower()}"
+        folder.mkdir(exist_ok=True)
+        write_estimator(model, folder)
+        draw(model, X, y, folder)
+
+
+def _show(measured: dict[str, Any], columns: tuple[str, ...], header: tuple[str, ...], ours: dict[str, Any]) -> None:
+    rows = [
+        [("* " if name in ours else "  ") + name, *(f"{metrics[column]:.3f}" for column in columns)]
+        for name, metrics in measured.items()
+    ]
+    print("\n" + table([f"  {header[0]}", *header[1:]], rows))

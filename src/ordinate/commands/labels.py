@@ -1,0 +1,97 @@
+"""What kind of label a column holds: ranks in an order, or a continuous target."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ordinate.errors import OrdinateError
+
+MOST_RANKS = 20  # different whole numbers up to which a label counts as ranks
+
+
+@dataclass(frozen=True)
+class Label:
+    """A label that was understood: its values, and the classes in order if it is ranks."""
+
+    values: NDArray[Any]
+    classes: list[Any] | None
+
+    @property
+    def is_ranks(self) -> bool:
+        return self.classes is not None
+
+
+def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> Label:
+    """Decide between ranks and a continuous target, or say what is missing to decide.
+
+    Args:
+        y: (n,), no value missing.
+        task: ``"auto"``, ``"ranks"`` or ``"continuous"``.
+        order: the ranks from lowest to highest, separated by commas.
+        name: of the label, for messages.
+    """
+    if y.nunique() == 1:
+        raise OrdinateError(
+            f"{name}: every row has the one value {y.iloc[0]!r}, takes a label that differs between rows"
+        )
+    if order is not None:
+        if task == "continuous":
+            raise OrdinateError("--order: is for ranks, takes --task ranks or auto")
+        return _in_order(y, [part.strip() for part in order.split(",")], name)
+    if isinstance(y.dtype, pd.CategoricalDtype) and y.dtype.ordered:
+        present = set(y)
+        classes = [category for category in y.dtype.categories if category in present]
+        return Label(np.asarray(y, dtype=object), classes)
+    if pd.api.types.is_bool_dtype(y):
+        y = y.astype(int)
+    if not pd.api.types.is_numeric_dtype(y):
+        values = sorted(set(map(str, y)))
+        shown = ",".join(values[:8]) + (",..." if len(values) > 8 else "")
+        raise OrdinateError(
+            f"{name}: holds text without an order; give it with --order, lowest first, as in --order {shown}"
+        )
+    numbers = y.to_numpy(dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise OrdinateError(f"{name}: holds infinity, takes finite numbers")
+    whole = bool((numbers == np.round(numbers)).all())
+    if task == "continuous" or (task == "auto" and not (whole and y.nunique() <= MOST_RANKS)):
+        return Label(numbers, None)
+    if not whole:
+        raise OrdinateError(f"{name}: holds fractions such as {numbers[numbers != np.round(numbers)][0]:g}, ranks are whole; takes --task continuous")  # fmt: skip
+    ranks = numbers.astype(np.int64)
+    return Label(ranks, np.unique(ranks).tolist())
+
+
+def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
+    if len(set(classes)) != len(classes) or len(classes) < 2:
+        raise OrdinateError(f"--order: got {','.join(classes)}, takes two or more different ranks")
+    text = np.array([f"{v:g}" if isinstance(v, float) else str(v) for v in y], dtype=object)
+    unknown = sorted(set(text) - set(classes))
+    if unknown:
+        raise OrdinateError(f"--order: {name} also holds {', '.join(unknown[:5])}; takes every rank of the data")
+    present = [label for label in classes if label in set(text)]
+    return Label(text, present)
+
+
+def parse_margins(margins: list[str], classes: list[Any] | None) -> dict[tuple[int, int], float]:
+    """Turn ``A,B=M`` into boundaries between adjacent ranks and their margins."""
+    fixed: dict[tuple[int, int], float] = {}
+    if margins and classes is None:
+        raise OrdinateError("--margin: is for ranks, and the label is continuous")
+    names = [str(label) for label in classes or []]
+    for text in margins:
+        boundary, _, value = text.partition("=")
+        low, _, high = (part.strip() for part in boundary.partition(","))
+        try:
+            margin = float(value)
+        except ValueError:
+            raise OrdinateError(
+                f"--margin: got {text!r}, takes two adjacent ranks and a number, as in 1,2=0.8"
+            ) from None
+        if low not in names or high not in names or names.index(high) - names.index(low) != 1:
+            raise OrdinateError(f"--margin: got {boundary!r}, takes two adjacent ranks of {', '.join(names)}")
+        fixed[(names.index(low), names.index(high))] = margin
+    return fixed

@@ -1,0 +1,42 @@
+"""``ordinate predict``: predictions of a saved model for every row of a file."""
+
+import os
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from ordinate.data.tables import read_samples
+from ordinate.errors import OrdinateError
+from ordinate.estimators import load
+
+
+def predict(model: str, data: str, out: str | None) -> None:
+    """Write the predictions as csv to ``out``, or print them."""
+    estimator = load(model)
+    X = read_samples(data)
+    if isinstance(X, pd.DataFrame) and hasattr(estimator, "feature_names_in_"):
+        names = [str(name) for name in estimator.feature_names_in_]
+        absent = [name for name in names if name not in X.columns]
+        if absent:
+            raise OrdinateError(
+                f"{data}: lacks the columns {', '.join(absent)}, takes those that the model was trained on"
+            )
+        X = X[names]
+    predictions = pd.DataFrame({"prediction": estimator.predict(X)})
+    if hasattr(estimator, "predict_proba"):
+        for label, column in zip(estimator.classes_, estimator.predict_proba(X).T, strict=True):
+            predictions[f"probability_{label}"] = column
+    if out is None:
+        predictions.to_csv(sys.stdout, index=False, float_format="%.6g")
+        return
+    path = Path(out)
+    if path.exists():
+        raise OrdinateError(f"--out: {path} exists, takes a new file")
+    pending = path.with_name(f".{path.name}.partial")
+    try:
+        predictions.to_csv(pending, index=False, float_format="%.6g")
+    except OSError as error:
+        raise OrdinateError(f"--out: {path} cannot be written: {error.strerror}") from error
+    os.replace(pending, path)
+    print(f"{len(predictions)} predictions: {path}")

@@ -1,0 +1,78 @@
+"""The folder that a long command works in: it survives a kill, and becomes the result in one step."""
+
+import fcntl
+import json
+import os
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ordinate.errors import OrdinateError
+
+CHECKPOINTS = "checkpoints"
+
+
+class Workspace:
+    """``OUT.partial`` beside the result ``OUT``, locked while a command works in it.
+
+    A command that is given again with the same settings finds its checkpoints there; with other settings it is
+    refused, and so is an ``OUT`` that already holds something.
+
+    Args:
+        out: the result.
+        settings: everything that determines it, ready for JSON.
+    """
+
+    def __init__(self, out: Path, settings: dict[str, Any]) -> None:
+        self.out = out
+        self.partial = out.with_name(out.name + ".partial")
+        self.settings = settings
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.partial / CHECKPOINTS
+
+    def __enter__(self) -> Self:
+        if self.out.exists() and (not self.out.is_dir() or any(self.out.iterdir())):
+            raise OrdinateError(f"--out: {self.out} already holds something, takes a new or empty folder")
+        try:
+            self.partial.mkdir(parents=True, exist_ok=True)
+            self.lock = open(self.partial / ".lock", "w")
+        except OSError as error:
+            raise OrdinateError(f"--out: {self.out} cannot be written: {error.strerror}") from error
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise OrdinateError(f"--out: {self.out} is in use by another run, takes another folder") from None
+        record = self.partial / "run.json"
+        if record.exists():
+            if json.loads(record.read_text()) != self.settings:
+                raise OrdinateError(
+                    f"--out: {self.partial} keeps the state of a run with other data or settings; "
+                    "give that command again to continue it, remove the folder, or take another --out"
+                )
+        else:
+            pending = record.with_suffix(".tmp")
+            pending.write_text(json.dumps(self.settings, indent=2))
+            os.replace(pending, record)
+        return self
+
+    @property
+    def resumes(self) -> bool:
+        """Whether an earlier run left checkpoints here."""
+        return self.checkpoints.exists() and any(self.checkpoints.rglob("*.ckpt"))
+
+    def publish(self, result: Path) -> None:
+        """Make the folder ``result`` the output, whole, and remove what led to it."""
+        if self.out.exists():
+            self.out.rmdir()
+        os.replace(result, self.out)
+        shutil.rmtree(self.partial, ignore_errors=True)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.lock.close()
+        if isinstance(error, OrdinateError) and self.partial.exists() and not self.resumes:
+            shutil.rmtree(self.partial, ignore_errors=True)

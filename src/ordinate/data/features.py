@@ -1,0 +1,163 @@
+"""From a table's columns to the numbers that an encoder takes."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ordinate.errors import OrdinateError
+
+
+@dataclass(frozen=True)
+class NumericColumn:
+    """A number: standardised; a missing one becomes the median, and a second column says that it was missing."""
+
+    name: str
+    median: float
+    mean: float
+    scale: float
+    indicator: bool
+
+    @property
+    def width(self) -> int:
+        return 1 + self.indicator
+
+    def transform(self, values: pd.Series) -> NDArray[np.float64]:
+        numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        missing = np.isnan(numbers)
+        scaled = (np.where(missing, self.median, numbers) - self.mean) / self.scale
+        return np.column_stack([scaled, missing]) if self.indicator else scaled[:, None]
+
+
+@dataclass(frozen=True)
+class CategoricalColumn:
+    """One of a few values: a column each, all zero where it is missing or was never seen in training."""
+
+    name: str
+    categories: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.categories)
+
+    def transform(self, values: pd.Series) -> NDArray[np.float64]:
+        return (_text(values)[:, None] == np.array(self.categories, dtype=object)).astype(np.float64)
+
+
+Column = NumericColumn | CategoricalColumn
+
+
+class TableFeatures:
+    """Turns tables into float32 matrices, fitted once on the training rows.
+
+    Numbers are standardised; booleans, text and pandas categories become one column a value. Missing values are
+    kept apart, not guessed: see :attr:`notes` for what was done.
+
+    Example:
+        >>> frame = pd.DataFrame({"size": [1.0, 2.0, None], "colour": ["red", "blue", "red"]})
+        >>> features = TableFeatures.fit(frame)
+        >>> features.transform(frame).shape
+        (3, 4)
+        >>> features.notes
+        ['size: 1 of 3 values missing, set to the median 1.5 and marked in a column of their own']
+    """
+
+    def __init__(self, columns: Sequence[Column], notes: Sequence[str] = ()) -> None:
+        self.columns = tuple(columns)
+        self.notes = list(notes)
+
+    @classmethod
+    def fit(cls, frame: pd.DataFrame) -> "TableFeatures":
+        """Learn the columns of ``frame`` (n, columns); those with a single value are kept as zeros."""
+        columns: list[Column] = []
+        notes: list[str] = []
+        for name, values in frame.items():
+            missing = int(values.isna().sum())
+            if _is_number(values):
+                column, note = _fit_numeric(str(name), values)
+                columns.append(column)
+                notes += [note] if note else []
+            else:
+                categories = tuple(sorted(set(_text(values.dropna()))))
+                if len(categories) > max(50, len(frame) // 10):
+                    raise OrdinateError(
+                        f"column {name!r}: got text with {len(categories)} different values in {len(frame)} rows, "
+                        "takes numbers or categories; drop identifiers and free text"
+                    )
+                columns.append(CategoricalColumn(str(name), categories))
+                if missing:
+                    notes.append(f"{name}: {missing} of {len(frame)} values missing, no category set")
+        return cls(columns, notes)
+
+    def transform(self, frame: pd.DataFrame) -> NDArray[np.float32]:
+        """Return (n, width) float32 for a frame with the same columns, in any order."""
+        absent = [column.name for column in self.columns if column.name not in frame.columns]
+        if absent:
+            raise OrdinateError(f"columns: missing {absent}, takes those of the training data: {self.names}")
+        if not self.columns:
+            return np.zeros((len(frame), 0), dtype=np.float32)
+        parts = [column.transform(frame[column.name]) for column in self.columns]
+        return np.concatenate(parts, axis=1).astype(np.float32)
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    @property
+    def width(self) -> int:
+        """Columns of the matrix."""
+        return sum(column.width for column in self.columns)
+
+    @property
+    def numeric_positions(self) -> list[int]:
+        """Where in the matrix the standardised numbers stand."""
+        starts = np.cumsum([0, *(column.width for column in self.columns)])
+        return [int(s) for s, column in zip(starts, self.columns, strict=False) if isinstance(column, NumericColumn)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what :meth:`from_dict` takes, ready for JSON."""
+        return {"columns": [asdict(column) for column in self.columns], "notes": self.notes}
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> "TableFeatures":
+        columns: list[Column] = []
+        for column in state["columns"]:
+            if "categories" in column:
+                columns.append(CategoricalColumn(column["name"], tuple(column["categories"])))
+            else:
+                columns.append(NumericColumn(**column))
+        return cls(columns, state["notes"])
+
+
+def _is_number(values: pd.Series) -> bool:
+    return bool(pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values))
+
+
+def _text(values: pd.Series) -> NDArray[np.object_]:
+    """Values as text, whole floats as integers, so that a code read as 1 and as 1.0 is one category."""
+    if _is_number(values):
+        return np.array([None if pd.isna(v) else f"{v:g}" for v in values], dtype=object)
+    if pd.api.types.is_datetime64_any_dtype(values):
+        raise OrdinateError(f"column {values.name!r}: got dates, takes numbers or categories; turn them into numbers")
+    return np.array([None if pd.isna(v) else (f"{v:g}" if isinstance(v, float) else str(v)) for v in values], object)
+
+
+def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isinf(numbers).any():
+        raise OrdinateError(f"column {name!r}: got infinity, takes finite numbers or missing values")
+    missing = np.isnan(numbers)
+    present = numbers[~missing]
+    median = float(np.median(present)) if len(present) else 0.0
+    filled = np.where(missing, median, numbers)
+    mean = float(filled.mean())
+    scale = float(filled.std())
+    scale = scale if np.isfinite(scale) and scale > 1e-12 * max(1.0, abs(mean)) else 1.0
+    column = NumericColumn(name, median, mean, scale, bool(missing.any()))
+    if not missing.any():
+        return column, ""
+    note = f"{name}: {missing.sum()} of {len(values)} values missing, set to the median {median:g} and marked in a column of their own"
+    return column, note

@@ -1,0 +1,47 @@
+"""The encoder that a name and the shape of the input stand for."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import nn
+
+from ordinate.encoders.mlp import MLP
+from ordinate.encoders.periodic import PeriodicEmbedding
+from ordinate.encoders.resnet1d import ResNet1d
+from ordinate.errors import OrdinateError
+
+ENCODERS = {"mlp": 1, "resnet1d": 2}  # dimensions of a sample that each takes
+
+
+def build_encoder(
+    name: str, sample_shape: Sequence[int], embedding_dim: int, *, numeric: Sequence[int] = (), **options: Any
+) -> nn.Module:
+    """Return a new encoder for samples of ``sample_shape``.
+
+    Args:
+        name: ``"mlp"`` for tables (features,), ``"resnet1d"`` for series (channels, length), or ``"auto"`` for the
+            one that fits the samples.
+        sample_shape: of one sample, without the batch.
+        embedding_dim: d of the embeddings.
+        numeric: for a table, the positions of its numbers; they get a periodic embedding.
+        options: of the encoder's class.
+
+    Raises:
+        OrdinateError: an unknown name, or one that does not take samples of this shape.
+
+    Example:
+        >>> import torch
+        >>> build_encoder("auto", (4,), embedding_dim=8, numeric=[0, 1])(torch.zeros(2, 4)).shape
+        torch.Size([2, 8])
+    """
+    if name != "auto" and name not in ENCODERS:
+        raise OrdinateError(f"encoder: got {name!r}, takes 'auto', {', '.join(map(repr, ENCODERS))}")
+    fitting = {dimensions: kind for kind, dimensions in ENCODERS.items()}.get(len(sample_shape))
+    if fitting is None or name not in ("auto", fitting):
+        raise OrdinateError(f"encoder: {name!r} does not take samples of shape {tuple(sample_shape)}")
+    if fitting == "resnet1d":
+        return ResNet1d(sample_shape[0], embedding_dim, **options)
+    if not numeric:
+        return MLP(sample_shape[0], embedding_dim, **options)
+    periodic = PeriodicEmbedding(sample_shape[0], numeric)
+    return nn.Sequential(periodic, MLP(periodic.out_features, embedding_dim, **options))

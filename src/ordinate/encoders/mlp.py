@@ -1,0 +1,47 @@
+"""Multilayer perceptron for tables."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+ACTIVATIONS = {"relu": nn.ReLU, "silu": nn.SiLU, "gelu": nn.GELU}
+
+
+class MLP(nn.Sequential):
+    """Hidden layers with an activation each, then a linear layer to the embedding.
+
+    The end is linear, so that embeddings reach the whole space: OTD's half circle needs cosines below 0.
+
+    Args:
+        in_features: columns of the input (n, in_features).
+        embedding_dim: d of the embeddings (n, d).
+        widths: units of the hidden layers.
+        activation: ``"relu"``, ``"silu"`` or ``"gelu"``.
+        dropout: share of hidden units dropped in training, 0 to 1.
+
+    Example:
+        >>> MLP(5, embedding_dim=8)(torch.zeros(2, 5)).shape
+        torch.Size([2, 8])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        embedding_dim: int,
+        widths: Sequence[int] = (256, 256, 256),
+        activation: str = "relu",
+        dropout: float = 0.0,
+    ) -> None:
+        layers: list[nn.Module] = []
+        width = in_features
+        for hidden in widths:
+            layers += [nn.Linear(width, hidden), ACTIVATIONS[activation]()]
+            if dropout:
+                layers.append(nn.Dropout(dropout))
+            width = hidden
+        super().__init__(*layers, nn.Linear(width, embedding_dim))
+
+    def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
+        return torch.as_tensor(super().forward(x))

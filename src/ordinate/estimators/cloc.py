@@ -1,0 +1,119 @@
+"""CLOC behind scikit-learn's interface."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from ordinate.data.samplers import RankBatches
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.methods.cloc import CLOC
+
+
+class CLOCClassifier(RankClassifier):
+    """Classify ranks by CLOC: a margin for every boundary between adjacent ranks, learned or yours.
+
+    Args:
+        encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables or ``"resnet1d"`` for series.
+        embedding_dim: d of the embeddings.
+        critical_margins: ``{(1, 2): 0.8}`` fixes the margin of the boundary between the ranks 1 and 2 (counted
+            from 0) and learns the others (CLOC, Section 4.4).
+        margin_floor: value that learned margins stay above.
+        shared_margins: learn one margin for all boundaries.
+        class_order: the classes from lowest to highest, where y does not tell.
+        phase_epochs: most epochs of the two phases.
+        target_accuracy: of the training data, ends phase one.
+        patience: ends phase two after so many epochs without a lower validation loss; None trains all.
+        batch_size: samples a batch, at least 4.
+        learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine in each phase.
+        validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
+        accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
+        checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
+        verbose: 1 shows a progress bar.
+        random_state: seed; the same seed gives the same weights on the same machine.
+
+    Attributes:
+        classes_: (C,), from the lowest rank to the highest.
+        margins_: (C-1,), learned and fixed margins.
+        history_: what each epoch logged.
+        n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
+
+    Example:
+        >>> import numpy as np
+        >>> from ordinate import CLOCClassifier
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.3, 0.7])
+        >>> model = CLOCClassifier(phase_epochs=(30, 30), random_state=0).fit(X, y)
+        >>> model.predict([[0.1], [0.9]]).tolist(), model.margins_.shape
+        ([0, 2], (2,))
+    """
+
+    def __init__(
+        self,
+        encoder: str = "auto",
+        *,
+        embedding_dim: int = 64,
+        critical_margins: Mapping[tuple[int, int], float] | None = None,
+        margin_floor: float = 0.0,
+        shared_margins: bool = False,
+        class_order: Sequence[Any] | None = None,
+        phase_epochs: tuple[int, int] = (100, 200),
+        target_accuracy: float = 0.95,
+        patience: int | None = None,
+        batch_size: int = 256,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 3.0,
+        validation_fraction: float = 0.0,
+        accelerator: str = "auto",
+        checkpoint_dir: str | Path | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.encoder = encoder
+        self.embedding_dim = embedding_dim
+        self.critical_margins = critical_margins
+        self.margin_floor = margin_floor
+        self.shared_margins = shared_margins
+        self.class_order = class_order
+        self.phase_epochs = phase_epochs
+        self.target_accuracy = target_accuracy
+        self.patience = patience
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.validation_fraction = validation_fraction
+        self.accelerator = accelerator
+        self.checkpoint_dir = checkpoint_dir
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _probabilities(self, embeddings: Tensor) -> Tensor:
+        return torch.as_tensor(self.method_.classifier(embeddings).softmax(dim=1))
+
+    @property
+    def margins_(self) -> NDArray[np.float64]:
+        """(C-1,), the margin of every boundary."""
+        check_is_fitted(self)
+        return np.asarray(self.method_.mmnp.margins.detach().numpy())
+
+    def _build_method(self, encoder: nn.Module) -> CLOC:
+        return CLOC(
+            encoder,
+            self.embedding_dim,
+            len(self.classes_),
+            margins=self.critical_margins,
+            floor=self.margin_floor,
+            shared=self.shared_margins,
+            phase_epochs=tuple(self.phase_epochs),
+            target_accuracy=self.target_accuracy,
+            patience=self.patience,
+            optimization=self._optimization(),
+        )
+
+    def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:
+        return RankBatches(targets, self.batch_size, distinct=2, seed=seed)

@@ -1,0 +1,124 @@
+"""What the two regressors share: targets, the choice of the head, prediction."""
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+from torch import Tensor, nn
+
+from ordinate.data.samplers import ShuffledBatches
+from ordinate.errors import OrdinateError
+from ordinate.estimators import inputs
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.heads.linear import LinearHead
+from ordinate.heads.neighbours import NeighbourMean
+from ordinate.heads.ridge import fit_ridge
+from ordinate.methods.regression import ContrastiveRegression
+from ordinate.methods.training import ArrayBatches
+
+HEADS = ("linear", "ridge", "neighbours")
+
+
+class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[misc]
+    """Predict continuous targets from a contrastive representation."""
+
+    head: str
+    method_: ContrastiveRegression
+
+    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike, validation: tuple[Any, Any] | None = None) -> Self:
+        """Train on samples X and targets y.
+
+        Args:
+            X: (n, features) array or DataFrame, or (n, channels, length).
+            y: (n,) real targets, not all equal; SupCR also takes (n, p).
+            validation: ``(X, y)`` to watch, and to choose the head on, instead of a share of the samples.
+        """
+        if self.head not in ("auto", *HEADS):
+            raise OrdinateError(f"head: got {self.head!r}, takes 'auto', {', '.join(map(repr, HEADS))}")
+        return self._fit(X, y, validation, stratify=False)
+
+    def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
+        """Return (n,) or (n, p), targets in their own units."""
+        check_is_fitted(self)
+        embeddings = self._embed(inputs.read(self.reader_, inputs.check_X(self, X, reset=False)))
+        with torch.no_grad():
+            predicted = np.asarray(self.head_(embeddings).double().numpy())
+        return predicted[:, 0] if self.target_is_vector_ else predicted
+
+    def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
+        targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        if targets.ndim > 2:
+            raise OrdinateError(f"y: got shape {targets.shape}, takes (n,) or (n, p)")
+        if reset:
+            self.target_is_vector_ = targets.ndim == 1
+            self.target_dim_ = 1 if targets.ndim == 1 else targets.shape[1]
+            if len(targets) == 1:
+                raise OrdinateError("y: got 1 sample, takes at least two to contrast")
+            if (targets == targets[0]).all():
+                raise OrdinateError(
+                    f"y: got the one value {targets.flat[0]:g} for every sample, takes targets that differ"
+                )
+            if not np.isfinite(targets.astype(np.float32)).all():
+                raise OrdinateError("y: got values past the range of float32, takes rescaled targets")
+        return targets.reshape(len(targets), -1).astype(np.float32)
+
+    def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
+        return ShuffledBatches(len(targets), self.batch_size, seed)
+
+    def _new_method(self, targets: Tensor) -> ContrastiveRegression:
+        method = super()._new_method(targets)
+        assert isinstance(method, ContrastiveRegression)
+        method.head.standardise(targets)
+        return method
+
+    def _finish(self, training: ArrayBatches, validation: ArrayBatches | None) -> None:
+        """Choose the head with the lowest absolute error on the validation samples."""
+        embeddings = self._embed(training.x).float().double()  # as a saved model holds them
+        names = HEADS if self.head == "auto" else (self.head,)
+        if validation is None:
+            names = names[:1]
+        heads = {name: self._fit_head(name, embeddings, training.y.double()) for name in names}
+        self.head_scores_: dict[str, float] = {}
+        if validation is not None:
+            with torch.no_grad():
+                seen = self._embed(validation.x)
+                self.head_scores_ = {
+                    name: float((head(seen) - validation.y).abs().mean()) for name, head in heads.items()
+                }
+        self.head_name_ = min(self.head_scores_, key=self.head_scores_.__getitem__) if self.head_scores_ else names[0]
+        self.head_ = heads[self.head_name_]
+
+    def _fit_head(self, name: str, embeddings: Tensor, targets: Tensor) -> nn.Module:
+        if name == "linear":
+            return self.method_.head
+        if name == "ridge":
+            return fit_ridge(embeddings, targets)
+        return NeighbourMean(embeddings, targets)
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "head": self.head_name_,
+            "head_scores": self.head_scores_,
+            "target_dim": self.target_dim_,
+            "target_is_vector": self.target_is_vector_,
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.head_name_ = state["head"]
+        self.head_scores_ = state["head_scores"]
+        self.target_dim_ = state["target_dim"]
+        self.target_is_vector_ = state["target_is_vector"]
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return {f"head.{name}": value for name, value in self.head_.state_dict().items()}
+
+    def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
+        if self.head_name_ == "neighbours":
+            self.head_ = NeighbourMean(tensors["head.embeddings"].double(), tensors["head.targets"].double())
+            return
+        self.head_ = LinearHead(self.embedding_dim, len(tensors["head.target_mean"])).double()
+        self.head_.load_state_dict({name.removeprefix("head."): value for name, value in tensors.items()})

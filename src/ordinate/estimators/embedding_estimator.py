@@ -1,0 +1,201 @@
+"""What the four estimators share: reading X, the encoder, training, embeddings, saving."""
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.splits import split_rows
+from ordinate.encoders.build import build_encoder
+from ordinate.errors import OrdinateError
+from ordinate.estimators import inputs
+from ordinate.methods.optimization import Optimization
+from ordinate.methods.staged import StagedMethod
+from ordinate.methods.training import ArrayBatches, check_accelerator, train
+
+EMBED_ROWS = 4096
+
+
+class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Fit an encoder by one of the methods and embed samples with it.
+
+    Subclasses turn labels into training targets, build their method and its batches, and predict.
+    """
+
+    encoder: str
+    embedding_dim: int
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
+    validation_fraction: float
+    accelerator: str
+    checkpoint_dir: str | Path | None
+    verbose: int
+    random_state: Any
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.three_d_array = True
+        tags.target_tags.required = True
+        tags.non_deterministic = False
+        return tags
+
+    # what an estimator defines
+
+    @abstractmethod
+    def _targets(self, y: Any, *, reset: bool) -> NDArray[Any]:
+        """Check labels and return what the method trains on: ranks (n,) or targets (n, p)."""
+
+    @abstractmethod
+    def _build_method(self, encoder: nn.Module) -> StagedMethod:
+        """Return the untrained method around the encoder."""
+
+    @abstractmethod
+    def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
+        """Return the batches that the method trains on."""
+
+    def _finish(self, training: ArrayBatches, validation: ArrayBatches | None) -> None:
+        """Fit what is fitted on the embeddings once the encoder is trained."""
+
+    # fitting
+
+    def _fit(self, X: Any, y: Any, validation: tuple[Any, Any] | None, *, stratify: bool) -> Self:
+        self._check_parameters()
+        if y is None:
+            raise OrdinateError(f"y: {type(self).__name__} requires y to be passed, but the target y is None")
+        checked = inputs.check_X(self, X, reset=True)
+        targets = self._targets(y, reset=True)
+        if len(targets) != len(checked):
+            raise OrdinateError(f"y: got {len(targets)} labels for {len(checked)} samples, takes one a sample")
+        rows: NDArray[np.int64] = np.arange(len(targets))
+        held_out = None
+        if validation is None and self.validation_fraction > 0 and len(targets) >= 20:
+            rows, held_out_rows = split_rows(targets, self.validation_fraction, seed=0, stratify=stratify)
+            held_out = (_take(checked, held_out_rows), targets[held_out_rows]) if len(held_out_rows) else None
+        elif validation is not None:
+            X_val, y_val = validation
+            held_out = (inputs.check_X(self, X_val, reset=False), self._targets(y_val, reset=False))
+        checked, targets = _take(checked, rows), targets[rows]
+        self.reader_ = inputs.fit_reader(checked)
+        training_data = ArrayBatches(inputs.read(self.reader_, checked), torch.from_numpy(targets))
+        validation_data = None
+        if held_out is not None:
+            validation_data = ArrayBatches(inputs.read(self.reader_, held_out[0]), torch.from_numpy(held_out[1]))
+
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        devices = range(torch.cuda.device_count())
+        with torch.random.fork_rng(devices):
+            torch.manual_seed(seed)
+            self.method_ = self._new_method(training_data.y)
+            self.history_ = train(
+                self.method_,
+                training_data,
+                self._batches(targets, seed),
+                validation_data,
+                folder=None if self.checkpoint_dir is None else Path(self.checkpoint_dir),
+                accelerator=self.accelerator,
+                seed=seed,
+                progress=bool(self.verbose),
+            )
+        self.n_iter_ = len(self.history_)
+        _prepare_inference(self.method_)
+        self._finish(training_data, validation_data)
+        return self
+
+    def _new_method(self, targets: Tensor) -> StagedMethod:
+        """Return the untrained method for these training targets."""
+        return self._build_method(self._new_encoder())
+
+    def _new_encoder(self) -> nn.Module:
+        return build_encoder(
+            self.encoder,
+            inputs.sample_shape(self.reader_),
+            self.embedding_dim,
+            numeric=inputs.numeric_positions(self.reader_),
+        )
+
+    def _check_parameters(self) -> None:
+        for name in ("embedding_dim", "batch_size"):
+            value, least = getattr(self, name), 4 if name == "batch_size" else 1
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise OrdinateError(f"{name}: got {value!r}, takes a whole number of at least {least}")
+        if not isinstance(self.learning_rate, int | float) or not self.learning_rate > 0:
+            raise OrdinateError(f"learning_rate: got {self.learning_rate!r}, takes a number above 0")
+        if not isinstance(self.validation_fraction, int | float) or not 0 <= self.validation_fraction < 1:
+            raise OrdinateError(
+                f"validation_fraction: got {self.validation_fraction!r}, takes a share from 0 to below 1"
+            )
+        check_accelerator(self.accelerator)
+
+    def _optimization(self) -> Optimization:
+        return Optimization("adamw", self.learning_rate, self.weight_decay)
+
+    # embedding
+
+    def transform(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
+        """Return the embeddings (n, embedding_dim) of samples, computed in float64."""
+        check_is_fitted(self)
+        return self._embed(inputs.read(self.reader_, inputs.check_X(self, X, reset=False))).numpy()
+
+    def _embed(self, x: Tensor) -> Tensor:
+        """Embeddings in float64, so that a sample's does not depend on those beside it."""
+        with torch.no_grad():
+            return torch.cat([self.method_(part.double()) for part in x.split(EMBED_ROWS)])
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_dim
+
+    # saving
+
+    def save(self, folder: str | Path) -> None:
+        """Write the fitted model to a folder: weights as safetensors, the rest as readable JSON.
+
+        The folder must not hold anything yet; it appears whole or not at all. :func:`ordinate.load` reads it.
+        """
+        from ordinate.estimators.persistence import save_estimator
+
+        check_is_fitted(self)
+        save_estimator(self, Path(folder))
+
+    def _state(self) -> dict[str, Any]:
+        """Fitted values besides the weights, ready for JSON."""
+        return {}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Set the fitted values that :meth:`_state` gave."""
+
+    def _restore_method(self, weights: dict[str, Tensor]) -> None:
+        """Build the method anew and give it the saved weights."""
+        method = self._build_method(self._new_encoder())
+        method.load_state_dict(weights)
+        _prepare_inference(method)
+        self.method_ = method
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """Fitted tensors besides the method's."""
+        return {}
+
+    def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
+        """Set the fitted tensors that :meth:`_tensors` gave."""
+
+
+def _take(X: Any, rows: NDArray[np.int64]) -> Any:
+    return X.iloc[rows].reset_index(drop=True) if isinstance(X, pd.DataFrame) else X[rows]
+
+
+def _prepare_inference(method: StagedMethod) -> None:
+    """Let go of the Trainer, so that the method can be pickled and copied, and compute in float64 from here on."""
+    method._trainer = None
+    method._fabric_optimizers = []
+    method.cpu().double().eval()

@@ -1,0 +1,114 @@
+"""OTD behind scikit-learn's interface."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ordinate.data.samplers import RankBatches
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.functional.similarity import unit
+from ordinate.heads.neighbours import NeighbourVote
+from ordinate.methods.otd import OTD
+from ordinate.methods.training import ArrayBatches
+
+
+class OTDClassifier(RankClassifier):
+    """Classify ranks by OTD: they are spread evenly over a half circle, and the nearest neighbours vote.
+
+    Args:
+        encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables or ``"resnet1d"`` for series.
+        embedding_dim: d of the embeddings.
+        n_neighbors: training embeddings, nearest by cosine, that vote; 3 in the paper's Table 2.
+        class_order: the classes from lowest to highest, where y does not tell.
+        epochs: of training.
+        patience: ends training after so many epochs without a lower validation loss; None trains all.
+        batch_size: samples a batch, at least 4.
+        learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine.
+        validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
+        accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
+        checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
+        verbose: 1 shows a progress bar.
+        random_state: seed; the same seed gives the same weights on the same machine.
+
+    Attributes:
+        classes_: (C,), from the lowest rank to the highest.
+        neighbours_: the training embeddings that vote.
+        history_: what each epoch logged.
+        n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
+
+    Example:
+        >>> import numpy as np
+        >>> from ordinate import OTDClassifier
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.3, 0.7])
+        >>> OTDClassifier(epochs=20, random_state=0).fit(X, y).predict([[0.1], [0.9]]).tolist()
+        [0, 2]
+    """
+
+    def __init__(
+        self,
+        encoder: str = "auto",
+        *,
+        embedding_dim: int = 64,
+        n_neighbors: int = 3,
+        class_order: Sequence[Any] | None = None,
+        epochs: int = 300,
+        patience: int | None = None,
+        batch_size: int = 256,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 3.0,
+        validation_fraction: float = 0.0,
+        accelerator: str = "auto",
+        checkpoint_dir: str | Path | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.encoder = encoder
+        self.embedding_dim = embedding_dim
+        self.n_neighbors = n_neighbors
+        self.class_order = class_order
+        self.epochs = epochs
+        self.patience = patience
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.validation_fraction = validation_fraction
+        self.accelerator = accelerator
+        self.checkpoint_dir = checkpoint_dir
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _probabilities(self, embeddings: Tensor) -> Tensor:
+        return torch.as_tensor(self.neighbours_(embeddings))
+
+    def _build_method(self, encoder: nn.Module) -> OTD:
+        return OTD(
+            encoder,
+            len(self.classes_),
+            epochs=self.epochs,
+            patience=self.patience,
+            optimization=self._optimization(),
+        )
+
+    def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:
+        return RankBatches(targets, self.batch_size, required={0: 1, len(self.classes_) - 1: 2}, seed=seed)
+
+    def _finish(self, training: ArrayBatches, validation: ArrayBatches | None) -> None:
+        self.method_.seen.clear()
+        embeddings = unit(self._embed(training.x)).float().double()  # as a saved model holds them
+        self.neighbours_ = NeighbourVote(embeddings, training.y, len(self.classes_), self.n_neighbors)
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return {
+            "neighbours.embeddings": self.neighbours_.embeddings.float(),
+            "neighbours.ranks": self.neighbours_.ranks,
+        }
+
+    def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
+        embeddings, ranks = tensors["neighbours.embeddings"].double(), tensors["neighbours.ranks"]
+        self.neighbours_ = NeighbourVote(embeddings, ranks, len(self.classes_), self.n_neighbors)

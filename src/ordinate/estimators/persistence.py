@@ -1,0 +1,137 @@
+"""Model folders: written whole or not at all, checked when read, and never a source of code."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from ordinate.data.features import TableFeatures
+from ordinate.data.series import SeriesScaler
+from ordinate.errors import OrdinateError
+from ordinate.estimators.cloc import CLOCClassifier
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.otd import OTDClassifier
+from ordinate.estimators.supcr import SupCRRegressor
+from ordinate.estimators.supremix import SupReMixRegressor
+
+FORMAT = 1
+CONFIG, WEIGHTS, HISTORY = "config.json", "weights.safetensors", "history.json"
+ESTIMATORS = {cls.__name__: cls for cls in (CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor)}
+READERS = {"table": TableFeatures, "series": SeriesScaler}
+
+
+def save_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
+    """Write ``estimator`` to ``folder``, which must not exist or be empty."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OrdinateError(f"folder: {folder} already holds something, takes a new or empty folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        write_estimator(estimator, partial)
+        if folder.exists():
+            folder.rmdir()
+        os.replace(partial, folder)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def write_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
+    """Write the files of a model into an existing folder."""
+    tensors = {f"method.{name}": value for name, value in estimator.method_.state_dict().items()}
+    tensors |= {f"fitted.{name}": value for name, value in estimator._tensors().items()}
+    tensors = {name: _storable(value) for name, value in tensors.items()}
+    save_file(tensors, folder / WEIGHTS)
+    table = isinstance(estimator.reader_, TableFeatures)
+    config = {
+        "format": FORMAT,
+        "estimator": type(estimator).__name__,
+        "params": _plain(estimator.get_params()),
+        "reader": {"kind": "table" if table else "series", **estimator.reader_.to_dict()},
+        "n_features_in": int(estimator.n_features_in_),
+        "feature_names_in": list(getattr(estimator, "feature_names_in_", [])),
+        "fitted": _plain(estimator._state()),
+        "sha256": {WEIGHTS: _sha256(folder / WEIGHTS)},
+    }
+    (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
+    (folder / HISTORY).write_text(json.dumps(estimator.history_, indent=1) + "\n")
+
+
+def load(folder: str | Path) -> Any:
+    """Return the estimator that :meth:`save` or the command line wrote to ``folder``.
+
+    Only JSON and tensors are read: nothing in the folder is run. Damage is an error.
+    """
+    folder = Path(folder)
+    if not (folder / CONFIG).is_file():
+        raise OrdinateError(f"model: {folder} holds no {CONFIG}, takes a folder that `save` or `ordinate fit` wrote")
+    try:
+        config = json.loads((folder / CONFIG).read_text())
+        if config["format"] != FORMAT:
+            raise OrdinateError(f"model: {folder} has format {config['format']}, takes {FORMAT}; update ordinate")
+        if _sha256(folder / WEIGHTS) != config["sha256"][WEIGHTS]:
+            raise OrdinateError(f"model: {folder / WEIGHTS} is damaged, its checksum is not the one saved with it")
+        tensors = load_file(folder / WEIGHTS)
+        return _rebuild(config, tensors, json.loads((folder / HISTORY).read_text()))
+    except OrdinateError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, SafetensorError) as error:
+        raise OrdinateError(f"model: {folder} is damaged or incomplete: {error}") from error
+
+
+def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: list[dict[str, float]]) -> Any:
+    params = config["params"]
+    if params.get("critical_margins"):
+        params["critical_margins"] = {(low, high): margin for low, high, margin in params["critical_margins"]}
+    estimator = ESTIMATORS[config["estimator"]](**params)
+    reader = config["reader"]
+    estimator.reader_ = READERS[reader.pop("kind")].from_dict(reader)
+    estimator.n_features_in_ = config["n_features_in"]
+    if config["feature_names_in"]:
+        estimator.feature_names_in_ = np.asarray(config["feature_names_in"], dtype=object)
+    estimator.history_ = history
+    estimator.n_iter_ = len(history)
+    estimator._restore(config["fitted"])
+    method, fitted = (
+        {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+        for prefix in ("method.", "fitted.")
+    )
+    estimator._restore_method(method)
+    estimator._restore_tensors(fitted)
+    return estimator
+
+
+def _storable(value: torch.Tensor) -> torch.Tensor:
+    """A float64 inference copy back to the float32 it came from."""
+    return (value.float() if value.is_floating_point() else value).contiguous()
+
+
+def _plain(value: Any) -> Any:
+    """Turn parameters into JSON, with boundaries as [low, high, margin]."""
+    if isinstance(value, dict):
+        if any(isinstance(key, tuple) for key in value):
+            return [[*key, margin] for key, margin in value.items()]
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, np.random.RandomState):
+        return None  # a generator's state is not a setting
+    if callable(value):
+        raise OrdinateError(f"save: {value!r} is code, takes settings that can be written down")
+    return value
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

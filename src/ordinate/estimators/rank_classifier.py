@@ -1,0 +1,63 @@
+"""What the two classifiers of ranks share: their classes, and prediction from probabilities."""
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from ordinate.errors import OrdinateError
+from ordinate.estimators import inputs
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.rank_labels import find_classes, to_ranks
+
+
+class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
+    """Classify ranks from embeddings."""
+
+    class_order: Any
+
+    @abstractmethod
+    def _probabilities(self, embeddings: Tensor) -> Tensor:
+        """Return (n, C), what speaks for every rank; rows sum to 1."""
+
+    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike, validation: tuple[Any, Any] | None = None) -> Self:
+        """Train on samples X and labels y.
+
+        Args:
+            X: (n, features) array or DataFrame, or (n, channels, length).
+            y: (n,), labels of at least two ranks; for CLOC two of them need two samples each.
+            validation: ``(X, y)`` to watch instead of a share of the samples.
+        """
+        return self._fit(X, y, validation, stratify=True)
+
+    def predict_proba(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
+        """Return (n, C): the probability of every rank (CLOC), or its share of the neighbours' votes (OTD)."""
+        check_is_fitted(self)
+        embeddings = self._embed(inputs.read(self.reader_, inputs.check_X(self, X, reset=False)))
+        return np.asarray(self._probabilities(embeddings).detach().numpy())
+
+    def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
+        """Return (n,), the class with the highest probability."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def _targets(self, y: Any, *, reset: bool) -> NDArray[np.int64]:
+        if reset:
+            self.classes_ = find_classes(y, self.class_order)
+        ranks = to_ranks(y, self.classes_)
+        if reset and len(np.unique(ranks)) < 2:
+            raise OrdinateError(
+                f"y: got {len(ranks)} sample(s) of one class, {self.classes_.tolist()}, takes at least two classes"
+            )
+        return ranks
+
+    def _state(self) -> dict[str, Any]:
+        return {"classes": self.classes_.tolist()}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.classes_ = np.asarray(state["classes"])

@@ -1,0 +1,107 @@
+"""SupCR behind scikit-learn's interface."""
+
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils import Tags
+from torch import nn
+
+from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
+from ordinate.methods.optimization import Optimization
+from ordinate.methods.supcr import SupCR
+
+
+class SupCRRegressor(ContrastiveRegressor):
+    """Predict continuous targets by SupCR (Rank-N-Contrast): embeddings ordered by their targets, and a head on them.
+
+    Args:
+        encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables or ``"resnet1d"`` for series.
+        embedding_dim: d of the embeddings.
+        scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after it,
+            ``"regularise"`` both from the start.
+        head: ``"linear"`` (trained by ``head_loss``), ``"ridge"``, ``"neighbours"``, or ``"auto"``: whichever
+            predicts the validation samples best (the linear one if there are none).
+        head_loss: ``"l1"``, ``"mse"`` or ``"huber"``.
+        temperature, label_distance: of the loss.
+        epochs: of the encoder and of the head.
+        patience: ends the last stage after so many epochs without a lower validation loss; None trains all.
+        batch_size: samples a batch, at least 4.
+        learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine in each stage.
+        validation_fraction: share of the samples held out to choose the head, 0 for none; not used below 20 samples.
+        accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
+        checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
+        verbose: 1 shows a progress bar.
+        random_state: seed; the same seed gives the same weights on the same machine.
+
+    Attributes:
+        head_name_: the head chosen; head_scores_: the validation error of each.
+        history_: what each epoch logged.
+        n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
+
+    Example:
+        >>> import numpy as np
+        >>> from ordinate import SupCRRegressor
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> model = SupCRRegressor(epochs=(20, 20), random_state=0).fit(X, 10 * X[:, 0])
+        >>> model.predict([[0.5]]).shape, model.transform([[0.5]]).shape
+        ((1,), (1, 64))
+    """
+
+    def __init__(
+        self,
+        encoder: str = "auto",
+        *,
+        embedding_dim: int = 64,
+        scheme: str = "linear_probe",
+        head: str = "auto",
+        head_loss: str = "l1",
+        temperature: float = 2.0,
+        label_distance: Any = "l1",
+        epochs: tuple[int, int] = (400, 100),
+        patience: int | None = None,
+        batch_size: int = 256,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-4,
+        validation_fraction: float = 0.1,
+        accelerator: str = "auto",
+        checkpoint_dir: str | Path | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.encoder = encoder
+        self.embedding_dim = embedding_dim
+        self.scheme = scheme
+        self.head = head
+        self.head_loss = head_loss
+        self.temperature = temperature
+        self.label_distance = label_distance
+        self.epochs = epochs
+        self.patience = patience
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.validation_fraction = validation_fraction
+        self.accelerator = accelerator
+        self.checkpoint_dir = checkpoint_dir
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _build_method(self, encoder: nn.Module) -> SupCR:
+        return SupCR(
+            encoder,
+            self.embedding_dim,
+            self.target_dim_,
+            scheme=self.scheme,
+            head_loss=self.head_loss,
+            epochs=tuple(self.epochs),
+            patience=self.patience,
+            temperature=self.temperature,
+            label_distance=self.label_distance,
+            optimization=self._optimization(),
+            head_optimization=Optimization("adamw", self.learning_rate, 0.0),
+        )

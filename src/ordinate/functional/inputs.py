@@ -1,0 +1,149 @@
+"""The one place that checks embeddings, labels and weights for every loss.
+
+Each check returns the tensor the formula works on, or raises :class:`~ordinate.errors.OrdinateError`
+naming the argument, what it got and what it takes.
+"""
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor
+
+from ordinate.errors import OrdinateError
+
+
+def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
+    """Return ``embeddings`` (n, d) once they are known to be a finite floating-point matrix."""
+    if not isinstance(embeddings, Tensor):
+        raise OrdinateError(f"{name}: got {type(embeddings).__name__}, takes a torch tensor (n, d)")
+    if not embeddings.is_floating_point():
+        raise OrdinateError(f"{name}: got dtype {embeddings.dtype}, takes a floating-point tensor")
+    if embeddings.dim() != 2:
+        raise OrdinateError(
+            f"{name}: got shape {tuple(embeddings.shape)}, takes (n, d); "
+            "flatten views (b, v, d) with ordinate.functional.flatten_views"
+        )
+    if embeddings.shape[0] == 0 or embeddings.shape[1] == 0:
+        raise OrdinateError(f"{name}: got shape {tuple(embeddings.shape)}, takes at least one row and one column")
+    finite = torch.isfinite(embeddings)
+    if not bool(finite.all()):
+        bad = int((~finite.all(dim=1)).sum())
+        raise OrdinateError(
+            f"{name}: {bad} of {len(embeddings)} rows hold NaN or infinity, takes finite values; "
+            "a diverged encoder does this: lower the learning rate or clip gradients"
+        )
+    return embeddings
+
+
+def check_references(
+    embeddings: Tensor, labels: Tensor, ref_emb: Tensor | None, ref_labels: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Return the embeddings and labels that the anchors are contrasted with: the references, or the batch itself."""
+    if ref_emb is None and ref_labels is None:
+        return embeddings, labels
+    if ref_emb is None or ref_labels is None:
+        missing = "ref_emb" if ref_emb is None else "ref_labels"
+        raise OrdinateError(f"{missing}: got None, takes a tensor whenever its counterpart is given")
+    check_embeddings(ref_emb, "ref_emb")
+    if ref_emb.shape[1] != embeddings.shape[1]:
+        raise OrdinateError(
+            f"ref_emb: got {ref_emb.shape[1]} dimensions, takes {embeddings.shape[1]}, those of embeddings"
+        )
+    return ref_emb, ref_labels
+
+
+def _check_length(labels: Tensor, n: int, name: str) -> None:
+    if not isinstance(labels, Tensor):
+        raise OrdinateError(f"{name}: got {type(labels).__name__}, takes a torch tensor")
+    if labels.is_complex():
+        raise OrdinateError(f"{name}: got dtype {labels.dtype}, takes real numbers")
+    if labels.dim() == 0 or labels.shape[0] != n:
+        raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, takes {n} rows, one an embedding")
+    if labels.is_floating_point() and not bool(torch.isfinite(labels).all()):
+        raise OrdinateError(f"{name}: got NaN or infinity, takes finite values; drop or impute unlabelled samples")
+
+
+def check_targets(
+    labels: Shaped[Tensor, "n *p"], n: int, name: str = "labels", dimensions: int | None = None
+) -> Float[Tensor, "n p"]:
+    """Return continuous labels as a floating-point (n, p) tensor; integers become float64, so that they subtract."""
+    _check_length(labels, n, name)
+    if labels.dim() > 2 or labels.numel() == 0:
+        raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, takes (n,) or (n, p)")
+    targets = labels.reshape(n, -1)
+    if dimensions is not None and targets.shape[1] != dimensions:
+        raise OrdinateError(f"{name}: got {targets.shape[1]} dimensions a label, takes {dimensions}")
+    if targets.dtype in (torch.float32, torch.float64):
+        return targets
+    return targets.to(torch.float32 if targets.is_floating_point() else torch.float64)
+
+
+def check_ranks(labels: Shaped[Tensor, " n"], n: int, num_classes: int, name: str = "labels") -> Int[Tensor, " n"]:
+    """Return ranks 0..C-1 as int64; floats pass where they are whole numbers, gaps between ranks are allowed."""
+    _check_length(labels, n, name)
+    if labels.dim() == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.dim() != 1:
+        raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, takes one rank a sample, (n,)")
+    ranks = labels.to(torch.int64)
+    if labels.is_floating_point() and not bool((ranks == labels).all()):
+        raise OrdinateError(f"{name}: got fractions such as {labels[ranks != labels][0].item():g}, takes whole ranks")
+    low, high = int(ranks.min()), int(ranks.max())
+    if low < 0 or high >= num_classes:
+        raise OrdinateError(f"{name}: got ranks {low} to {high}, takes 0 to {num_classes - 1} ({num_classes} classes)")
+    return ranks
+
+
+def check_num_classes(num_classes: int) -> int:
+    """Return the number of ranks C, at least 2."""
+    if isinstance(num_classes, bool) or not isinstance(num_classes, int) or num_classes < 2:
+        raise OrdinateError(f"num_classes: got {num_classes!r}, takes a whole number of ranks, at least 2")
+    return num_classes
+
+
+def check_positive(value: float, name: str) -> float:
+    """Return a finite number above zero, such as a temperature."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        raise OrdinateError(f"{name}: got {value!r}, takes a number above 0")
+    return float(value)
+
+
+def check_choice(value: str, choices: tuple[str, ...], name: str) -> str:
+    """Return ``value`` if it is one of ``choices``."""
+    if value not in choices:
+        raise OrdinateError(f"{name}: got {value!r}, takes one of {', '.join(map(repr, choices))}")
+    return value
+
+
+def check_weights(weights: Tensor | None, n: int) -> Float[Tensor, " n"] | None:
+    """Return the anchors' weights: finite, none below zero, not all zero."""
+    if weights is None:
+        return None
+    _check_length(weights, n, "weights")
+    if weights.dim() != 1:
+        raise OrdinateError(f"weights: got shape {tuple(weights.shape)}, takes one an anchor, ({n},)")
+    if bool((weights < 0).any()) or not bool((weights > 0).any()):
+        raise OrdinateError("weights: got negative or only zero values, takes weights >= 0, some above 0")
+    return weights if weights.is_floating_point() else weights.to(torch.float32)
+
+
+def flatten_views(embeddings: Float[Tensor, "b v d"], labels: Shaped[Tensor, "b *p"]) -> tuple[Tensor, Tensor]:
+    """Turn v views of b samples into one flat batch with repeated labels, as every loss takes it.
+
+    Args:
+        embeddings: (b, v, d), v views of each of b samples.
+        labels: (b,) or (b, p).
+
+    Returns:
+        Embeddings (b * v, d) and labels (b * v,) or (b * v, p); the views of a sample stand together.
+
+    Example:
+        >>> import torch
+        >>> flat, labels = flatten_views(torch.zeros(3, 2, 8), torch.tensor([0, 1, 2]))
+        >>> tuple(flat.shape), labels.tolist()
+        ((6, 8), [0, 0, 1, 1, 2, 2])
+    """
+    if embeddings.dim() != 3:
+        raise OrdinateError(f"embeddings: got shape {tuple(embeddings.shape)}, takes (b, v, d)")
+    if labels.dim() == 0 or labels.shape[0] != embeddings.shape[0]:
+        raise OrdinateError(f"labels: got shape {tuple(labels.shape)}, takes {embeddings.shape[0]} rows, one a sample")
+    return embeddings.flatten(0, 1), labels.repeat_interleave(embeddings.shape[1], dim=0)

@@ -1,0 +1,55 @@
+"""Distances between continuous labels."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ordinate.errors import OrdinateError
+
+LABEL_DISTANCES = ("l1", "l2", "angular")
+LabelDistance = str | Callable[[Tensor, Tensor], Tensor]
+
+
+def pairwise_label_distance(
+    labels: Float[Tensor, "n p"], ref_labels: Float[Tensor, "m p"], distance: LabelDistance
+) -> Float[Tensor, "n m"]:
+    """Distance of every label from every reference label, without a gradient.
+
+    ``"l1"`` and ``"l2"`` are norms of the difference. ``"angular"`` is the angle in radians between the
+    directions that (pitch, yaw) labels in radians point in, as SupCR's Section 4 measures gaze. A
+    callable takes (n, p) and (m, p) and returns (n, m) distances, finite and >= 0.
+    """
+    with torch.no_grad():
+        if callable(distance):
+            result = distance(labels, ref_labels)
+            shape = (len(labels), len(ref_labels))
+            if not isinstance(result, Tensor) or result.shape != shape:
+                got = tuple(result.shape) if isinstance(result, Tensor) else type(result).__name__
+                raise OrdinateError(f"label_distance: the callable returned {got}, takes a tensor {shape}")
+            if not bool(torch.isfinite(result).all()) or bool((result < 0).any()):
+                raise OrdinateError("label_distance: the callable returned NaN, infinity or values below 0")
+            return result if result.is_floating_point() else result.double()
+        if distance == "angular":
+            if labels.shape[1] != 2:
+                raise OrdinateError(f"labels: got {labels.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
+            labels, ref_labels = _direction(labels), _direction(ref_labels)
+            chord = torch.cdist(labels, ref_labels, compute_mode="donot_use_mm_for_euclid_dist")
+            return 2 * torch.asin((chord / 2).clamp(max=1))
+        if labels.shape[1] == 1:
+            result = (labels - ref_labels.T).abs()
+        elif distance in LABEL_DISTANCES:
+            p = 1.0 if distance == "l1" else 2.0
+            result = torch.cdist(labels, ref_labels, p=p, compute_mode="donot_use_mm_for_euclid_dist")
+        else:
+            raise OrdinateError(f"label_distance: got {distance!r}, takes 'l1', 'l2', 'angular' or a callable")
+        if not bool(torch.isfinite(result).all()):
+            raise OrdinateError("labels: their distances pass the range of their dtype; rescale them or use float64")
+        return result
+
+
+def _direction(gaze: Float[Tensor, "n 2"]) -> Float[Tensor, "n 3"]:
+    """Unit vector of a (pitch, yaw) direction, in float64."""
+    pitch, yaw = gaze.double().unbind(1)
+    return torch.stack([pitch.cos() * yaw.sin(), pitch.sin(), pitch.cos() * yaw.cos()], dim=1)

@@ -1,0 +1,51 @@
+"""Linear regression from an embedding, as the papers probe a representation."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import huber_loss, l1_loss, mse_loss
+
+from ordinate.errors import OrdinateError
+
+REGRESSION_LOSSES = {"l1": l1_loss, "mse": mse_loss, "huber": huber_loss}
+
+
+class LinearHead(nn.Module):
+    """One linear layer that predicts standardised targets, and the loss that trains it.
+
+    Args:
+        embedding_dim: d of the embeddings (n, d).
+        target_dim: p of the targets (n, p).
+        loss: ``"l1"``, ``"mse"`` or ``"huber"`` (threshold 1), in units of the targets' standard deviation.
+
+    Example:
+        >>> LinearHead(4, target_dim=2)(torch.zeros(3, 4)).shape
+        torch.Size([3, 2])
+    """
+
+    target_mean: Tensor
+    target_scale: Tensor
+
+    def __init__(self, embedding_dim: int, target_dim: int = 1, loss: str = "l1") -> None:
+        super().__init__()
+        if loss not in REGRESSION_LOSSES:
+            raise OrdinateError(f"loss: got {loss!r}, takes one of {', '.join(map(repr, REGRESSION_LOSSES))}")
+        self.criterion = REGRESSION_LOSSES[loss]
+        self.linear = nn.Linear(embedding_dim, target_dim)
+        self.register_buffer("target_mean", torch.zeros(target_dim))
+        self.register_buffer("target_scale", torch.ones(target_dim))
+
+    def standardise(self, targets: Float[Tensor, "n p"]) -> None:
+        """Take mean and deviation of the training targets as those to predict around."""
+        self.target_mean.copy_(targets.mean(0))
+        scale = targets.std(0, correction=0)
+        self.target_scale.copy_(torch.where(scale > 0, scale, 1))
+
+    def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n p"]:
+        """Return targets in their own units."""
+        return torch.as_tensor(self.linear(embeddings)) * self.target_scale + self.target_mean
+
+    def loss(self, embeddings: Float[Tensor, "n d"], targets: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
+        """Return the loss of standardised targets."""
+        wanted = (targets - self.target_mean) / self.target_scale
+        return self.criterion(self.linear(embeddings), wanted.to(embeddings.dtype))

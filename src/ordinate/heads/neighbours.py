@@ -1,0 +1,75 @@
+"""Prediction from the nearest training embeddings."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from ordinate.functional.similarity import pairwise_similarity
+
+TIE_BREAK = 1e-6  # how much more a nearer neighbour counts: enough to break a tie, too little to win one
+QUERIES = 1024  # rows of the similarity matrix held at a time
+
+
+class NeighbourVote(nn.Module):
+    """Votes of the k nearest training embeddings by cosine; of ranks with equal votes the nearer one wins.
+
+    As OTD's Table 2 reads an embedding, with k = 3.
+
+    Example:
+        >>> vote = NeighbourVote(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]), num_classes=2, k=1)
+        >>> vote(torch.tensor([[2.0, 1.0]])).tolist()
+        [[1.0, 0.0]]
+    """
+
+    embeddings: Tensor
+    ranks: Tensor
+
+    def __init__(
+        self, embeddings: Float[Tensor, "m d"], ranks: Int[Tensor, " m"], num_classes: int, k: int = 3
+    ) -> None:
+        super().__init__()
+        self.register_buffer("embeddings", embeddings)
+        self.register_buffer("ranks", ranks)
+        self.num_classes = num_classes
+        self.k = min(k, len(ranks))
+
+    def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
+        """Return the share of the votes that each rank got."""
+        votes = 1 + TIE_BREAK * torch.arange(self.k, 0, -1, dtype=queries.dtype)
+        shares = queries.new_zeros(len(queries), self.num_classes)
+        for rows, part in zip(torch.arange(len(queries)).split(QUERIES), queries.split(QUERIES), strict=True):
+            nearest = pairwise_similarity(part, self.embeddings, "cosine").topk(self.k).indices
+            counted = torch.zeros(len(part), self.num_classes, dtype=queries.dtype)
+            shares[rows] = counted.scatter_add_(1, self.ranks[nearest], (votes / votes.sum()).expand(len(part), -1))
+        return shares
+
+
+class NeighbourMean(nn.Module):
+    """Mean target of the k nearest training embeddings, weighted by inverse Euclidean distance.
+
+    Example:
+        >>> mean = NeighbourMean(torch.tensor([[0.0], [1.0]]), torch.tensor([[10.0], [20.0]]), k=2)
+        >>> mean(torch.tensor([[0.0], [0.5]])).tolist()
+        [[10.0], [15.0]]
+    """
+
+    embeddings: Tensor
+    targets: Tensor
+
+    def __init__(self, embeddings: Float[Tensor, "m d"], targets: Float[Tensor, "m p"], k: int = 5) -> None:
+        super().__init__()
+        self.register_buffer("embeddings", embeddings)
+        self.register_buffer("targets", targets)
+        self.k = min(k, len(targets))
+
+    def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n p"]:
+        parts = []
+        for part in queries.split(QUERIES):
+            similarity, nearest = pairwise_similarity(part, self.embeddings, "neg_l2").topk(self.k)
+            closest = -similarity[
+                :, :1
+            ]  # weights relative to the closest, so that a distance of 0 divides nothing by 0
+            weights = torch.where(closest > 0, closest / -similarity, (similarity == 0).double())
+            weights = weights / weights.sum(1, keepdim=True)
+            parts.append((weights[:, :, None] * self.targets[nearest].double()).sum(1))
+        return torch.cat(parts).to(queries.dtype)

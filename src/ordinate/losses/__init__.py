@@ -1,0 +1,8 @@
+"""The losses as modules: thin over :mod:`ordinate.functional`, they hold options and margins, nothing else."""
+
+from ordinate.losses.angular_triangle import AngularTriangleLoss
+from ordinate.losses.mmnp import MMNPLoss
+from ordinate.losses.supcr import SupCRLoss
+from ordinate.losses.supremix import SupReMixLoss
+
+__all__ = ["AngularTriangleLoss", "MMNPLoss", "SupCRLoss", "SupReMixLoss"]

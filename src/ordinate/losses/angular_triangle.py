@@ -1,0 +1,42 @@
+"""OTD's loss as a module."""
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from ordinate.functional import angular_triangle
+
+
+class AngularTriangleLoss(nn.Module):
+    """Loss of the ordinal triplet network; options as in :func:`ordinate.functional.angular_triangle`.
+
+    Example:
+        >>> import torch
+        >>> loss = AngularTriangleLoss(num_classes=3)
+        >>> loss(torch.randn(9, 4), torch.arange(9) % 3).shape
+        torch.Size([])
+    """
+
+    def __init__(self, num_classes: int, *, reduction: str = "mean") -> None:
+        super().__init__()
+        self.num_classes = num_classes
+        self.reduction = reduction
+
+    def forward(
+        self,
+        embeddings: Float[Tensor, "n d"],
+        labels: Int[Tensor, " n"],
+        ref_emb: Float[Tensor, "m d"] | None = None,
+        ref_labels: Int[Tensor, " m"] | None = None,
+        weights: Float[Tensor, " n"] | None = None,
+        triplets: Int[Tensor, "t 3"] | None = None,
+    ) -> Float[Tensor, "*n"]:
+        return angular_triangle(
+            embeddings,
+            labels,
+            self.num_classes,
+            triplets=triplets,
+            ref_emb=ref_emb,
+            ref_labels=ref_labels,
+            weights=weights,
+            reduction=self.reduction,
+        )

@@ -1,0 +1,105 @@
+"""CLOC's loss as a module that holds the margins."""
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from ordinate.errors import OrdinateError
+from ordinate.functional import mmnp
+from ordinate.functional.inputs import check_num_classes, check_positive
+
+Boundaries = Mapping[tuple[int, int], float]
+
+
+class MMNPLoss(nn.Module):
+    """Multi-margin n-pair loss with one margin a boundary, learned, fixed or both (CLOC, Sections 3.2 and 3.3).
+
+    A learned margin is ``floor + softplus(raw)``, drawn so that the softplus is uniform from 0.5 to 1.0 at the
+    start. A hinge can only shrink its margin; :meth:`freeze` ends the learning, as the second phase does.
+
+    Args:
+        num_classes: C, at least 2.
+        margins: ``{(1, 2): 0.8}`` fixes the boundary between the ranks 1 and 2 and learns the others; None learns all.
+        floor: rho of eq. 1, the value that learned margins stay above; fixed ones must not lie below it.
+        shared: learn a single value for all boundaries (Table 4, ablation 2).
+        reduction: as in :func:`ordinate.functional.mmnp`.
+
+    Example:
+        >>> import torch
+        >>> loss = MMNPLoss(num_classes=4, margins={(1, 2): 0.8})
+        >>> loss(torch.randn(8, 4), torch.arange(8) % 4).shape
+        torch.Size([])
+        >>> round(loss.margins[1].item(), 3)
+        0.8
+    """
+
+    fixed: Tensor
+    fixed_margins: Tensor
+
+    def __init__(
+        self,
+        num_classes: int,
+        margins: Boundaries | None = None,
+        floor: float = 0.0,
+        shared: bool = False,
+        reduction: str = "pair_mean",
+    ) -> None:
+        super().__init__()
+        self.num_classes = check_num_classes(num_classes)
+        self.floor = float(floor) if floor == 0 else check_positive(floor, "floor")
+        self.shared = shared
+        self.reduction = reduction
+        fixed_margins = torch.full((num_classes - 1,), torch.nan)
+        for boundary, margin in (margins or {}).items():
+            fixed_margins[_boundary_index(boundary, num_classes)] = check_positive(margin, f"margins[{boundary}]")
+            if margin < self.floor:
+                raise OrdinateError(f"margins[{boundary}]: got {margin}, takes at least the floor, {self.floor}")
+        fixed = ~fixed_margins.isnan()
+        self.register_buffer("fixed", fixed)
+        self.register_buffer("fixed_margins", torch.where(fixed, fixed_margins, 0))
+        start = torch.empty(1 if shared else num_classes - 1).uniform_(0.5, 1.0)
+        self.raw = nn.Parameter(start.expm1().log(), requires_grad=not bool(fixed.all()))
+
+    @property
+    def margins(self) -> Float[Tensor, " c-1"]:
+        """(C-1,), the margins now, learned and fixed; those learned carry a gradient."""
+        return torch.where(self.fixed, self.fixed_margins, self.floor + softplus(self.raw))
+
+    def freeze(self) -> None:
+        """Hold all margins where they are (phase two)."""
+        self.raw.requires_grad_(False)
+
+    def forward(
+        self,
+        embeddings: Float[Tensor, "n d"],
+        labels: Int[Tensor, " n"],
+        ref_emb: Float[Tensor, "m d"] | None = None,
+        ref_labels: Int[Tensor, " m"] | None = None,
+        weights: Float[Tensor, " n"] | None = None,
+    ) -> Float[Tensor, "*n"]:
+        return mmnp(
+            embeddings,
+            labels,
+            self.margins,
+            ref_emb=ref_emb,
+            ref_labels=ref_labels,
+            weights=weights,
+            reduction=self.reduction,
+        )
+
+
+def _boundary_index(boundary: tuple[int, int], num_classes: int) -> int:
+    """Return h for the boundary (h, h + 1)."""
+    if (
+        not isinstance(boundary, tuple)
+        or len(boundary) != 2
+        or boundary[1] - boundary[0] != 1
+        or not 0 <= boundary[0] < num_classes - 1
+    ):
+        raise OrdinateError(
+            f"margins: got boundary {boundary!r}, takes two adjacent ranks (h, h + 1) from 0 to {num_classes - 1}"
+        )
+    return boundary[0]

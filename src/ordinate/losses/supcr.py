@@ -1,0 +1,58 @@
+"""SupCR's loss as a module."""
+
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from ordinate.functional import supcr
+from ordinate.functional.label_distance import LabelDistance
+
+
+class SupCRLoss(nn.Module):
+    """Supervised contrastive regression loss; options as in :func:`ordinate.functional.supcr`.
+
+    Example:
+        >>> import torch
+        >>> loss = SupCRLoss(temperature=2.0)
+        >>> loss(torch.randn(8, 4), torch.arange(8.0)).shape
+        torch.Size([])
+    """
+
+    def __init__(
+        self,
+        *,
+        temperature: float = 2.0,
+        similarity: str = "neg_l2",
+        label_distance: LabelDistance = "l1",
+        num_positives: int | None = None,
+        tie_tolerance: float = 0.0,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__()
+        self.temperature = temperature
+        self.similarity = similarity
+        self.label_distance = label_distance
+        self.num_positives = num_positives
+        self.tie_tolerance = tie_tolerance
+        self.reduction = reduction
+
+    def forward(
+        self,
+        embeddings: Float[Tensor, "n d"],
+        labels: Shaped[Tensor, "n *p"],
+        ref_emb: Float[Tensor, "m d"] | None = None,
+        ref_labels: Shaped[Tensor, "m *p"] | None = None,
+        weights: Float[Tensor, " n"] | None = None,
+    ) -> Float[Tensor, "*n"]:
+        return supcr(
+            embeddings,
+            labels,
+            temperature=self.temperature,
+            similarity=self.similarity,
+            label_distance=self.label_distance,
+            num_positives=self.num_positives,
+            tie_tolerance=self.tie_tolerance,
+            ref_emb=ref_emb,
+            ref_labels=ref_labels,
+            weights=weights,
+            reduction=self.reduction,
+        )

@@ -1,0 +1,71 @@
+"""SupReMix's loss as a module."""
+
+from jaxtyping import Float, Shaped
+from torch import Generator, Tensor, nn
+
+from ordinate.functional import supremix
+
+
+class SupReMixLoss(nn.Module):
+    """Contrastive regression with mixtures; options as in :func:`ordinate.functional.supremix`.
+
+    Example:
+        >>> import torch
+        >>> loss = SupReMixLoss(temperature=0.5, window=3.0)
+        >>> loss(torch.randn(8, 4), torch.arange(8.0)).shape
+        torch.Size([])
+    """
+
+    def __init__(
+        self,
+        *,
+        temperature: float,
+        window: float,
+        beta: tuple[float, float] = (2.0, 8.0),
+        mix_negatives: bool = True,
+        mix_positives: bool = True,
+        distance_magnifying: bool = True,
+        label_range: float | None = None,
+        renormalize: bool = True,
+        detach_mixtures: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__()
+        self.temperature = temperature
+        self.window = window
+        self.beta = beta
+        self.mix_negatives = mix_negatives
+        self.mix_positives = mix_positives
+        self.distance_magnifying = distance_magnifying
+        self.label_range = label_range
+        self.renormalize = renormalize
+        self.detach_mixtures = detach_mixtures
+        self.reduction = reduction
+
+    def forward(
+        self,
+        embeddings: Float[Tensor, "n d"],
+        labels: Shaped[Tensor, " n"],
+        ref_emb: Float[Tensor, "m d"] | None = None,
+        ref_labels: Shaped[Tensor, " m"] | None = None,
+        weights: Float[Tensor, " n"] | None = None,
+        generator: Generator | None = None,
+    ) -> Float[Tensor, "*n"]:
+        return supremix(
+            embeddings,
+            labels,
+            temperature=self.temperature,
+            window=self.window,
+            beta=self.beta,
+            generator=generator,
+            mix_negatives=self.mix_negatives,
+            mix_positives=self.mix_positives,
+            distance_magnifying=self.distance_magnifying,
+            label_range=self.label_range,
+            renormalize=self.renormalize,
+            detach_mixtures=self.detach_mixtures,
+            ref_emb=ref_emb,
+            ref_labels=ref_labels,
+            weights=weights,
+            reduction=self.reduction,
+        )

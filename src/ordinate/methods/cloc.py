@@ -1,0 +1,121 @@
+"""CLOC: contrastive learning for ordinal classification, in two phases (Section 3.3)."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from ordinate.errors import OrdinateError
+from ordinate.heads.classifier import Classifier
+from ordinate.losses.mmnp import Boundaries, MMNPLoss
+from ordinate.methods.optimization import Optimization
+from ordinate.methods.staged import Stage, StagedMethod
+
+COLLAPSED = 0.05  # a learned margin below this separates its ranks by less than 3 degrees of cosine
+
+
+class CLOC(StagedMethod):
+    """Encoder, classifier and margins under cross-entropy plus MMNP loss (CLOC, eq. 1).
+
+    Phase one learns the margins with the rest and ends when the training accuracy reaches ``target_accuracy``.
+    Phase two freezes them and ends after ``patience`` epochs without a lower validation loss (training loss
+    where there is no validation data), going back to its best weights. Batches come from
+    :class:`~ordinate.data.samplers.RankBatches` with ``distinct=2`` (the batch rule of Section 3.3).
+
+    Args:
+        encoder: maps a batch to embeddings (n, embedding_dim).
+        embedding_dim: d.
+        num_classes: C.
+        margins, floor, shared: of :class:`~ordinate.losses.MMNPLoss`.
+        mmnp_weight: of the MMNP loss beside the cross-entropy; 1 in the paper.
+        reduction: of the MMNP loss.
+        phase_epochs: most epochs of the two phases; 500 each in the paper.
+        target_accuracy: of the training batches, ends phase one; 0.95 in the paper.
+        patience: ends phase two; 10 in the paper, None trains all its epochs.
+        optimization: of both phases; the paper's is Adam with a constant 1e-3.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        embedding_dim: int,
+        num_classes: int,
+        *,
+        margins: Boundaries | None = None,
+        floor: float = 0.0,
+        shared: bool = False,
+        mmnp_weight: float = 1.0,
+        reduction: str = "pair_mean",
+        phase_epochs: tuple[int, int] = (500, 500),
+        target_accuracy: float = 0.95,
+        patience: int | None = 10,
+        optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
+    ) -> None:
+        if not 0 < target_accuracy <= 1:
+            raise OrdinateError(f"target_accuracy: got {target_accuracy}, takes a share above 0, up to 1")
+        first, second = phase_epochs
+        super().__init__((Stage("phase one", first, optimization), Stage("phase two", second, optimization, patience)))
+        self.encoder = encoder
+        self.classifier = Classifier(embedding_dim, num_classes)
+        self.mmnp = MMNPLoss(num_classes, margins, floor, shared, reduction)
+        self.mmnp_weight = mmnp_weight
+        self.target_accuracy = target_accuracy
+        self.hits = torch.zeros(2)
+
+    def forward(self, x: Tensor) -> Float[Tensor, "n d"]:
+        """Return embeddings."""
+        return torch.as_tensor(self.encoder(x))
+
+    def parameters_of_stage(self, index: int) -> list[nn.Parameter]:
+        margins = [self.mmnp.raw] if index == 0 else []
+        return [*self.encoder.parameters(), *self.classifier.parameters(), *margins]
+
+    def begin_stage(self) -> None:
+        if self.stage_index == 1:
+            self.mmnp.freeze()
+
+    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+        embeddings = self(x)
+        scores = self.classifier(embeddings)
+        self.hits += torch.tensor([float((scores.argmax(1) == y).sum()), len(y)])
+        classification, contrast = cross_entropy(scores, y), self.mmnp(embeddings, y)
+        self.log_dict(
+            {"train_cross_entropy": classification, "train_mmnp": contrast},
+            on_step=False, on_epoch=True, batch_size=len(y),
+        )  # fmt: skip
+        return classification + self.mmnp_weight * contrast
+
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
+        scores = self.classifier(x)
+        loss = cross_entropy(scores, y)
+        predicted = scores.argmax(1)
+        if _has_pairs(y):
+            loss = loss + self.mmnp_weight * self.mmnp(x, y)
+        return {
+            "val_loss": loss,
+            "val_accuracy": (predicted == y).double().mean(),
+            "val_mae": (predicted - y).abs().double().mean(),
+        }
+
+    def stage_is_complete(self) -> bool:
+        return self.stage_index == 0 and float(self.hits[0] / self.hits[1]) >= self.target_accuracy
+
+    def on_train_epoch_end(self) -> None:
+        margins = self.mmnp.margins.detach()
+        self.log_dict({f"margin_{h}|{h + 1}": margin for h, margin in enumerate(margins)})
+        self.log("train_accuracy", self.hits[0] / self.hits[1])
+        super().on_train_epoch_end()
+        self.hits.zero_()
+
+    @property
+    def collapsed_boundaries(self) -> list[tuple[int, int]]:
+        """Boundaries whose learned margin has shrunk to next to nothing (the collapse of Appendix B)."""
+        margins = self.mmnp.margins.detach()
+        near_zero = (margins - self.mmnp.floor < COLLAPSED) & ~self.mmnp.fixed
+        return [(h, h + 1) for h in near_zero.nonzero()[:, 0].tolist()]
+
+
+def _has_pairs(ranks: Tensor) -> bool:
+    """Whether some anchor has both a positive and a negative."""
+    counts = torch.bincount(ranks)
+    return int((counts > 0).sum()) > 1 and int(counts.max()) > 1

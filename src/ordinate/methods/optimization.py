@@ -1,0 +1,46 @@
+"""How parameters move: optimizer, learning rate and its schedule."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from ordinate.errors import OrdinateError
+
+
+@dataclass(frozen=True)
+class Optimization:
+    """An optimizer and its learning rate over a stage of training.
+
+    Args:
+        optimizer: ``"adam"``, ``"adamw"`` or ``"sgd"`` (momentum 0.9).
+        learning_rate: the highest one.
+        weight_decay: of the optimizer.
+        schedule: ``"cosine"`` falls to 0 at the end of the stage, ``"constant"`` stays.
+        warmup: share of the stage in which the learning rate rises from 0 linearly.
+    """
+
+    optimizer: str = "adamw"
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    schedule: str = "cosine"
+    warmup: float = 0.1
+
+    def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+        """Return the optimizer over ``parameters``."""
+        if self.optimizer == "sgd":
+            return torch.optim.SGD(parameters, lr=self.learning_rate, momentum=0.9, weight_decay=self.weight_decay)
+        kinds = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
+        if self.optimizer not in kinds:
+            raise OrdinateError(f"optimizer: got {self.optimizer!r}, takes 'adam', 'adamw' or 'sgd'")
+        return kinds[self.optimizer](parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
+
+    def learning_rate_at(self, progress: float) -> float:
+        """Return the learning rate at ``progress``, from 0 at the start of the stage to 1 at its end."""
+        if progress < self.warmup:
+            return self.learning_rate * progress / self.warmup
+        if self.schedule == "constant":
+            return self.learning_rate
+        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * (progress - self.warmup) / (1 - self.warmup)))

@@ -1,0 +1,67 @@
+"""OTD, the ordinal triplet network: one network, every triplet of a batch (Algorithm 1)."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from ordinate.errors import OrdinateError
+from ordinate.functional.similarity import unit
+from ordinate.losses.angular_triangle import AngularTriangleLoss
+from ordinate.methods.optimization import Optimization
+from ordinate.methods.staged import Stage, StagedMethod
+
+NEIGHBOURS = 3
+
+
+class OTD(StagedMethod):
+    """Encoder under the angular triangle loss over all triplets that a batch offers (OTD, eq. 5).
+
+    Every sample passes the encoder once. Batches come from :class:`~ordinate.data.samplers.RankBatches` with the
+    two extreme ranks ``required``. Validation logs the accuracy of the 3 nearest training embeddings of the epoch.
+
+    Args:
+        encoder: maps a batch to embeddings (n, d); it must not end in ReLU.
+        num_classes: C.
+        epochs: 50 in the paper.
+        patience: end after so many epochs without a lower validation loss and go back to the best; None trains
+            all epochs and keeps the last weights.
+        optimization: the paper's is Adam, 1e-6.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        num_classes: int,
+        *,
+        epochs: int = 50,
+        patience: int | None = None,
+        optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
+    ) -> None:
+        super().__init__((Stage("triplets", epochs, optimization, patience),))
+        self.encoder = encoder
+        self.loss = AngularTriangleLoss(num_classes)
+        self.seen: list[tuple[Tensor, Tensor]] = []
+
+    def forward(self, x: Tensor) -> Float[Tensor, "n d"]:
+        """Return embeddings."""
+        return torch.as_tensor(self.encoder(x))
+
+    def on_train_epoch_start(self) -> None:
+        self.seen.clear()
+
+    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+        embeddings = self(x)
+        self.seen.append((unit(embeddings.detach()), y))
+        return torch.as_tensor(self.loss(embeddings, y))
+
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
+        logs = {}
+        try:
+            logs["val_loss"] = self.loss(x, y)
+        except OrdinateError:  # a validation set of few ranks offers no triplet
+            pass
+        if self.seen:
+            bank, ranks = (torch.cat(part) for part in zip(*self.seen, strict=True))
+            nearest = (unit(x) @ bank.T).topk(min(NEIGHBOURS, len(bank))).indices
+            logs["val_accuracy"] = (ranks[nearest].mode(1).values == y).double().mean()
+        return logs

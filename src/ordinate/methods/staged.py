@@ -1,0 +1,159 @@
+"""Training in stages: each has its epochs, its learning rate schedule and its early stop."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import lightning.pytorch as lightning
+import torch
+from torch import Tensor
+
+from ordinate.errors import OrdinateError
+from ordinate.methods.optimization import Optimization
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of training.
+
+    Args:
+        name: shown in the progress bar and logged.
+        epochs: most epochs that it lasts.
+        optimization: of the parameters that it trains.
+        patience: end after this many epochs without a lower :attr:`StagedMethod.monitor`, and go back to the
+            weights of the lowest; None trains to the end and keeps the last.
+    """
+
+    name: str
+    epochs: int
+    optimization: Optimization
+    patience: int | None = None
+
+
+class StagedMethod(lightning.LightningModule):
+    """A method that trains in stages within one ``Trainer.fit``.
+
+    Where training stands is part of the checkpoint, and the learning rate follows from it alone: a run that is
+    killed and resumed ends where it would have. ``max_epochs`` of the Trainer is :attr:`epochs`.
+
+    Subclasses give the loss of a batch in :meth:`batch_loss`; they may end a stage of their own accord in
+    :meth:`stage_is_complete`, act on its start in :meth:`begin_stage`, and log what validation embeddings show in
+    :meth:`validate_embeddings`.
+    """
+
+    monitor = "val_loss"
+
+    def __init__(self, stages: tuple[Stage, ...]) -> None:
+        super().__init__()
+        for stage in stages:
+            if stage.epochs < 1:
+                raise OrdinateError(f"epochs: got {stage.epochs} for the stage {stage.name!r}, takes at least 1")
+        self.stages = stages
+        self.automatic_optimization = False
+        self.stage_index = 0
+        self.stage_start = 0
+        self.best_value = float("inf")
+        self.best_epoch = -1
+        self.best_weights: dict[str, Tensor] = {}
+        self.validation_outputs: list[tuple[Tensor, Tensor]] = []
+
+    @property
+    def stage(self) -> Stage:
+        """The stage that training is in."""
+        return self.stages[self.stage_index]
+
+    @property
+    def epochs(self) -> int:
+        """Most epochs of all stages together."""
+        return sum(stage.epochs for stage in self.stages)
+
+    # what a method defines
+
+    def parameters_of_stage(self, index: int) -> list[torch.nn.Parameter]:
+        """The parameters that a stage trains."""
+        return list(self.parameters())
+
+    def batch_loss(self, x: Any, y: Tensor) -> Tensor:
+        """The loss of a training batch in the present stage."""
+        raise NotImplementedError(f"{type(self).__name__}.batch_loss")
+
+    def validate_embeddings(self, x: Tensor, y: Tensor) -> dict[str, Tensor]:
+        """What to log of the whole validation set, given the outputs of :meth:`forward` and the labels."""
+        return {}
+
+    def stage_is_complete(self) -> bool:
+        """Whether the present stage may end before its last epoch."""
+        return False
+
+    def begin_stage(self) -> None:
+        """Act on the start of a stage."""
+
+    # how it is trained
+
+    def configure_optimizers(self) -> list[torch.optim.Optimizer]:
+        return [stage.optimization.build(self.parameters_of_stage(i)) for i, stage in enumerate(self.stages)]
+
+    def on_fit_start(self) -> None:
+        self.begin_stage()
+
+    def training_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> None:
+        x, y = batch
+        optimizers = self.optimizers()
+        optimizer = optimizers[self.stage_index] if isinstance(optimizers, list) else optimizers
+        epoch = self.current_epoch - self.stage_start + batch_idx / self.trainer.num_training_batches
+        for group in optimizer.param_groups:
+            group["lr"] = self.stage.optimization.learning_rate_at(epoch / self.stage.epochs)
+        loss = self.batch_loss(x, y)
+        optimizer.zero_grad()
+        self.manual_backward(loss)
+        optimizer.step()
+        self.log("train_loss", loss.detach(), on_step=False, on_epoch=True, batch_size=len(y))
+
+    def validation_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> None:
+        x, y = batch
+        self.validation_outputs.append((self(x), y))
+
+    def on_validation_epoch_end(self) -> None:
+        outputs = torch.cat([x for x, _ in self.validation_outputs])
+        labels = torch.cat([y for _, y in self.validation_outputs])
+        self.validation_outputs.clear()
+        if not self.trainer.sanity_checking:
+            self.log_dict(self.validate_embeddings(outputs, labels), batch_size=len(labels))
+
+    def on_train_epoch_end(self) -> None:
+        self.log("stage", float(self.stage_index))
+        lasted = self.current_epoch + 1 - self.stage_start
+        complete = lasted >= self.stage.epochs or self.stage_is_complete()
+        if self.stage.patience is not None:
+            value = float(self.trainer.callback_metrics.get(self.monitor, self.trainer.callback_metrics["train_loss"]))
+            if value < self.best_value:
+                self.best_value, self.best_epoch = value, self.current_epoch
+                self.best_weights = {name: value.detach().clone() for name, value in self.state_dict().items()}
+            complete = complete or self.current_epoch - self.best_epoch >= self.stage.patience
+        if complete:
+            self._end_stage()
+
+    def _end_stage(self) -> None:
+        if self.best_weights:
+            self.load_state_dict(self.best_weights)
+        self.best_value, self.best_epoch, self.best_weights = float("inf"), -1, {}
+        if self.stage_index + 1 == len(self.stages):
+            self.trainer.should_stop = True
+            return
+        self.stage_index += 1
+        self.stage_start = self.current_epoch + 1
+        self.begin_stage()
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["stage"] = {
+            "index": self.stage_index,
+            "start": self.stage_start,
+            "best_value": self.best_value,
+            "best_epoch": self.best_epoch,
+            "best_weights": self.best_weights,
+        }
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        stage = checkpoint["stage"]
+        self.stage_index, self.stage_start = stage["index"], stage["start"]
+        self.best_value, self.best_epoch = stage["best_value"], stage["best_epoch"]
+        self.best_weights = stage["best_weights"]

@@ -1,0 +1,172 @@
+"""Running a method: batches, progress, history, checkpoints and resuming, around Lightning's Trainer."""
+
+import logging
+import warnings
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as lightning
+import torch
+from lightning.pytorch.callbacks import Callback, Checkpoint
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+from tqdm import tqdm
+
+from ordinate.data.samplers import ShuffledBatches
+from ordinate.errors import OrdinateError
+from ordinate.methods.staged import StagedMethod
+
+CHECKPOINT = "last.ckpt"
+
+
+class ArrayBatches(Dataset[tuple[Tensor, Tensor]]):
+    """Inputs and labels in memory, read a whole batch of indices at a time."""
+
+    def __init__(self, x: Tensor, y: Tensor) -> None:
+        self.x = x
+        self.y = y
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, index: list[int]) -> tuple[Tensor, Tensor]:
+        return self.x[index], self.y[index]
+
+
+def train(
+    method: StagedMethod,
+    training_data: ArrayBatches,
+    batches: ShuffledBatches,
+    validation_data: ArrayBatches | None = None,
+    *,
+    folder: Path | None = None,
+    accelerator: str = "auto",
+    seed: int = 0,
+    progress: bool = True,
+) -> list[dict[str, float]]:
+    """Train ``method`` and return what was logged, one dictionary an epoch.
+
+    The random state of every epoch follows from the seed and the epoch's number alone. With a ``folder``, the
+    state after every epoch is kept there; a run that finds one continues from it and ends with the weights,
+    bit for bit on CPU, of a run that was never stopped.
+
+    Args:
+        method: trained in place.
+        training_data, validation_data: what it trains on, and what it is measured on after every epoch.
+        batches: which samples make a batch.
+        folder: for the checkpoint; None keeps none.
+        accelerator: ``"auto"``, ``"cpu"``, ``"gpu"`` or another of Lightning's.
+        seed: of everything random in training.
+        progress: show a progress bar with the expected end.
+    """
+    check_accelerator(accelerator)
+    history = History()
+    callbacks: list[Callback] = [EpochSeed(seed), history]
+    if progress:
+        callbacks.append(ProgressBar())
+    resume = None
+    if folder is not None:
+        callbacks.append(EpochCheckpoint(folder))
+        resume = folder / CHECKPOINT if (folder / CHECKPOINT).exists() else None
+    with _quiet():
+        trainer = lightning.Trainer(
+            accelerator=accelerator,
+            devices=1,
+            max_epochs=method.epochs,
+            callbacks=callbacks,
+            logger=False,
+            enable_checkpointing=folder is not None,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            num_sanity_val_steps=0,
+        )
+        loader = DataLoader(training_data, sampler=batches, batch_size=None)
+        evaluation = None
+        if validation_data is not None:
+            order = torch.arange(len(validation_data)).split(4096)
+            evaluation = DataLoader(validation_data, sampler=[part.tolist() for part in order], batch_size=None)
+        trainer.fit(method, loader, evaluation, ckpt_path=None if resume is None else str(resume), weights_only=True)
+    return history.epochs
+
+
+def check_accelerator(accelerator: str) -> None:
+    """Raise where a GPU is asked for that is not there."""
+    if accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
+        raise OrdinateError(f"accelerator: got {accelerator!r}, and this machine has no GPU; takes 'auto' or 'cpu'")
+
+
+class EpochSeed(Callback):
+    """Draw each epoch's random numbers from the seed and the epoch alone."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def on_train_epoch_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        torch.manual_seed(hash((self.seed, trainer.current_epoch)) % 2**63)
+
+
+class History(Callback):
+    """Keep what each epoch logged."""
+
+    def __init__(self) -> None:
+        self.epochs: list[dict[str, float]] = []
+
+    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        metrics = {name: float(value) for name, value in trainer.callback_metrics.items()}
+        self.epochs.append({"epoch": float(trainer.current_epoch), **metrics})
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"epochs": self.epochs}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.epochs = state_dict["epochs"]
+
+
+class EpochCheckpoint(Checkpoint):
+    """Keep the state after every epoch, written whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        trainer.save_checkpoint(self.folder / CHECKPOINT)
+
+
+class ProgressBar(Callback):
+    """One bar over all epochs, with the stage, the losses and the expected end."""
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self.bar = tqdm(total=trainer.max_epochs, initial=trainer.current_epoch, unit="epoch", dynamic_ncols=True)
+
+    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        metrics = trainer.callback_metrics
+        shown = ("train_loss", "val_loss", "val_accuracy", "val_mae")
+        self.bar.set_description(pl_module.stage.name, refresh=False)
+        self.bar.set_postfix({name: f"{float(metrics[name]):.3g}" for name in shown if name in metrics}, refresh=False)
+        self.bar.update()
+
+    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self.bar.close()
+
+    def on_exception(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
+    ) -> None:
+        if hasattr(self, "bar"):
+            self.bar.close()
+
+
+class _quiet(warnings.catch_warnings):  # type: ignore[type-arg]
+    """Silence Lightning's advice about workers and hardware, which does not apply to data in memory."""
+
+    def __enter__(self) -> None:  # type: ignore[override]
+        super().__enter__()
+        warnings.filterwarnings("ignore", module="lightning")
+        self.loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
+        self.levels = [logger.level for logger in self.loggers]
+        for logger in self.loggers:
+            logger.setLevel(logging.ERROR)
+
+    def __exit__(self, *exc: object) -> None:  # type: ignore[override]
+        for logger, level in zip(self.loggers, self.levels, strict=True):
+            logger.setLevel(level)
+        super().__exit__(*exc)

@@ -1,0 +1,197 @@
+"""How far predicted targets are from the true ones.
+
+Targets are (n,) or (n, p); with p dimensions every metric is the mean of its values in each.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ordinate.metrics.inputs import check_targets
+
+FLOOR = 1e-10  # what a smaller error counts as in the geometric mean
+
+
+def mae(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Mean absolute error, of targets or of ranks.
+
+    Args:
+        y_true: (n,) or (n, p).
+        y_pred: the same shape.
+
+    Returns:
+        A value >= 0, in units of the label.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
+
+    Example:
+        >>> mae([0, 1, 3], [0, 2, 1])
+        1.0
+    """
+    true, pred = check_targets(y_true, y_pred)
+    return float(np.mean(np.abs(true - pred)))
+
+
+def rmse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Root mean squared error.
+
+    Args:
+        y_true: (n,) or (n, p).
+        y_pred: the same shape.
+
+    Returns:
+        A value >= 0, in units of the label.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
+
+    Example:
+        >>> rmse([1.0, 2.0], [2.0, 1.0])
+        1.0
+    """
+    true, pred = check_targets(y_true, y_pred)
+    return float(np.mean(np.sqrt(np.mean((true - pred) ** 2, axis=0))))
+
+
+def r2(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Coefficient of determination: the share of the targets' variance that the predictions explain.
+
+    Args:
+        y_true: (n,) or (n, p).
+        y_pred: the same shape.
+
+    Returns:
+        A value <= 1; a dimension whose targets are constant, where it is undefined, counts 0.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
+
+    Example:
+        >>> r2([1.0, 2.0, 3.0], [1.0, 2.0, 2.0])
+        0.5
+    """
+    true, pred = check_targets(y_true, y_pred)
+    total = np.sum(_centred(true) ** 2, axis=0)
+    residual = np.sum((true - pred) ** 2, axis=0)
+    unexplained = np.divide(residual, total, out=np.ones_like(total), where=total > 0)
+    return float(np.mean(1 - unexplained))
+
+
+def pearson(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Pearson's correlation coefficient.
+
+    Args:
+        y_true: (n,) or (n, p).
+        y_pred: the same shape.
+
+    Returns:
+        A value in [-1, 1]; a dimension in which targets or predictions are constant, where it is undefined,
+        counts 0.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
+
+    Example:
+        >>> pearson([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
+        1.0
+    """
+    return _correlation(*check_targets(y_true, y_pred))
+
+
+def spearman(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Spearman's rank correlation: Pearson's of the positions in sorted order, tied values sharing their mean.
+
+    Args:
+        y_true: (n,) or (n, p).
+        y_pred: the same shape.
+
+    Returns:
+        A value in [-1, 1]; a dimension in which targets or predictions are constant, where it is undefined,
+        counts 0.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
+
+    Example:
+        >>> spearman([1.0, 2.0, 3.0], [1.0, 8.0, 27.0])
+        1.0
+    """
+    true, pred = check_targets(y_true, y_pred)
+    return _correlation(np.apply_along_axis(_positions, 0, true), np.apply_along_axis(_positions, 0, pred))
+
+
+def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Geometric mean of the absolute errors: GM in SupReMix's tables (after Yang et al., ICML 2021).
+
+    One exact prediction would make it 0, so errors below 1e-10 count as 1e-10, what Yang et al. put in the
+    place of a 0 on STS-B-DIR.
+
+    Args:
+        y_true: (n,) or (n, p).
+        y_pred: the same shape.
+
+    Returns:
+        A value >= 1e-10, in units of the label.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
+
+    Example:
+        >>> round(geometric_mean_error([1.0, 10.0], [2.0, 14.0]), 12)
+        2.0
+    """
+    true, pred = check_targets(y_true, y_pred)
+    errors = np.maximum(np.abs(true - pred), FLOOR)
+    return float(np.mean(np.exp(np.mean(np.log(errors), axis=0))))
+
+
+def continuous_report(y_true: ArrayLike, y_pred: ArrayLike) -> dict[str, float]:
+    """Every metric of predicted targets, ready for JSON.
+
+    Args:
+        y_true: (n,) or (n, p).
+        y_pred: the same shape.
+
+    Returns:
+        ``mae``, ``rmse``, ``r2``, ``pearson``, ``spearman`` and ``geometric_mean_error``.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
+
+    Example:
+        >>> continuous_report([1.0, 2.0, 3.0], [2.0, 3.0, 4.0])["mae"]
+        1.0
+    """
+    return {
+        "mae": mae(y_true, y_pred),
+        "rmse": rmse(y_true, y_pred),
+        "r2": r2(y_true, y_pred),
+        "pearson": pearson(y_true, y_pred),
+        "spearman": spearman(y_true, y_pred),
+        "geometric_mean_error": geometric_mean_error(y_true, y_pred),
+    }
+
+
+def _positions(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Positions (n,) in sorted order, tied values sharing their mean."""
+    _, tie_group, sizes = np.unique(x, return_inverse=True, return_counts=True)
+    means: NDArray[np.float64] = sizes.cumsum() - (sizes - 1) / 2
+    return means[tie_group]
+
+
+def _correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    a, b = _scaled(a), _scaled(b)
+    norm = np.sqrt(np.sum(a**2, axis=0) * np.sum(b**2, axis=0))
+    return float(np.mean(np.clip(np.sum(a * b, axis=0) / np.maximum(norm, 1), -1, 1)))
+
+
+def _scaled(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Deviations from the mean, the largest of magnitude 1, so that no square underflows; 0 for a constant."""
+    x = _centred(x)
+    largest = np.abs(x).max(axis=0)
+    return x / np.where(largest > 0, largest, 1)
+
+
+def _centred(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Deviations from the mean; exactly 0 for a constant, whose mean may be off by rounding."""
+    return np.where(np.ptp(x, axis=0) == 0, 0.0, x - x.mean(axis=0))

@@ -1,0 +1,120 @@
+"""The one place that checks labels, predictions and embeddings for every metric.
+
+Each check returns the array the metric works on, or raises :class:`~ordinate.errors.OrdinateError`
+naming the argument, what it got and what it takes.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ordinate.errors import OrdinateError
+
+LARGEST = 1e150  # squares of larger values, or their sums, leave the range of float64
+
+
+def check_ranks(
+    y_true: ArrayLike, y_pred: ArrayLike, num_classes: int | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return true and predicted ranks, (n,) each."""
+    true, pred = _as_ranks(y_true, "y_true", num_classes), _as_ranks(y_pred, "y_pred", num_classes)
+    _check_rows(pred, "y_pred", true, "y_true")
+    return true, pred
+
+
+def check_targets(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return true and predicted targets, (n, p) each."""
+    true, pred = _as_matrix(y_true, "y_true"), _as_matrix(y_pred, "y_pred")
+    _check_rows(pred, "y_pred", true, "y_true")
+    _check_dimensions(pred, "y_pred", true, "y_true")
+    return true, pred
+
+
+def check_embeddings(
+    embeddings: ArrayLike,
+    labels: ArrayLike,
+    num_classes: int | None = None,
+    names: tuple[str, str] = ("embeddings", "labels"),
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return embeddings (n, d) and their ranks (n,)."""
+    array = _as_numbers(embeddings, names[0])
+    if array.ndim != 2:
+        raise OrdinateError(f"{names[0]}: got shape {array.shape}, takes (n, d)")
+    points, ranks = _as_matrix(array, names[0]), _as_ranks(labels, names[1], num_classes)
+    _check_rows(ranks, names[1], points, names[0])
+    return points, ranks
+
+
+def check_references(
+    ref_emb: ArrayLike, ref_labels: ArrayLike, embeddings: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return reference embeddings (m, d) and their ranks (m,); d is that of ``embeddings``."""
+    refs, ref_ranks = check_embeddings(ref_emb, ref_labels, names=("ref_emb", "ref_labels"))
+    _check_dimensions(refs, "ref_emb", embeddings, "embeddings")
+    return refs, ref_ranks
+
+
+def check_neighbours(k: int, available: int) -> int:
+    """Return the number of neighbours, at most as many as there are."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= available:
+        raise OrdinateError(f"k: got {k!r}, takes a whole number from 1 to {available}, the neighbours there are")
+    return int(k)
+
+
+def check_num_classes(num_classes: int) -> int:
+    """Return the number of ranks C, at least 2."""
+    if isinstance(num_classes, bool) or not isinstance(num_classes, int | np.integer) or num_classes < 2:
+        raise OrdinateError(f"num_classes: got {num_classes!r}, takes a whole number of ranks, at least 2")
+    return int(num_classes)
+
+
+def _as_ranks(ranks: ArrayLike, name: str, num_classes: int | None = None) -> NDArray[np.int64]:
+    """Return ranks (n,) as int64; floats pass where they are whole numbers, gaps between ranks are allowed."""
+    array = _as_numbers(ranks, name)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise OrdinateError(f"{name}: got shape {array.shape}, takes one rank a sample, (n,)")
+    fractions = array[array != np.floor(array)]
+    if fractions.size:
+        raise OrdinateError(f"{name}: got fractions such as {fractions[0]:g}, takes whole ranks")
+    low, high = array.min(), array.max()
+    top = np.iinfo(np.int32).max if num_classes is None else check_num_classes(num_classes) - 1
+    if low < 0 or high > top:
+        raise OrdinateError(f"{name}: got ranks {low:g} to {high:g}, takes 0 to {top}")
+    return array.astype(np.int64)
+
+
+def _as_matrix(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = _as_numbers(values, name)
+    if array.ndim not in (1, 2):
+        raise OrdinateError(f"{name}: got shape {array.shape}, takes (n,) or (n, p)")
+    matrix = array.reshape(len(array), -1).astype(np.float64)
+    if np.abs(matrix).max() > LARGEST:
+        raise OrdinateError(f"{name}: got {np.abs(matrix).max():g}, takes magnitudes up to {LARGEST:g}; rescale it")
+    return matrix
+
+
+def _as_numbers(values: ArrayLike, name: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise OrdinateError(f"{name}: got rows of different lengths, takes one array") from error
+    if array.dtype.kind not in "biuf":
+        raise OrdinateError(f"{name}: got dtype {array.dtype}, takes real numbers")
+    if array.size == 0:
+        raise OrdinateError(f"{name}: got shape {array.shape}, takes at least one sample")
+    if not np.isfinite(array).all():
+        raise OrdinateError(f"{name}: got NaN or infinity, takes finite values; drop or impute unlabelled samples")
+    return array
+
+
+def _check_rows(array: NDArray[Any], name: str, other: NDArray[Any], other_name: str) -> None:
+    if len(array) != len(other):
+        raise OrdinateError(f"{name}: got {len(array)} samples, takes {len(other)}, as many as {other_name}")
+
+
+def _check_dimensions(array: NDArray[Any], name: str, other: NDArray[Any], other_name: str) -> None:
+    if array.shape[1] != other.shape[1]:
+        raise OrdinateError(f"{name}: got {array.shape[1]} dimensions, takes {other.shape[1]}, those of {other_name}")

@@ -1,0 +1,144 @@
+"""Pictures of an embedding and of what is predicted from it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ordinate.metrics import rank_cosine_matrix
+
+COLOURS = "viridis"
+STYLE = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 150,
+}
+
+
+def save(figure: Figure, path: Path) -> Path:
+    """Write a figure and close it."""
+    figure.savefig(path)
+    plt.close(figure)
+    return path
+
+
+def embedding(embeddings: NDArray[np.float64], labels: NDArray[Any], names: Sequence[str] | None = None) -> Figure:
+    """Embeddings (n, d) on their first two principal components, coloured by label.
+
+    Args:
+        embeddings: (n, d).
+        labels: (n,), ranks 0..C-1 where ``names`` are given, else targets.
+        names: of the C ranks.
+    """
+    points, explained = _principal_components(embeddings)
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(5.4, 4.4))
+        if names is None:
+            marks = axes.scatter(*points.T, c=labels, cmap=COLOURS, s=14, alpha=0.85, linewidths=0)
+            figure.colorbar(marks, ax=axes, label="target")
+        else:
+            for rank, (name, colour) in enumerate(zip(names, _rank_colours(len(names)), strict=True)):
+                axes.scatter(*points[labels == rank].T, color=colour, s=14, alpha=0.85, linewidths=0, label=name)
+            axes.legend(title="rank", frameon=False, markerscale=1.8, loc="best")
+        axes.set_title("Embedding, principal components")
+        axes.set_xlabel(f"first, {explained[0]:.0%} of the variance")
+        axes.set_ylabel(f"second, {explained[1]:.0%}")
+        axes.set_aspect("equal", adjustable="datalim")
+    return figure
+
+
+def predicted_ranks(y_true: NDArray[np.int64], y_pred: NDArray[np.int64], names: Sequence[str]) -> Figure:
+    """How often each rank (row) is predicted as each (column), as shares of the row."""
+    count = np.zeros((len(names), len(names)))
+    np.add.at(count, (y_true, y_pred), 1)
+    share = count / np.maximum(count.sum(axis=1, keepdims=True), 1)
+    with plt.rc_context(STYLE):
+        figure, axes = _matrix(share, names, limits=(0, 1), cells=[[f"{int(n)}" for n in row] for row in count])
+        axes.set(title="Predicted against true rank, samples", xlabel="predicted", ylabel="true")
+    return figure
+
+
+def predicted_targets(y_true: NDArray[np.float64], y_pred: NDArray[np.float64]) -> Figure:
+    """Predicted against true targets, with the line where they agree."""
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(4.8, 4.4))
+        low, high = min(y_true.min(), y_pred.min()), max(y_true.max(), y_pred.max())
+        axes.plot([low, high], [low, high], color="0.6", linewidth=1, zorder=1)
+        error = np.abs(y_true - y_pred).mean()
+        axes.scatter(y_true, y_pred, s=14, alpha=0.7, linewidths=0, color=plt.get_cmap(COLOURS)(0.3), zorder=2)
+        axes.set(title=f"Predicted against true, mean error {error:.3g}", xlabel="true", ylabel="predicted")
+        axes.set_aspect("equal", adjustable="datalim")
+    return figure
+
+
+def margins(values: NDArray[np.float64], names: Sequence[str], fixed: Sequence[bool]) -> Figure:
+    """The margin of every boundary between adjacent ranks (CLOC, Section 4.5); fixed ones hatched."""
+    boundaries = [f"{low} | {high}" for low, high in zip(names[:-1], names[1:], strict=True)]
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(max(4.0, 0.9 * len(values) + 1.5), 3.4))
+        bars = axes.bar(boundaries, values, color=plt.get_cmap(COLOURS)(0.45), width=0.6)
+        for bar, value, is_fixed in zip(bars, values, fixed, strict=True):
+            bar.set_hatch("//" if is_fixed else "")
+            axes.annotate(f"{value:.2f}", (bar.get_x() + bar.get_width() / 2, value), ha="center", va="bottom")
+        axes.set(title="Margins" + (", hatched: fixed" if any(fixed) else ""), ylabel="margin, in cosine")
+        axes.margins(y=0.15)
+        if max(map(len, boundaries)) > 12:
+            axes.tick_params(axis="x", rotation=20)
+    return figure
+
+
+def cosine_matrix(embeddings: NDArray[np.float64], ranks: NDArray[np.int64], names: Sequence[str]) -> Figure:
+    """Mean cosine between the samples of every two ranks (OTD, Figs 5 to 8)."""
+    matrix = rank_cosine_matrix(embeddings, ranks, len(names))
+    with plt.rc_context(STYLE):
+        cells = [["" if np.isnan(cosine) else f"{cosine:.2f}" for cosine in row] for row in matrix]
+        figure, axes = _matrix(matrix, names, limits=(-1, 1), cells=cells)
+        axes.set(title="Mean cosine between ranks", xlabel="rank", ylabel="rank")
+    return figure
+
+
+def _matrix(
+    values: NDArray[np.float64], names: Sequence[str], limits: tuple[float, float], cells: list[list[str]]
+) -> tuple[Figure, Any]:
+    side = max(3.6, 0.7 * len(names) + 1.6)
+    figure, axes = plt.subplots(figsize=(side + 0.8, side))
+    image = axes.imshow(values, cmap=COLOURS, vmin=limits[0], vmax=limits[1])
+    figure.colorbar(image, ax=axes, shrink=0.8)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_xticks(range(len(names)), names, rotation=45 if max(map(len, names)) > 4 else 0)
+    axes.set_yticks(range(len(names)), names)
+    if len(names) <= 12:
+        middle = sum(limits) / 2
+        for (row, column), value in np.ndenumerate(values):
+            colour = "black" if value > middle + 0.2 * (limits[1] - limits[0]) else "white"
+            axes.text(column, row, cells[row][column], ha="center", va="center", color=colour, fontsize=9)
+    return figure, axes
+
+
+def _principal_components(embeddings: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The first two components (n, 2) and their shares of the variance; zeros where there are fewer."""
+    centred = embeddings - embeddings.mean(axis=0)
+    left, scale, _ = np.linalg.svd(centred, full_matrices=False)
+    points, share = np.zeros((len(embeddings), 2)), np.zeros(2)
+    kept = min(2, len(scale))
+    points[:, :kept] = left[:, :kept] * scale[:kept]
+    total = float((scale**2).sum())
+    share[:kept] = scale[:kept] ** 2 / total if total > 0 else 0
+    return points, share
+
+
+def _rank_colours(count: int) -> NDArray[np.float64]:
+    return np.asarray(plt.get_cmap(COLOURS)(np.linspace(0, 0.95, count)))

@@ -1,0 +1,45 @@
+"""Metrics as lines of text."""
+
+from collections.abc import Sequence
+from typing import Any
+
+LABELS = {
+    "accuracy": "accuracy",
+    "mae": "mean absolute error",
+    "quadratic_weighted_kappa": "quadratic weighted kappa",
+    "knn_accuracy": "K-NN accuracy of the embedding, K = 3",
+    "rmse": "root mean squared error",
+    "r2": "R2",
+    "pearson": "Pearson correlation",
+    "spearman": "Spearman correlation",
+    "geometric_mean_error": "geometric mean error",
+}
+
+
+def metric_lines(metrics: dict[str, Any], names: Sequence[str] = ()) -> list[str]:
+    """Return one line a metric; ``names`` are those of the ranks, for what belongs to a boundary."""
+    lines = [f"  {LABELS[name]:<40}{value:>10.4f}" for name, value in metrics.items() if name in LABELS]
+    boundaries = [f"{low} | {high}" for low, high in zip(names[:-1], names[1:], strict=True)]
+    for name, title in (("adjacent_error_rates", "error rate between"), ("margins", "margin between")):
+        for boundary, value in zip(boundaries, metrics.get(name, []), strict=False):
+            shown = "    no such samples" if value is None else f"{value:>10.4f}"
+            lines.append(f"  {title + ' ' + boundary:<40}{shown}")
+    return lines
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return an aligned table; the first column is text, the others numbers.
+
+    Example:
+        >>> print(table(["model", "MAE"], [["mean", "2.00"], ["SupCR", "1.50"]]))
+        model    MAE
+        -----  -----
+        mean    2.00
+        SupCR   1.50
+    """
+    widths = [max(5, *(len(row[i]) for row in [header, *rows])) for i in range(len(header))]
+    lines = [header, ["-" * width for width in widths], *rows]
+    return "\n".join(
+        "  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))])
+        for line in lines
+    )

@@ -1,0 +1,35 @@
+"""The four losses in one shape, (embeddings, ranks), for what all of them promise."""
+
+import pytest
+import torch
+
+from ordinate import functional as F
+
+NUM_CLASSES = 5
+
+
+def supcr(embeddings, ranks, **options):
+    return F.supcr(embeddings, ranks, **options)
+
+
+def supcr_cosine(embeddings, ranks, **options):
+    return F.supcr(embeddings, ranks, similarity="cosine", **options)
+
+
+def mmnp(embeddings, ranks, **options):
+    return F.mmnp(embeddings, ranks, torch.tensor([0.3, 0.6, 0.5, 0.9]), **options)
+
+
+def supremix(embeddings, ranks, **options):
+    shape = len(embeddings), len(options.get("ref_emb", embeddings))
+    options = {"temperature": 0.5, "window": 2.0, "label_range": 4.0, "neg_mix": torch.full(shape, 0.3)} | options
+    return F.supremix(embeddings, ranks, **options)
+
+
+def angular_triangle(embeddings, ranks, **options):
+    return F.angular_triangle(embeddings, ranks, NUM_CLASSES, **options)
+
+
+COSINE_LOSSES = [supcr_cosine, mmnp, supremix, angular_triangle]
+for_every_loss = pytest.mark.parametrize("loss", [supcr, *COSINE_LOSSES], ids=lambda loss: loss.__name__)
+for_every_cosine_loss = pytest.mark.parametrize("loss", COSINE_LOSSES, ids=lambda loss: loss.__name__)

@@ -1,0 +1,205 @@
+import pytest
+import torch
+
+from ordinate import functional as F
+from ordinate.errors import OrdinateError
+from tests.functional.brute_force import embeddings
+from tests.functional.every_loss import NUM_CLASSES, angular_triangle, for_every_loss, mmnp, supcr, supremix
+
+RANKS = torch.tensor([0, 1, 2, 3, 4, 0, 2, 4, 1, 4])
+Z = embeddings(10).detach()
+NAN, INF = float("nan"), float("inf")
+
+
+def with_one(tensor, value):
+    tensor = tensor.clone().double()
+    tensor.view(-1)[3] = value
+    return tensor
+
+
+@for_every_loss
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"embeddings": with_one(Z, NAN)}, "embeddings: 1 of 10 rows hold NaN"),
+        ({"embeddings": with_one(Z, INF)}, "embeddings: 1 of 10 rows hold NaN or infinity"),
+        ({"embeddings": Z.long()}, "embeddings: got dtype torch.int64"),
+        ({"embeddings": Z[:, 0]}, r"embeddings: got shape \(10,\)"),
+        ({"embeddings": Z[:, None]}, r"embeddings: got shape \(10, 1, 3\).*flatten_views"),
+        ({"embeddings": Z[:0], "labels": RANKS[:0]}, r"embeddings: got shape \(0, 3\)"),
+        ({"embeddings": Z[:, :0]}, r"embeddings: got shape \(10, 0\)"),
+        ({"embeddings": Z.tolist()}, "embeddings: got list"),
+        ({"labels": with_one(RANKS, NAN)}, "labels: got NaN"),
+        ({"labels": with_one(RANKS, -INF)}, "labels: got NaN or infinity"),
+        ({"labels": RANKS[:9]}, r"labels: got shape \(9,\)"),
+        ({"labels": RANKS[0]}, r"labels: got shape \(\)"),
+        ({"labels": RANKS.reshape(10, 1, 1)}, r"labels: got shape \(10, 1, 1\)"),
+        ({"labels": RANKS.tolist()}, "labels: got list"),
+        ({"labels": RANKS.to(torch.complex64)}, "labels: got dtype torch.complex64"),
+        ({"weights": torch.ones(9)}, r"weights: got shape \(9,\)"),
+        ({"weights": torch.ones(10, 1)}, r"weights: got shape \(10, 1\)"),
+        ({"weights": with_one(torch.ones(10), -1)}, "weights: got negative"),
+        ({"weights": with_one(torch.ones(10), NAN)}, "weights: got NaN"),
+        ({"weights": torch.zeros(10)}, "weights: got negative or only zero"),
+        ({"weights": [1.0] * 10}, "weights: got list"),
+        ({"ref_emb": Z}, "ref_labels: got None"),
+        ({"ref_labels": RANKS}, "ref_emb: got None"),
+        ({"ref_emb": Z[:, :2], "ref_labels": RANKS}, "ref_emb: got 2 dimensions, takes 3"),
+        ({"ref_emb": with_one(Z, NAN), "ref_labels": RANKS}, "ref_emb: 1 of 10 rows hold NaN"),
+        ({"ref_emb": Z.long(), "ref_labels": RANKS}, "ref_emb: got dtype torch.int64"),
+        ({"ref_emb": Z, "ref_labels": RANKS[:9]}, r"ref_labels: got shape \(9,\)"),
+        ({"ref_emb": Z, "ref_labels": with_one(RANKS, NAN)}, "ref_labels: got NaN"),
+        ({"reduction": "avg"}, "reduction: got 'avg'"),
+        ({"reduction": None}, "reduction: got None"),
+    ],
+)
+def test_what_no_loss_can_use_is_an_error_that_names_its_argument(loss, arguments, message):
+    options = {"embeddings": Z, "labels": RANKS} | arguments
+    with pytest.raises(OrdinateError, match=f"^{message}"):
+        loss(options.pop("embeddings"), options.pop("labels"), **options)
+
+
+@pytest.mark.parametrize("loss", [mmnp, angular_triangle], ids=["mmnp", "angular_triangle"])
+@pytest.mark.parametrize(
+    ("ranks", "message"),
+    [
+        (with_one(RANKS, 2.5), "labels: got fractions such as 2.5"),
+        (with_one(RANKS, 5), "labels: got ranks 0 to 5, takes 0 to 4"),
+        (with_one(RANKS, -1), "labels: got ranks -1 to 4, takes 0 to 4"),
+        (RANKS[:, None].expand(10, 2), r"labels: got shape \(10, 2\)"),
+    ],
+)
+def test_labels_that_are_no_ranks_are_an_error(loss, ranks, message):
+    with pytest.raises(OrdinateError, match=f"^{message}"):
+        loss(Z, ranks)
+    with pytest.raises(OrdinateError, match=f"^ref_{message}"):
+        loss(Z, RANKS, ref_emb=Z, ref_labels=ranks)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: F.supcr(Z[:1], RANKS[:1]), "embeddings: got a single sample and no ref_emb"),
+        (lambda: F.mmnp(Z[:1], RANKS[:1], torch.ones(4)), "labels: .* no anchor has both a positive and a negative"),
+        (lambda: F.mmnp(Z, torch.ones(10), torch.ones(4)), "labels: .* no anchor has both a positive and a negative"),
+        (lambda: mmnp(Z[:5], RANKS[:5]), "labels: .* no anchor has both a positive and a negative"),
+        (lambda: mmnp(Z, RANKS, ref_emb=Z[:2], ref_labels=RANKS[[0, 0]]), "labels: .* no anchor has both"),
+        (lambda: supremix(Z[:1], RANKS[:1]), "labels, window: no anchor has a positive"),
+        (lambda: supremix(Z[:5], RANKS[:5], window=0.5), "labels, window: .* no window of 0.5"),
+        (lambda: supremix(Z[:5], RANKS[:5], mix_positives=False), "labels, window: no anchor has a positive"),
+        (lambda: supremix(Z[:2], RANKS[:2], window=9.0), "labels, window: no anchor has a positive"),
+        (lambda: angular_triangle(Z[:1], RANKS[:1]), "labels: .* offer no triplet"),
+        (lambda: angular_triangle(Z[:4], RANKS[:4]), "labels: .* offer no triplet"),
+        (lambda: angular_triangle(Z[:4], torch.tensor([1, 1, 2, 4])), "labels: .* offer no triplet"),
+        (lambda: angular_triangle(Z[:1], RANKS[:1], ref_emb=Z[:1], ref_labels=RANKS[:1]), "labels: .* no triplet"),
+    ],
+)
+def test_a_batch_without_a_value_is_an_error_and_not_a_silent_zero(call, message):
+    with pytest.raises(OrdinateError, match=f"^{message}"):
+        call()
+
+
+@pytest.mark.parametrize("loss", [mmnp, supremix, angular_triangle], ids=["mmnp", "supremix", "angular_triangle"])
+def test_weights_that_leave_no_anchor_with_a_loss_are_an_error(loss):
+    ranks, weights = torch.tensor([0, 0, 0, 4]), torch.tensor([0.0, 0.0, 0.0, 1.0])  # the last has no positive
+    with pytest.raises(OrdinateError, match=r"^weights: got zero for every anchor that has a loss"):
+        loss(Z[:4], ranks, weights=weights)
+
+
+def gaze(**options):
+    return F.supcr(Z, Z[:, :2], label_distance="angular", **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: supcr(Z, RANKS, temperature=0), "temperature: got 0"),
+        (lambda: supcr(Z, RANKS, temperature=NAN), "temperature: got nan"),
+        (lambda: supcr(Z, RANKS, temperature="2"), "temperature: got '2'"),
+        (lambda: supcr(Z, RANKS, similarity="l2"), "similarity: got 'l2', takes one of 'neg_l2'"),
+        (lambda: supcr(Z, RANKS, label_distance="cosine"), "label_distance: got 'cosine', takes one of 'l1'"),
+        (lambda: supcr(Z, RANKS, label_distance="angular"), "labels: got 1 dimensions, 'angular' takes"),
+        (lambda: gaze(ref_emb=Z, ref_labels=Z), "ref_labels: got 3 dimensions a label, takes 2"),
+        (lambda: supcr(Z, RANKS, label_distance=lambda a, b: a), "label_distance: the callable returned"),
+        (lambda: supcr(Z, RANKS, label_distance=lambda a, b: 1.0), "label_distance: the callable returned float"),
+        (lambda: supcr(Z, RANKS, label_distance=lambda a, b: a - b.T), "label_distance: .* values below 0"),
+        (lambda: supcr(Z, RANKS, label_distance=lambda a, b: a @ b.T / 0), "label_distance: .* NaN"),
+        (lambda: supcr(Z, torch.tensor([3e38, -3e38] * 5)), "labels: .* range of their dtype"),
+        (lambda: supcr(Z, torch.zeros(10, 0)), r"labels: got shape \(10, 0\)"),
+        (lambda: supcr(Z, RANKS, num_positives=0), "num_positives: got 0"),
+        (lambda: supcr(Z, RANKS, num_positives=2.5), "num_positives: got 2.5"),
+        (lambda: supcr(Z, RANKS, num_positives="all"), "num_positives: got 'all'"),
+        (lambda: supcr(Z, RANKS, tie_tolerance=-1e-6), "tie_tolerance: got -1e-06"),
+        (lambda: supcr(Z, RANKS, reduction="pair_mean"), "reduction: got 'pair_mean'"),
+        (lambda: F.mmnp(Z, RANKS, torch.tensor([0.5, 0.5, 0.0, 0.5])), "margins: got .* takes finite values above 0"),
+        (lambda: F.mmnp(Z, RANKS, torch.tensor([0.5, NAN, 0.5, 0.5])), "margins: got .* takes finite values above 0"),
+        (lambda: F.mmnp(Z, RANKS, torch.ones(4, dtype=torch.long)), "margins: takes a floating-point tensor"),
+        (lambda: F.mmnp(Z, RANKS, torch.ones(1, 4)), "margins: takes a floating-point tensor"),
+        (lambda: F.mmnp(Z, RANKS, [0.5] * 4), "margins: takes a floating-point tensor"),
+        (lambda: F.mmnp(Z, RANKS, torch.ones(3)), "labels: got ranks 0 to 4, takes 0 to 3"),
+        (lambda: mmnp(Z, RANKS, reduction="mean"), "reduction: got 'mean', takes one of 'pair_mean'"),
+        (lambda: supremix(Z, Z[:, :2]), "labels: got 2 dimensions a label, takes 1"),
+        (lambda: supremix(Z, RANKS, window=0), "window: got 0"),
+        (lambda: supremix(Z, RANKS, temperature=-1), "temperature: got -1"),
+        (lambda: supremix(Z, RANKS, label_range=0), "label_range: got 0"),
+        (lambda: supremix(Z, RANKS, neg_mix=torch.ones(10, 9)), r"neg_mix: got \(10, 9\), takes a tensor \(10, 10\)"),
+        (lambda: supremix(Z, RANKS, neg_mix=torch.full((10, 10), 1.1)), "neg_mix: got values outside 0 to 1"),
+        (lambda: supremix(Z, RANKS, neg_mix=torch.full((10, 10), NAN)), "neg_mix: got values outside 0 to 1"),
+        (lambda: supremix(Z, RANKS, neg_mix=0.3), "neg_mix: got float"),
+        (lambda: supremix(Z, RANKS, neg_mix=None, beta=(0, 8)), "beta: got 0"),
+        (lambda: supremix(Z, RANKS, neg_mix=None, beta=2.0), "beta: got 2.0"),
+        (lambda: supremix(Z, RANKS, neg_mix=None, beta=(2.0,)), r"beta: got \(2.0,\)"),
+        (lambda: F.angular_triangle(Z, RANKS, 1), "num_classes: got 1"),
+        (lambda: F.angular_triangle(Z, RANKS, 5.0), "num_classes: got 5.0"),
+        (lambda: angular_triangle(Z, RANKS, triplets=torch.ones(2, 2).long()), r"triplets: got \(2, 2\)"),
+        (lambda: angular_triangle(Z, RANKS, triplets=torch.ones(0, 3).long()), r"triplets: got \(0, 3\)"),
+        (lambda: angular_triangle(Z, RANKS, triplets=torch.ones(2, 3)), "triplets: got dtype torch.float32"),
+        (lambda: angular_triangle(Z, RANKS, triplets=[[0, 1, 2]]), "triplets: got list"),
+        (lambda: angular_triangle(Z, RANKS, triplets=torch.tensor([[0, 1, 10]])), "triplets: got indices 10 to 10"),
+        (lambda: angular_triangle(Z, RANKS, triplets=torch.tensor([[-1, 1, 2]])), "triplets: got indices -1 to -1"),
+        (lambda: angular_triangle(Z, RANKS, triplets=torch.tensor([[0, 1, 1]])), "triplets: got one sample twice"),
+        (lambda: F.angular_distance(Z.long(), Z), "a, b: got dtypes torch.int64 and torch.float64"),
+        (lambda: F.angular_distance(Z, Z[:, :2]), r"a, b: got shapes \(10, 3\) and \(10, 2\)"),
+        (lambda: F.angular_distance(Z, Z[:4]), r"a, b: got shapes \(10, 3\) and \(4, 3\)"),
+        (lambda: F.flatten_views(Z, RANKS), r"embeddings: got shape \(10, 3\), takes \(b, v, d\)"),
+        (lambda: F.flatten_views(Z[None], RANKS), r"labels: got shape \(10,\), takes 1 rows"),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_an_error_that_names_it(call, message):
+    with pytest.raises(OrdinateError, match=f"^{message}"):
+        call()
+
+
+@for_every_loss
+@pytest.mark.parametrize(
+    "dtype",
+    [torch.uint8, torch.int8, torch.int16, torch.int32, torch.float16, torch.bfloat16, torch.float32, torch.float64],
+    ids=str,
+)
+def test_whole_labels_of_every_dtype_give_the_same_loss(loss, dtype):
+    ranks = RANKS.to(dtype)
+    assert loss(Z, ranks) == loss(Z, ranks[:, None]) == loss(Z, RANKS)
+    assert loss(Z, ranks, ref_emb=Z, ref_labels=ranks) == loss(Z, RANKS, ref_emb=Z, ref_labels=RANKS)
+
+
+@for_every_loss
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.float16, torch.float64], ids=str)
+def test_weights_of_every_dtype_give_the_same_loss(loss, dtype):
+    weights = torch.tensor([1, 0, 1, 1, 0, 1, 1, 1, 1, 0])
+    assert loss(Z, RANKS, weights=weights.to(dtype)) == loss(Z, RANKS, weights=weights.float())
+
+
+def test_every_number_of_classes_above_the_highest_rank_is_taken():
+    assert F.angular_triangle(Z, torch.zeros(10), 2) == F.angular_triangle(Z, torch.zeros(10), NUM_CLASSES)
+
+
+@pytest.mark.parametrize("label_shape", [(3,), (3, 2)])
+def test_flat_views_stand_together_with_their_label_repeated(label_shape):
+    views, labels = torch.arange(24.0).reshape(3, 2, 4), torch.randn(label_shape)
+    flat, repeated = F.flatten_views(views, labels)
+    assert flat.shape == (6, 4)
+    assert repeated.shape == (6, *label_shape[1:])
+    for sample in range(3):
+        for view in range(2):
+            assert torch.equal(flat[2 * sample + view], views[sample, view])
+            assert torch.equal(repeated[2 * sample + view], labels[sample])

@@ -1,0 +1,196 @@
+import importlib
+import itertools
+import math
+
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats
+
+from ordinate import functional as F
+from tests.functional.brute_force import assert_agrees, embeddings
+
+LABELS = {
+    "distinct": torch.tensor([0.0, 1.5, 3.25, 2.0, -1.0, 1.75, 4.5, 5.5]),
+    "ties": torch.tensor([0.0, 1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 5.0]),
+    "two_views": torch.tensor([4, 4, 0, 0, 2, 2, 1, 1]),
+    "one_label": torch.full((8,), 2.5),
+    "bytes": torch.tensor([0, 1, 3, 1, 0, 2, 255, 254], dtype=torch.uint8),
+}
+FLAGS = ["mix_negatives", "mix_positives", "distance_magnifying", "renormalize", "detach_mixtures"]
+WEIGHTS = torch.tensor([1.0, 0.0, 2.0, 0.5, 1.0, 3.0, 0.25, 1.0])
+REFERENCES = {"ref_emb": embeddings(6, seed=1), "ref_labels": torch.tensor([0.0, 1.0, 2.0, 3.0, 3.0, 4.5])}
+
+
+def shares(n, m, seed=2):
+    return torch.rand(n, m, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("references", [{}, REFERENCES], ids=["batch", "references"])
+@pytest.mark.parametrize("flags", list(itertools.product([True, False], repeat=5)), ids=str)
+def test_the_loss_is_eq_6_whatever_the_parts(flags, references):
+    options = dict(zip(FLAGS, flags, strict=True)) | references
+    neg_mix = shares(8, 6 if references else 8)
+    assert_agrees(F.supremix, embeddings(8), LABELS["ties"], temperature=0.4, window=2.0, neg_mix=neg_mix, **options)
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+@pytest.mark.parametrize("window", [0.5, 1.0, 2.5, 1000.0])
+@pytest.mark.parametrize("renormalize", [True, False])
+def test_the_loss_is_eq_6_whatever_the_labels_and_the_window(labels, window, renormalize):
+    options = {"temperature": 0.4, "window": window, "renormalize": renormalize}
+    assert_agrees(F.supremix, embeddings(8), labels, neg_mix=shares(8, 8), **options)
+    assert_agrees(F.supremix, embeddings(8), labels, neg_mix=shares(8, 6), **REFERENCES, **options)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("label_range", [None, 0.3, 40.0])
+@pytest.mark.parametrize("references", [{}, REFERENCES], ids=["batch", "references"])
+def test_the_loss_is_eq_6_whatever_the_reduction(reduction, weights, label_range, references):
+    options = {"reduction": reduction, "weights": weights, "label_range": label_range} | references
+    neg_mix = shares(8, 6 if references else 8)
+    labels = torch.tensor([0.0, 1.0, 1.0, 2.0, 9.0, 3.0, 3.0, 5.0])  # one has no positive
+    assert_agrees(F.supremix, embeddings(8), labels, temperature=0.4, window=1.0, neg_mix=neg_mix, **options)
+
+
+def test_one_anchor_is_mixed_and_contrasted_with_references_alone():
+    options = {"temperature": 1.0, "window": 3.0, "neg_mix": shares(1, 6)}
+    assert_agrees(F.supremix, embeddings(1), torch.tensor([2.5]), **REFERENCES, **options)
+
+
+def test_the_window_holds_labels_at_its_edge():
+    labels = torch.tensor([0.0, 1.0, 2.0])
+    inside = F.supremix(embeddings(3), labels, temperature=1.0, window=1.0, reduction="none", neg_mix=shares(3, 3))
+    assert inside[1] > 0
+    assert not inside[[0, 2]].any()
+
+
+def test_the_size_of_a_block_of_mixtures_does_not_change_the_loss(monkeypatch):
+    for block in (1, 7):
+        monkeypatch.setattr(importlib.import_module("ordinate.functional.supremix"), "BLOCK", block)
+        options = {"temperature": 0.4, "window": 2.0, "neg_mix": shares(8, 8), "reduction": "none"}
+        assert_agrees(F.supremix, embeddings(8), LABELS["ties"], **options)
+
+
+@pytest.mark.parametrize("transform", [lambda y: y + 1000, lambda y: y - 0.5, lambda y: -y], ids=["up", "down", "flip"])
+@pytest.mark.parametrize("labels", [LABELS["ties"], LABELS["distinct"]], ids=["ties", "distinct"])
+def test_a_label_shift_does_not_change_the_loss(transform, labels):
+    options = {"temperature": 0.3, "window": 2.5, "neg_mix": shares(8, 8), "reduction": "none"}
+    expected = F.supremix(embeddings(8), labels, **options)
+    torch.testing.assert_close(F.supremix(embeddings(8), transform(labels), **options), expected, rtol=0, atol=1e-13)
+
+
+def test_the_label_range_moves_the_value_and_not_the_gradient():
+    z, options = embeddings(8), {"temperature": 0.3, "window": 2.0, "neg_mix": shares(8, 8)}
+    near, far = (F.supremix(z, LABELS["ties"], label_range=width, **options) for width in (2.0, 10.0))
+    torch.testing.assert_close(near - far, torch.tensor(math.log(5), dtype=torch.float64), rtol=0, atol=1e-13)
+    torch.testing.assert_close(torch.autograd.grad(near, z), torch.autograd.grad(far, z), rtol=0, atol=1e-15)
+
+
+def test_shares_go_with_their_samples_when_the_batch_is_permuted():
+    order, neg_mix = torch.tensor([3, 1, 7, 0, 5, 2, 6, 4]), shares(8, 8)
+    options = {"temperature": 0.3, "window": 2.0, "reduction": "none"}
+    expected = F.supremix(embeddings(8), LABELS["ties"], neg_mix=neg_mix, **options)[order]
+    permuted = F.supremix(embeddings(8)[order], LABELS["ties"][order], neg_mix=neg_mix[order][:, order], **options)
+    torch.testing.assert_close(permuted, expected, rtol=0, atol=1e-13)
+
+
+def draws(beta, generator):
+    return F.supremix(embeddings(8), LABELS["ties"], temperature=0.3, window=1.0, beta=beta, generator=generator).item()
+
+
+def test_a_generator_fixes_the_drawn_shares():
+    first, again, other = (draws((2.0, 8.0), torch.Generator().manual_seed(seed)) for seed in (0, 0, 1))
+    assert first == again != other
+
+
+def test_drawn_shares_follow_the_beta_distribution():
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.tensor([draws((2.0, 8.0), generator) for _ in range(300)])
+    scipy_shares = torch.tensor(stats.beta(2, 8).rvs((300, 8, 8), random_state=0))
+    options = {"temperature": 0.3, "window": 1.0}
+    z = embeddings(8).detach()
+    expected = torch.stack([F.supremix(z, LABELS["ties"], neg_mix=neg_mix, **options) for neg_mix in scipy_shares])
+    standard_error = math.hypot(drawn.std(), expected.std()) / math.sqrt(300)
+    assert abs(drawn.mean() - expected.mean()) < 4 * standard_error
+    assert 0.8 < drawn.std() / expected.std() < 1.25
+
+
+@pytest.mark.parametrize("beta", [(2e9, 8e9), (8e9, 2e9)])
+def test_the_first_beta_parameter_is_the_share_of_the_anchor(beta):
+    neg_mix = torch.full((8, 8), beta[0] / sum(beta))
+    expected = F.supremix(embeddings(8), LABELS["ties"], temperature=0.3, window=1.0, neg_mix=neg_mix).item()
+    assert abs(draws(beta, torch.Generator().manual_seed(0)) - expected) < 1e-4
+
+
+def test_without_its_three_parts_the_loss_is_supcon_of_pytorch_metric_learning():
+    losses = pytest.importorskip("pytorch_metric_learning.losses")
+    plain = {"mix_negatives": False, "mix_positives": False, "distance_magnifying": False}
+    labels = LABELS["two_views"]
+    ours = F.supremix(embeddings(8), labels, temperature=0.3, window=1.0, **plain)
+    torch.testing.assert_close(ours, losses.SupConLoss(temperature=0.3)(embeddings(8), labels), rtol=0, atol=1e-12)
+
+
+# Theorem 1, Lemma 1 and Theorem 2
+
+
+@given(seed=st.integers(0, 999), labels=st.lists(st.integers(-9, 9), min_size=2, max_size=7, unique=True))
+def test_farther_negatives_are_pushed_harder_than_without_magnifying(seed, labels):
+    labels = torch.tensor([0, *labels])  # of the references; the first is the anchor's positive
+    assume(int((labels == 0).sum()) == 1)
+    anchor, refs = embeddings(1, seed=seed), embeddings(len(labels), seed=seed + 1)
+    plain = {"temperature": 0.5, "window": 1.0, "mix_negatives": False, "mix_positives": False}
+    plain |= {"ref_emb": refs, "ref_labels": labels}
+    unit = anchor.detach()[0] / anchor.detach().norm()
+    push = []
+    for magnify in (True, False):
+        loss = F.supremix(anchor, torch.tensor([0]), distance_magnifying=magnify, **plain)
+        (gradient,) = torch.autograd.grad(loss, refs)
+        norm = refs.detach().norm(dim=1)
+        cosine = refs.detach() @ unit / norm
+        push.append((gradient @ unit * norm / (1 - cosine**2))[1:])  # d loss / d similarity
+    assert bool((push[0] > 0).all())
+    assert bool((push[1] > 0).all())
+    far = labels[1:].abs().double() + 1
+    torch.testing.assert_close((push[0] / push[0][0]) / (push[1] / push[1][0]), far / far[0], rtol=1e-6, atol=0)
+
+
+def lower_bound(labels, window):
+    """L* of Lemma 1, whose k - 1 is how many positives, real and mixed, an anchor has."""
+    labels = labels.tolist()
+    bound = 0.0
+    for y in labels:
+        below = sum(0 < y - other <= window for other in labels)
+        above = sum(0 < other - y <= window for other in labels)
+        positives = labels.count(y) - 1 + below * above
+        if positives:
+            bound += positives * math.log(positives / ((max(labels) - min(labels)) or 1)) / labels.count(y)
+    return bound
+
+
+@given(
+    labels=st.lists(st.integers(0, 6), min_size=2, max_size=8).filter(lambda y: len(set(y)) < len(y)),
+    window=st.integers(1, 4),
+    seed=st.integers(0, 99),
+    temperature=st.floats(0.02, 2),
+)
+def test_the_sum_is_never_below_its_lower_bound(labels, window, seed, temperature):
+    labels, n = torch.tensor(labels), len(labels)
+    options = {"temperature": temperature, "window": float(window), "neg_mix": shares(n, n, seed), "reduction": "sum"}
+    assert F.supremix(embeddings(n, seed=seed), labels, **options).item() >= lower_bound(labels, window) - 1e-10
+
+
+def test_embeddings_ordered_on_an_arc_reach_the_lower_bound_as_the_temperature_falls():
+    labels = torch.arange(5).repeat_interleave(2)
+    arc = torch.stack([(0.4 * labels).cos(), (0.4 * labels).sin()], dim=1).double()
+    gaps = [
+        F.supremix(
+            arc, labels, temperature=temperature, window=1.0, neg_mix=torch.full((10, 10), 0.2), reduction="sum"
+        ).item()
+        - lower_bound(labels, 1)
+        for temperature in (0.1, 0.02, 0.002)
+    ]
+    assert gaps[0] > gaps[1] > 1e-3
+    assert abs(gaps[2]) < 1e-5

@@ -1,0 +1,140 @@
+"""Metrics of ranks against scikit-learn, counts by hand, and CLOC's Table 2."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix, mean_absolute_error
+from torchmetrics.functional.classification import multiclass_cohen_kappa
+
+from ordinate.errors import OrdinateError
+from ordinate.metrics import accuracy, adjacent_error_rates, mae, quadratic_weighted_kappa, rank_report
+
+C = 5
+pairs_of_ranks = st.lists(st.tuples(st.integers(0, C - 1), st.integers(0, C - 1)), min_size=1, max_size=40)
+
+
+@given(pairs_of_ranks)
+def test_accuracy_and_mae_are_those_of_scikit_learn(pairs):
+    true, pred = np.array(pairs).T
+    assert accuracy(true, pred) == accuracy_score(true, pred)
+    assert mae(true, pred) == pytest.approx(mean_absolute_error(true, pred), abs=1e-12)
+
+
+@given(pairs_of_ranks)
+def test_kappa_is_that_of_scikit_learn_and_finite_where_that_is_not(pairs):
+    true, pred = np.array(pairs).T
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn divides 0 by 0 when all agree on one rank
+        expected = cohen_kappa_score(true, pred, labels=range(C), weights="quadratic")
+    expected = 1.0 if np.isnan(expected) else expected
+    assert quadratic_weighted_kappa(true, pred) == pytest.approx(expected, abs=1e-12)
+    assert quadratic_weighted_kappa(true, pred, C) == quadratic_weighted_kappa(true, pred)
+
+
+def test_kappa_is_that_of_torchmetrics():
+    rng = np.random.default_rng(0)
+    true, pred = rng.integers(0, C, (2, 200))
+    expected = multiclass_cohen_kappa(torch.tensor(pred), torch.tensor(true), C, weights="quadratic").item()
+    assert quadratic_weighted_kappa(true, pred) == pytest.approx(expected, abs=1e-6)  # theirs is float32
+
+
+@pytest.mark.parametrize(
+    ("true", "pred", "kappa"),
+    [
+        ([2, 2, 2], [2, 2, 2], 1.0),
+        ([0], [0], 1.0),
+        ([0], [3], 0.0),
+        ([1, 1, 1], [0, 1, 2], 0.0),
+        ([0, 1, 2], [1, 1, 1], 0.0),
+        ([0, 4], [4, 0], -1.0),
+    ],
+)
+def test_kappa_of_degenerate_ranks(true, pred, kappa):
+    assert quadratic_weighted_kappa(true, pred) == pytest.approx(kappa, abs=1e-15)
+
+
+@given(pairs_of_ranks)
+def test_adjacent_error_rates_read_off_the_confusion_matrix(pairs):
+    true, pred = np.array(pairs).T
+    confusion = confusion_matrix(true, pred, labels=range(C))
+    rates = adjacent_error_rates(true, pred, C)
+    assert rates.shape == (C - 1,)
+    for h in range(C - 1):
+        samples = confusion[h].sum() + confusion[h + 1].sum()
+        if samples == 0:
+            assert np.isnan(rates[h])
+        else:
+            assert rates[h] == (confusion[h, h + 1] + confusion[h + 1, h]) / samples
+
+
+@pytest.mark.parametrize(
+    ("swapped", "printed"),
+    [([5, 1, 5, 3], [0.1282, 0.0270, 0.0980, 0.0937]), ([4, 0, 6, 5], [0.1025, 0.0000, 0.1176, 0.1562])],
+    ids=["learned", "controlled"],
+)
+def test_adjacent_error_rates_are_those_of_cloc_table_2(swapped, printed):
+    """IDRiD: the rank sizes are those of the paper's Appendix A, the rates are printed cut or rounded to 4 digits."""
+    true = np.repeat(range(C), [34, 5, 32, 19, 13])
+    pred = true.copy()
+    for h, count in enumerate(swapped):
+        larger = h if np.sum(true == h) > np.sum(true == h + 1) else h + 1
+        free = np.flatnonzero((true == larger) & (pred == true))[:count]
+        pred[free] = 2 * h + 1 - larger
+    np.testing.assert_allclose(adjacent_error_rates(true, pred, C), printed, rtol=0, atol=1e-4)
+
+
+def test_mistakes_past_the_adjacent_rank_are_no_adjacent_errors():
+    np.testing.assert_array_equal(adjacent_error_rates([0, 0, 1, 2], [2, 0, 1, 0], 3), [0, 0])
+
+
+def test_the_report_holds_every_metric_and_is_strict_json():
+    true, pred = [0, 1, 1, 4], [0, 1, 2, 4]
+    report = rank_report(true, pred, 7)
+    assert report == {
+        "accuracy": 0.75,
+        "mae": 0.25,
+        "quadratic_weighted_kappa": quadratic_weighted_kappa(true, pred),
+        "adjacent_error_rates": [0.0, 0.5, None, 0.0, 0.0, None],
+    }
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32])
+def test_the_dtype_of_the_ranks_does_not_matter(dtype):
+    true, pred = np.array([0, 1, 2, 4]), np.array([4, 1, 0, 3])
+    assert rank_report(true.astype(dtype), pred.astype(dtype), C) == rank_report(true, pred, C)
+
+
+@pytest.mark.parametrize(
+    ("true", "pred", "message"),
+    [
+        ([0, 1], [0], "y_pred: got 1 samples, takes 2"),
+        ([], [], "y_true: got shape .* at least one sample"),
+        ([0, 1], [0.5, 1], "y_pred: got fractions such as 0.5, takes whole ranks"),
+        ([0, np.nan], [0, 1], "y_true: got NaN"),
+        ([0, -1], [0, 1], "y_true: got ranks -1 to 0, takes 0 to 4"),
+        ([0, 1], [0, 5], "y_pred: got ranks 0 to 5, takes 0 to 4"),
+        ([[0, 1]], [0], "y_true: got shape"),
+        ([[0, 1], [0]], [0, 1], "y_true: got rows of different lengths"),
+        (["a", "b"], [0, 1], "y_true: got dtype"),
+    ],
+)
+def test_ranks_that_cannot_be_used_are_named(true, pred, message):
+    with pytest.raises(OrdinateError, match=message):
+        rank_report(true, pred, C)
+
+
+@pytest.mark.parametrize("num_classes", [1, 2.0, True])
+def test_num_classes_is_a_whole_number_from_2(num_classes):
+    with pytest.raises(OrdinateError, match="num_classes"):
+        rank_report([0, 1], [0, 1], num_classes)
+
+
+def test_ranks_past_the_range_of_integers_are_refused():
+    with pytest.raises(OrdinateError, match="y_true: got ranks 0 to 1e\\+300"):
+        accuracy([0, 1e300], [0, 1])
