@@ -3,31 +3,31 @@
 import pytest
 import torch
 
-from ordinate import functional as F
+from ordinate import functional
 
 NUM_CLASSES = 5
 
 
 def supcr(embeddings, ranks, **options):
-    return F.supcr(embeddings, ranks, **options)
+    return functional.supcr(embeddings, ranks, **options)
 
 
 def supcr_cosine(embeddings, ranks, **options):
-    return F.supcr(embeddings, ranks, similarity="cosine", **options)
+    return functional.supcr(embeddings, ranks, similarity="cosine", **options)
 
 
 def mmnp(embeddings, ranks, **options):
-    return F.mmnp(embeddings, ranks, torch.tensor([0.3, 0.6, 0.5, 0.9]), **options)
+    return functional.mmnp(embeddings, ranks, torch.tensor([0.3, 0.6, 0.5, 0.9]), **options)
 
 
 def supremix(embeddings, ranks, **options):
     shape = len(embeddings), len(options.get("ref_emb", embeddings))
     options = {"temperature": 0.5, "window": 2.0, "label_range": 4.0, "neg_mix": torch.full(shape, 0.3)} | options
-    return F.supremix(embeddings, ranks, **options)
+    return functional.supremix(embeddings, ranks, **options)
 
 
 def angular_triangle(embeddings, ranks, **options):
-    return F.angular_triangle(embeddings, ranks, NUM_CLASSES, **options)
+    return functional.angular_triangle(embeddings, ranks, NUM_CLASSES, **options)
 
 
 COSINE_LOSSES = [supcr_cosine, mmnp, supremix, angular_triangle]

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ordinate import functional as F
+from ordinate.functional import angular_distance, angular_triangle
 from tests.functional.brute_force import assert_agrees, embeddings
 
 RANKS = {
@@ -29,29 +29,29 @@ options_of_every_kind = pytest.mark.parametrize(
 @pytest.mark.parametrize(("num_classes", "ranks"), RANKS.values(), ids=RANKS)
 @options_of_every_kind
 def test_the_loss_is_eq_5_over_every_triplet_of_the_batch(num_classes, ranks, options):
-    assert_agrees(F.angular_triangle, embeddings(9), torch.tensor(ranks), num_classes, **options)
+    assert_agrees(angular_triangle, embeddings(9), torch.tensor(ranks), num_classes, **options)
 
 
 @pytest.mark.parametrize("reference_ranks", [[0, 1, 2, 3, 3, 0, 1], [2, 2, 2, 2, 1, 1, 0]], ids=["all", "no_highest"])
 @options_of_every_kind
 def test_the_loss_is_eq_5_over_every_triplet_with_references(reference_ranks, options):
     references = {"ref_emb": embeddings(7, seed=1), "ref_labels": torch.tensor(reference_ranks)}
-    assert_agrees(F.angular_triangle, embeddings(9), torch.tensor(RANKS["all"][1]), 4, **references, **options)
+    assert_agrees(angular_triangle, embeddings(9), torch.tensor(RANKS["all"][1]), 4, **references, **options)
 
 
 @options_of_every_kind
 def test_the_loss_is_eq_5_over_the_triplets_given(options):
     ranks = torch.tensor(RANKS["all"][1])
-    assert_agrees(F.angular_triangle, embeddings(9), ranks, 4, triplets=TRIPLETS, **options)
+    assert_agrees(angular_triangle, embeddings(9), ranks, 4, triplets=TRIPLETS, **options)
     references = {"ref_emb": embeddings(10, seed=1), "ref_labels": torch.arange(10) % 4}
     triplets = TRIPLETS + torch.tensor([1, 0, 0])
     triplets[0] = torch.tensor([9, 2, 2])
-    assert_agrees(F.angular_triangle, embeddings(9), ranks, 4, triplets=triplets, **references, **options)
+    assert_agrees(angular_triangle, embeddings(9), ranks, 4, triplets=triplets, **references, **options)
 
 
 def test_one_anchor_is_compared_with_references_alone():
     references = {"ref_emb": embeddings(4, seed=1), "ref_labels": torch.tensor([0, 3, 3, 1])}
-    assert_agrees(F.angular_triangle, embeddings(1), torch.tensor([1]), 4, **references)
+    assert_agrees(angular_triangle, embeddings(1), torch.tensor([1]), 4, **references)
 
 
 def half_circle(ranks, num_classes):
@@ -62,7 +62,7 @@ def half_circle(ranks, num_classes):
 @pytest.mark.parametrize(("num_classes", "ranks"), RANKS.values(), ids=RANKS)
 def test_ranks_spread_evenly_over_a_half_circle_have_no_loss(num_classes, ranks):
     turned = half_circle(ranks, num_classes) @ torch.linalg.qr(embeddings(3).detach())[0]
-    assert F.angular_triangle(turned, torch.tensor(ranks), num_classes) < 1e-30
+    assert angular_triangle(turned, torch.tensor(ranks), num_classes) < 1e-30
 
 
 def at_angles(*turns):
@@ -71,9 +71,9 @@ def at_angles(*turns):
 
 @pytest.mark.parametrize("turn", [1e-9, 1e-6, 1e-3, 0.1])
 def test_the_loss_keeps_its_digits_where_angles_reach_their_targets_0_and_1(turn):
-    alike = F.angular_triangle(at_angles(0.2, 0.2 + turn, 0.2 + 3 * turn), torch.ones(3), 3).item()
+    alike = angular_triangle(at_angles(0.2, 0.2 + turn, 0.2 + 3 * turn), torch.ones(3), 3).item()
     opposite = at_angles(0.2, 0.2 - turn, 0.2 - 3 * turn) * torch.tensor([[1], [-1], [-1]])
-    apart = F.angular_triangle(opposite, torch.tensor([0, 1, 1]), 2).item()
+    apart = angular_triangle(opposite, torch.tensor([0, 1, 1]), 2).item()
     assert math.isclose(alike, 28 / 3 * (turn / math.pi) ** 2, rel_tol=1e-6)
     assert math.isclose(apart, 9 * (turn / math.pi) ** 2, rel_tol=1e-6)
 
@@ -84,13 +84,13 @@ def test_a_sample_off_its_place_on_the_half_circle_has_a_loss(moved, by, sideway
     z = half_circle(ranks, num_classes)
     z[moved, 2 if sideways else 1] += by
     z[moved, 0] -= 0 if sideways else by
-    assert F.angular_triangle(z, torch.tensor(ranks), num_classes) > 1e-13
+    assert angular_triangle(z, torch.tensor(ranks), num_classes) > 1e-13
 
 
 def test_ranks_read_backwards_do_not_change_the_loss_of_given_triplets():
     ranks = torch.tensor(RANKS["all"][1])
-    forwards = F.angular_triangle(embeddings(9), ranks, 4, triplets=TRIPLETS, reduction="none")
-    backwards = F.angular_triangle(embeddings(9), 3 - ranks, 4, triplets=TRIPLETS.flip(1), reduction="none")
+    forwards = angular_triangle(embeddings(9), ranks, 4, triplets=TRIPLETS, reduction="none")
+    backwards = angular_triangle(embeddings(9), 3 - ranks, 4, triplets=TRIPLETS.flip(1), reduction="none")
     torch.testing.assert_close(backwards, forwards, rtol=0, atol=1e-15)
 
 
@@ -107,34 +107,34 @@ def as_tensors(*lists):
 def test_the_angular_distance_is_the_arccos_of_the_cosine(a, b):
     a, b = as_tensors(a, b)
     cosine = (a @ b / (a.norm() * b.norm())).clamp(-1, 1)
-    assert abs(F.angular_distance(a, b) - cosine.acos() / math.pi) < 1e-7  # arccos loses half its digits at 1
-    assert 0 <= F.angular_distance(a, b) <= 1
+    assert abs(angular_distance(a, b) - cosine.acos() / math.pi) < 1e-7  # arccos loses half its digits at 1
+    assert 0 <= angular_distance(a, b) <= 1
 
 
 @given(a=vectors, scale=st.floats(1e-3, 1e3))
 def test_the_angular_distance_of_one_direction_is_0_and_of_opposite_ones_1(a, scale):
     (a,) = as_tensors(a)
-    assert F.angular_distance(a, a) == 0
-    assert F.angular_distance(a, -a) == 1
-    assert F.angular_distance(a, scale * a) < 1e-15
-    assert F.angular_distance(a, -scale * a) > 1 - 1e-15
+    assert angular_distance(a, a) == 0
+    assert angular_distance(a, -a) == 1
+    assert angular_distance(a, scale * a) < 1e-15
+    assert angular_distance(a, -scale * a) > 1 - 1e-15
 
 
 @given(a=vectors, b=vectors)
 def test_the_angular_distance_is_symmetric_and_opposite_directions_complete_it_to_1(a, b):
     a, b = as_tensors(a, b)
-    assert F.angular_distance(a, b) == F.angular_distance(b, a)
-    assert abs(F.angular_distance(a, b) + F.angular_distance(a, -b) - 1) < 1e-15
+    assert angular_distance(a, b) == angular_distance(b, a)
+    assert abs(angular_distance(a, b) + angular_distance(a, -b) - 1) < 1e-15
 
 
 @given(a=vectors, b=vectors, c=vectors)
 def test_the_angular_distance_obeys_the_triangle_inequality(a, b, c):
     a, b, c = as_tensors(a, b, c)
-    assert F.angular_distance(a, c) <= F.angular_distance(a, b) + F.angular_distance(b, c) + 1e-15
+    assert angular_distance(a, c) <= angular_distance(a, b) + angular_distance(b, c) + 1e-15
 
 
 def triangle_distance(i, j, k):
-    return F.angular_distance(i, j) + F.angular_distance(j, k)
+    return angular_distance(i, j) + angular_distance(j, k)
 
 
 @given(points=st.lists(vectors, min_size=5, max_size=5))
@@ -150,38 +150,38 @@ def test_the_angular_triangle_distance_has_the_four_properties_of_a_metric(point
 def test_the_angular_distance_keeps_every_digit(angle):
     a = torch.tensor([1.0, 0.0], dtype=torch.float64)
     b = torch.tensor([math.cos(angle), math.sin(angle)], dtype=torch.float64)
-    assert math.isclose(F.angular_distance(a, b).item(), angle / math.pi, rel_tol=1e-15)
+    assert math.isclose(angular_distance(a, b).item(), angle / math.pi, rel_tol=1e-15)
 
 
 @pytest.mark.parametrize("angle", [1e-6, 1e-3, 0.3, math.pi / 2, 3.0])
 def test_the_gradient_of_the_angular_distance_turns_at_unit_speed(angle):
     a = torch.tensor([2.0, 0.0], dtype=torch.float64, requires_grad=True)
     b = torch.tensor([math.cos(angle), math.sin(angle)], dtype=torch.float64)
-    (gradient,) = torch.autograd.grad(F.angular_distance(a, b), a)
+    (gradient,) = torch.autograd.grad(angular_distance(a, b), a)
     torch.testing.assert_close(gradient, torch.tensor([0, -0.5 / math.pi], dtype=torch.float64), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("b", [[1.0, 0.0], [-3.0, 0.0], [0.0, 0.0]], ids=["equal", "opposite", "zero"])
 def test_the_angular_distance_has_gradient_0_where_it_has_no_derivative(b):
     a, b = torch.tensor([1.0, 0.0], requires_grad=True), torch.tensor(b, requires_grad=True)
-    assert not any(gradient.any() for gradient in torch.autograd.grad(F.angular_distance(a, b), [a, b]))
+    assert not any(gradient.any() for gradient in torch.autograd.grad(angular_distance(a, b), [a, b]))
 
 
 @pytest.mark.parametrize("other", [[1.0, 2.0], [0.0, 0.0]], ids=["a_direction", "zero"])
 def test_a_zero_vector_lies_at_half_from_everything(other):
     other = torch.tensor([other])
-    assert F.angular_distance(torch.zeros(2), other) == 0.5
+    assert angular_distance(torch.zeros(2), other) == 0.5
     assert (
-        F.angular_triangle(torch.zeros(1, 2), torch.ones(1), 3, ref_emb=other.expand(2, 2), ref_labels=torch.ones(2))
+        angular_triangle(torch.zeros(1, 2), torch.ones(1), 3, ref_emb=other.expand(2, 2), ref_labels=torch.ones(2))
         == 0.5
     )
-    assert F.angular_triangle(torch.zeros(3, 2), torch.ones(3), 3) == 0.5
+    assert angular_triangle(torch.zeros(3, 2), torch.ones(3), 3) == 0.5
 
 
 def test_the_angular_distance_broadcasts_and_keeps_the_dtype_of_its_first_argument():
     a, b = embeddings(12).detach().reshape(4, 1, 3, 3).float(), embeddings(5, seed=1).detach()[:, None]
-    distance = F.angular_distance(a, b)
+    distance = angular_distance(a, b)
     assert distance.shape == (4, 5, 3)
     assert distance.dtype == torch.float32
-    assert distance[2, 4, 1] == F.angular_distance(a[2, 0, 1], b[4, 0])
-    assert torch.autograd.gradcheck(F.angular_distance, (embeddings(3), embeddings(1, seed=1)))
+    assert distance[2, 4, 1] == angular_distance(a[2, 0, 1], b[4, 0])
+    assert torch.autograd.gradcheck(angular_distance, (embeddings(3), embeddings(1, seed=1)))

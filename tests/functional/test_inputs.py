@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from ordinate import functional as F
+from ordinate import functional
 from ordinate.errors import OrdinateError
 from tests.functional.brute_force import embeddings
 from tests.functional.every_loss import NUM_CLASSES, angular_triangle, for_every_loss, mmnp, supcr, supremix
@@ -79,9 +79,15 @@ def test_labels_that_are_no_ranks_are_an_error(loss, ranks, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: F.supcr(Z[:1], RANKS[:1]), "embeddings: got a single sample and no ref_emb"),
-        (lambda: F.mmnp(Z[:1], RANKS[:1], torch.ones(4)), "labels: .* no anchor has both a positive and a negative"),
-        (lambda: F.mmnp(Z, torch.ones(10), torch.ones(4)), "labels: .* no anchor has both a positive and a negative"),
+        (lambda: functional.supcr(Z[:1], RANKS[:1]), "embeddings: got a single sample and no ref_emb"),
+        (
+            lambda: functional.mmnp(Z[:1], RANKS[:1], torch.ones(4)),
+            "labels: .* no anchor has both a positive and a negative",
+        ),
+        (
+            lambda: functional.mmnp(Z, torch.ones(10), torch.ones(4)),
+            "labels: .* no anchor has both a positive and a negative",
+        ),
         (lambda: mmnp(Z[:5], RANKS[:5]), "labels: .* no anchor has both a positive and a negative"),
         (lambda: mmnp(Z, RANKS, ref_emb=Z[:2], ref_labels=RANKS[[0, 0]]), "labels: .* no anchor has both"),
         (lambda: supremix(Z[:1], RANKS[:1]), "labels, window: no anchor has a positive"),
@@ -107,7 +113,7 @@ def test_weights_that_leave_no_anchor_with_a_loss_are_an_error(loss):
 
 
 def gaze(**options):
-    return F.supcr(Z, Z[:, :2], label_distance="angular", **options)
+    return functional.supcr(Z, Z[:, :2], label_distance="angular", **options)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +126,8 @@ def gaze(**options):
         (lambda: supcr(Z, RANKS, label_distance="cosine"), "label_distance: got 'cosine', takes one of 'l1'"),
         (lambda: supcr(Z, RANKS, label_distance="angular"), "labels: got 1 dimensions, 'angular' takes"),
         (lambda: gaze(ref_emb=Z, ref_labels=Z), "ref_labels: got 3 dimensions a label, takes 2"),
-        (lambda: supcr(Z, RANKS, label_distance=lambda a, b: a), "label_distance: the callable returned"),
-        (lambda: supcr(Z, RANKS, label_distance=lambda a, b: 1.0), "label_distance: the callable returned float"),
+        (lambda: supcr(Z, RANKS, label_distance=lambda *labels: labels[0]), "label_distance: the callable returned"),
+        (lambda: supcr(Z, RANKS, label_distance=lambda *_: 1.0), "label_distance: the callable returned float"),
         (lambda: supcr(Z, RANKS, label_distance=lambda a, b: a - b.T), "label_distance: .* values below 0"),
         (lambda: supcr(Z, RANKS, label_distance=lambda a, b: a @ b.T / 0), "label_distance: .* NaN"),
         (lambda: supcr(Z, torch.tensor([3e38, -3e38] * 5)), "labels: .* range of their dtype"),
@@ -131,12 +137,18 @@ def gaze(**options):
         (lambda: supcr(Z, RANKS, num_positives="all"), "num_positives: got 'all'"),
         (lambda: supcr(Z, RANKS, tie_tolerance=-1e-6), "tie_tolerance: got -1e-06"),
         (lambda: supcr(Z, RANKS, reduction="pair_mean"), "reduction: got 'pair_mean'"),
-        (lambda: F.mmnp(Z, RANKS, torch.tensor([0.5, 0.5, 0.0, 0.5])), "margins: got .* takes finite values above 0"),
-        (lambda: F.mmnp(Z, RANKS, torch.tensor([0.5, NAN, 0.5, 0.5])), "margins: got .* takes finite values above 0"),
-        (lambda: F.mmnp(Z, RANKS, torch.ones(4, dtype=torch.long)), "margins: takes a floating-point tensor"),
-        (lambda: F.mmnp(Z, RANKS, torch.ones(1, 4)), "margins: takes a floating-point tensor"),
-        (lambda: F.mmnp(Z, RANKS, [0.5] * 4), "margins: takes a floating-point tensor"),
-        (lambda: F.mmnp(Z, RANKS, torch.ones(3)), "labels: got ranks 0 to 4, takes 0 to 3"),
+        (
+            lambda: functional.mmnp(Z, RANKS, torch.tensor([0.5, 0.5, 0.0, 0.5])),
+            "margins: got .* takes finite values above 0",
+        ),
+        (
+            lambda: functional.mmnp(Z, RANKS, torch.tensor([0.5, NAN, 0.5, 0.5])),
+            "margins: got .* takes finite values above 0",
+        ),
+        (lambda: functional.mmnp(Z, RANKS, torch.ones(4, dtype=torch.long)), "margins: takes a floating-point tensor"),
+        (lambda: functional.mmnp(Z, RANKS, torch.ones(1, 4)), "margins: takes a floating-point tensor"),
+        (lambda: functional.mmnp(Z, RANKS, [0.5] * 4), "margins: takes a floating-point tensor"),
+        (lambda: functional.mmnp(Z, RANKS, torch.ones(3)), "labels: got ranks 0 to 4, takes 0 to 3"),
         (lambda: mmnp(Z, RANKS, reduction="mean"), "reduction: got 'mean', takes one of 'pair_mean'"),
         (lambda: supremix(Z, Z[:, :2]), "labels: got 2 dimensions a label, takes 1"),
         (lambda: supremix(Z, RANKS, window=0), "window: got 0"),
@@ -149,8 +161,8 @@ def gaze(**options):
         (lambda: supremix(Z, RANKS, neg_mix=None, beta=(0, 8)), "beta: got 0"),
         (lambda: supremix(Z, RANKS, neg_mix=None, beta=2.0), "beta: got 2.0"),
         (lambda: supremix(Z, RANKS, neg_mix=None, beta=(2.0,)), r"beta: got \(2.0,\)"),
-        (lambda: F.angular_triangle(Z, RANKS, 1), "num_classes: got 1"),
-        (lambda: F.angular_triangle(Z, RANKS, 5.0), "num_classes: got 5.0"),
+        (lambda: functional.angular_triangle(Z, RANKS, 1), "num_classes: got 1"),
+        (lambda: functional.angular_triangle(Z, RANKS, 5.0), "num_classes: got 5.0"),
         (lambda: angular_triangle(Z, RANKS, triplets=torch.ones(2, 2).long()), r"triplets: got \(2, 2\)"),
         (lambda: angular_triangle(Z, RANKS, triplets=torch.ones(0, 3).long()), r"triplets: got \(0, 3\)"),
         (lambda: angular_triangle(Z, RANKS, triplets=torch.ones(2, 3)), "triplets: got dtype torch.float32"),
@@ -158,11 +170,11 @@ def gaze(**options):
         (lambda: angular_triangle(Z, RANKS, triplets=torch.tensor([[0, 1, 10]])), "triplets: got indices 10 to 10"),
         (lambda: angular_triangle(Z, RANKS, triplets=torch.tensor([[-1, 1, 2]])), "triplets: got indices -1 to -1"),
         (lambda: angular_triangle(Z, RANKS, triplets=torch.tensor([[0, 1, 1]])), "triplets: got one sample twice"),
-        (lambda: F.angular_distance(Z.long(), Z), "a, b: got dtypes torch.int64 and torch.float64"),
-        (lambda: F.angular_distance(Z, Z[:, :2]), r"a, b: got shapes \(10, 3\) and \(10, 2\)"),
-        (lambda: F.angular_distance(Z, Z[:4]), r"a, b: got shapes \(10, 3\) and \(4, 3\)"),
-        (lambda: F.flatten_views(Z, RANKS), r"embeddings: got shape \(10, 3\), takes \(b, v, d\)"),
-        (lambda: F.flatten_views(Z[None], RANKS), r"labels: got shape \(10,\), takes 1 rows"),
+        (lambda: functional.angular_distance(Z.long(), Z), "a, b: got dtypes torch.int64 and torch.float64"),
+        (lambda: functional.angular_distance(Z, Z[:, :2]), r"a, b: got shapes \(10, 3\) and \(10, 2\)"),
+        (lambda: functional.angular_distance(Z, Z[:4]), r"a, b: got shapes \(10, 3\) and \(4, 3\)"),
+        (lambda: functional.flatten_views(Z, RANKS), r"embeddings: got shape \(10, 3\), takes \(b, v, d\)"),
+        (lambda: functional.flatten_views(Z[None], RANKS), r"labels: got shape \(10,\), takes 1 rows"),
     ],
 )
 def test_an_option_that_cannot_be_used_is_an_error_that_names_it(call, message):
@@ -190,13 +202,15 @@ def test_weights_of_every_dtype_give_the_same_loss(loss, dtype):
 
 
 def test_every_number_of_classes_above_the_highest_rank_is_taken():
-    assert F.angular_triangle(Z, torch.zeros(10), 2) == F.angular_triangle(Z, torch.zeros(10), NUM_CLASSES)
+    assert functional.angular_triangle(Z, torch.zeros(10), 2) == functional.angular_triangle(
+        Z, torch.zeros(10), NUM_CLASSES
+    )
 
 
 @pytest.mark.parametrize("label_shape", [(3,), (3, 2)])
 def test_flat_views_stand_together_with_their_label_repeated(label_shape):
     views, labels = torch.arange(24.0).reshape(3, 2, 4), torch.randn(label_shape)
-    flat, repeated = F.flatten_views(views, labels)
+    flat, repeated = functional.flatten_views(views, labels)
     assert flat.shape == (6, 4)
     assert repeated.shape == (6, *label_shape[1:])
     for sample in range(3):

@@ -2,8 +2,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from pytorch_metric_learning.distances import CosineSimilarity
+from pytorch_metric_learning.losses import TripletMarginLoss
+from pytorch_metric_learning.reducers import MeanReducer
 
-from ordinate import functional as F
+from ordinate.functional import mmnp
 from tests.functional.brute_force import assert_agrees, embeddings
 
 RANKS = {
@@ -30,47 +33,47 @@ def test_the_loss_is_eq_2(ranks, references, reduction, weights, scale):
     if references is not None:
         options |= {"ref_emb": embeddings(6, seed=1), "ref_labels": torch.tensor(references)}
     margins = margins_of(0.7 * scale, 1.3 * scale, 0.9 * scale)
-    assert_agrees(F.mmnp, embeddings(9), torch.tensor(ranks), margins, **options)
+    assert_agrees(mmnp, embeddings(9), torch.tensor(ranks), margins, **options)
 
 
 @pytest.mark.parametrize("rank", [0, 2])
 def test_one_anchor_is_contrasted_with_references_alone(rank):
     references = {"ref_emb": embeddings(6, seed=1), "ref_labels": torch.tensor([0, 1, 2, 3, 2, 0])}
-    assert_agrees(F.mmnp, embeddings(1), torch.tensor([rank]), margins_of(0.5, 0.7, 0.6), **references)
+    assert_agrees(mmnp, embeddings(1), torch.tensor([rank]), margins_of(0.5, 0.7, 0.6), **references)
 
 
 def test_an_anchor_without_a_pair_has_no_loss_and_is_not_counted():
     ranks, margins = torch.tensor([0, 0, 1]), margins_of(0.9)
-    values = F.mmnp(embeddings(3), ranks, margins, reduction="none")
+    values = mmnp(embeddings(3), ranks, margins, reduction="none")
     assert values[2] == 0
     assert bool((values[:2] > 0).all())
-    torch.testing.assert_close(F.mmnp(embeddings(3), ranks, margins), values[:2].mean(), rtol=0, atol=1e-14)
+    torch.testing.assert_close(mmnp(embeddings(3), ranks, margins), values[:2].mean(), rtol=0, atol=1e-14)
 
 
 def test_margins_add_up_between_distant_ranks():
     same = torch.ones(3, 2, dtype=torch.float64)
     for ranks, total in ([0, 0, 1], 0.1), ([0, 0, 3], 0.6), ([3, 3, 1], 0.5), ([2, 2, 0], 0.3):
-        loss = F.mmnp(same, torch.tensor(ranks), margins_of(0.1, 0.2, 0.3), reduction="none")
+        loss = mmnp(same, torch.tensor(ranks), margins_of(0.1, 0.2, 0.3), reduction="none")
         torch.testing.assert_close(loss, torch.tensor([total, total, 0], dtype=torch.float64), rtol=0, atol=1e-15)
 
 
 def test_a_boundary_split_by_an_unused_rank_does_not_change_the_loss():
-    whole = F.mmnp(embeddings(6), torch.tensor([0, 1, 0, 1, 2, 2]), margins_of(0.8, 0.5))
-    split = F.mmnp(embeddings(6), torch.tensor([0, 2, 0, 2, 3, 3]), margins_of(0.3, 0.5, 0.5))
+    whole = mmnp(embeddings(6), torch.tensor([0, 1, 0, 1, 2, 2]), margins_of(0.8, 0.5))
+    split = mmnp(embeddings(6), torch.tensor([0, 2, 0, 2, 3, 3]), margins_of(0.3, 0.5, 0.5))
     torch.testing.assert_close(split, whole, rtol=0, atol=1e-14)
 
 
 def test_ranks_read_backwards_with_their_margins_do_not_change_the_loss():
     ranks = torch.tensor(RANKS["all"])
-    forwards = F.mmnp(embeddings(9), ranks, margins_of(0.2, 0.9, 0.5), reduction="none")
-    backwards = F.mmnp(embeddings(9), 3 - ranks, margins_of(0.5, 0.9, 0.2), reduction="none")
+    forwards = mmnp(embeddings(9), ranks, margins_of(0.2, 0.9, 0.5), reduction="none")
+    backwards = mmnp(embeddings(9), 3 - ranks, margins_of(0.5, 0.9, 0.2), reduction="none")
     torch.testing.assert_close(backwards, forwards, rtol=0, atol=1e-13)
 
 
 def test_ranks_apart_by_more_than_their_margin_have_no_loss_and_no_gradient():
     z = torch.tensor([[1.0, 0.0], [1.0, 0.1], [-1.0, 0.0], [-1.0, 0.1]], requires_grad=True)
     margins = margins_of(1.5)
-    loss = F.mmnp(z, torch.tensor([0, 0, 1, 1]), margins)
+    loss = mmnp(z, torch.tensor([0, 0, 1, 1]), margins)
     gradients = torch.autograd.grad(loss, [z, margins])
     assert loss == 0
     assert all(not gradient.any() for gradient in gradients)
@@ -83,22 +86,19 @@ def test_ranks_apart_by_more_than_their_margin_have_no_loss_and_no_gradient():
 )
 def test_the_gradient_of_a_margin_is_never_negative(ranks, margins, reduction):
     margins = margins_of(*margins)
-    loss = F.mmnp(embeddings(len(ranks)), torch.tensor(ranks), margins, reduction=reduction)
+    loss = mmnp(embeddings(len(ranks)), torch.tensor(ranks), margins, reduction=reduction)
     assert bool((torch.autograd.grad(loss, margins)[0] > -1e-14).all())
 
 
 def test_the_gradient_of_a_margin_has_its_dtype_and_the_loss_that_of_the_embeddings():
     margins = margins_of(0.5, 0.7)
-    loss = F.mmnp(embeddings(4).float(), torch.tensor([0, 0, 1, 2]), margins)
+    loss = mmnp(embeddings(4).float(), torch.tensor([0, 0, 1, 2]), margins)
     assert loss.dtype == torch.float32
     assert torch.autograd.grad(loss, margins)[0].dtype == torch.float64
 
 
 def test_two_ranks_are_the_triplet_margin_loss_of_pytorch_metric_learning():
-    losses = pytest.importorskip("pytorch_metric_learning.losses")
-    distances = pytest.importorskip("pytorch_metric_learning.distances")
-    reducers = pytest.importorskip("pytorch_metric_learning.reducers")
-    triplet_loss = losses.TripletMarginLoss(0.4, distance=distances.CosineSimilarity(), reducer=reducers.MeanReducer())
+    triplet_loss = TripletMarginLoss(0.4, distance=CosineSimilarity(), reducer=MeanReducer())
     ranks = torch.arange(10) % 2
-    ours = F.mmnp(embeddings(10), ranks, margins_of(0.4))
+    ours = mmnp(embeddings(10), ranks, margins_of(0.4))
     torch.testing.assert_close(ours, triplet_loss(embeddings(10), ranks), rtol=0, atol=1e-12)

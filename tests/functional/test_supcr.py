@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ordinate import functional as F
+from ordinate.functional import supcr
 from tests.functional.brute_force import SIMILARITIES, assert_agrees, embeddings, label_distance_of
 
 
@@ -33,9 +33,9 @@ CASES += [(PLANE_LABELS[name], "angular") for name in ("distinct", "two_views")]
 @pytest.mark.parametrize(("labels", "label_distance"), CASES)
 @pytest.mark.parametrize("options", [{}, {"num_positives": 1}, {"num_positives": 4}, {"num_positives": 99}], ids=str)
 def test_the_loss_is_eq_1_whatever_the_labels(labels, label_distance, options):
-    assert_agrees(F.supcr, embeddings(8), labels, label_distance=label_distance, **options)
+    assert_agrees(supcr, embeddings(8), labels, label_distance=label_distance, **options)
     references = {"ref_emb": embeddings(6, seed=1), "ref_labels": labels[[1, 1, 0, 7, 4, 2]]}
-    assert_agrees(F.supcr, embeddings(8), labels, label_distance=label_distance, **references, **options)
+    assert_agrees(supcr, embeddings(8), labels, label_distance=label_distance, **references, **options)
 
 
 @pytest.mark.parametrize("similarity", ["neg_l2", "neg_l1", "cosine"])
@@ -46,7 +46,7 @@ def test_the_loss_is_eq_1_whatever_the_labels(labels, label_distance, options):
 def test_the_loss_is_eq_1_whatever_the_options(similarity, reduction, weights, references, temperature):
     options = {"ref_emb": embeddings(5, seed=1), "ref_labels": torch.tensor([0.0, 2.0, 3.0, 2.5, 7.0])}
     options = (options if references else {}) | {"temperature": temperature, "weights": weights}
-    assert_agrees(F.supcr, embeddings(8), LINE_LABELS["ties"], similarity=similarity, reduction=reduction, **options)
+    assert_agrees(supcr, embeddings(8), LINE_LABELS["ties"], similarity=similarity, reduction=reduction, **options)
 
 
 TENTHS = torch.arange(8, dtype=torch.float64) * 0.1
@@ -55,41 +55,41 @@ TENTHS = torch.arange(8, dtype=torch.float64) * 0.1
 @pytest.mark.parametrize("tie_tolerance", [0.05, 0.15, 0.25])
 @pytest.mark.parametrize("num_positives", [None, 3])
 def test_distances_within_the_tie_tolerance_count_as_equal(tie_tolerance, num_positives):
-    assert_agrees(F.supcr, embeddings(8), TENTHS, tie_tolerance=tie_tolerance, num_positives=num_positives)
+    assert_agrees(supcr, embeddings(8), TENTHS, tie_tolerance=tie_tolerance, num_positives=num_positives)
 
 
 @pytest.mark.parametrize("tie_tolerance", [0.1, 0.2, 0.3])
 @pytest.mark.parametrize("num_positives", [None, 3])
 def test_distances_at_the_edge_of_the_tie_tolerance_keep_the_gradient_that_of_the_value(tie_tolerance, num_positives):
     options = {"tie_tolerance": tie_tolerance, "num_positives": num_positives}
-    assert torch.autograd.gradcheck(lambda z: F.supcr(z, TENTHS, **options), embeddings(8), atol=1e-7)
+    assert torch.autograd.gradcheck(lambda z: supcr(z, TENTHS, **options), embeddings(8), atol=1e-7)
 
 
 @pytest.mark.parametrize("tie_tolerance", [0.1, 0.5])
 def test_the_tie_tolerance_of_angular_distances_is_in_radians(tie_tolerance):
     options = {"label_distance": "angular", "tie_tolerance": tie_tolerance}
-    assert_agrees(F.supcr, embeddings(8), PLANE_LABELS["distinct"] * 1.5, **options)
+    assert_agrees(supcr, embeddings(8), PLANE_LABELS["distinct"] * 1.5, **options)
 
 
 def test_a_tie_tolerance_restores_ties_that_rounding_broke():
     steps = torch.arange(8)
-    whole = F.supcr(embeddings(8), steps)
+    whole = supcr(embeddings(8), steps)
     rounded = torch.tensor(0.1) * steps
-    assert abs(F.supcr(embeddings(8), rounded) - whole) > 1e-3
-    assert abs(F.supcr(embeddings(8), rounded, tie_tolerance=1e-5) - whole) < 1e-12
+    assert abs(supcr(embeddings(8), rounded) - whole) > 1e-3
+    assert abs(supcr(embeddings(8), rounded, tie_tolerance=1e-5) - whole) < 1e-12
 
 
 def test_one_anchor_is_contrasted_with_references_alone():
     references = {"ref_emb": embeddings(6, seed=1), "ref_labels": torch.arange(6)}
-    assert_agrees(F.supcr, embeddings(1), torch.tensor([2.25]), **references)
+    assert_agrees(supcr, embeddings(1), torch.tensor([2.25]), **references)
 
 
 @pytest.mark.parametrize("transform", [lambda y: y + 37, lambda y: 4 * y, lambda y: -y], ids=["shift", "scale", "flip"])
 def test_the_loss_knows_only_the_order_of_label_distances(transform):
     labels = LINE_LABELS["distinct"]
-    expected = F.supcr(embeddings(8), labels, reduction="none")
-    transformed = F.supcr(embeddings(8), transform(labels), reduction="none")
-    squared = F.supcr(embeddings(8), labels, label_distance=squared_distance, reduction="none")
+    expected = supcr(embeddings(8), labels, reduction="none")
+    transformed = supcr(embeddings(8), transform(labels), reduction="none")
+    squared = supcr(embeddings(8), labels, label_distance=squared_distance, reduction="none")
     torch.testing.assert_close(transformed, expected, rtol=0, atol=1e-13)
     torch.testing.assert_close(squared, expected, rtol=0, atol=1e-13)
 
@@ -97,14 +97,14 @@ def test_the_loss_knows_only_the_order_of_label_distances(transform):
 def test_a_shift_of_all_embeddings_does_not_change_the_loss():
     z = (8 * embeddings(8).detach()).round().requires_grad_()
     shift = torch.tensor([2.0**20, -(2.0**24), 3.0])  # whole numbers: no rounding in the sum
-    moved, still = F.supcr(z + shift, torch.arange(8)), F.supcr(z, torch.arange(8))
+    moved, still = supcr(z + shift, torch.arange(8)), supcr(z, torch.arange(8))
     torch.testing.assert_close(moved, still, rtol=0, atol=1e-13)
     torch.testing.assert_close(torch.autograd.grad(moved, z), torch.autograd.grad(still, z), rtol=0, atol=1e-13)
 
 
 def test_the_matrix_that_a_label_distance_returns_is_left_as_it_was():
     matrix = squared_distance(TENTHS[:, None], TENTHS[:, None])
-    F.supcr(embeddings(8), TENTHS, label_distance=lambda a, b: matrix)
+    supcr(embeddings(8), TENTHS, label_distance=lambda *_: matrix)
     assert torch.equal(matrix, squared_distance(TENTHS[:, None], TENTHS[:, None]))
 
 
@@ -113,8 +113,8 @@ def test_similarities_that_spread_past_float32_s_exponent_keep_the_loss_finite_a
     labels = torch.tensor([0.0, 1.0, 2.0, 5.0, 5.0])
     z = (spread * torch.tensor([[0.0, 0.1], [0.3, 1.0], [0.2, 3.0], [1.0, 1.2], [0.0, 0.15]])).requires_grad_()
     exact = z.detach().double().requires_grad_()
-    loss, expected = F.supcr(z, labels), F.supcr(exact, labels)
-    assert_agrees(F.supcr, exact, labels)
+    loss, expected = supcr(z, labels), supcr(exact, labels)
+    assert_agrees(supcr, exact, labels)
     torch.testing.assert_close(loss.double(), expected, rtol=1e-7, atol=0)
     gradients = torch.autograd.grad(loss, z)[0].double(), torch.autograd.grad(expected, exact)[0]
     torch.testing.assert_close(*gradients, rtol=1e-6, atol=1e-9)
@@ -124,7 +124,7 @@ def test_embeddings_one_float32_step_apart_have_the_gradient_of_their_difference
     z = embeddings(8).detach().float()
     z[1] = z[0]
     z[1, 0] = torch.nextafter(z[0, 0], torch.tensor(torch.inf))
-    assert_agrees(F.supcr, z.double().requires_grad_(), torch.arange(8))
+    assert_agrees(supcr, z.double().requires_grad_(), torch.arange(8))
 
 
 # Theorems 1 to 3
@@ -151,11 +151,11 @@ def smallest_tie(labels, label_distance="l1"):
 def is_delta_ordered(z, labels, delta, temperature):
     for i, (distances, _) in enumerate(ties_of(labels)):
         s = {j: SIMILARITIES["neg_l2"](z[i], z[j]).item() / temperature for j in distances}
-        for j in s:
-            for k in s:
-                if distances[j] < distances[k] and not s[j] > s[k] + 1 / delta:
+        for j, s_j in s.items():
+            for k, s_k in s.items():
+                if distances[j] < distances[k] and not s_j > s_k + 1 / delta:
                     return False
-                if distances[j] == distances[k] and not abs(s[j] - s[k]) < delta:
+                if distances[j] == distances[k] and not abs(s_j - s_k) < delta:
                     return False
     return True
 
@@ -164,7 +164,7 @@ def is_delta_ordered(z, labels, delta, temperature):
 def test_the_loss_is_never_below_its_lower_bound(labels, seed, scale):
     labels = torch.tensor(labels)
     z = scale * embeddings(len(labels), seed=seed).detach()
-    assert F.supcr(z, labels).item() >= lower_bound(labels) - 1e-12
+    assert supcr(z, labels).item() >= lower_bound(labels) - 1e-12
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 1e-2, 1e-6, 1e-10])
@@ -182,7 +182,7 @@ def test_embeddings_ordered_like_their_labels_come_within_epsilon_of_the_lower_b
     n, temperature = len(labels), 2.0
     gamma = math.log(n / (smallest_tie(labels, label_distance) * epsilon))
     z = labels.reshape(n, -1).double() * max(gamma, 0.1) * temperature * 1.001
-    gap = F.supcr(z, labels, temperature=temperature, similarity=similarity, label_distance=label_distance).item()
+    gap = supcr(z, labels, temperature=temperature, similarity=similarity, label_distance=label_distance).item()
     gap -= lower_bound(labels, label_distance)
     assert 0 < gap + 1e-14 < epsilon
 
@@ -200,7 +200,7 @@ def test_a_loss_close_to_its_lower_bound_means_delta_ordered_embeddings(delta):
     for scale in (1, 5, 20, 40):
         for spread in (0.0, 0.1, 0.3, 1.0, 3.0):
             z = scale * line + spread * noise
-            close.append(F.supcr(z, labels, temperature=temperature).item() < lower_bound(labels) + epsilon)
+            close.append(supcr(z, labels, temperature=temperature).item() < lower_bound(labels) + epsilon)
             ordered.append(is_delta_ordered(z, labels, delta, temperature))
     assert any(close)
     assert not all(ordered)

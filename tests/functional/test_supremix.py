@@ -6,9 +6,10 @@ import pytest
 import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from pytorch_metric_learning.losses import SupConLoss
 from scipy import stats
 
-from ordinate import functional as F
+from ordinate.functional import supremix
 from tests.functional.brute_force import assert_agrees, embeddings
 
 LABELS = {
@@ -32,7 +33,7 @@ def shares(n, m, seed=2):
 def test_the_loss_is_eq_6_whatever_the_parts(flags, references):
     options = dict(zip(FLAGS, flags, strict=True)) | references
     neg_mix = shares(8, 6 if references else 8)
-    assert_agrees(F.supremix, embeddings(8), LABELS["ties"], temperature=0.4, window=2.0, neg_mix=neg_mix, **options)
+    assert_agrees(supremix, embeddings(8), LABELS["ties"], temperature=0.4, window=2.0, neg_mix=neg_mix, **options)
 
 
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
@@ -40,8 +41,8 @@ def test_the_loss_is_eq_6_whatever_the_parts(flags, references):
 @pytest.mark.parametrize("renormalize", [True, False])
 def test_the_loss_is_eq_6_whatever_the_labels_and_the_window(labels, window, renormalize):
     options = {"temperature": 0.4, "window": window, "renormalize": renormalize}
-    assert_agrees(F.supremix, embeddings(8), labels, neg_mix=shares(8, 8), **options)
-    assert_agrees(F.supremix, embeddings(8), labels, neg_mix=shares(8, 6), **REFERENCES, **options)
+    assert_agrees(supremix, embeddings(8), labels, neg_mix=shares(8, 8), **options)
+    assert_agrees(supremix, embeddings(8), labels, neg_mix=shares(8, 6), **REFERENCES, **options)
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
@@ -52,17 +53,17 @@ def test_the_loss_is_eq_6_whatever_the_reduction(reduction, weights, label_range
     options = {"reduction": reduction, "weights": weights, "label_range": label_range} | references
     neg_mix = shares(8, 6 if references else 8)
     labels = torch.tensor([0.0, 1.0, 1.0, 2.0, 9.0, 3.0, 3.0, 5.0])  # one has no positive
-    assert_agrees(F.supremix, embeddings(8), labels, temperature=0.4, window=1.0, neg_mix=neg_mix, **options)
+    assert_agrees(supremix, embeddings(8), labels, temperature=0.4, window=1.0, neg_mix=neg_mix, **options)
 
 
 def test_one_anchor_is_mixed_and_contrasted_with_references_alone():
     options = {"temperature": 1.0, "window": 3.0, "neg_mix": shares(1, 6)}
-    assert_agrees(F.supremix, embeddings(1), torch.tensor([2.5]), **REFERENCES, **options)
+    assert_agrees(supremix, embeddings(1), torch.tensor([2.5]), **REFERENCES, **options)
 
 
 def test_the_window_holds_labels_at_its_edge():
     labels = torch.tensor([0.0, 1.0, 2.0])
-    inside = F.supremix(embeddings(3), labels, temperature=1.0, window=1.0, reduction="none", neg_mix=shares(3, 3))
+    inside = supremix(embeddings(3), labels, temperature=1.0, window=1.0, reduction="none", neg_mix=shares(3, 3))
     assert inside[1] > 0
     assert not inside[[0, 2]].any()
 
@@ -71,20 +72,20 @@ def test_the_size_of_a_block_of_mixtures_does_not_change_the_loss(monkeypatch):
     for block in (1, 7):
         monkeypatch.setattr(importlib.import_module("ordinate.functional.supremix"), "BLOCK", block)
         options = {"temperature": 0.4, "window": 2.0, "neg_mix": shares(8, 8), "reduction": "none"}
-        assert_agrees(F.supremix, embeddings(8), LABELS["ties"], **options)
+        assert_agrees(supremix, embeddings(8), LABELS["ties"], **options)
 
 
 @pytest.mark.parametrize("transform", [lambda y: y + 1000, lambda y: y - 0.5, lambda y: -y], ids=["up", "down", "flip"])
 @pytest.mark.parametrize("labels", [LABELS["ties"], LABELS["distinct"]], ids=["ties", "distinct"])
 def test_a_label_shift_does_not_change_the_loss(transform, labels):
     options = {"temperature": 0.3, "window": 2.5, "neg_mix": shares(8, 8), "reduction": "none"}
-    expected = F.supremix(embeddings(8), labels, **options)
-    torch.testing.assert_close(F.supremix(embeddings(8), transform(labels), **options), expected, rtol=0, atol=1e-13)
+    expected = supremix(embeddings(8), labels, **options)
+    torch.testing.assert_close(supremix(embeddings(8), transform(labels), **options), expected, rtol=0, atol=1e-13)
 
 
 def test_the_label_range_moves_the_value_and_not_the_gradient():
     z, options = embeddings(8), {"temperature": 0.3, "window": 2.0, "neg_mix": shares(8, 8)}
-    near, far = (F.supremix(z, LABELS["ties"], label_range=width, **options) for width in (2.0, 10.0))
+    near, far = (supremix(z, LABELS["ties"], label_range=width, **options) for width in (2.0, 10.0))
     torch.testing.assert_close(near - far, torch.tensor(math.log(5), dtype=torch.float64), rtol=0, atol=1e-13)
     torch.testing.assert_close(torch.autograd.grad(near, z), torch.autograd.grad(far, z), rtol=0, atol=1e-15)
 
@@ -92,13 +93,13 @@ def test_the_label_range_moves_the_value_and_not_the_gradient():
 def test_shares_go_with_their_samples_when_the_batch_is_permuted():
     order, neg_mix = torch.tensor([3, 1, 7, 0, 5, 2, 6, 4]), shares(8, 8)
     options = {"temperature": 0.3, "window": 2.0, "reduction": "none"}
-    expected = F.supremix(embeddings(8), LABELS["ties"], neg_mix=neg_mix, **options)[order]
-    permuted = F.supremix(embeddings(8)[order], LABELS["ties"][order], neg_mix=neg_mix[order][:, order], **options)
+    expected = supremix(embeddings(8), LABELS["ties"], neg_mix=neg_mix, **options)[order]
+    permuted = supremix(embeddings(8)[order], LABELS["ties"][order], neg_mix=neg_mix[order][:, order], **options)
     torch.testing.assert_close(permuted, expected, rtol=0, atol=1e-13)
 
 
 def draws(beta, generator):
-    return F.supremix(embeddings(8), LABELS["ties"], temperature=0.3, window=1.0, beta=beta, generator=generator).item()
+    return supremix(embeddings(8), LABELS["ties"], temperature=0.3, window=1.0, beta=beta, generator=generator).item()
 
 
 def test_a_generator_fixes_the_drawn_shares():
@@ -112,7 +113,7 @@ def test_drawn_shares_follow_the_beta_distribution():
     scipy_shares = torch.tensor(stats.beta(2, 8).rvs((300, 8, 8), random_state=0))
     options = {"temperature": 0.3, "window": 1.0}
     z = embeddings(8).detach()
-    expected = torch.stack([F.supremix(z, LABELS["ties"], neg_mix=neg_mix, **options) for neg_mix in scipy_shares])
+    expected = torch.stack([supremix(z, LABELS["ties"], neg_mix=neg_mix, **options) for neg_mix in scipy_shares])
     standard_error = math.hypot(drawn.std(), expected.std()) / math.sqrt(300)
     assert abs(drawn.mean() - expected.mean()) < 4 * standard_error
     assert 0.8 < drawn.std() / expected.std() < 1.25
@@ -121,16 +122,15 @@ def test_drawn_shares_follow_the_beta_distribution():
 @pytest.mark.parametrize("beta", [(2e9, 8e9), (8e9, 2e9)])
 def test_the_first_beta_parameter_is_the_share_of_the_anchor(beta):
     neg_mix = torch.full((8, 8), beta[0] / sum(beta))
-    expected = F.supremix(embeddings(8), LABELS["ties"], temperature=0.3, window=1.0, neg_mix=neg_mix).item()
+    expected = supremix(embeddings(8), LABELS["ties"], temperature=0.3, window=1.0, neg_mix=neg_mix).item()
     assert abs(draws(beta, torch.Generator().manual_seed(0)) - expected) < 1e-4
 
 
 def test_without_its_three_parts_the_loss_is_supcon_of_pytorch_metric_learning():
-    losses = pytest.importorskip("pytorch_metric_learning.losses")
     plain = {"mix_negatives": False, "mix_positives": False, "distance_magnifying": False}
     labels = LABELS["two_views"]
-    ours = F.supremix(embeddings(8), labels, temperature=0.3, window=1.0, **plain)
-    torch.testing.assert_close(ours, losses.SupConLoss(temperature=0.3)(embeddings(8), labels), rtol=0, atol=1e-12)
+    ours = supremix(embeddings(8), labels, temperature=0.3, window=1.0, **plain)
+    torch.testing.assert_close(ours, SupConLoss(temperature=0.3)(embeddings(8), labels), rtol=0, atol=1e-12)
 
 
 # Theorem 1, Lemma 1 and Theorem 2
@@ -146,7 +146,7 @@ def test_farther_negatives_are_pushed_harder_than_without_magnifying(seed, label
     unit = anchor.detach()[0] / anchor.detach().norm()
     push = []
     for magnify in (True, False):
-        loss = F.supremix(anchor, torch.tensor([0]), distance_magnifying=magnify, **plain)
+        loss = supremix(anchor, torch.tensor([0]), distance_magnifying=magnify, **plain)
         (gradient,) = torch.autograd.grad(loss, refs)
         norm = refs.detach().norm(dim=1)
         cosine = refs.detach() @ unit / norm
@@ -179,14 +179,14 @@ def lower_bound(labels, window):
 def test_the_sum_is_never_below_its_lower_bound(labels, window, seed, temperature):
     labels, n = torch.tensor(labels), len(labels)
     options = {"temperature": temperature, "window": float(window), "neg_mix": shares(n, n, seed), "reduction": "sum"}
-    assert F.supremix(embeddings(n, seed=seed), labels, **options).item() >= lower_bound(labels, window) - 1e-10
+    assert supremix(embeddings(n, seed=seed), labels, **options).item() >= lower_bound(labels, window) - 1e-10
 
 
 def test_embeddings_ordered_on_an_arc_reach_the_lower_bound_as_the_temperature_falls():
     labels = torch.arange(5).repeat_interleave(2)
     arc = torch.stack([(0.4 * labels).cos(), (0.4 * labels).sin()], dim=1).double()
     gaps = [
-        F.supremix(
+        supremix(
             arc, labels, temperature=temperature, window=1.0, neg_mix=torch.full((10, 10), 0.2), reduction="sum"
         ).item()
         - lower_bound(labels, 1)

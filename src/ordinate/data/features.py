@@ -1,5 +1,6 @@
 """From a table's columns to the numbers that an encoder takes."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -26,7 +27,12 @@ class NumericColumn:
         return 1 + self.indicator
 
     def transform(self, values: pd.Series) -> NDArray[np.float64]:
-        numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        try:
+            numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
+        except (ValueError, TypeError) as error:
+            raise OrdinateError(f"column {self.name!r}: takes numbers, as in training: {error}") from error
+        if np.isinf(numbers).any():
+            raise OrdinateError(f"column {self.name!r}: got infinity, takes finite numbers or missing values")
         missing = np.isnan(numbers)
         scaled = (np.where(missing, self.median, numbers) - self.mean) / self.scale
         return np.column_stack([scaled, missing]) if self.indicator else scaled[:, None]
@@ -44,7 +50,13 @@ class CategoricalColumn:
         return len(self.categories)
 
     def transform(self, values: pd.Series) -> NDArray[np.float64]:
-        return (_text(values)[:, None] == np.array(self.categories, dtype=object)).astype(np.float64)
+        text = _text(values)
+        codes: NDArray[np.float64] = (text[:, None] == np.array(self.categories, dtype=object)).astype(np.float64)
+        unseen = {str(value) for value in text[codes.sum(axis=1) == 0] if value is not None}
+        if unseen:
+            shown = ", ".join(sorted(unseen)[:5])
+            warnings.warn(f"column {self.name!r}: {shown} not seen in training, taken as missing", UserWarning, 2)
+        return codes
 
 
 Column = NumericColumn | CategoricalColumn

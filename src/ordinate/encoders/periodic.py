@@ -30,7 +30,7 @@ class PeriodicEmbedding(nn.Module):
     numeric: Tensor
 
     def __init__(
-        self, in_features: int, numeric: Sequence[int], frequencies: int = 16, features: int = 12, scale: float = 0.1
+        self, in_features: int, numeric: Sequence[int], frequencies: int = 16, features: int = 12, scale: float = 0.3
     ) -> None:
         super().__init__()
         self.register_buffer("numeric", torch.tensor(list(numeric), dtype=torch.int64))

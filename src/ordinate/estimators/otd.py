@@ -61,7 +61,7 @@ class OTDClassifier(RankClassifier):
         patience: int | None = None,
         batch_size: int = 256,
         learning_rate: float = 1e-3,
-        weight_decay: float = 3.0,
+        weight_decay: float = 10.0,
         validation_fraction: float = 0.0,
         accelerator: str = "auto",
         checkpoint_dir: str | Path | None = None,
@@ -91,6 +91,7 @@ class OTDClassifier(RankClassifier):
             encoder,
             len(self.classes_),
             epochs=self.epochs,
+            balance=True,
             patience=self.patience,
             optimization=self._optimization(),
         )

@@ -46,7 +46,10 @@ def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*n d"]) -> Floa
         raise OrdinateError(f"a, b: got dtypes {a.dtype} and {b.dtype}, takes floating-point tensors")
     if a.dim() == 0 or b.dim() == 0 or a.shape[-1] != b.shape[-1]:
         raise OrdinateError(f"a, b: got shapes {tuple(a.shape)} and {tuple(b.shape)}, takes (..., d) with one d")
-    u, v = torch.broadcast_tensors(a, b)
+    try:
+        u, v = torch.broadcast_tensors(a, b)
+    except RuntimeError:
+        raise OrdinateError(f"a, b: got shapes {tuple(a.shape)} and {tuple(b.shape)}, which do not broadcast") from None
     shape = u.shape[:-1]
     u, v = unit(u.reshape(-1, u.shape[-1])), unit(v.reshape(-1, v.shape[-1]))
     return (_PairAngle.apply(u, v) / math.pi).reshape(shape).to(a.dtype)
@@ -214,7 +217,8 @@ class _PairAngle(torch.autograd.Function):
 
 def _angle(u: Tensor, v: Tensor) -> Tensor:
     """Angle between unit vectors from the lengths of their difference and sum, exact at 0 and pi."""
-    return 2 * torch.atan2(torch.linalg.vector_norm(u - v, dim=1), torch.linalg.vector_norm(u + v, dim=1))
+    apart, together = torch.linalg.vector_norm(u - v, dim=1), torch.linalg.vector_norm(u + v, dim=1)
+    return torch.where((apart == 0) & (together == 0), math.pi / 2, 2 * torch.atan2(apart, together))
 
 
 def _slope(angle: Tensor, grad: Tensor) -> Tensor:

@@ -100,10 +100,14 @@ def check_num_classes(num_classes: int) -> int:
     return num_classes
 
 
-def check_positive(value: float, name: str) -> float:
-    """Return a finite number above zero, such as a temperature."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-        raise OrdinateError(f"{name}: got {value!r}, takes a number above 0")
+def check_positive(value: float, name: str, *, or_zero: bool = False) -> float:
+    """Return a finite number above zero, such as a temperature, or zero where that is allowed."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        fits = False
+    else:
+        fits = 0 < value < float("inf") or (or_zero and value == 0)
+    if not fits:
+        raise OrdinateError(f"{name}: got {value!r}, takes a finite number {'of at least' if or_zero else 'above'} 0")
     return float(value)
 
 

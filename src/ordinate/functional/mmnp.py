@@ -49,8 +49,8 @@ def mmnp(
         ref_labels: (m,), given with ``ref_emb``.
         weights: (n,), one an anchor, >= 0.
         reduction: ``"pair_mean"`` averages over an anchor's (positive, negative) pairs, then over the anchors
-            that have one; ``"sum"`` is eq. 2, summed over pairs and averaged over all n anchors; ``"none"`` is
-            eq. 2 for each anchor, 0 for one that has no pair.
+            that have one, weighted; ``"sum"`` is eq. 2, summed over pairs, times the weight, averaged over all n
+            anchors; ``"none"`` is eq. 2 times the weight for each anchor, 0 for one that has no pair.
 
     Returns:
         A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``.

@@ -44,9 +44,9 @@ class _EuclideanDistance(torch.autograd.Function):
     def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
         centre = b.mean(0)
         a, b = a - centre, b - centre
-        norms = a.square().sum(1)[:, None] + b.square().sum(1)
-        squared = torch.addmm(norms, a, b.T, alpha=-2)
-        for i, j in near_pairs(squared, NEAR * norms):
+        squared_norms = _squared_norms(a, b)
+        squared = torch.addmm(squared_norms, a, b.T, alpha=-2)
+        for i, j in near_pairs(squared, NEAR * squared_norms):
             squared[i, j] = (a[i] - b[j]).square().sum(1)
         distance = squared.sqrt_()
         ctx.save_for_backward(a, b, distance)
@@ -57,7 +57,19 @@ class _EuclideanDistance(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
         a, b, distance = ctx.saved_tensors
         pull = torch.where(distance > 0, grad / distance, 0)
-        return pull.sum(1)[:, None] * a - pull @ b, pull.sum(0)[:, None] * b - pull.T @ a
+        grad_a, grad_b = torch.zeros_like(a), torch.zeros_like(b)
+        for i, j in near_pairs(distance.square(), NEAR * _squared_norms(a, b)):
+            between = pull[i, j, None] * (a[i] - b[j])
+            grad_a.index_add_(0, i, between)
+            grad_b.index_add_(0, j, -between)
+            pull[i, j] = 0
+        grad_a += pull.sum(1)[:, None] * a - pull @ b
+        grad_b += pull.sum(0)[:, None] * b - pull.T @ a
+        return grad_a, grad_b
+
+
+def _squared_norms(a: Tensor, b: Tensor) -> Tensor:
+    return a.square().sum(1)[:, None] + b.square().sum(1)
 
 
 def near_pairs(value: Tensor, bound: Tensor | float) -> list[tuple[Tensor, Tensor]]:

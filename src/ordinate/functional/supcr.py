@@ -84,9 +84,8 @@ def supcr(
     temperature = check_positive(temperature, "temperature")
     if not callable(label_distance):
         check_choice(label_distance, LABEL_DISTANCES, "label_distance")
-    if tie_tolerance != 0:
-        check_positive(tie_tolerance, "tie_tolerance")
-    if num_positives is not None and (isinstance(num_positives, bool) or num_positives < 1):
+    tie_tolerance = check_positive(tie_tolerance, "tie_tolerance", or_zero=True)
+    if num_positives is not None and (type(num_positives) is not int or num_positives < 1):
         raise OrdinateError(f"num_positives: got {num_positives!r}, takes a whole number of at least 1, or None")
     weights = check_weights(weights, len(embeddings))
     targets = check_targets(labels, len(embeddings))
@@ -142,9 +141,10 @@ class _Rows(torch.autograd.Function):
 
 def _tie_edges(distance: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
     """First and last position, in each ascending row, of the samples that tie with each one."""
-    if tolerance > 0:
-        start = torch.searchsorted(distance, distance - tolerance)
-        return start, torch.searchsorted(distance, distance + tolerance, right=True) - 1
+    if tolerance > 0:  # one comparison, distance >= nearest, for both edges: rounding must not set them apart
+        distance = distance.contiguous()
+        nearest = distance - tolerance
+        return torch.searchsorted(distance, nearest), torch.searchsorted(nearest, distance, right=True) - 1
     last = distance.shape[1] - 1
     position = torch.arange(last + 1, device=distance.device).expand_as(distance)
     rises = distance[:, 1:] > distance[:, :-1]

@@ -22,6 +22,7 @@ from ordinate.functional.reduction import mean_over_anchors, weigh
 from ordinate.functional.similarity import unit
 
 BLOCK = 1 << 20  # mixtures of the Mix-pos kind held at a time
+EDGE = 1e-6  # how far, relative to the window, a difference may pass it by rounding and still lie inside
 VANISHED = 1e-12  # squared norm below which a mixture has no direction: its similarity counts as 0
 
 
@@ -65,13 +66,15 @@ def supremix(
         embeddings: (n, d), floating point, finite; normalised here.
         labels: (n,), real and finite.
         temperature: tau > 0; 0.3 to 1.0 in the paper (Table 13).
-        window: gamma > 0, the largest difference, inclusive, between the anchor's label and those of its Mix-pos.
+        window: gamma > 0, the largest difference, inclusive, between the anchor's label and those that its Mix-pos
+            are made of; differences that pass it by rounding, 1e-6 of it, lie inside.
         beta: (alpha, beta) of the Beta distribution of :math:`\lambda_1`; (2, 8) is the paper's best (Table 11).
         neg_mix: (n, n), or (n, m) with references: :math:`\lambda_1` of anchor i with negative j, from 0 to 1;
             drawn when None.
         generator: source of the drawing.
         mix_negatives, mix_positives, distance_magnifying: the paper's three parts (Tables 9, 10).
-        label_range: y_max - y_min of eq. 5; None takes the batch's (1 where all its labels are equal). A constant
+        label_range: y_max - y_min of eq. 5; None takes that of the batch and its references
+            (1 where all labels are equal). A constant
             factor of all weights: it moves the value, not the gradient.
         renormalize: give mixtures unit norm, as the paper's text does; its later code does not.
         detach_mixtures: pass no gradient into mixtures, as the paper's later code does.
@@ -162,6 +165,8 @@ def _draw_beta(
     beta: tuple[float, float], n: int, m: int, generator: torch.Generator | None, device: torch.device
 ) -> Tensor:
     """Beta(alpha, beta) as the share of two Gamma draws, so that a generator can be given."""
+    if not isinstance(beta, tuple | list) or len(beta) != 2:
+        raise OrdinateError(f"beta: got {beta!r}, takes the two parameters of a Beta distribution")
     alpha, other = (check_positive(value, "beta") for value in beta)
     first, second = (
         torch._standard_gamma(torch.full((n, m), shape, dtype=torch.float64, device=device), generator=generator)
@@ -224,10 +229,9 @@ class _MixPositives:
 def _mix_positives(gram_mixed: Tensor, gram_refs: Tensor, batch: _Batch) -> Iterator[_MixPositives]:
     if batch.window is None:
         return
-    difference = batch.difference()
-    bounds = [(difference > batch.window), (difference > 0), (difference >= 0), (difference >= -batch.window)]
+    difference, window = batch.difference(), batch.window * (1 + EDGE)
+    bounds = (difference > window, difference > 0, difference >= 0, difference >= -window)
     low, below_end, above_start, high = (bound.sum(1) for bound in bounds)
-    low, high = torch.minimum(low, below_end), torch.maximum(high, above_start)
     widest = int((below_end - low).max()) * int((high - above_start).max())
     if widest == 0:
         return

@@ -23,6 +23,8 @@ class OTD(StagedMethod):
         encoder: maps a batch to embeddings (n, d); it must not end in ReLU.
         num_classes: C.
         epochs: 50 in the paper.
+        balance: let every rank count the same (the mean over its anchors, then over ranks) instead of every
+            triplet, of which large ranks have their size's cube.
         patience: end after so many epochs without a lower validation loss and go back to the best; None trains
             all epochs and keeps the last weights.
         optimization: the paper's is Adam, 1e-6.
@@ -34,12 +36,14 @@ class OTD(StagedMethod):
         num_classes: int,
         *,
         epochs: int = 50,
+        balance: bool = False,
         patience: int | None = None,
         optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
     ) -> None:
         super().__init__((Stage("triplets", epochs, optimization, patience),))
         self.encoder = encoder
-        self.loss = AngularTriangleLoss(num_classes)
+        self.loss = AngularTriangleLoss(num_classes, reduction="none" if balance else "mean")
+        self.balance = balance
         self.seen: list[tuple[Tensor, Tensor]] = []
 
     def forward(self, x: Tensor) -> Float[Tensor, "n d"]:
@@ -52,12 +56,20 @@ class OTD(StagedMethod):
     def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
         embeddings = self(x)
         self.seen.append((unit(embeddings.detach()), y))
-        return torch.as_tensor(self.loss(embeddings, y))
+        return self.triangle(embeddings, y)
+
+    def triangle(self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+        """Return the loss of a batch, each triplet or each rank counting the same."""
+        loss = torch.as_tensor(self.loss(embeddings, y))
+        if not self.balance:
+            return loss
+        sizes = torch.bincount(y)
+        return torch.zeros_like(sizes, dtype=loss.dtype).index_add(0, y, loss / sizes[y]).sum() / (sizes > 0).sum()
 
     def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
         logs = {}
         try:
-            logs["val_loss"] = self.loss(x, y)
+            logs["val_loss"] = self.triangle(x, y)
         except OrdinateError:  # a validation set of few ranks offers no triplet
             pass
         if self.seen:

@@ -37,7 +37,7 @@ class StagedMethod(lightning.LightningModule):
 
     Subclasses give the loss of a batch in :meth:`batch_loss`; they may end a stage of their own accord in
     :meth:`stage_is_complete`, act on its start in :meth:`begin_stage`, and log what validation embeddings show in
-    :meth:`validate_embeddings`.
+    :meth:`validate_embeddings`. What each epoch logged is kept in :attr:`history`.
     """
 
     monitor = "val_loss"
@@ -55,6 +55,8 @@ class StagedMethod(lightning.LightningModule):
         self.best_epoch = -1
         self.best_weights: dict[str, Tensor] = {}
         self.validation_outputs: list[tuple[Tensor, Tensor]] = []
+        self.history: list[dict[str, float]] = []
+        self.finished = False
 
     @property
     def stage(self) -> Stage:
@@ -129,6 +131,8 @@ class StagedMethod(lightning.LightningModule):
                 self.best_value, self.best_epoch = value, self.current_epoch
                 self.best_weights = {name: value.detach().clone() for name, value in self.state_dict().items()}
             complete = complete or self.current_epoch - self.best_epoch >= self.stage.patience
+        metrics = {name: float(value) for name, value in self.trainer.callback_metrics.items()}
+        self.history.append({"epoch": float(self.current_epoch), **metrics})
         if complete:
             self._end_stage()
 
@@ -137,6 +141,7 @@ class StagedMethod(lightning.LightningModule):
             self.load_state_dict(self.best_weights)
         self.best_value, self.best_epoch, self.best_weights = float("inf"), -1, {}
         if self.stage_index + 1 == len(self.stages):
+            self.finished = True
             self.trainer.should_stop = True
             return
         self.stage_index += 1
@@ -150,6 +155,8 @@ class StagedMethod(lightning.LightningModule):
             "best_value": self.best_value,
             "best_epoch": self.best_epoch,
             "best_weights": self.best_weights,
+            "history": self.history,
+            "finished": self.finished,
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
@@ -157,3 +164,4 @@ class StagedMethod(lightning.LightningModule):
         self.stage_index, self.stage_start = stage["index"], stage["start"]
         self.best_value, self.best_epoch = stage["best_value"], stage["best_epoch"]
         self.best_weights = stage["best_weights"]
+        self.history, self.finished = stage["history"], stage["finished"]

@@ -3,7 +3,7 @@
 import logging
 import warnings
 from pathlib import Path
-from typing import Any
+
 
 import lightning.pytorch as lightning
 import torch
@@ -60,14 +60,19 @@ def train(
         progress: show a progress bar with the expected end.
     """
     check_accelerator(accelerator)
-    history = History()
-    callbacks: list[Callback] = [EpochSeed(seed), history]
+    callbacks: list[Callback] = [EpochSeed(seed)]
     if progress:
         callbacks.append(ProgressBar())
     resume = None
     if folder is not None:
         callbacks.append(EpochCheckpoint(folder))
         resume = folder / CHECKPOINT if (folder / CHECKPOINT).exists() else None
+    if resume is not None:
+        checkpoint = torch.load(resume, map_location="cpu", weights_only=True)
+        if checkpoint["stage"]["finished"]:
+            method.load_state_dict(checkpoint["state_dict"])
+            method.on_load_checkpoint(checkpoint)
+            return method.history
     with _quiet():
         trainer = lightning.Trainer(
             accelerator=accelerator,
@@ -86,7 +91,7 @@ def train(
             order = torch.arange(len(validation_data)).split(4096)
             evaluation = DataLoader(validation_data, sampler=[part.tolist() for part in order], batch_size=None)
         trainer.fit(method, loader, evaluation, ckpt_path=None if resume is None else str(resume), weights_only=True)
-    return history.epochs
+    return method.history
 
 
 def check_accelerator(accelerator: str) -> None:
@@ -103,23 +108,6 @@ class EpochSeed(Callback):
 
     def on_train_epoch_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         torch.manual_seed(hash((self.seed, trainer.current_epoch)) % 2**63)
-
-
-class History(Callback):
-    """Keep what each epoch logged."""
-
-    def __init__(self) -> None:
-        self.epochs: list[dict[str, float]] = []
-
-    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        metrics = {name: float(value) for name, value in trainer.callback_metrics.items()}
-        self.epochs.append({"epoch": float(trainer.current_epoch), **metrics})
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"epochs": self.epochs}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.epochs = state_dict["epochs"]
 
 
 class EpochCheckpoint(Checkpoint):
