@@ -57,6 +57,7 @@ Split = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def read(name: str) -> tuple[pd.DataFrame, NDArray[Any]]:
+    """Return the samples and the labels of a set, ranks as 0..C-1."""
     root = Path(os.environ["ORDINATE_DATA"])
     if name == "airfoil":
         frame = pd.read_csv(root / "uci_airfoil" / "airfoil_self_noise.csv.gz")
@@ -134,7 +135,7 @@ def measure(name: str, model: str, seed: int) -> dict[str, Any]:
     train, validation, test = split(name, len(y), seed)
     start = time.perf_counter()
     if model in ("plain network", "same network, end to end"):
-        result = network(X, y, train, test, seed, ours=model != "plain network")
+        result: dict[str, Any] = network(X, y, train, test, seed, ours=model != "plain network")
     elif model in ("OTD", "CLOC"):
         kind = OTDClassifier if model == "OTD" else CLOCClassifier
         fitted = kind(class_order=list(range(len(ORDERS[name]))), random_state=seed).fit(X.iloc[train], y[train])
@@ -158,6 +159,7 @@ def measure(name: str, model: str, seed: int) -> dict[str, Any]:
 
 
 def rivals(name: str) -> dict[str, Callable[[], BaseEstimator]]:
+    """Return what makes each rival that has no network."""
     if name == "airfoil":
         return {
             "k-NN on features": lambda: KNeighborsRegressor(5, weights="distance"),
@@ -173,11 +175,13 @@ def rivals(name: str) -> dict[str, Callable[[], BaseEstimator]]:
 
 
 def models(name: str) -> list[str]:
+    """Return the models measured on a set, in the order of its table."""
     ours = ["SupCR", "SupReMix"] if name == "airfoil" else ["OTD", "CLOC"]
     return [*rivals(name), "plain network", "same network, end to end", *ours]
 
 
 def show(results: list[dict[str, Any]], names: list[str]) -> None:
+    """Print a table a set."""
     for name in names:
         rows = []
         for model in models(name):
@@ -196,6 +200,7 @@ def _spread(runs: list[dict[str, Any]], key: str) -> str:
 
 
 def main() -> None:
+    """Measure what is not in the results yet, and show all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", default=[*ORDERS, "airfoil"], choices=[*ORDERS, "airfoil"])
     parser.add_argument("--models", nargs="+", help="only these")
@@ -218,10 +223,15 @@ def main() -> None:
     for number, run in enumerate(finished, start=1):
         results.append(run)
         pending = options.results.with_suffix(".tmp")
-        pending.write_text(json.dumps(sorted(results, key=lambda r: (r["set"], r["model"], r["seed"])), indent=1) + "\n")
+        ordered = sorted(results, key=lambda r: (r["set"], r["model"], r["seed"]))
+        pending.write_text(json.dumps(ordered, indent=1) + "\n")
         pending.replace(options.results)
         left = (time.monotonic() - started) / number * (len(wanted) - number)
-        print(f"{number}/{len(wanted)} {run['set']} {run['model']} {run['seed']}: {run['error']:.2f}, {left / 60:.0f} min left", flush=True)
+        print(
+            f"{number}/{len(wanted)} {run['set']} {run['model']} {run['seed']}: {run['error']:.2f}, "
+            f"{left / 60:.0f} min left",
+            flush=True,
+        )
     show(results, options.sets)
 
 

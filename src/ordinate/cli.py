@@ -30,27 +30,59 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"ordinate {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
 
-    demo = commands.add_parser("demo", help="the main job on real data, no network", description="Train on SWD (ranks) and diabetes (continuous), measure beside simple baselines, save models and pictures.")  # fmt: skip
+    demo = commands.add_parser(
+        "demo",
+        help="the main job on real data, no network",
+        description="Train on SWD (ranks) and diabetes (continuous), measure beside simple baselines, "
+        "save models and pictures.",
+    )
     demo.add_argument("--out", default="ordinate-demo", help="new folder for models and pictures (%(default)s)")
     demo.add_argument("--seed", type=int, default=0, help="of splits and training (%(default)s)")
 
-    fit = commands.add_parser("fit", help="train, measure and save a model", description="Train on a table with a graded label, measure on held-out rows, save the model. A run that was stopped continues when the same command is given again.")  # fmt: skip
+    fit = commands.add_parser(
+        "fit",
+        help="train, measure and save a model",
+        description="Train on a table with a graded label, measure on held-out rows, save the model. "
+        "A run that was stopped continues when the same command is given again.",
+    )
     fit.add_argument("data", help="csv, tsv, parquet, or npz with X (n, features) or (n, channels, length)")
     fit.add_argument("--target", required=True, help="column (or npz array) of the label")
-    fit.add_argument("--method", choices=METHODS, default="auto", help="auto trains the two that fit the label and keeps the one that validates best")  # fmt: skip
-    fit.add_argument("--task", choices=("auto", "ranks", "continuous"), default="auto", help="what the label is; auto: whole numbers of up to 20 values, and ordered text, are ranks")  # fmt: skip
+    fit.add_argument(
+        "--method",
+        choices=METHODS,
+        default="auto",
+        help="auto trains the two that fit the label and keeps the one that validates best",
+    )
+    fit.add_argument(
+        "--task",
+        choices=("auto", "ranks", "continuous"),
+        default="auto",
+        help="what the label is; auto: whole numbers of up to 20 values, and ordered text, are ranks",
+    )
     fit.add_argument("--order", metavar="A,B,C", help="the ranks from lowest to highest, for labels that are text")
-    fit.add_argument("--margin", action="append", default=[], metavar="A,B=M", help="fix CLOC's margin between the adjacent ranks A and B; may be repeated")  # fmt: skip
+    fit.add_argument(
+        "--margin",
+        action="append",
+        default=[],
+        metavar="A,B=M",
+        help="fix CLOC's margin between the adjacent ranks A and B; may be repeated",
+    )
     fit.add_argument("--drop", default="", metavar="COLUMNS", help="columns to leave out, separated by commas")
     fit.add_argument("--categorical", default="", metavar="COLUMNS", help="columns whose numbers are codes")
     fit.add_argument("--out", help="new folder for the model (DATA's name with -model)")
-    fit.add_argument("--test-fraction", type=float, default=0.2, help="share of rows held out to measure on (%(default)s)")  # fmt: skip
+    fit.add_argument(
+        "--test-fraction", type=float, default=0.2, help="share of rows held out to measure on (%(default)s)"
+    )
     fit.add_argument("--epochs", type=int, help="of training, instead of the method's own")
     fit.add_argument("--accelerator", choices=("auto", "cpu", "gpu"), default="auto")
     fit.add_argument("--seed", type=int, default=0, help="of splits and training (%(default)s)")
     fit.add_argument("--quiet", action="store_true", help="no progress bar")
 
-    predict = commands.add_parser("predict", help="predict with a saved model", description="Predict every row of a file; ranks come with a column of probability each.")  # fmt: skip
+    predict = commands.add_parser(
+        "predict",
+        help="predict with a saved model",
+        description="Predict every row of a file; ranks come with a column of probability each.",
+    )
     predict.add_argument("model", help="folder that fit wrote")
     predict.add_argument("data", help="file with the columns that the model was trained on; others are ignored")
     predict.add_argument("--out", help="csv file to write; without it the predictions are printed")

@@ -145,13 +145,14 @@ def _estimator(
     shared: dict[str, Any] = {
         "accelerator": accelerator, "checkpoint_dir": str(folder), "verbose": verbose, "random_state": seed
     }  # fmt: skip
-    two_stages = {} if epochs is None else {"epochs": (epochs, max(1, epochs // 4))}
     if name == "cloc":
-        phases = {} if epochs is None else {"phase_epochs": (max(1, epochs // 3), max(1, epochs - epochs // 3))}
-        return CLOCClassifier(critical_margins=margins or None, class_order=label.classes, **phases, **shared)
+        phases = None if epochs is None else (max(1, epochs // 3), max(1, epochs - epochs // 3))
+        return CLOCClassifier(
+            critical_margins=margins or None, class_order=label.classes, phase_epochs=phases, **shared
+        )
     if name == "otd":
-        once = {} if epochs is None else {"epochs": epochs}
-        return OTDClassifier(class_order=label.classes, **once, **shared)
+        return OTDClassifier(class_order=label.classes, epochs=epochs, **shared)
+    two_stages: dict[str, Any] = {} if epochs is None else {"epochs": (epochs, max(1, epochs // 4))}
     return {"supcr": SupCRRegressor, "supremix": SupReMixRegressor}[name](**two_stages, **shared)
 
 

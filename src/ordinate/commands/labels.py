@@ -60,7 +60,8 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
     if task == "continuous" or (task == "auto" and not (whole and y.nunique() <= MOST_RANKS)):
         return Label(numbers, None)
     if not whole:
-        raise OrdinateError(f"{name}: holds fractions such as {numbers[numbers != np.round(numbers)][0]:g}, ranks are whole; takes --task continuous")  # fmt: skip
+        fraction = numbers[numbers != np.round(numbers)][0]
+        raise OrdinateError(f"{name}: holds fractions such as {fraction:g}, ranks are whole; takes --task continuous")
     ranks = numbers.astype(np.int64)
     return Label(ranks, np.unique(ranks).tolist())
 

@@ -1,6 +1,5 @@
 """``ordinate predict``: predictions of a saved model for every row of a file."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -38,5 +37,5 @@ def predict(model: str, data: str, out: str | None) -> None:
         predictions.to_csv(pending, index=False, float_format="%.6g")
     except OSError as error:
         raise OrdinateError(f"--out: {path} cannot be written: {error.strerror}") from error
-    os.replace(pending, path)
+    pending.replace(path)
     print(f"{len(predictions)} predictions: {path}")

@@ -2,7 +2,6 @@
 
 import fcntl
 import json
-import os
 import shutil
 from pathlib import Path
 from types import TracebackType
@@ -38,7 +37,7 @@ class Workspace:
             raise OrdinateError(f"--out: {self.out} already holds something, takes a new or empty folder")
         try:
             self.partial.mkdir(parents=True, exist_ok=True)
-            self.lock = open(self.partial / ".lock", "w")
+            self.lock = (self.partial / ".lock").open("w")
         except OSError as error:
             raise OrdinateError(f"--out: {self.out} cannot be written: {error.strerror}") from error
         try:
@@ -55,7 +54,7 @@ class Workspace:
         else:
             pending = record.with_suffix(".tmp")
             pending.write_text(json.dumps(self.settings, indent=2))
-            os.replace(pending, record)
+            pending.replace(record)
         return self
 
     @property
@@ -67,7 +66,7 @@ class Workspace:
         """Make the folder ``result`` the output, whole, and remove what led to it."""
         if self.out.exists():
             self.out.rmdir()
-        os.replace(result, self.out)
+        result.replace(self.out)
         shutil.rmtree(self.partial, ignore_errors=True)
 
     def __exit__(

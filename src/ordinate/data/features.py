@@ -8,23 +8,37 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from ordinate.errors import OrdinateError
+
+FEW_VALUES = 10  # different values up to which a column gets no normal score: it would add nothing
+KNOTS = 200  # quantiles kept of a column
 
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """A number: standardised; a missing one becomes the median, and a second column says that it was missing."""
+    """A number: standardised, and as a normal score; a missing one becomes the median and is marked in a column.
+
+    The normal score is the standard normal quantile of the value's place among the training values. It spreads
+    what a skewed column crowds together; columns of few values have none.
+    """
 
     name: str
     median: float
     mean: float
     scale: float
     indicator: bool
+    quantiles: tuple[float, ...]
+
+    @property
+    def numbers(self) -> int:
+        """Columns that are numbers: they come first."""
+        return 1 + bool(self.quantiles)
 
     @property
     def width(self) -> int:
-        return 1 + self.indicator
+        return self.numbers + self.indicator
 
     def transform(self, values: pd.Series) -> NDArray[np.float64]:
         try:
@@ -34,8 +48,13 @@ class NumericColumn:
         if np.isinf(numbers).any():
             raise OrdinateError(f"column {self.name!r}: got infinity, takes finite numbers or missing values")
         missing = np.isnan(numbers)
-        scaled = (np.where(missing, self.median, numbers) - self.mean) / self.scale
-        return np.column_stack([scaled, missing]) if self.indicator else scaled[:, None]
+        filled = np.where(missing, self.median, numbers)
+        columns = [(filled - self.mean) / self.scale]
+        if self.quantiles:
+            columns.append(_normal_score(filled, np.array(self.quantiles)))
+        if self.indicator:
+            columns.append(missing.astype(np.float64))
+        return np.column_stack(columns)
 
 
 @dataclass(frozen=True)
@@ -65,8 +84,8 @@ Column = NumericColumn | CategoricalColumn
 class TableFeatures:
     """Turns tables into float32 matrices, fitted once on the training rows.
 
-    Numbers are standardised; booleans, text and pandas categories become one column a value. Missing values are
-    kept apart, not guessed: see :attr:`notes` for what was done.
+    Numbers are standardised and scored; booleans, text and pandas categories become one column a value. Missing
+    values are kept apart, not guessed: see :attr:`notes` for what was done.
 
     Example:
         >>> frame = pd.DataFrame({"size": [1.0, 2.0, None], "colour": ["red", "blue", "red"]})
@@ -125,9 +144,14 @@ class TableFeatures:
 
     @property
     def numeric_positions(self) -> list[int]:
-        """Where in the matrix the standardised numbers stand."""
+        """Where in the matrix the numbers stand, standardised or scored."""
         starts = np.cumsum([0, *(column.width for column in self.columns)])
-        return [int(s) for s, column in zip(starts, self.columns, strict=False) if isinstance(column, NumericColumn)]
+        return [
+            int(start) + offset
+            for start, column in zip(starts, self.columns, strict=False)
+            if isinstance(column, NumericColumn)
+            for offset in range(column.numbers)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what :meth:`from_dict` takes, ready for JSON."""
@@ -140,8 +164,16 @@ class TableFeatures:
             if "categories" in column:
                 columns.append(CategoricalColumn(column["name"], tuple(column["categories"])))
             else:
-                columns.append(NumericColumn(**column))
+                columns.append(NumericColumn(**{**column, "quantiles": tuple(column["quantiles"])}))
         return cls(columns, state["notes"])
+
+
+def _normal_score(values: NDArray[np.float64], quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard normal quantile of each value's place among the training quantiles, within 3 of 0."""
+    share = np.linspace(0, 1, len(quantiles))
+    from_left = np.interp(values, quantiles, share)
+    from_right = 1 - np.interp(-values, -quantiles[::-1], share)  # repeated values: the middle of their places
+    return np.asarray(ndtri((from_left + from_right) / 2).clip(-3, 3))
 
 
 def _is_number(values: pd.Series) -> bool:
@@ -168,8 +200,13 @@ def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
     mean = float(filled.mean())
     scale = float(filled.std())
     scale = scale if np.isfinite(scale) and scale > 1e-12 * max(1.0, abs(mean)) else 1.0
-    column = NumericColumn(name, median, mean, scale, bool(missing.any()))
+    quantiles: tuple[float, ...] = ()
+    if len(np.unique(present)) > FEW_VALUES:
+        quantiles = tuple(np.quantile(present, np.linspace(0, 1, min(KNOTS, len(present)))).tolist())
+    column = NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles)
     if not missing.any():
         return column, ""
-    note = f"{name}: {missing.sum()} of {len(values)} values missing, set to the median {median:g} and marked in a column of their own"
-    return column, note
+    return column, (
+        f"{name}: {missing.sum()} of {len(values)} values missing, set to the median {median:g} "
+        "and marked in a column of their own"
+    )

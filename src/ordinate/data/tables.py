@@ -42,6 +42,7 @@ def read_labelled(
     """
     path = Path(path)
     content = _read(path)
+    X: pd.DataFrame | NDArray[Any]
     if isinstance(content, dict):
         X, y = _array(content, "X", path), pd.Series(_array(content, target, path))
         if len(X) != len(y):
@@ -66,18 +67,16 @@ def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
         )
         hint = f"; did you mean {near[0]}?" if near else ""
         raise OrdinateError(f"{path}: no such file{hint}")
+    if not name.endswith((*CSV, *PARQUET, *NPZ)):
+        raise OrdinateError(f"{path}: takes a file that ends in {', '.join((*CSV, *PARQUET, *NPZ))}")
     try:
         if name.endswith(CSV):
             frame = pd.read_csv(path, sep="\t" if ".tsv" in name else ",")
         elif name.endswith(PARQUET):
             frame = pd.read_parquet(path)
-        elif name.endswith(NPZ):
+        else:
             with np.load(path, allow_pickle=False) as arrays:
                 return {key: arrays[key] for key in arrays.files}
-        else:
-            raise OrdinateError(f"{path}: takes a file that ends in {', '.join((*CSV, *PARQUET, *NPZ))}")
-    except OrdinateError:
-        raise
     except (ValueError, OSError, BadZipFile) as error:
         raise OrdinateError(f"{path}: could not be read: {str(error).splitlines()[0]}") from error
     if frame.empty:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -22,6 +21,7 @@ class MLP(nn.Sequential):
         dropout: share of hidden units dropped in training, 0 to 1.
 
     Example:
+        >>> import torch
         >>> MLP(5, embedding_dim=8)(torch.zeros(2, 5)).shape
         torch.Size([2, 8])
     """
@@ -44,4 +44,4 @@ class MLP(nn.Sequential):
         super().__init__(*layers, nn.Linear(width, embedding_dim))
 
     def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
-        return torch.as_tensor(super().forward(x))
+        return super().forward(x)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import relu
@@ -18,6 +17,7 @@ class ResNet1d(nn.Module):
         width: channels of the first stage, doubled by each further one.
 
     Example:
+        >>> import torch
         >>> ResNet1d(3, embedding_dim=8, blocks=(1, 1), width=4)(torch.zeros(2, 3, 50)).shape
         torch.Size([2, 8])
     """
@@ -42,7 +42,7 @@ class ResNet1d(nn.Module):
         self.embedding = nn.Linear(channels, embedding_dim)
 
     def forward(self, x: Float[Tensor, "n c t"]) -> Float[Tensor, "n d"]:
-        return torch.as_tensor(self.embedding(self.stages(self.stem(x)).mean(dim=2)))
+        return self.embedding(self.stages(self.stem(x)).mean(dim=2))
 
 
 class _ResidualBlock(nn.Module):

@@ -1,11 +1,11 @@
 """CLOC behind scikit-learn's interface."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ordinate.data.samplers import RankBatches
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.methods.cloc import CLOC
+from ordinate.methods.training import ArrayBatches
 
 
 class CLOCClassifier(RankClassifier):
@@ -26,7 +27,8 @@ class CLOCClassifier(RankClassifier):
         margin_floor: value that learned margins stay above.
         shared_margins: learn one margin for all boundaries.
         class_order: the classes from lowest to highest, where y does not tell.
-        phase_epochs: most epochs of the two phases.
+        phase_epochs: most epochs of the two phases; None takes 100 and 200, or as many as 1000 and 2000 batches make
+            if that is fewer.
         target_accuracy: of the training data, ends phase one.
         patience: ends phase two after so many epochs without a lower validation loss; None trains all.
         batch_size: samples a batch, at least 4.
@@ -53,6 +55,8 @@ class CLOCClassifier(RankClassifier):
         ([0, 2], (2,))
     """
 
+    method_: CLOC
+
     def __init__(
         self,
         encoder: str = "auto",
@@ -62,7 +66,7 @@ class CLOCClassifier(RankClassifier):
         margin_floor: float = 0.0,
         shared_margins: bool = False,
         class_order: Sequence[Any] | None = None,
-        phase_epochs: tuple[int, int] = (100, 200),
+        phase_epochs: tuple[int, int] | None = None,
         target_accuracy: float = 0.95,
         patience: int | None = None,
         batch_size: int = 256,
@@ -93,15 +97,16 @@ class CLOCClassifier(RankClassifier):
         self.random_state = random_state
 
     def _probabilities(self, embeddings: Tensor) -> Tensor:
-        return torch.as_tensor(self.method_.classifier(embeddings).softmax(dim=1))
+        return self.method_.classifier(embeddings).softmax(dim=1)
 
     @property
     def margins_(self) -> NDArray[np.float64]:
         """(C-1,), the margin of every boundary."""
         check_is_fitted(self)
-        return np.asarray(self.method_.mmnp.margins.detach().numpy())
+        return self.method_.mmnp.margins.detach().numpy()
 
     def _build_method(self, encoder: nn.Module) -> CLOC:
+        first, second = self.phase_epochs or (None, None)
         return CLOC(
             encoder,
             self.embedding_dim,
@@ -109,11 +114,21 @@ class CLOCClassifier(RankClassifier):
             margins=self.critical_margins,
             floor=self.margin_floor,
             shared=self.shared_margins,
-            phase_epochs=tuple(self.phase_epochs),
+            phase_epochs=(self._epochs(first, 100, 1000), self._epochs(second, 200, 2000)),
             target_accuracy=self.target_accuracy,
             patience=self.patience,
             optimization=self._optimization(),
         )
+
+    def _finish(self, training: ArrayBatches, validation: ArrayBatches | None) -> None:
+        if self.method_.collapsed_boundaries:
+            boundaries = ", ".join(f"{low}|{high}" for low, high in self.method_.collapsed_boundaries)
+            warnings.warn(
+                f"the margins between the ranks {boundaries} have collapsed to almost 0 (CLOC, Appendix B); "
+                "end phase one earlier, or set margin_floor or critical_margins",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:
         return RankBatches(targets, self.batch_size, distinct=2, seed=seed)

@@ -1,5 +1,6 @@
 """What the two regressors share: targets, the choice of the head, prediction."""
 
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from ordinate.methods.training import ArrayBatches
 HEADS = ("linear", "ridge", "neighbours")
 
 
-class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[misc]
+class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Predict continuous targets from a contrastive representation."""
 
     head: str
@@ -44,10 +45,14 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n,) or (n, p), targets in their own units."""
         check_is_fitted(self)
-        embeddings = self._embed(inputs.read(self.reader_, inputs.check_X(self, X, reset=False)))
+        embeddings = self._embed(inputs.read(self.reader_, inputs.check_input(self, X, reset=False)))
         with torch.no_grad():
-            predicted = np.asarray(self.head_(embeddings).double().numpy())
+            predicted = self.head_(embeddings).double().numpy()
         return predicted[:, 0] if self.target_is_vector_ else predicted
+
+    @abstractmethod
+    def _build_method(self, encoder: nn.Module) -> ContrastiveRegression:
+        """Return the untrained method around the encoder."""
 
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
@@ -70,8 +75,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         return ShuffledBatches(len(targets), self.batch_size, seed)
 
     def _new_method(self, targets: Tensor) -> ContrastiveRegression:
-        method = super()._new_method(targets)
-        assert isinstance(method, ContrastiveRegression)
+        method = self._build_method(self._new_encoder())
         method.head.standardise(targets)
         return method
 

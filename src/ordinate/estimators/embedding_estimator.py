@@ -25,7 +25,7 @@ from ordinate.methods.training import ArrayBatches, check_accelerator, train
 EMBED_ROWS = 4096
 
 
-class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Fit an encoder by one of the methods and embed samples with it.
 
     Subclasses turn labels into training targets, build their method and its batches, and predict.
@@ -41,6 +41,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     checkpoint_dir: str | Path | None
     verbose: int
     random_state: Any
+    method_: StagedMethod
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -73,7 +74,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._check_parameters()
         if y is None:
             raise OrdinateError(f"y: {type(self).__name__} requires y to be passed, but the target y is None")
-        checked = inputs.check_X(self, X, reset=True)
+        checked = inputs.check_input(self, X, reset=True)
         targets = self._targets(y, reset=True)
         if len(targets) != len(checked):
             raise OrdinateError(f"y: got {len(targets)} labels for {len(checked)} samples, takes one a sample")
@@ -84,7 +85,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             held_out = (_take(checked, held_out_rows), targets[held_out_rows]) if len(held_out_rows) else None
         elif validation is not None:
             X_val, y_val = validation
-            held_out = (inputs.check_X(self, X_val, reset=False), self._targets(y_val, reset=False))
+            held_out = (inputs.check_input(self, X_val, reset=False), self._targets(y_val, reset=False))
         checked, targets = _take(checked, rows), targets[rows]
         self.reader_ = inputs.fit_reader(checked)
         training_data = ArrayBatches(inputs.read(self.reader_, checked), torch.from_numpy(targets))
@@ -94,13 +95,15 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         devices = range(torch.cuda.device_count())
+        batches = self._batches(targets, seed)
+        self.n_batches_ = len(batches)
         with torch.random.fork_rng(devices):
             torch.manual_seed(seed)
             self.method_ = self._new_method(training_data.y)
             self.history_ = train(
                 self.method_,
                 training_data,
-                self._batches(targets, seed),
+                batches,
                 validation_data,
                 folder=None if self.checkpoint_dir is None else Path(self.checkpoint_dir),
                 accelerator=self.accelerator,
@@ -137,6 +140,12 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             )
         check_accelerator(self.accelerator)
 
+    def _epochs(self, given: int | None, usual: int, most_batches: int) -> int:
+        """Return the epochs of a stage: those given, or the usual ones, fewer where they pass so many batches."""
+        if given is not None:
+            return given
+        return max(1, min(usual, most_batches // getattr(self, "n_batches_", 1)))
+
     def _optimization(self) -> Optimization:
         return Optimization("adamw", self.learning_rate, self.weight_decay)
 
@@ -145,7 +154,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def transform(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return the embeddings (n, embedding_dim) of samples, computed in float64."""
         check_is_fitted(self)
-        return self._embed(inputs.read(self.reader_, inputs.check_X(self, X, reset=False))).numpy()
+        return self._embed(inputs.read(self.reader_, inputs.check_input(self, X, reset=False))).numpy()
 
     def _embed(self, x: Tensor) -> Tensor:
         """Embeddings in float64, so that a sample's does not depend on those beside it."""

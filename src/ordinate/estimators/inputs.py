@@ -17,7 +17,7 @@ from ordinate.errors import OrdinateError
 Reader = TableFeatures | SeriesScaler
 
 
-def check_X(estimator: BaseEstimator, X: ArrayLike | pd.DataFrame, *, reset: bool) -> Any:
+def check_input(estimator: BaseEstimator, X: ArrayLike | pd.DataFrame, *, reset: bool) -> Any:
     """Return X as a DataFrame, or as an array (n, channels, length); NaN may stand for missing values."""
     if isinstance(X, pd.DataFrame):
         validate_data(estimator, X, reset=reset, skip_check_array=True)

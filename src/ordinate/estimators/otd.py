@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -25,7 +24,7 @@ class OTDClassifier(RankClassifier):
         embedding_dim: d of the embeddings.
         n_neighbors: training embeddings, nearest by cosine, that vote; 3 in the paper's Table 2.
         class_order: the classes from lowest to highest, where y does not tell.
-        epochs: of training.
+        epochs: of training; None takes 300, or as many as 3000 batches make if that is fewer.
         patience: ends training after so many epochs without a lower validation loss; None trains all.
         batch_size: samples a batch, at least 4.
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine.
@@ -50,6 +49,8 @@ class OTDClassifier(RankClassifier):
         [0, 2]
     """
 
+    method_: OTD
+
     def __init__(
         self,
         encoder: str = "auto",
@@ -57,7 +58,7 @@ class OTDClassifier(RankClassifier):
         embedding_dim: int = 64,
         n_neighbors: int = 3,
         class_order: Sequence[Any] | None = None,
-        epochs: int = 300,
+        epochs: int | None = None,
         patience: int | None = None,
         batch_size: int = 256,
         learning_rate: float = 1e-3,
@@ -84,13 +85,13 @@ class OTDClassifier(RankClassifier):
         self.random_state = random_state
 
     def _probabilities(self, embeddings: Tensor) -> Tensor:
-        return torch.as_tensor(self.neighbours_(embeddings))
+        return self.neighbours_(embeddings)
 
     def _build_method(self, encoder: nn.Module) -> OTD:
         return OTD(
             encoder,
             len(self.classes_),
-            epochs=self.epochs,
+            epochs=self._epochs(self.epochs, 300, 3000),
             balance=True,
             patience=self.patience,
             optimization=self._optimization(),

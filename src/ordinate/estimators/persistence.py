@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -18,6 +17,7 @@ from ordinate.data.series import SeriesScaler
 from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.inputs import Reader
 from ordinate.estimators.otd import OTDClassifier
 from ordinate.estimators.supcr import SupCRRegressor
 from ordinate.estimators.supremix import SupReMixRegressor
@@ -25,7 +25,7 @@ from ordinate.estimators.supremix import SupReMixRegressor
 FORMAT = 1
 CONFIG, WEIGHTS, HISTORY = "config.json", "weights.safetensors", "history.json"
 ESTIMATORS = {cls.__name__: cls for cls in (CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor)}
-READERS = {"table": TableFeatures, "series": SeriesScaler}
+READERS: dict[str, type[Reader]] = {"table": TableFeatures, "series": SeriesScaler}
 
 
 def save_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
@@ -38,7 +38,7 @@ def save_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
         write_estimator(estimator, partial)
         if folder.exists():
             folder.rmdir()
-        os.replace(partial, folder)
+        partial.replace(folder)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
@@ -74,17 +74,21 @@ def load(folder: str | Path) -> Any:
     if not (folder / CONFIG).is_file():
         raise OrdinateError(f"model: {folder} holds no {CONFIG}, takes a folder that `save` or `ordinate fit` wrote")
     try:
-        config = json.loads((folder / CONFIG).read_text())
-        if config["format"] != FORMAT:
-            raise OrdinateError(f"model: {folder} has format {config['format']}, takes {FORMAT}; update ordinate")
-        if _sha256(folder / WEIGHTS) != config["sha256"][WEIGHTS]:
-            raise OrdinateError(f"model: {folder / WEIGHTS} is damaged, its checksum is not the one saved with it")
-        tensors = load_file(folder / WEIGHTS)
-        return _rebuild(config, tensors, json.loads((folder / HISTORY).read_text()))
+        return _rebuild(*_read(folder))
     except OrdinateError:
         raise
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, SafetensorError) as error:
         raise OrdinateError(f"model: {folder} is damaged or incomplete: {error}") from error
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[dict[str, float]]]:
+    """The configuration, the tensors and the history in a folder of this format that is not damaged."""
+    config = json.loads((folder / CONFIG).read_text())
+    if config["format"] != FORMAT:
+        raise OrdinateError(f"model: {folder} has format {config['format']}, takes {FORMAT}; update ordinate")
+    if _sha256(folder / WEIGHTS) != config["sha256"][WEIGHTS]:
+        raise OrdinateError(f"model: {folder / WEIGHTS} is damaged, its checksum is not the one saved with it")
+    return config, load_file(folder / WEIGHTS), json.loads((folder / HISTORY).read_text())
 
 
 def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: list[dict[str, float]]) -> Any:

@@ -16,7 +16,7 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_labels import find_classes, to_ranks
 
 
-class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
+class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Classify ranks from embeddings."""
 
     class_order: Any
@@ -38,13 +38,13 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
     def predict_proba(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n, C): the probability of every rank (CLOC), or its share of the neighbours' votes (OTD)."""
         check_is_fitted(self)
-        embeddings = self._embed(inputs.read(self.reader_, inputs.check_X(self, X, reset=False)))
-        return np.asarray(self._probabilities(embeddings).detach().numpy())
+        embeddings = self._embed(inputs.read(self.reader_, inputs.check_input(self, X, reset=False)))
+        return self._probabilities(embeddings).detach().numpy()
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return (n,), the class with the highest probability."""
         best = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return self.classes_[best]
 
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.int64]:
         if reset:

@@ -98,10 +98,10 @@ class SupCRRegressor(ContrastiveRegressor):
             self.target_dim_,
             scheme=self.scheme,
             head_loss=self.head_loss,
-            epochs=tuple(self.epochs),
+            epochs=self.epochs,
             patience=self.patience,
             temperature=self.temperature,
             label_distance=self.label_distance,
             optimization=self._optimization(),
-            head_optimization=Optimization("adamw", self.learning_rate, 0.0),
+            head_optimization=Optimization("adamw", 10 * self.learning_rate, 0.0),
         )

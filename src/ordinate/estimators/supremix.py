@@ -62,7 +62,7 @@ class SupReMixRegressor(ContrastiveRegressor):
         scheme: str = "linear_probe",
         head: str = "auto",
         head_loss: str = "l1",
-        temperature: float = 0.5,
+        temperature: float = 0.2,
         beta: tuple[float, float] = (2.0, 8.0),
         window: float | str = "auto",
         epochs: tuple[int, int] = (400, 100),
@@ -121,12 +121,12 @@ class SupReMixRegressor(ContrastiveRegressor):
             window=self.window_,
             scheme=self.scheme,
             head_loss=self.head_loss,
-            epochs=tuple(self.epochs),
+            epochs=self.epochs,
             patience=self.patience,
             temperature=self.temperature,
-            beta=tuple(self.beta),
+            beta=self.beta,
             optimization=self._optimization(),
-            head_optimization=Optimization("adamw", self.learning_rate, 0.0),
+            head_optimization=Optimization("adamw", 10 * self.learning_rate, 0.0),
         )
 
     def _state(self) -> dict[str, Any]:

@@ -192,7 +192,7 @@ class _PairwiseAngle(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
         u, v, angle = ctx.saved_tensors
         slope = _slope(angle, grad)
         return slope @ v, slope.T @ u
@@ -209,7 +209,7 @@ class _PairAngle(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
         u, v, angle = ctx.saved_tensors
         slope = _slope(angle, grad)[:, None]
         return slope * v, slope * u

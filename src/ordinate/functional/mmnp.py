@@ -133,7 +133,7 @@ class _Rows(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         gradient, ranks, ref_ranks = ctx.saved_tensors
         gradient = grad[:, None] * gradient
         by_rank = gradient.new_zeros(ctx.num_classes, gradient.shape[1]).index_add_(0, ranks, gradient)

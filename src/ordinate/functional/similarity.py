@@ -54,7 +54,7 @@ class _EuclideanDistance(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
         a, b, distance = ctx.saved_tensors
         pull = torch.where(distance > 0, grad / distance, 0)
         grad_a, grad_b = torch.zeros_like(a), torch.zeros_like(b)

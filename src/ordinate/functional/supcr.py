@@ -113,7 +113,7 @@ class _Rows(torch.autograd.Function):
     def forward(
         ctx: Any, logits: Tensor, distance: Tensor, num_positives: int | None, tolerance: float, leave_out_self: bool
     ) -> Tensor:
-        n, m = logits.shape
+        m = logits.shape[1]
         if leave_out_self:  # behind every other sample, and without weight
             distance = distance.clone().fill_diagonal_(torch.inf)
         distance, order = distance.sort(dim=1)
@@ -126,7 +126,7 @@ class _Rows(torch.autograd.Function):
         denominator = running.gather(1, tie_start)
         share = _positive_share(distance, num_positives, tolerance)
 
-        # d value_i / d s_ik = sum over positives j at most as far as k of share_ij exp(s_ik - denominator_ij), - share_ik
+        # d value_i / d s_ik = -share_ik + sum of share_ij exp(s_ik - denominator_ij) over positives j no farther than k
         pushed = _running_logsumexp(share.log() - denominator).gather(1, tie_end)
         gradient = torch.exp(s + pushed) - share
         ctx.save_for_backward(torch.zeros_like(logits).scatter_(1, order, gradient))
@@ -134,7 +134,7 @@ class _Rows(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None, None]:
         (gradient,) = ctx.saved_tensors
         return grad[:, None] * gradient, None, None, None, None
 

@@ -72,7 +72,9 @@ def supremix(
         neg_mix: (n, n), or (n, m) with references: :math:`\lambda_1` of anchor i with negative j, from 0 to 1;
             drawn when None.
         generator: source of the drawing.
-        mix_negatives, mix_positives, distance_magnifying: the paper's three parts (Tables 9, 10).
+        mix_negatives: contrast with Mix-neg; with the next two, the paper's three parts (Tables 9, 10).
+        mix_positives: take Mix-pos as positives.
+        distance_magnifying: weigh the contrasts by eq. 5.
         label_range: y_max - y_min of eq. 5; None takes that of the batch and its references
             (1 where all labels are equal). A constant
             factor of all weights: it moves the value, not the gradient.
@@ -285,9 +287,7 @@ class _Rows(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(  # type: ignore[override]
-        ctx: Any, grad: Tensor, _: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, None]:
+    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
         gram, gram_mixed, gram_refs, denominator, positives = ctx.saved_tensors
         batch: _Batch = ctx.batch
         pull = torch.where(positives > 0, grad, 0) / batch.temperature

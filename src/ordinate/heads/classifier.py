@@ -1,6 +1,5 @@
 """CLOC's classifier: two linear layers on the embedding (CLOC, Section 4.2)."""
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -9,6 +8,7 @@ class Classifier(nn.Sequential):
     """Linear, ReLU, linear: one score a rank.
 
     Example:
+        >>> import torch
         >>> Classifier(4, num_classes=3)(torch.zeros(2, 4)).shape
         torch.Size([2, 3])
     """
@@ -17,4 +17,4 @@ class Classifier(nn.Sequential):
         super().__init__(nn.Linear(embedding_dim, embedding_dim), nn.ReLU(), nn.Linear(embedding_dim, num_classes))
 
     def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
-        return torch.as_tensor(super().forward(embeddings))
+        return super().forward(embeddings)

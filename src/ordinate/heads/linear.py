@@ -1,5 +1,7 @@
 """Linear regression from an embedding, as the papers probe a representation."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -7,7 +9,7 @@ from torch.nn.functional import huber_loss, l1_loss, mse_loss
 
 from ordinate.errors import OrdinateError
 
-REGRESSION_LOSSES = {"l1": l1_loss, "mse": mse_loss, "huber": huber_loss}
+REGRESSION_LOSSES: dict[str, Callable[..., Tensor]] = {"l1": l1_loss, "mse": mse_loss, "huber": huber_loss}
 
 
 class LinearHead(nn.Module):
@@ -43,7 +45,7 @@ class LinearHead(nn.Module):
 
     def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n p"]:
         """Return targets in their own units."""
-        return torch.as_tensor(self.linear(embeddings)) * self.target_scale + self.target_mean
+        return self.linear(embeddings) * self.target_scale + self.target_mean
 
     def loss(self, embeddings: Float[Tensor, "n d"], targets: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
         """Return the loss of standardised targets."""

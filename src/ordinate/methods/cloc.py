@@ -64,7 +64,7 @@ class CLOC(StagedMethod):
 
     def forward(self, x: Tensor) -> Float[Tensor, "n d"]:
         """Return embeddings."""
-        return torch.as_tensor(self.encoder(x))
+        return self.encoder(x)
 
     def parameters_of_stage(self, index: int) -> list[nn.Parameter]:
         margins = [self.mmnp.raw] if index == 0 else []

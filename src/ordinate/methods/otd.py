@@ -1,5 +1,7 @@
 """OTD, the ordinal triplet network: one network, every triplet of a batch (Algorithm 1)."""
 
+from contextlib import suppress
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -48,7 +50,7 @@ class OTD(StagedMethod):
 
     def forward(self, x: Tensor) -> Float[Tensor, "n d"]:
         """Return embeddings."""
-        return torch.as_tensor(self.encoder(x))
+        return self.encoder(x)
 
     def on_train_epoch_start(self) -> None:
         self.seen.clear()
@@ -60,7 +62,7 @@ class OTD(StagedMethod):
 
     def triangle(self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
         """Return the loss of a batch, each triplet or each rank counting the same."""
-        loss = torch.as_tensor(self.loss(embeddings, y))
+        loss: Tensor = self.loss(embeddings, y)
         if not self.balance:
             return loss
         sizes = torch.bincount(y)
@@ -68,10 +70,8 @@ class OTD(StagedMethod):
 
     def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
         logs = {}
-        try:
+        with suppress(OrdinateError):  # a validation set of few ranks offers no triplet
             logs["val_loss"] = self.triangle(x, y)
-        except OrdinateError:  # a validation set of few ranks offers no triplet
-            pass
         if self.seen:
             bank, ranks = (torch.cat(part) for part in zip(*self.seen, strict=True))
             nearest = (unit(x) @ bank.T).topk(min(NEIGHBOURS, len(bank))).indices

@@ -1,6 +1,7 @@
 """Regression on a contrastive representation: the schemes of SupCR and SupReMix."""
 
 from abc import abstractmethod
+from contextlib import suppress
 
 import torch
 from jaxtyping import Float
@@ -36,7 +37,7 @@ class ContrastiveRegression(StagedMethod):
         if scheme not in SCHEMES:
             raise OrdinateError(f"scheme: got {scheme!r}, takes one of {', '.join(map(repr, SCHEMES))}")
         if scheme == "regularise":
-            stages = (Stage("encoder and head", epochs[0], optimization, patience),)
+            stages: tuple[Stage, ...] = (Stage("encoder and head", epochs[0], optimization, patience),)
         else:
             stages = (
                 Stage("encoder", epochs[0], optimization),
@@ -62,11 +63,11 @@ class ContrastiveRegression(StagedMethod):
 
     def forward(self, x: Tensor) -> Float[Tensor, "n d"]:
         """Return embeddings."""
-        return torch.as_tensor(self.encoder(x))
+        return self.encoder(x)
 
     def predict(self, x: Tensor) -> Float[Tensor, "n p"]:
         """Return targets in their own units."""
-        return torch.as_tensor(self.head(self(x)))
+        return self.head(self(x))
 
     def parameters_of_stage(self, index: int) -> list[nn.Parameter]:
         encoder, head = list(self.encoder.parameters()), list(self.head.parameters())
@@ -104,8 +105,6 @@ class ContrastiveRegression(StagedMethod):
             logs["val_loss"] = self.head.loss(x, y)
             logs["val_mae"] = (self.head(x) - y).abs().mean()
         if not self.trains_head_only and len(x) > 1:
-            try:
+            with suppress(OrdinateError):  # no anchor of a small validation set has a positive
                 logs["val_contrast"] = self.contrast(x, y)
-            except OrdinateError:  # no anchor of a small validation set has a positive
-                pass
         return logs

@@ -63,7 +63,7 @@ class SupCR(ContrastiveRegression):
         self.augment = augment
 
     def contrast(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
-        return torch.as_tensor(self.supcr(embeddings, y))
+        return self.supcr(embeddings, y)
 
     def views(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         if self.augment is None:

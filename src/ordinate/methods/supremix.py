@@ -1,6 +1,5 @@
 """SupReMix: encoder and projection head under mixtures, then a head on the encoder."""
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -71,7 +70,7 @@ class SupReMix(ContrastiveRegression):
         )
 
     def contrast(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]) -> Float[Tensor, ""]:
-        return torch.as_tensor(self.supremix(self.projection(embeddings), y))
+        return self.supremix(self.projection(embeddings), y)
 
     def contrast_parameters(self) -> list[nn.Parameter]:
         return list(self.projection.parameters())

@@ -2,8 +2,9 @@
 
 import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-
 
 import lightning.pytorch as lightning
 import torch
@@ -52,8 +53,9 @@ def train(
 
     Args:
         method: trained in place.
-        training_data, validation_data: what it trains on, and what it is measured on after every epoch.
+        training_data: what it trains on.
         batches: which samples make a batch.
+        validation_data: what it is measured on after every epoch.
         folder: for the checkpoint; None keeps none.
         accelerator: ``"auto"``, ``"cpu"``, ``"gpu"`` or another of Lightning's.
         seed: of everything random in training.
@@ -62,7 +64,7 @@ def train(
     check_accelerator(accelerator)
     callbacks: list[Callback] = [EpochSeed(seed)]
     if progress:
-        callbacks.append(ProgressBar())
+        callbacks.append(ProgressBar(method))
     resume = None
     if folder is not None:
         callbacks.append(EpochCheckpoint(folder))
@@ -123,13 +125,16 @@ class EpochCheckpoint(Checkpoint):
 class ProgressBar(Callback):
     """One bar over all epochs, with the stage, the losses and the expected end."""
 
+    def __init__(self, method: StagedMethod) -> None:
+        self.method = method
+
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         self.bar = tqdm(total=trainer.max_epochs, initial=trainer.current_epoch, unit="epoch", dynamic_ncols=True)
 
     def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         metrics = trainer.callback_metrics
         shown = ("train_loss", "val_loss", "val_accuracy", "val_mae")
-        self.bar.set_description(pl_module.stage.name, refresh=False)
+        self.bar.set_description(self.method.stage.name, refresh=False)
         self.bar.set_postfix({name: f"{float(metrics[name]):.3g}" for name in shown if name in metrics}, refresh=False)
         self.bar.update()
 
@@ -143,18 +148,17 @@ class ProgressBar(Callback):
             self.bar.close()
 
 
-class _quiet(warnings.catch_warnings):  # type: ignore[type-arg]
+@contextmanager
+def _quiet() -> Iterator[None]:
     """Silence Lightning's advice about workers and hardware, which does not apply to data in memory."""
-
-    def __enter__(self) -> None:  # type: ignore[override]
-        super().__enter__()
+    loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
+    levels = [logger.level for logger in loggers]
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="lightning")
-        self.loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
-        self.levels = [logger.level for logger in self.loggers]
-        for logger in self.loggers:
+        for logger in loggers:
             logger.setLevel(logging.ERROR)
-
-    def __exit__(self, *exc: object) -> None:  # type: ignore[override]
-        for logger, level in zip(self.loggers, self.levels, strict=True):
-            logger.setLevel(level)
-        super().__exit__(*exc)
+        try:
+            yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)

@@ -45,6 +45,7 @@ def draw(model: EmbeddingEstimator, X: Any, y: Any, folder: Path) -> list[Path]:
         }
         return [figures.save(figure, folder / f"{name}.png") for name, figure in drawn.items()]
     names = [str(name) for name in model.classes_]
+    embeddings = embeddings / np.maximum(np.linalg.norm(embeddings, axis=1, keepdims=True), 1e-12)  # angles count
     ranks = to_ranks(y, model.classes_)
     drawn = {
         "embedding": figures.embedding(embeddings, ranks, names),

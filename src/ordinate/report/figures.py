@@ -1,6 +1,7 @@
 """Pictures of an embedding and of what is predicted from it."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,17 @@ from numpy.typing import NDArray
 from ordinate.metrics import rank_cosine_matrix
 
 COLOURS = "viridis"
-STYLE = {
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "figure.constrained_layout.use": True,
-    "savefig.dpi": 150,
-}
+STYLE = matplotlib.RcParams(
+    {
+        "font.size": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.titleweight": "bold",
+        "axes.titlelocation": "left",
+        "figure.constrained_layout.use": True,
+        "savefig.dpi": 150,
+    }
+)
 
 
 def save(figure: Figure, path: Path) -> Path:
@@ -46,11 +49,12 @@ def embedding(embeddings: NDArray[np.float64], labels: NDArray[Any], names: Sequ
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(5.4, 4.4))
         if names is None:
-            marks = axes.scatter(*points.T, c=labels, cmap=COLOURS, s=14, alpha=0.85, linewidths=0)
+            marks = axes.scatter(points[:, 0], points[:, 1], c=labels, cmap=COLOURS, s=14, alpha=0.85, linewidths=0)
             figure.colorbar(marks, ax=axes, label="target")
         else:
             for rank, (name, colour) in enumerate(zip(names, _rank_colours(len(names)), strict=True)):
-                axes.scatter(*points[labels == rank].T, color=colour, s=14, alpha=0.85, linewidths=0, label=name)
+                x, y = points[labels == rank, 0], points[labels == rank, 1]
+                axes.scatter(x, y, color=colour, s=14, alpha=0.85, linewidths=0, label=name)
             axes.legend(title="rank", frameon=False, markerscale=1.8, loc="best")
         axes.set_title("Embedding, principal components")
         axes.set_xlabel(f"first, {explained[0]:.0%} of the variance")
@@ -65,7 +69,13 @@ def predicted_ranks(y_true: NDArray[np.int64], y_pred: NDArray[np.int64], names:
     np.add.at(count, (y_true, y_pred), 1)
     share = count / np.maximum(count.sum(axis=1, keepdims=True), 1)
     with plt.rc_context(STYLE):
-        figure, axes = _matrix(share, names, limits=(0, 1), cells=[[f"{int(n)}" for n in row] for row in count])
+        figure, axes = _matrix(
+            share,
+            names,
+            limits=(0, 1),
+            cells=[[f"{int(n)}" for n in row] for row in count],
+            measure="share of the true rank",
+        )
         axes.set(title="Predicted against true rank, samples", xlabel="predicted", ylabel="true")
     return figure
 
@@ -85,7 +95,7 @@ def predicted_targets(y_true: NDArray[np.float64], y_pred: NDArray[np.float64]) 
 
 def margins(values: NDArray[np.float64], names: Sequence[str], fixed: Sequence[bool]) -> Figure:
     """The margin of every boundary between adjacent ranks (CLOC, Section 4.5); fixed ones hatched."""
-    boundaries = [f"{low} | {high}" for low, high in zip(names[:-1], names[1:], strict=True)]
+    boundaries = [f"{low} | {high}" for low, high in pairwise(names)]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(max(4.0, 0.9 * len(values) + 1.5), 3.4))
         bars = axes.bar(boundaries, values, color=plt.get_cmap(COLOURS)(0.45), width=0.6)
@@ -104,18 +114,18 @@ def cosine_matrix(embeddings: NDArray[np.float64], ranks: NDArray[np.int64], nam
     matrix = rank_cosine_matrix(embeddings, ranks, len(names))
     with plt.rc_context(STYLE):
         cells = [["" if np.isnan(cosine) else f"{cosine:.2f}" for cosine in row] for row in matrix]
-        figure, axes = _matrix(matrix, names, limits=(-1, 1), cells=cells)
+        figure, axes = _matrix(matrix, names, limits=(-1, 1), cells=cells, measure="cosine")
         axes.set(title="Mean cosine between ranks", xlabel="rank", ylabel="rank")
     return figure
 
 
 def _matrix(
-    values: NDArray[np.float64], names: Sequence[str], limits: tuple[float, float], cells: list[list[str]]
+    values: NDArray[np.float64], names: Sequence[str], limits: tuple[float, float], cells: list[list[str]], measure: str
 ) -> tuple[Figure, Any]:
     side = max(3.6, 0.7 * len(names) + 1.6)
     figure, axes = plt.subplots(figsize=(side + 0.8, side))
     image = axes.imshow(values, cmap=COLOURS, vmin=limits[0], vmax=limits[1])
-    figure.colorbar(image, ax=axes, shrink=0.8)
+    figure.colorbar(image, ax=axes, shrink=0.8, label=measure)
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.set_xticks(range(len(names)), names, rotation=45 if max(map(len, names)) > 4 else 0)

@@ -1,6 +1,7 @@
 """Metrics as lines of text."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 LABELS = {
@@ -19,7 +20,7 @@ LABELS = {
 def metric_lines(metrics: dict[str, Any], names: Sequence[str] = ()) -> list[str]:
     """Return one line a metric; ``names`` are those of the ranks, for what belongs to a boundary."""
     lines = [f"  {LABELS[name]:<40}{value:>10.4f}" for name, value in metrics.items() if name in LABELS]
-    boundaries = [f"{low} | {high}" for low, high in zip(names[:-1], names[1:], strict=True)]
+    boundaries = [f"{low} | {high}" for low, high in pairwise(names)]
     for name, title in (("adjacent_error_rates", "error rate between"), ("margins", "margin between")):
         for boundary, value in zip(boundaries, metrics.get(name, []), strict=False):
             shown = "    no such samples" if value is None else f"{value:>10.4f}"

@@ -1,0 +1,173 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ordinate.commands.labels import MOST_RANKS, parse_margins, understand_label
+from ordinate.errors import OrdinateError
+
+ONE_DAY, NEXT_DAY = pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-02")
+
+
+def understand(values, task="auto", order=None):
+    return understand_label(pd.Series(values), task, order, "column 'grade'")
+
+
+def ordered(values, *order):
+    return pd.Categorical(values, categories=order, ordered=True)
+
+
+@given(st.lists(st.integers(-9, 9), min_size=2).filter(lambda values: len(set(values)) > 1))
+def test_few_whole_numbers_are_ranks_in_their_order(values):
+    for dtype in ("int64", "float64", "int8", "Int64"):
+        label = understand(pd.Series(values, dtype=dtype))
+        assert label.is_ranks
+        assert label.classes == sorted(set(values))
+        assert label.values.tolist() == values
+        assert label.values.dtype == np.int64
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2).filter(lambda values: any(value % 1 for value in values)))
+def test_fractions_are_a_continuous_target(values):
+    if len(set(values)) > 1:
+        label = understand(values)
+        assert not label.is_ranks
+        assert label.values.tolist() == values
+
+
+def test_many_whole_numbers_are_a_continuous_target():
+    assert understand(range(MOST_RANKS)).is_ranks
+    label = understand(range(MOST_RANKS + 1))
+    assert not label.is_ranks
+    assert label.values.dtype == np.float64
+
+
+def test_the_task_decides_where_it_is_given():
+    assert len(understand(range(50), "ranks").classes) == 50
+    assert understand([0, 1, 1], "continuous").classes is None
+
+
+@pytest.mark.parametrize("values", [[True, False, True], pd.array([True, False, True], dtype="boolean")])
+def test_booleans_are_two_ranks(values):
+    label = understand(values)
+    assert label.classes == [0, 1]
+    assert label.values.tolist() == [1, 0, 1]
+
+
+def test_an_ordered_categorical_brings_its_order_and_leaves_out_ranks_without_samples():
+    label = understand(ordered(["mid", "low", "mid", "high"], "none", "low", "mid", "high"))
+    assert label.classes == ["low", "mid", "high"]
+    assert label.values.tolist() == ["mid", "low", "mid", "high"]
+
+
+@pytest.mark.parametrize(
+    ("values", "order", "classes"),
+    [
+        (["low", "high", "mid"], "low,mid,high", ["low", "mid", "high"]),
+        (["low", "high", "mid"], " low , mid,high ", ["low", "mid", "high"]),
+        (["low", "high"], "none,low,mid,high", ["low", "high"]),
+        ([3, 1, 2], "3,2,1", ["3", "2", "1"]),
+        ([3.0, 1.0, 2.0], "3,2,1", ["3", "2", "1"]),
+        ([True, False], "True,False", ["True", "False"]),
+        (ordered(["low", "high"], "low", "high"), "high,low", ["high", "low"]),
+        pytest.param(
+            [1000001.0, 1000002.0],
+            "1000002,1000001",
+            ["1000002", "1000001"],
+            marks=pytest.mark.xfail(reason="numbers are cut to six digits as text"),
+        ),
+    ],
+)
+def test_order_names_the_ranks_from_lowest_to_highest(values, order, classes):
+    label = understand(values, order=order)
+    assert label.classes == classes
+    assert set(label.values) == set(classes)
+
+
+@pytest.mark.parametrize(
+    ("values", "task", "order", "message"),
+    [
+        (["low", "high", "mid"], "auto", None, "column 'grade': holds text without an order; .*--order high,low,mid$"),
+        (["low", "high"], "continuous", None, "column 'grade': holds text without an order"),
+        (pd.Categorical(["low", "high"]), "auto", None, "column 'grade': holds text without an order"),
+        ([f"g{i}" for i in range(10, 22)], "auto", None, r".*--order g10,g11,.*,g17,\.\.\.$"),
+        (["low", "high", "mid"], "auto", "low,high", "--order: column 'grade' also holds mid"),
+        (["low", "high"], "auto", "low,high,low", "--order: got low,high,low, takes two or more different ranks"),
+        (["low", "high"], "auto", "low", "--order: got low, takes two or more"),
+        (["low", "high"], "auto", "", "--order: got , takes two or more"),
+        ([0, 1], "continuous", "0,1", "--order: is for ranks, takes --task ranks or auto"),
+        ([1, 1, 1], "auto", None, "column 'grade': every row has the one value .*1.*, takes a label that differs"),
+        (["low", "low"], "ranks", "low,high", "column 'grade': every row has the one value 'low'"),
+        ([1.0, np.inf], "auto", None, "column 'grade': holds infinity, takes finite numbers"),
+        ([1.0, -np.inf, 0.5], "continuous", None, "column 'grade': holds infinity"),
+        ([1.0, 2.5], "ranks", None, "column 'grade': holds fractions such as 2.5, ranks are whole; takes --task cont"),
+        pytest.param(
+            [ONE_DAY, NEXT_DAY], "auto", None, "column 'grade': .*date", marks=pytest.mark.xfail(reason="holds text")
+        ),
+        pytest.param(
+            [1.0, 1e300], "ranks", None, "column 'grade'", marks=pytest.mark.xfail(reason="is the rank -2**63")
+        ),
+        pytest.param(
+            ordered(["low", "high"], "low", "high"),
+            "continuous",
+            None,
+            ".*--task",
+            marks=pytest.mark.xfail(reason="is ranks all the same"),
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_label_that_cannot_be_understood_is_an_error_with_the_way_out(values, task, order, message):
+    with pytest.raises(OrdinateError, match=f"^{message}"):
+        understand(values, task, order)
+
+
+# margins
+
+GRADES = ["low", "mid", "high"]
+
+
+@pytest.mark.parametrize(
+    ("margins", "classes", "fixed"),
+    [
+        ([], GRADES, {}),
+        ([], None, {}),
+        (["low,mid=0.8"], GRADES, {(0, 1): 0.8}),
+        ([" low , mid = .8", "mid,high=1"], GRADES, {(0, 1): 0.8, (1, 2): 1.0}),
+        (["3,7=0.5"], [1, 3, 7], {(1, 2): 0.5}),
+        (["-1,0=0.5"], [-1, 0, 1], {(0, 1): 0.5}),
+        pytest.param(["<=1,>1=.5"], ["<=1", ">1"], {(0, 1): 0.5}, marks=pytest.mark.xfail(reason="cut at the first =")),
+    ],
+)
+def test_margins_belong_to_boundaries_between_adjacent_ranks(margins, classes, fixed):
+    assert parse_margins(margins, classes) == fixed
+
+
+@pytest.mark.parametrize(
+    ("margins", "classes", "message"),
+    [
+        (["low,mid=0.8"], None, "--margin: is for ranks, and the label is continuous"),
+        (["low,mid=wide"], GRADES, "--margin: got 'low,mid=wide', takes two adjacent ranks and a number, as in"),
+        (["low,mid"], GRADES, "--margin: got 'low,mid', takes two adjacent ranks and a number"),
+        ([""], GRADES, "--margin: got '', takes two adjacent ranks and a number"),
+        (["low,high=0.8"], GRADES, "--margin: got 'low,high', takes two adjacent ranks of low, mid, high"),
+        (["mid,low=0.8"], GRADES, "--margin: got 'mid,low', takes two adjacent ranks"),
+        (["mid,mid=0.8"], GRADES, "--margin: got 'mid,mid', takes two adjacent ranks"),
+        (["low=0.8"], GRADES, "--margin: got 'low', takes two adjacent ranks"),
+        (["low,none=0.8"], GRADES, "--margin: got 'low,none', takes two adjacent ranks"),
+        (["low,mid,high=0.8"], GRADES, "--margin: got 'low,mid,high', takes two adjacent ranks"),
+        *(
+            pytest.param(
+                [f"low,mid={m}"], GRADES, "--margin", marks=pytest.mark.xfail(reason="named margins[...] later")
+            )
+            for m in ("-1", "0", "nan", "inf")
+        ),
+        pytest.param(
+            ["low,mid=1", "low,mid=2"], GRADES, "--margin", marks=pytest.mark.xfail(reason="the last one counts")
+        ),
+    ],
+)
+def test_a_margin_that_cannot_be_used_is_an_error(margins, classes, message):
+    with pytest.raises(OrdinateError, match=f"^{message}"):
+        parse_margins(margins, classes)

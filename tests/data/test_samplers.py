@@ -1,0 +1,158 @@
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ordinate.data.samplers import RankBatches, ShuffledBatches
+from ordinate.errors import OrdinateError
+
+IMBALANCED = {
+    "one_to_thousand": np.repeat([0, 1], [1000, 2]),
+    "single_samples": np.repeat([0, 1, 2, 3], [60, 1, 2, 1]),
+    "sorted": np.repeat([0, 1, 2], 40),
+    "one_batch": np.array([0, 1, 1, 0]),
+}
+sizes, batch_sizes, seeds = st.integers(1, 60), st.integers(2, 20), st.integers(0, 99)
+rank_lists = st.lists(st.integers(0, 5), min_size=2, max_size=60).map(np.array)
+
+
+def epoch(sampler, number=0):
+    sampler.set_epoch(number)
+    return list(sampler)
+
+
+def counts(ranks, batch):
+    """Samples of each rank in a batch."""
+    return np.bincount(ranks[batch], minlength=6)
+
+
+def ranks_with_two_samples(ranks, batch):
+    return int((counts(ranks, batch) >= 2).sum())
+
+
+# shuffled batches
+
+
+@given(size=sizes, batch_size=batch_sizes, seed=seeds)
+def test_every_sample_comes_once_an_epoch(size, batch_size, seed):
+    batches = epoch(ShuffledBatches(size, batch_size, seed))
+    assert sorted(np.concatenate(batches)) == list(range(size))
+
+
+@given(size=sizes, batch_size=batch_sizes)
+def test_batches_are_nearly_equal_and_no_larger_than_asked_for(size, batch_size):
+    sampler = ShuffledBatches(size, batch_size)
+    lengths = [len(batch) for batch in sampler]
+    assert max(lengths) <= batch_size
+    assert max(lengths) - min(lengths) <= 1
+    assert len(lengths) == len(sampler) == -(-size // batch_size)
+
+
+SAMPLERS = {
+    "shuffled": lambda seed: ShuffledBatches(1002, 64, seed),
+    "ranks": lambda seed: RankBatches(IMBALANCED["one_to_thousand"], 64, {1: 1}, distinct=2, seed=seed),
+}
+for_every_sampler = pytest.mark.parametrize("sampler", SAMPLERS.values(), ids=SAMPLERS)
+
+
+@for_every_sampler
+def test_seed_and_epoch_alone_decide_the_order(sampler):
+    resumed, run = sampler(7), sampler(7)
+    orders = [epoch(run, number) for number in range(3)]
+    assert epoch(resumed, 2) == orders[2]
+    assert epoch(run, 0) == orders[0]
+    assert list(run) == orders[0]
+
+
+@for_every_sampler
+def test_another_seed_or_epoch_is_another_order(sampler):
+    orders = {tuple(np.concatenate(epoch(sampler(seed), number))) for seed in range(3) for number in range(3)}
+    assert len(orders) == 9
+
+
+@for_every_sampler
+def test_batches_are_lists_of_integers(sampler):
+    assert all(type(index) is int for batch in sampler(0) for index in batch)
+
+
+@pytest.mark.parametrize("batch_size", [1, 0, -4])
+def test_a_batch_of_less_than_two_samples_is_an_error(batch_size):
+    for sampler in (ShuffledBatches, lambda size, batch_size: RankBatches(np.zeros(size), batch_size)):
+        with pytest.raises(OrdinateError, match=f"batch_size: got {batch_size}, takes at least 2 samples"):
+            sampler(10, batch_size)
+
+
+# batches that hold enough of the ranks
+
+
+@given(
+    ranks=rank_lists,
+    batch_size=batch_sizes,
+    seed=seeds,
+    number=st.integers(0, 5),
+    required=st.dictionaries(st.integers(0, 5), st.integers(1, 4)),
+    distinct=st.integers(0, 3),
+)
+@example(ranks=np.repeat([0, 1], 20), batch_size=4, seed=0, number=0, required={0: 3, 1: 3}, distinct=0)
+@example(ranks=np.repeat([0, 1, 2], 9), batch_size=3, seed=0, number=0, required={}, distinct=3)
+def test_a_rank_batch_is_a_shuffled_batch_with_no_more_than_it_lacks_added(
+    ranks, batch_size, seed, number, required, distinct
+):
+    distinct = min(distinct, ranks_with_two_samples(ranks, slice(None)))
+    batches = epoch(RankBatches(ranks, batch_size, required, distinct, seed), number)
+    plain = epoch(ShuffledBatches(len(ranks), batch_size, seed), number)
+    least = np.array([required.get(rank, 0) for rank in range(6)])
+    there_are = counts(ranks, slice(None))
+    for batch, start in zip(batches, plain, strict=True):
+        assert batch[: len(start)] == start
+        assert len(set(batch)) == len(batch)
+        held, with_required = counts(ranks, batch), np.maximum(counts(ranks, start), np.minimum(least, there_are))
+        assert (held >= with_required).all()
+        assert ranks_with_two_samples(ranks, batch) >= distinct
+        completed = held > with_required
+        assert (held[completed] == 2).all()
+        assert completed.sum() == max(0, distinct - (with_required >= 2).sum())
+
+
+@pytest.mark.parametrize("batch_size", [2, 5, 64])
+@pytest.mark.parametrize("ranks", IMBALANCED.values(), ids=IMBALANCED)
+def test_every_batch_of_cloc_holds_two_ranks_with_two_samples(ranks, batch_size):
+    for number in range(3):
+        for batch in epoch(RankBatches(ranks, batch_size, distinct=2), number):
+            assert ranks_with_two_samples(ranks, batch) >= 2
+            assert len(set(batch)) == len(batch)
+
+
+@pytest.mark.parametrize("ranks", IMBALANCED.values(), ids=IMBALANCED)
+def test_every_batch_of_otd_holds_the_extreme_ranks(ranks):
+    highest = ranks.max()
+    for batch in RankBatches(ranks, 8, required={0: 2, highest: 1}):
+        assert (ranks[batch] == 0).sum() >= 2
+        assert (ranks[batch] == highest).sum() >= 1
+
+
+def test_a_rank_of_fewer_samples_than_required_gives_all_of_them():
+    ranks = np.repeat([0, 1], [20, 2])
+    assert all((ranks[batch] == 1).sum() == 2 for batch in RankBatches(ranks, 4, required={1: 3}))
+
+
+def test_a_required_rank_without_samples_is_left_out():
+    ranks = np.zeros(9, dtype=int)
+    assert list(RankBatches(ranks, 4, required={1: 2})) == list(ShuffledBatches(9, 4))
+
+
+def test_what_is_added_is_drawn_anew_for_every_batch_and_every_epoch():
+    ranks = np.repeat([0, 1], [2000, 50])
+    batches = [batch for number in range(2) for batch in epoch(RankBatches(ranks, 8, required={1: 8}), number)]
+    added = [frozenset(i for i in batch if ranks[i] == 1) for batch in batches]
+    assert len(set(added)) == len(added)
+    assert set().union(*added) == set(range(2000, 2050))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "distinct", "there_are"), [([0, 0, 1], 2, 1), ([0, 1, 2], 2, 0), ([0, 0, 1, 1], 3, 2)]
+)
+def test_too_few_ranks_with_two_samples_are_an_error(ranks, distinct, there_are):
+    message = f"labels: got {there_are} ranks with two samples or more, takes {distinct}"
+    with pytest.raises(OrdinateError, match=message):
+        RankBatches(np.array(ranks), 4, distinct=distinct)

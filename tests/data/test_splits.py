@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ordinate.data.splits import split_rows
+from ordinate.errors import OrdinateError
+
+shares = st.floats(0.01, 0.99)
+rank_lists = st.lists(st.integers(0, 4), min_size=1, max_size=60).map(np.array)
+for_both_kinds = pytest.mark.parametrize("stratify", [True, False], ids=["stratified", "plain"])
+
+
+@for_both_kinds
+@given(ranks=rank_lists, share=shares, seed=st.integers(0, 99))
+def test_every_row_is_in_one_set_and_both_ascend(stratify, ranks, share, seed):
+    rest, held_out = split_rows(ranks, share, seed, stratify=stratify)
+    assert sorted([*rest, *held_out]) == list(range(len(ranks)))
+    assert (np.diff(rest) > 0).all()
+    assert (np.diff(held_out) > 0).all()
+
+
+@given(size=st.integers(2, 60), share=shares)
+def test_the_second_set_holds_its_share_and_at_least_one_row(size, share):
+    _, held_out = split_rows(np.zeros((size, 2)), share, 0, stratify=False)
+    assert len(held_out) == max(1, round(share * size))
+
+
+@given(ranks=rank_lists, share=shares)
+def test_a_stratified_split_takes_the_share_of_every_rank_and_leaves_one_sample(ranks, share):
+    rest, held_out = split_rows(ranks, share, 0, stratify=True)
+    for rank, size in zip(*np.unique(ranks, return_counts=True), strict=True):
+        assert (ranks[held_out] == rank).sum() == min(size - 1, round(share * size))
+        assert (ranks[rest] == rank).any()
+
+
+@pytest.mark.parametrize("labels", [["low", "high"] * 8, [0.5, 1.5] * 8], ids=["text", "floats"])
+def test_ranks_may_be_of_any_type(labels):
+    for dtype in (None, object):
+        _, held_out = split_rows(np.array(labels, dtype=dtype), 0.25, 0, stratify=True)
+        assert sorted(held_out % 2) == [0, 0, 1, 1]
+
+
+@for_both_kinds
+def test_the_seed_decides_the_rows(stratify):
+    ranks = np.arange(60) % 3
+    splits = [split_rows(ranks, 0.3, seed, stratify=stratify)[1].tolist() for seed in (0, 0, 1)]
+    assert splits[0] == splits[1]
+    assert splits[0] != splits[2]
+
+
+@for_both_kinds
+def test_every_row_is_held_out_as_often_as_any_other(stratify):
+    drawn = [split_rows(np.arange(30) % 3, 0.3, seed, stratify=stratify)[1] for seed in range(400)]
+    counts = np.bincount(np.concatenate(drawn), minlength=30)
+    deviation = np.sqrt(400 * 0.3 * 0.7)
+    assert (abs(counts - 400 * 0.3) < 4 * deviation).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.2, 20, float("nan")])
+def test_a_share_that_leaves_a_set_empty_is_an_error(share):
+    with pytest.raises(OrdinateError, match=f"share: got {share}, takes a share of the rows above 0 and below 1"):
+        split_rows(np.arange(10), share, 0, stratify=False)
+
+
+@pytest.mark.xfail(reason="all rows are held out")
+def test_a_large_share_leaves_a_row_in_the_first_set():
+    rest, held_out = split_rows(np.arange(2), 0.9, 0, stratify=False)
+    assert len(rest) == len(held_out) == 1

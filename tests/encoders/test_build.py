@@ -1,0 +1,57 @@
+import re
+
+import pytest
+import torch
+
+from ordinate.encoders import MLP, PeriodicEmbedding, ResNet1d, build_encoder
+from ordinate.errors import OrdinateError
+
+
+@pytest.mark.parametrize("name", ["auto", "mlp"])
+def test_a_table_is_for_the_mlp(name):
+    encoder = build_encoder(name, (4,), embedding_dim=8, widths=(6,))
+    assert isinstance(encoder, MLP)
+    assert encoder[0].weight.shape == (6, 4)
+    assert encoder(torch.zeros(2, 4)).shape == (2, 8)
+
+
+@pytest.mark.parametrize("name", ["auto", "resnet1d"])
+def test_series_are_for_the_resnet(name):
+    encoder = build_encoder(name, (3, 20), embedding_dim=8, blocks=(1,), width=6)
+    assert isinstance(encoder, ResNet1d)
+    assert encoder.stem[0].weight.shape[:2] == (6, 3)
+    assert encoder(torch.zeros(2, 3, 20)).shape == (2, 8)
+
+
+def test_the_numbers_of_a_table_get_a_periodic_embedding():
+    periodic, mlp = build_encoder("auto", (4,), embedding_dim=8, numeric=[1, 3], widths=(6,))
+    assert isinstance(periodic, PeriodicEmbedding)
+    assert isinstance(mlp, MLP)
+    assert periodic.numeric.tolist() == [1, 3]
+    assert mlp(periodic(torch.zeros(2, 4))).shape == (2, 8)
+
+
+@pytest.mark.parametrize("sample_shape", [(4,), (3, 20)])
+def test_the_seed_decides_the_weights(sample_shape):
+    weights = []
+    for seed in (0, 0, 1):
+        torch.manual_seed(seed)
+        encoder = build_encoder("auto", sample_shape, embedding_dim=2)
+        weights.append(torch.cat([parameter.flatten() for parameter in encoder.parameters()]))
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+@pytest.mark.parametrize("name", ["mpl", "", "MLP", None])
+def test_an_unknown_name_is_an_error_that_lists_the_others(name):
+    with pytest.raises(OrdinateError, match=f"encoder: got {name!r}, takes 'auto', 'mlp', 'resnet1d'"):
+        build_encoder(name, (4,), embedding_dim=8)
+
+
+@pytest.mark.parametrize(
+    ("name", "sample_shape"), [("mlp", (3, 20)), ("resnet1d", (4,)), ("auto", (3, 8, 8)), ("auto", ()), ("mlp", ())]
+)
+def test_samples_that_the_encoder_does_not_take_are_an_error(name, sample_shape):
+    message = f"encoder: '{name}' does not take samples of shape {sample_shape}"
+    with pytest.raises(OrdinateError, match=re.escape(message)):
+        build_encoder(name, sample_shape, embedding_dim=8)

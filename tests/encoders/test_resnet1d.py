@@ -1,0 +1,74 @@
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import batch_norm, conv1d, relu
+
+from ordinate.encoders import ResNet1d
+
+
+def small(**options):
+    """A small network with normalisations that do something, ready to predict."""
+    torch.manual_seed(0)
+    encoder = ResNet1d(3, embedding_dim=5, **{"blocks": (1, 2), "width": 4} | options).double()
+    for layer in encoder.modules():
+        if isinstance(layer, nn.BatchNorm1d):
+            for values in (layer.weight, layer.bias, layer.running_mean, layer.running_var):
+                nn.init.uniform_(values, 0.5, 1.5)
+    return encoder.eval()
+
+
+def series(n, length, channels=3):
+    return torch.randn(n, channels, length, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def by_hand(state, x, blocks):
+    """He et al.'s network in one dimension, read off its weights."""
+
+    def normalise(x, name):
+        statistics = (state[f"{name}.{key}"] for key in ("running_mean", "running_var", "weight", "bias"))
+        return batch_norm(x, *statistics)
+
+    x = relu(normalise(conv1d(x, state["stem.0.weight"], stride=2, padding=3), "stem.1"))
+    firsts = [sum(blocks[:stage]) for stage in range(1, len(blocks))]
+    for block in range(sum(blocks)):
+        name, stride = f"stages.{block}", 2 if block in firsts else 1
+        inside = conv1d(x, state[f"{name}.body.0.weight"], stride=stride, padding=1)
+        inside = conv1d(relu(normalise(inside, f"{name}.body.1")), state[f"{name}.body.3.weight"], padding=1)
+        if block in firsts:
+            x = normalise(conv1d(x, state[f"{name}.shortcut.0.weight"], stride=2), f"{name}.shortcut.1")
+        x = relu(normalise(inside, f"{name}.body.4") + x)
+    return x.mean(2) @ state["embedding.weight"].T + state["embedding.bias"]
+
+
+@pytest.mark.parametrize("blocks", [(1,), (1, 2), (2, 1, 1)])
+@pytest.mark.parametrize("length", [1, 8, 33])
+def test_the_embedding_is_that_of_a_residual_network(blocks, length):
+    encoder, x = small(blocks=blocks), series(2, length)
+    torch.testing.assert_close(encoder(x), by_hand(encoder.state_dict(), x, blocks), rtol=0, atol=1e-12)
+
+
+def test_the_default_has_the_18_layers_and_the_widths_of_resnet_18():
+    layers = [layer for name, layer in ResNet1d(3, 16).named_modules() if "shortcut" not in name]
+    weights = [layer.weight for layer in layers if isinstance(layer, nn.Conv1d | nn.Linear)]
+    assert len(weights) == 18
+    assert [weight.shape[0] for weight in weights] == [64] * 5 + [128] * 4 + [256] * 4 + [512] * 4 + [16]
+
+
+def test_each_further_stage_halves_the_length():
+    lengths = []
+    encoder = small(blocks=(1, 1, 1))
+    for block in encoder.stages:
+        block.register_forward_hook(lambda _, __, output: lengths.append(output.shape[2]))
+    encoder(series(1, 64))
+    assert lengths == [32, 16, 8]
+
+
+def test_a_series_is_embedded_whatever_the_others_are():
+    encoder, x = small(), series(4, 20)
+    torch.testing.assert_close(encoder(x[2:3]), encoder(x)[2:3], rtol=0, atol=1e-12)
+
+
+def test_the_gradient_reaches_every_parameter():
+    encoder = small()
+    encoder(series(4, 20)).square().sum().backward()
+    assert all(parameter.grad.any() for parameter in encoder.parameters())

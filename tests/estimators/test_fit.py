@@ -1,0 +1,247 @@
+"""What a fit promises whatever the method: it learns, it is reproducible, and it leaves no trace elsewhere."""
+
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from tests.estimators.examples import (
+    cloc,
+    draw_frame,
+    draw_series,
+    draw_table,
+    for_every_classifier,
+    for_every_estimator,
+    for_every_regressor,
+    labels_for,
+    otd,
+    ranks_of,
+    supcr,
+    supremix,
+)
+
+X, TARGET = draw_table()
+
+
+@for_every_estimator
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(make):
+    labels = labels_for(make, TARGET)
+    first, again, other = (make(random_state=seed).fit(X, labels).method_.state_dict() for seed in (3, 3, 4))
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    learned = [name for name in first if name.endswith("weight")]
+    assert not any(torch.equal(first[name], other[name]) for name in learned)
+
+
+@for_every_estimator
+def test_a_second_fit_starts_anew(make):
+    labels = labels_for(make, TARGET)
+    model = make().fit(X, labels)
+    first, history = model.transform(X), model.history_
+    model.fit(X, labels)
+    assert (model.transform(X) == first).all()
+    assert model.history_ == history
+
+
+@for_every_estimator
+def test_a_fit_leaves_every_random_state_as_it_was(make):
+    labels = labels_for(make, TARGET)
+    torch.manual_seed(7)
+    np.random.seed(7)  # noqa: NPY002
+    random.seed(7)
+    make().fit(X, labels).predict(X)
+    drawn = torch.rand(1).item(), np.random.random(), random.random()  # noqa: NPY002
+    torch.manual_seed(7)
+    np.random.seed(7)  # noqa: NPY002
+    random.seed(7)
+    assert drawn == (torch.rand(1).item(), np.random.random(), random.random())  # noqa: NPY002
+
+
+@for_every_estimator
+def test_a_fit_does_not_depend_on_the_random_state_around_it(make):
+    labels = labels_for(make, TARGET)
+    torch.manual_seed(1)
+    first = make().fit(X, labels).transform(X)
+    torch.manual_seed(2)
+    assert (make().fit(X, labels).transform(X) == first).all()
+
+
+@for_every_estimator
+def test_a_fit_leaves_its_arguments_as_they_were(make):
+    frame, target = draw_frame()
+    labels = labels_for(make, target)
+    kept, kept_labels = frame.copy(), labels.copy()
+    make().fit(frame, labels).predict(frame)
+    pd.testing.assert_frame_equal(frame, kept)
+    assert (labels == kept_labels).all()
+
+
+@for_every_estimator
+def test_nothing_is_written_unless_asked(make, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    make().fit(X, labels_for(make, TARGET))
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr() == ("", "")
+
+
+@for_every_estimator
+def test_progress_is_shown_on_stderr_when_asked_for(make, capfd):
+    make(verbose=1).fit(X, labels_for(make, TARGET))
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "6/6" in err
+
+
+@for_every_estimator
+def test_the_history_has_an_entry_an_epoch(make):
+    model = make(validation_fraction=0.3).fit(X, labels_for(make, TARGET))
+    assert [entry["epoch"] for entry in model.history_] == list(range(6))
+    assert all(np.isfinite(list(entry.values())).all() for entry in model.history_)
+    assert model.n_iter_ == 6
+
+
+@for_every_estimator
+def test_an_embedding_does_not_depend_on_the_samples_beside_it(make):
+    model = make().fit(X, labels_for(make, TARGET))
+    np.testing.assert_allclose(model.transform(X[:1]), model.transform(X)[:1], rtol=0, atol=1e-12)
+
+
+@for_every_classifier
+def test_ranks_that_are_easy_are_learned(make):
+    ranks = ranks_of(TARGET)
+    options = {"phase_epochs": (20, 20)} if make is cloc else {"epochs": 40}
+    model = make(**options, learning_rate=0.01, weight_decay=0.0).fit(X, ranks)
+    assert model.score(X, ranks) > 0.9
+    held_out, target = draw_table(seed=1)
+    assert np.abs(model.predict(held_out) - np.digitize(target, np.quantile(TARGET, [1 / 3, 2 / 3]))).mean() < 0.3
+
+
+@for_every_regressor
+@pytest.mark.parametrize("head", ["linear", "ridge", "neighbours"])
+def test_targets_that_are_easy_are_learned(make, head):
+    model = make(epochs=(40, 40), learning_rate=2e-3, head=head).fit(X, TARGET)
+    held_out, target = draw_table(seed=1)
+    assert model.score(X, TARGET) > 0.9
+    assert model.score(held_out, target) > 0.6
+
+
+@for_every_classifier
+def test_probabilities_are_those_of_the_predicted_classes(make):
+    labels = np.array([10, 20, 30])[ranks_of(TARGET)]
+    model = make().fit(X, labels)
+    probability = model.predict_proba(X)
+    assert probability.shape == (48, 3)
+    assert probability.min() >= 0
+    np.testing.assert_allclose(probability.sum(axis=1), 1, rtol=0, atol=1e-12)
+    assert (model.predict(X) == model.classes_[probability.argmax(axis=1)]).all()
+
+
+def test_otd_votes_with_as_many_neighbours_as_asked_for():
+    model = otd(n_neighbors=1).fit(X, ranks_of(TARGET))
+    assert set(model.predict_proba(X).ravel().tolist()) == {0.0, 1.0}
+    assert model.score(X, ranks_of(TARGET)) == 1.0  # each sample's nearest is itself
+
+
+def test_margins_are_as_many_as_boundaries_and_fixed_ones_stay():
+    model = cloc(critical_margins={(1, 2): 0.8}, margin_floor=0.1).fit(X, ranks_of(TARGET, 5))
+    assert model.margins_.shape == (4,)
+    assert model.margins_[1] == pytest.approx(0.8, abs=1e-7)
+    assert (model.margins_ > 0.1).all()
+
+
+def test_shared_margins_are_one_value():
+    assert len(set(cloc(shared_margins=True).fit(X, ranks_of(TARGET, 4)).margins_.tolist())) == 1
+
+
+def test_the_head_is_the_one_that_predicts_the_validation_samples_best():
+    model = supcr(validation_fraction=0.3).fit(X, TARGET)
+    assert model.head_name_ == min(model.head_scores_, key=model.head_scores_.get)
+    held_out, target = draw_table(seed=1)
+    model = supcr().fit(X, TARGET, validation=(held_out, target))
+    assert model.head_scores_[model.head_name_] == pytest.approx(
+        np.abs(model.predict(held_out) - target).mean(), abs=1e-6
+    )
+    single = supcr(validation_fraction=0.0).fit(X, TARGET)
+    assert (single.head_name_, single.head_scores_) == ("linear", {})
+
+
+@for_every_estimator
+def test_validation_samples_are_not_trained_on(make):
+    held_out, target = draw_table(seed=1)
+    ranks = np.digitize(target, np.quantile(TARGET, [1 / 3, 2 / 3]))
+    watched = ranks if make in (cloc, otd) else target
+    options = {} if make in (cloc, otd) else {"head": "linear", "validation_fraction": 0.0}
+    labels = labels_for(make, TARGET)
+    alone, beside = make(**options).fit(X, labels), make(**options).fit(X, labels, validation=(held_out, watched))
+    assert (alone.transform(X) == beside.transform(X)).all()
+    assert "val_loss" in beside.history_[-1]
+    assert "val_loss" not in alone.history_[-1]
+
+
+@for_every_estimator
+def test_validation_data_passes_the_same_checks_as_training_data(make):
+    held_out, target = draw_table(n=8, seed=1)
+    labels = labels_for(make, target)
+    with pytest.raises(ValueError, match="y: got 7 labels for 8 samples"):
+        make().fit(X, labels_for(make, TARGET), validation=(held_out, labels[:7]))
+    with pytest.raises(ValueError, match="2 features"):
+        make().fit(X, labels_for(make, TARGET), validation=(held_out[:, :2], labels))
+
+
+def test_validation_targets_have_as_many_dimensions_as_those_of_training():
+    with pytest.raises(ValueError, match="y: "):
+        supcr().fit(X, TARGET, validation=(X[:9], np.stack([TARGET, TARGET], axis=1)[:9]))
+
+
+def test_patience_ends_a_fit_early_and_keeps_the_best_weights():
+    held_out, target = draw_table(seed=1)
+    ranks = np.digitize(target, np.quantile(TARGET, [1 / 3, 2 / 3]))
+    options = {"phase_epochs": (3, 200), "patience": 4, "learning_rate": 0.03, "weight_decay": 0.0}
+    model = cloc(**options).fit(X, ranks_of(TARGET), validation=(held_out, ranks))
+    second = [entry["val_loss"] for entry in model.history_ if entry["stage"] == 1]
+    assert len(second) < 200
+    assert int(np.argmin(second)) == len(second) - 5
+    with torch.no_grad():
+        logged = model.method_.validate_embeddings(torch.from_numpy(model.transform(held_out)), torch.from_numpy(ranks))
+    assert logged["val_loss"].item() == pytest.approx(min(second), abs=1e-5)
+
+
+def test_several_targets_are_predicted_together():
+    targets = np.stack([TARGET, -2 * TARGET, X[:, 2]], axis=1)
+    for head in ("linear", "ridge", "neighbours"):
+        model = supcr(head=head, epochs=(20, 20), learning_rate=0.01).fit(X, targets)
+        assert model.predict(X).shape == (48, 3)
+        assert model.score(X, targets) > 0.3
+    assert supcr().fit(X, targets[:, :1]).predict(X).shape == (48, 1)
+
+
+@for_every_regressor
+def test_a_shift_of_the_targets_shifts_the_predictions(make):
+    """Targets such as seconds since 1970 differ less than float32 resolves, unless they are centred first."""
+    plain = make().fit(X, TARGET).predict(X)
+    np.testing.assert_allclose(make().fit(X, TARGET + 2.0**30).predict(X) - 2.0**30, plain, rtol=0, atol=1e-2)
+
+
+@for_every_regressor
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_targets_of_any_scale_are_predicted_in_that_scale(make, scale):
+    model = make(epochs=(40, 40), learning_rate=2e-3, head="linear").fit(X, TARGET * scale)
+    assert model.score(X, TARGET * scale) > 0.9
+
+
+def test_supremix_chooses_a_window_within_the_targets():
+    model = supremix().fit(X, TARGET)
+    assert 0 < model.window_ < np.ptp(TARGET)
+    assert supremix(window=0.7).fit(X, TARGET).window_ == 0.7
+
+
+@for_every_estimator
+def test_series_with_missing_points_are_learned(make):
+    series, target = draw_series()
+    labels = labels_for(make, target)
+    model = make(batch_size=32, **({"epochs": 12} if make is otd else {})).fit(series, labels)
+    assert model.transform(series).shape == (32, 8)
+    assert model.predict(series).shape == (32,)
+    assert np.isfinite(model.transform(np.full((1, 2, 20), np.nan))).all()
+    assert model.n_features_in_ == 2

@@ -1,0 +1,172 @@
+"""Tables with every kind of column, series, and ranks in an order: what X and y may be."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from tests.estimators.examples import (
+    cloc,
+    draw_frame,
+    draw_series,
+    draw_table,
+    for_every_classifier,
+    for_every_estimator,
+    labels_for,
+    otd,
+    ranks_of,
+    supcr,
+)
+
+X, TARGET = draw_table()
+FRAME, FRAME_TARGET = draw_frame()
+
+
+@for_every_estimator
+def test_a_frame_with_every_kind_of_column_and_missing_values_is_fitted(make):
+    model = make().fit(FRAME, labels_for(make, FRAME_TARGET))
+    assert list(model.feature_names_in_) == list(FRAME.columns)
+    assert model.n_features_in_ == 7
+    assert np.isfinite(model.transform(FRAME)).all()
+    assert np.isfinite(model.predict(draw_frame(seed=1)[0])).all()
+
+
+@pytest.fixture(scope="module")
+def frame_model():
+    return supcr(validation_fraction=0.0).fit(FRAME, FRAME_TARGET)
+
+
+SAME_TABLES = {
+    "another index": lambda frame: frame.set_axis(range(100, 148)),
+    "the same index for all": lambda frame: frame.set_axis([0] * 48),
+    "text as category": lambda frame: frame.astype({"text": "category"}),
+    "categories in another order": lambda frame: frame.assign(
+        category=frame["category"].cat.set_categories(["high", "low"], ordered=True)
+    ),
+    "booleans as objects": lambda frame: frame.astype({"boolean": object}),
+    "whole numbers as floats": lambda frame: frame.astype({"whole": float}),
+    "numbers as objects": lambda frame: frame.astype({"number": object, "whole": object}),
+    "strings of pandas": lambda frame: frame.astype({"text": "string"}),
+}
+
+
+@pytest.mark.parametrize("change", SAME_TABLES.values(), ids=SAME_TABLES)
+def test_the_same_table_in_another_form_has_the_same_predictions(frame_model, change):
+    assert (frame_model.predict(change(FRAME)) == frame_model.predict(FRAME)).all()
+
+
+@pytest.mark.parametrize("column", FRAME.columns)
+def test_every_kind_of_column_counts(frame_model, column):
+    shuffled = FRAME.assign(**{column: FRAME[column].to_numpy()[::-1]})
+    assert (frame_model.predict(shuffled) != frame_model.predict(FRAME)).any()
+
+
+def test_a_missing_value_is_told_from_the_median_where_training_had_some(frame_model):
+    frame = FRAME.dropna().iloc[:4]
+    filled, missing = frame.assign(other=FRAME["other"].median()), frame.assign(other=np.nan)
+    assert (frame_model.predict(filled) != frame_model.predict(missing)).all()
+    median = frame.assign(number=FRAME["number"].median())
+    assert (frame_model.predict(frame.assign(number=np.nan)) == frame_model.predict(median)).all()
+
+
+def test_a_category_not_seen_in_training_is_taken_as_missing_with_a_warning(frame_model):
+    frame = FRAME.dropna().iloc[:4]
+    with pytest.warns(UserWarning, match="column 'text': violet not seen in training, taken as missing"):
+        unseen = frame_model.predict(frame.assign(text="violet"))
+    assert (unseen == frame_model.predict(frame.assign(text=None))).all()
+
+
+@pytest.mark.parametrize("codes", [[1, 2, 3], [94103, 94104, 94105], [10000001, 10000002, 10000003]], ids=str)
+def test_codes_given_as_numbers_are_those_declared_categories_in_training(codes):
+    drawn = np.array(codes)[ranks_of(TARGET)]
+    frame = pd.DataFrame({"number": X[:, 2], "code": pd.Categorical(drawn)})
+    model = supcr(learning_rate=0.01).fit(frame, TARGET)
+    plain = frame.assign(code=drawn)
+    assert (model.predict(plain) == model.predict(frame)).all()
+    assert (model.predict(plain.assign(code=drawn.astype(float))) == model.predict(frame)).all()
+
+
+def test_columns_of_one_value_are_harmless():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(constant=7.0, kind="only", empty=np.nan)
+    assert np.isfinite(supcr().fit(frame, TARGET).predict(frame)).all()
+
+
+@for_every_estimator
+def test_an_array_and_a_frame_of_the_same_numbers_have_the_same_embedding(make):
+    labels = labels_for(make, TARGET)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    embedding = make().fit(X, labels).transform(X)
+    assert (make().fit(frame, labels).transform(frame) == embedding).all()
+    assert (make().fit(torch.from_numpy(X), labels).transform(torch.from_numpy(X)) == embedding).all()
+    assert (make().fit(X.tolist(), labels.tolist()).transform(X.tolist()) == embedding).all()
+
+
+@for_every_estimator
+def test_the_scale_of_a_column_does_not_matter(make):
+    labels = labels_for(make, TARGET)
+    scaled = X * [1e-6, 1.0, 1e6] + [0.0, 50.0, -1e8]
+    np.testing.assert_allclose(
+        make().fit(scaled, labels).transform(scaled), make().fit(X, labels).transform(X), rtol=0, atol=1e-4
+    )
+
+
+def test_series_are_scaled_channel_by_channel_and_missing_points_are_the_mean():
+    series, target = draw_series()
+    model = otd(epochs=1).fit(series, ranks_of(target))
+    assert "points missing, set to the mean of their channel" in model.reader_.notes[0]
+    filled = np.where(np.isnan(series), np.nanmean(series, axis=(0, 2))[:, None], series)
+    np.testing.assert_allclose(model.transform(filled), model.transform(series), rtol=0, atol=1e-5)
+    again = otd(epochs=1).fit(series * [[1e3], [1e-3]] + 5, ranks_of(target))
+    np.testing.assert_allclose(
+        again.transform(series * [[1e3], [1e-3]] + 5), model.transform(series), rtol=0, atol=1e-3
+    )
+
+
+def test_series_of_another_length_are_embedded_too():
+    series, target = draw_series()
+    assert otd(epochs=1).fit(series, ranks_of(target)).transform(series[:, :, :13]).shape == (32, 8)
+
+
+@for_every_classifier
+def test_the_order_of_text_is_that_of_class_order(make):
+    names = np.array(["mild", "grave", "bad"])
+    ordered = make(class_order=["mild", "grave", "bad"]).fit(X, names[ranks_of(TARGET)])
+    numbered = make().fit(X, ranks_of(TARGET))
+    assert ordered.classes_.tolist() == ["mild", "grave", "bad"]
+    assert (ordered.transform(X) == numbered.transform(X)).all()
+    assert (ordered.predict(X) == names[numbered.predict(X)]).all()
+
+
+@for_every_classifier
+@pytest.mark.parametrize("form", [pd.Series, pd.Categorical], ids=["series", "categorical"])
+def test_an_ordered_categorical_brings_its_order(make, form):
+    grades = pd.Categorical.from_codes(ranks_of(TARGET), ["small", "mid", "big"], ordered=True)
+    model = make().fit(X, form(grades))
+    assert model.classes_.tolist() == ["small", "mid", "big"]
+    assert (model.transform(X) == make().fit(X, ranks_of(TARGET)).transform(X)).all()
+
+
+def test_categories_without_samples_are_no_ranks():
+    grades = pd.Categorical.from_codes(ranks_of(TARGET) + 1, ["none", "small", "mid", "big", "huge"], ordered=True)
+    assert cloc().fit(X, pd.Series(grades)).classes_.tolist() == ["small", "mid", "big"]
+
+
+def test_text_without_an_order_is_sorted_with_a_warning():
+    names = np.array(["c", "b", "a"])[ranks_of(TARGET)]
+    with pytest.warns(UserWarning, match="y holds text without an order.* a < b < c; give class_order"):
+        model = cloc().fit(X, names)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+
+
+@for_every_classifier
+def test_ranks_with_gaps_are_counted_without_them(make):
+    gaps = np.array([-3, 10, 1000])
+    model = make().fit(X, gaps[ranks_of(TARGET)])
+    assert model.classes_.tolist() == [-3, 10, 1000]
+    assert (model.predict(X) == gaps[make().fit(X, ranks_of(TARGET)).predict(X)]).all()
+
+
+@for_every_classifier
+def test_a_rank_of_class_order_without_samples_is_kept(make):
+    model = make(class_order=[0, 1, 2, 3]).fit(X, ranks_of(TARGET))
+    assert model.predict_proba(X).shape == (48, 4)

@@ -1,0 +1,187 @@
+"""A fit that is killed with SIGKILL, at any moment, resumes and ends where it would have, bit for bit."""
+
+import os
+import pickle
+import signal
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from ordinate.errors import OrdinateError
+from ordinate.methods.staged import StagedMethod
+from tests import processes
+from tests.estimators.examples import (
+    Trap,
+    cloc,
+    draw_series,
+    draw_table,
+    for_every_estimator,
+    labels_for,
+    otd,
+    supcr,
+    supremix,
+)
+
+X, TARGET = draw_table()  # 48 samples, in batches of 16: three an epoch
+
+
+def fit(make, X=X, target=TARGET, **options):
+    return make(**options).fit(X, labels_for(make, target))
+
+
+def fit_series(**options):
+    """The batch norm of the encoder for series has running statistics to keep, too."""
+    X, target = draw_series()
+    return fit(supcr, X, target, epochs=(2, 3), **options)
+
+
+def fit_and_die_in_batch(fit, options, epoch, batch):
+    step = StagedMethod.training_step
+
+    def step_and_die(method, data, batch_idx):
+        step(method, data, batch_idx)
+        if (method.current_epoch, batch_idx) == (epoch, batch):
+            processes.kill_me()
+
+    StagedMethod.training_step = step_and_die
+    fit(**options)
+
+
+def fit_and_die_before_checkpoint_takes_its_place(make, options, epoch):
+    places = iter(range(1000))
+    processes.kill_me_at_audit(
+        "os.rename", lambda _, target, *__: Path(target).name == "last.ckpt" and next(places) == epoch
+    )
+    fit(make, **options)
+
+
+@pytest.fixture
+def trained_epochs(monkeypatch):
+    """The epochs that this process trained, as they come."""
+    epochs, step = [], StagedMethod.training_step
+
+    def record(method, data, batch_idx):
+        epochs.append(method.current_epoch)
+        step(method, data, batch_idx)
+
+    monkeypatch.setattr(StagedMethod, "training_step", record)
+    return epochs
+
+
+def assert_same_fit(actual, expected, X=X):
+    weights, wanted = actual.method_.state_dict(), expected.method_.state_dict()
+    assert weights.keys() == wanted.keys()
+    assert [name for name in wanted if not torch.equal(weights[name], wanted[name])] == []
+    assert (actual.predict(X) == expected.predict(X)).all()
+    assert (actual.transform(X) == expected.transform(X)).all()
+
+
+CASES = {
+    "cloc": (cloc, {"phase_epochs": (4, 5), "target_accuracy": 1.0}),
+    "cloc whose phase one ends early": (cloc, {"phase_epochs": (9, 6), "target_accuracy": 0.4}),
+    "cloc with patience": (cloc, {"phase_epochs": (2, 9), "patience": 6, "validation_fraction": 0.3}),
+    "otd": (otd, {"epochs": 9}),
+    "otd with patience": (otd, {"epochs": 9, "patience": 6, "validation_fraction": 0.3}),
+    "supcr": (supcr, {"epochs": (4, 5)}),
+    "supcr, fine-tuned": (supcr, {"epochs": (4, 5), "scheme": "fine_tune"}),
+    "supcr, regularised": (supcr, {"epochs": (9, 1), "scheme": "regularise"}),
+    "supremix": (supremix, {"epochs": (4, 5)}),
+    "supremix with patience": (supremix, {"epochs": (4, 9), "patience": 3, "scheme": "fine_tune"}),
+}
+
+
+@pytest.mark.parametrize(("make", "options"), CASES.values(), ids=CASES)
+def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(
+    make, options, tmp_path, trained_epochs
+):
+    uninterrupted = fit(make, **options)
+    total = uninterrupted.n_iter_
+    assert total >= 7  # each kill below strikes
+    options = {**options, "checkpoint_dir": tmp_path}
+    for epoch, batch in [(0, 1), (2, 0), (4, 1), (total - 1, 1)]:
+        assert processes.run(fit_and_die_in_batch, partial(fit, make), options, epoch, batch) == -signal.SIGKILL
+    trained_epochs.clear()
+    resumed = fit(make, **options)
+    assert set(trained_epochs) == {total - 1}
+    assert_same_fit(resumed, uninterrupted)
+
+
+@for_every_estimator
+def test_a_fit_killed_between_two_epochs_has_the_history_of_one_that_was_not(make, tmp_path):
+    options = {"checkpoint_dir": tmp_path, "validation_fraction": 0.3}
+    assert processes.run(fit_and_die_in_batch, partial(fit, make), options, 4, 0) == -signal.SIGKILL
+    assert fit(make, **options).history_ == fit(make, validation_fraction=0.3).history_
+
+
+def test_a_fit_on_series_killed_in_the_head_stage_ends_with_the_weights_of_one_that_was_not(tmp_path):
+    options = {"checkpoint_dir": tmp_path}
+    assert processes.run(fit_and_die_in_batch, fit_series, options, 3, 1) == -signal.SIGKILL
+    assert_same_fit(fit_series(**options), fit_series(), draw_series()[0])
+
+
+@for_every_estimator
+def test_a_fit_killed_while_it_writes_a_checkpoint_resumes_from_the_one_before(make, tmp_path, trained_epochs):
+    uninterrupted = fit(make)
+    options = {"checkpoint_dir": tmp_path}
+    assert processes.run(fit_and_die_before_checkpoint_takes_its_place, make, options, 4) == -signal.SIGKILL
+    trained_epochs.clear()
+    assert_same_fit(fit(make, **options), uninterrupted)
+    assert set(trained_epochs) == {4, 5}
+
+
+def test_a_checkpoint_takes_its_place_by_a_rename_in_its_own_folder(tmp_path, monkeypatch):
+    """From another folder it may come from another file system, where a move is a copy that a kill cuts in half."""
+    moves = []
+    for name in ("rename", "replace"):
+        move = getattr(os, name)
+        monkeypatch.setattr(
+            os, name, lambda source, target, move=move: (moves.append((source, target)), move(source, target))
+        )
+    fit(otd, epochs=2, checkpoint_dir=tmp_path)
+    folders = {Path(source).parent for source, target in moves if Path(target).name == "last.ckpt"}
+    assert folders == {tmp_path}
+
+
+@for_every_estimator
+def test_a_fit_that_finished_is_not_trained_again(make, tmp_path, trained_epochs):
+    first = fit(make, checkpoint_dir=tmp_path)
+    trained_epochs.clear()
+    again = fit(make, checkpoint_dir=tmp_path)
+    assert trained_epochs == []
+    assert_same_fit(again, first)
+    assert again.history_ == first.history_
+    assert again.n_iter_ == first.n_iter_
+
+
+def test_cloc_that_ran_out_of_patience_is_not_trained_again(tmp_path, trained_epochs):
+    options = {"phase_epochs": (2, 50), "patience": 2, "learning_rate": 0.1, "checkpoint_dir": tmp_path}
+    first = fit(cloc, **options)
+    assert first.n_iter_ < 52
+    trained_epochs.clear()
+    again = fit(cloc, **options)
+    assert trained_epochs == []
+    assert_same_fit(again, first)
+
+
+@for_every_estimator
+@pytest.mark.parametrize("change", ["data", "seed", "settings"])
+def test_the_checkpoint_of_another_fit_is_refused(make, change, tmp_path):
+    fit(make, checkpoint_dir=tmp_path)
+    labels = labels_for(make, TARGET)
+    options = {"seed": {"random_state": 1}, "settings": {"learning_rate": 0.02}}.get(change, {})
+    with pytest.raises(OrdinateError, match="checkpoint_dir"):
+        make(**options, checkpoint_dir=tmp_path).fit(X[::-1] if change == "data" else X, labels)
+
+
+@pytest.mark.parametrize("damage", ["cut", "emptied", "a pickle in its place"])
+def test_a_damaged_checkpoint_is_refused_and_never_run(damage, tmp_path):
+    fit(otd, epochs=2, checkpoint_dir=tmp_path / "run")
+    (checkpoint,) = (tmp_path / "run").iterdir()
+    content = checkpoint.read_bytes()
+    damaged = {"cut": content[: len(content) // 2], "emptied": b""}
+    checkpoint.write_bytes(damaged.get(damage, pickle.dumps(Trap(tmp_path / "sprung"))))
+    with pytest.raises(OrdinateError, match=r"last\.ckpt"):
+        fit(otd, epochs=2, checkpoint_dir=tmp_path / "run")
+    assert not (tmp_path / "sprung").exists()

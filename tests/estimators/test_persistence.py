@@ -1,0 +1,306 @@
+"""A saved model is the fitted one, and nothing but: whole, checked, and never a source of code."""
+
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import ordinate
+from ordinate.errors import OrdinateError
+from tests.estimators.examples import (
+    Trap,
+    cloc,
+    draw_frame,
+    draw_series,
+    draw_table,
+    for_every_estimator,
+    labels_for,
+    otd,
+    ranks_of,
+    supcr,
+    supremix,
+)
+
+FILES = {"config.json", "history.json", "weights.safetensors"}
+
+
+def identical(actual, expected):
+    """The same values, of the same dtype unless they are text."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    return np.array_equal(actual, expected) and (actual.dtype == expected.dtype or actual.dtype.kind in "OU")
+
+
+def assert_same_model(loaded, model, X):
+    assert type(loaded) is type(model)
+    assert identical(loaded.predict(X), model.predict(X))
+    assert identical(loaded.transform(X), model.transform(X))
+    assert list(loaded.get_feature_names_out()) == list(model.get_feature_names_out())
+    assert loaded.history_ == model.history_
+    for attribute in ("n_iter_", "n_features_in_", "head_name_", "head_scores_", "window_"):
+        assert getattr(loaded, attribute, None) == getattr(model, attribute, None)
+    for attribute in ("classes_", "margins_", "feature_names_in_"):
+        assert hasattr(loaded, attribute) == hasattr(model, attribute)
+        assert not hasattr(model, attribute) or identical(getattr(loaded, attribute), getattr(model, attribute))
+    if hasattr(model, "predict_proba"):
+        assert identical(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def save_and_load(model, folder):
+    model.save(folder)
+    return ordinate.load(folder)
+
+
+@for_every_estimator
+def test_a_loaded_model_of_an_array_is_the_saved_one(make, tmp_path):
+    X, target = draw_table()
+    model = make().fit(X, labels_for(make, target))
+    assert_same_model(save_and_load(model, tmp_path / "model"), model, draw_table(seed=1)[0])
+
+
+@for_every_estimator
+def test_a_loaded_model_of_a_frame_is_the_saved_one(make, tmp_path):
+    X, target = draw_frame()
+    model = make().fit(X, labels_for(make, target))
+    assert_same_model(save_and_load(model, tmp_path / "model"), model, draw_frame(seed=1)[0])
+
+
+@pytest.mark.parametrize("make", [cloc, supcr], ids=["cloc", "supcr"])
+def test_a_loaded_model_of_series_is_the_saved_one(make, tmp_path):
+    X, target = draw_series()
+    model = make(**{"cloc": {"phase_epochs": (1, 1)}}.get(make.__name__, {"epochs": (1, 1)}))
+    model.fit(X, labels_for(make, target))
+    assert_same_model(save_and_load(model, tmp_path / "model"), model, draw_series(seed=1)[0])
+
+
+@pytest.mark.parametrize("make", [supcr, supremix], ids=["supcr", "supremix"])
+@pytest.mark.parametrize("scheme", ["linear_probe", "fine_tune", "regularise"])
+@pytest.mark.parametrize("head", ["linear", "ridge", "neighbours"])
+def test_a_loaded_model_with_any_head_is_the_saved_one(make, scheme, head, tmp_path):
+    X, target = draw_table()
+    model = make(scheme=scheme, head=head, epochs=(2, 2)).fit(X, target)
+    assert_same_model(save_and_load(model, tmp_path / "model"), model, draw_table(seed=1)[0])
+
+
+def test_a_loaded_model_of_several_targets_is_the_saved_one(tmp_path):
+    X, target = draw_table()
+    model = supcr().fit(X, np.stack([target, target**2, -target], axis=1))
+    assert_same_model(save_and_load(model, tmp_path / "model"), model, X)
+
+
+CLASSES = {
+    "gaps": np.array([-1, 4, 9]),
+    "whole floats": np.array([1.0, 2.0, 3.0]),
+    "text": np.array(["mild", "moderate", "severe"]),
+    "booleans": np.array([False, True, True]),
+    "text objects": np.array(["mild", "moderate", "severe"], dtype=object),
+}
+
+
+@pytest.mark.parametrize("make", [cloc, otd], ids=["cloc", "otd"])
+@pytest.mark.parametrize("classes", CLASSES.values(), ids=CLASSES)
+@pytest.mark.filterwarnings("ignore:y holds text without an order")
+def test_a_loaded_model_predicts_classes_of_the_kind_it_was_fitted_on(make, classes, tmp_path):
+    X, target = draw_table()
+    model = make().fit(X, classes[ranks_of(target)])
+    assert_same_model(save_and_load(model, tmp_path / "model"), model, X)
+
+
+def test_a_loaded_model_predicts_the_classes_of_an_ordered_categorical(tmp_path):
+    X, target = draw_table()
+    grades = pd.Series(pd.Categorical.from_codes(ranks_of(target), ["low", "mid", "high"], ordered=True))
+    model = otd().fit(X, grades)
+    assert_same_model(save_and_load(model, tmp_path / "model"), model, X)
+
+
+@pytest.mark.parametrize("rank", [int, np.int64], ids=["int", "int64"])
+@pytest.mark.parametrize("margin", [float, np.float32], ids=["float", "float32"])
+def test_critical_margins_survive(rank, margin, tmp_path):
+    X, target = draw_table()
+    critical = {(rank(0), rank(1)): margin(0.25), (rank(2), rank(3)): margin(1.25)}
+    model = cloc(critical_margins=critical).fit(X, ranks_of(target, 4))
+    loaded = save_and_load(model, tmp_path / "model")
+    assert loaded.critical_margins == {(0, 1): 0.25, (2, 3): 1.25}
+    assert identical(loaded.margins_, model.margins_)
+    assert loaded.margins_[[0, 2]].tolist() == [0.25, 1.25]
+    again = loaded.fit(X, ranks_of(target, 4))
+    assert identical(again.margins_, model.margins_)
+
+
+@for_every_estimator
+def test_settings_come_back_as_they_were(make, tmp_path):
+    X, target = draw_table()
+    options = {"critical_margins": {(1, 2): 0.5}, "class_order": ["c", "b", "a"]} if make is cloc else {}
+    labels = np.array(list("cba"))[ranks_of(target)] if make is cloc else labels_for(make, target)
+    model = make(**options).fit(X, labels)
+    assert save_and_load(model, tmp_path / "model").get_params() == model.get_params()
+
+
+SETTINGS = {
+    "embedding_dim": np.int64(8),
+    "batch_size": np.int32(16),
+    "learning_rate": np.float64(0.01),
+    "random_state": np.int64(3),
+    "phase_epochs": np.array([2, 2]),
+    "margin_floor": np.float64(0.1),
+    "shared_margins": np.bool_(True),
+    "class_order": np.array([0, 1, 2]),
+    "checkpoint_dir": Path("checkpoints"),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_of_numpy_are_saved_as_the_numbers_they_are(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, target = draw_table()
+    model = cloc(**{name: SETTINGS[name]}).fit(X, ranks_of(target))
+    loaded = save_and_load(model, tmp_path / "model")
+    assert str(getattr(loaded, name)) == str(SETTINGS[name]) or list(getattr(loaded, name)) == list(SETTINGS[name])
+    assert_same_model(loaded, model, X)
+
+
+def test_a_loaded_model_is_saved_again_byte_for_byte(tmp_path):
+    X, target = draw_frame()
+    first, second = tmp_path / "first", tmp_path / "second"
+    save_and_load(supcr().fit(X, target), first).save(second)
+    assert {path.name for path in second.iterdir()} == FILES
+    assert all((first / name).read_bytes() == (second / name).read_bytes() for name in FILES)
+
+
+def test_the_folder_holds_json_and_tensors_only(tmp_path):
+    X, target = draw_table()
+    cloc().fit(X, ranks_of(target)).save(tmp_path / "new" / "model")
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["model"]
+    assert {path.name for path in (tmp_path / "new" / "model").iterdir()} == FILES
+    for name in ("config.json", "history.json"):
+        json.loads((tmp_path / "new" / "model" / name).read_text(), parse_constant=pytest.fail)
+
+
+def test_an_empty_folder_is_filled_and_a_used_one_refused(tmp_path):
+    X, target = draw_table()
+    model = otd().fit(X, ranks_of(target))
+    (tmp_path / "model").mkdir()
+    model.save(tmp_path / "model")
+    written = {path: path.read_bytes() for path in (tmp_path / "model").iterdir()}
+    with pytest.raises(OrdinateError, match=r"folder: .*already holds something, takes a new or empty folder"):
+        model.save(tmp_path / "model")
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(OrdinateError, match=r"folder: .*already holds something"):
+        model.save(tmp_path / "file")
+    assert {path: path.read_bytes() for path in (tmp_path / "model").iterdir()} == written
+    assert (tmp_path / "file").read_text() == "kept"
+    assert {path.name for path in tmp_path.iterdir()} == {"model", "file"}
+
+
+def test_what_cannot_be_written_down_is_refused_and_leaves_nothing(tmp_path):
+    X, target = draw_table()
+    model = supcr(label_distance=lambda a, b: (a[:, None] - b[None]).abs().sum(-1)).fit(X, target)
+    with pytest.raises(OrdinateError, match=r"save: .* is code"):
+        model.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved") / "model"
+    X, target = draw_frame()
+    cloc(critical_margins={(0, 1): 0.5}).fit(X, ranks_of(target)).save(folder)
+    return folder
+
+
+@pytest.fixture
+def model_folder(saved, tmp_path):
+    return Path(shutil.copytree(saved, tmp_path / "model"))
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+@pytest.mark.parametrize("damage", ["removed", "emptied", "cut", "random bytes", "a pickle", "a folder"])
+def test_a_damaged_file_is_refused_and_never_run(name, damage, model_folder, tmp_path):
+    path = model_folder / name
+    content = path.read_bytes()
+    path.unlink()
+    if damage == "a folder":
+        path.mkdir()
+    elif damage != "removed":
+        random = np.random.default_rng(0).bytes(len(content))
+        pickled = pickle.dumps(Trap(tmp_path / "sprung"))
+        damaged = {"emptied": b"", "cut": content[: len(content) // 2], "random bytes": random, "a pickle": pickled}
+        path.write_bytes(damaged[damage])
+    with pytest.raises(OrdinateError, match="model: "):
+        ordinate.load(model_folder)
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_every_flipped_bit_of_the_weights_is_noticed(model_folder):
+    path = model_folder / "weights.safetensors"
+    content = bytearray(path.read_bytes())
+    for position in np.random.default_rng(0).integers(0, len(content), 20):
+        content[position] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(OrdinateError, match="damaged"):
+            ordinate.load(model_folder)
+        content[position] ^= 1
+
+
+@pytest.mark.parametrize("name", ["config.json", "history.json"])
+def test_a_changed_digit_is_noticed(name, model_folder):
+    path = model_folder / name
+    text = path.read_text()
+    digits = [i for i, character in enumerate(text) if character in "12345678"]
+    for i in digits[:: max(1, len(digits) // 40)]:
+        path.write_text(text[:i] + str(int(text[i]) + 1) + text[i + 1 :])
+        with pytest.raises(OrdinateError, match="model: "):
+            ordinate.load(model_folder)
+
+
+DAMAGES = {
+    "not an object": lambda config: [config],
+    "a list of nothing": lambda config: list(config)[:0],
+    "no format": lambda config: {k: v for k, v in config.items() if k != "format"},
+    "a later format": lambda config: config | {"format": 2},
+    "another class": lambda config: config | {"estimator": "os.system"},
+    "another estimator": lambda config: config | {"estimator": "SupReMixRegressor"},
+    "an unknown setting": lambda config: config | {"params": config["params"] | {"depth": 3}},
+    "a setting of another kind": lambda config: config | {"params": config["params"] | {"embedding_dim": "x"}},
+    "another width": lambda config: config | {"params": config["params"] | {"embedding_dim": 9}},
+    "far too wide": lambda config: config | {"params": config["params"] | {"embedding_dim": 10**15}},
+    "boundaries of another kind": lambda config: config | {"params": config["params"] | {"critical_margins": [[0, 1]]}},
+    "another reader": lambda config: config | {"reader": config["reader"] | {"kind": "image"}},
+    "no columns": lambda config: config | {"reader": config["reader"] | {"columns": []}},
+    "classes of another number": lambda config: config | {"fitted": {"classes": [0, 1]}},
+    "no classes": lambda config: config | {"fitted": {}},
+    "no checksum": lambda config: config | {"sha256": {}},
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_config_that_says_something_else_is_refused(damage, model_folder):
+    path = model_folder / "config.json"
+    path.write_text(json.dumps(damage(json.loads(path.read_text()))))
+    with pytest.raises(OrdinateError, match="model: "):
+        ordinate.load(model_folder)
+
+
+def test_loading_leaves_the_random_state_as_it_was(saved):
+    torch.manual_seed(7)
+    ordinate.load(saved)
+    drawn = torch.rand(1)
+    torch.manual_seed(7)
+    assert torch.equal(drawn, torch.rand(1))
+
+
+def test_a_folder_that_is_no_model_is_refused(tmp_path):
+    for folder in (tmp_path, tmp_path / "absent"):
+        with pytest.raises(OrdinateError, match=r"model: .* holds no config\.json, takes a folder that `save`"):
+            ordinate.load(folder)
+
+
+@for_every_estimator
+def test_a_model_that_is_not_fitted_is_not_saved(make, tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        make().save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []

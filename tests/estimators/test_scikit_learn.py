@@ -1,0 +1,108 @@
+"""The estimators are scikit-learn's: its conformity suite, and what people do with them there."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
+from tests.estimators.examples import (
+    cloc,
+    draw_frame,
+    draw_table,
+    for_every_estimator,
+    labels_for,
+    otd,
+    ranks_of,
+    supcr,
+)
+
+X, TARGET = draw_table()
+
+
+@parametrize_with_checks(
+    [
+        CLOCClassifier(phase_epochs=(5, 10)),
+        OTDClassifier(epochs=15),
+        SupCRRegressor(epochs=(10, 10)),
+        SupReMixRegressor(epochs=(10, 10)),
+    ]
+)
+@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
+def test_scikit_learn_checks_the_estimator(estimator, check):
+    check(estimator)
+
+
+@for_every_estimator
+def test_a_clone_fits_the_same_weights(make):
+    model = make()
+    labels = labels_for(make, TARGET)
+    expected = model.fit(X, labels).transform(X)
+    assert (clone(model).fit(X, labels).transform(X) == expected).all()
+
+
+@for_every_estimator
+def test_a_pickled_model_predicts_the_same(make):
+    model = make().fit(X, labels_for(make, TARGET))
+    copy = pickle.loads(pickle.dumps(model))
+    assert (copy.predict(X) == model.predict(X)).all()
+    assert (copy.transform(X) == model.transform(X)).all()
+
+
+@for_every_estimator
+def test_it_ends_a_pipeline(make):
+    labels = labels_for(make, TARGET)
+    frame = draw_frame()[0].drop(columns=["category", "whole", "other"])
+    columns = make_column_transformer((OneHotEncoder(), ["text"]), (StandardScaler(), ["number", "noise"]))
+    pipeline = make_pipeline(columns, make()).fit(frame, labels)
+    assert pipeline.predict(frame).shape == (48,)
+    prepared = columns.fit_transform(frame)
+    assert (pipeline.predict(frame) == make().fit(prepared, labels).predict(prepared)).all()
+
+
+@for_every_estimator
+def test_its_embedding_is_a_step_of_a_pipeline_with_named_columns(make):
+    pipeline = make_pipeline(make(), StandardScaler()).set_output(transform="pandas")
+    embedded = pipeline.fit_transform(X, labels_for(make, TARGET))
+    name = type(make()).__name__.lower()
+    assert list(embedded.columns) == [f"{name}{i}" for i in range(8)]
+    assert np.isfinite(embedded.to_numpy()).all()
+
+
+@for_every_estimator
+def test_a_grid_of_settings_is_searched(make):
+    grid = {"learning_rate": [1e-4, 1e-2], "weight_decay": [0.0, 0.1]}
+    search = GridSearchCV(make(), grid, cv=2, error_score="raise").fit(X, labels_for(make, TARGET))
+    assert len(set(search.cv_results_["mean_test_score"].tolist())) > 1
+    assert search.best_estimator_.predict(X).shape == (48,)
+
+
+def test_whole_numbers_that_scikit_learn_draws_are_settings():
+    space = {"epochs": np.arange(2, 4), "embedding_dim": np.arange(4, 6), "n_neighbors": np.arange(1, 3)}
+    search = RandomizedSearchCV(otd(), space, n_iter=2, cv=2, random_state=0, error_score="raise")
+    search.fit(X, ranks_of(TARGET))
+    assert search.best_estimator_.n_iter_ == search.best_params_["epochs"]
+
+
+def test_pairs_of_whole_numbers_of_numpy_are_epochs():
+    assert cloc(phase_epochs=np.array([1, 2])).fit(X, ranks_of(TARGET)).n_iter_ == 3
+    assert supcr(epochs=np.array([1, 2])).fit(X, TARGET).n_iter_ == 3
+
+
+@for_every_estimator
+def test_cross_validation_predicts_every_sample(make):
+    labels = labels_for(make, TARGET)
+    predicted = cross_val_predict(make(), X, labels, cv=3)
+    assert predicted.shape == labels.shape
+    assert np.isfinite(predicted).all()
+
+
+def test_cross_validation_gives_probabilities():
+    probability = cross_val_predict(cloc(), X, ranks_of(TARGET), cv=3, method="predict_proba")
+    np.testing.assert_allclose(probability.sum(axis=1), 1, rtol=0, atol=1e-12)

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+import torch
+
+from ordinate.errors import OrdinateError
+from ordinate.heads import LinearHead
+
+RNG = np.random.default_rng(0)
+X, Y = (torch.from_numpy(RNG.normal(3, 4, size=(20, d))) for d in (5, 2))
+LOSSES = {
+    "l1": np.abs,
+    "mse": np.square,
+    "huber": lambda e: np.where(np.abs(e) < 1, e**2 / 2, np.abs(e) - 1 / 2),
+}
+
+
+def standardised_head(loss="l1"):
+    head = LinearHead(5, target_dim=2, loss=loss).double()
+    head.standardise(Y)
+    return head
+
+
+def linear(head):
+    return X.numpy() @ head.linear.weight.detach().numpy().T + head.linear.bias.detach().numpy()
+
+
+def test_predictions_are_linear_in_units_of_the_targets():
+    head = standardised_head()
+    expected = linear(head) * Y.numpy().std(0) + Y.numpy().mean(0)
+    np.testing.assert_allclose(head(X).detach().numpy(), expected, rtol=0, atol=1e-12)
+
+
+def test_a_head_that_saw_no_targets_predicts_as_it_is():
+    head = LinearHead(5, target_dim=2).double()
+    np.testing.assert_allclose(head(X).detach().numpy(), linear(head), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_loss_is_that_of_standardised_targets(loss):
+    head = standardised_head(loss)
+    error = linear(head) - (Y.numpy() - Y.numpy().mean(0)) / Y.numpy().std(0)
+    assert head.loss(X, Y).item() == pytest.approx(LOSSES[loss](error).mean(), abs=1e-12)
+    assert 0 < (abs(error) > 1).mean() < 1  # both branches of Huber's
+
+
+def test_the_loss_has_the_dtype_of_the_embeddings():
+    head = LinearHead(5, target_dim=2)
+    head.standardise(Y)
+    assert head.loss(X.float(), Y).dtype == torch.float32
+
+
+def test_the_unit_of_the_targets_does_not_change_the_loss():
+    metres, feet = standardised_head(), LinearHead(5, target_dim=2).double()
+    feet.standardise(Y / 0.3048 + 7)
+    feet.linear.load_state_dict(metres.linear.state_dict())
+    torch.testing.assert_close(feet.loss(X, Y / 0.3048 + 7), metres.loss(X, Y), rtol=0, atol=1e-12)
+    torch.testing.assert_close(feet(X), metres(X) / 0.3048 + 7, rtol=0, atol=1e-10)
+
+
+def test_constant_targets_are_predicted_around_their_value():
+    head = LinearHead(5, target_dim=1).double()
+    head.standardise(torch.full((20, 1), 4.0))
+    assert head.target_mean == 4
+    assert head.target_scale == 1
+
+
+def test_the_unit_of_the_targets_is_part_of_the_state():
+    head, restored = standardised_head(), LinearHead(5, target_dim=2).double()
+    restored.load_state_dict(head.state_dict())
+    assert torch.equal(restored(X), head(X))
+
+
+@pytest.mark.parametrize("loss", ["mae", "L1", None])
+def test_an_unknown_loss_is_an_error_that_lists_the_others(loss):
+    with pytest.raises(OrdinateError, match=f"loss: got {loss!r}, takes one of 'l1', 'mse', 'huber'"):
+        LinearHead(5, loss=loss)

@@ -1,0 +1,86 @@
+"""What every loss module promises: it is its formula, with every option, and holds nothing but margins."""
+
+import copy
+import inspect
+import pickle
+
+import pytest
+import torch
+
+from ordinate import functional
+from ordinate.losses import AngularTriangleLoss, MMNPLoss, SupCRLoss, SupReMixLoss
+from tests.functional.brute_force import embeddings
+
+RANKS = torch.tensor([0, 1, 2, 3, 0, 1, 2, 3, 3])
+LOSSES = {
+    "supcr": SupCRLoss,
+    "mmnp": lambda **options: MMNPLoss(4, **options),
+    "supremix": lambda **options: SupReMixLoss(temperature=0.5, window=2.0, **options),
+    "angular_triangle": lambda **options: AngularTriangleLoss(4, **options),
+}
+NOT_TAKEN = {"margins", "neg_mix"}  # the module holds the first; the second is for those who fix every share
+for_every_loss = pytest.mark.parametrize("name", LOSSES)
+
+
+@for_every_loss
+def test_the_module_takes_the_options_of_its_formula_with_the_same_defaults(name):
+    module = type(LOSSES[name]())
+    taken = inspect.signature(module).parameters | inspect.signature(module.forward).parameters
+    for option, parameter in inspect.signature(getattr(functional, name)).parameters.items():
+        if option not in NOT_TAKEN:
+            assert taken[option].default == parameter.default
+
+
+@for_every_loss
+def test_only_margins_are_parameters_or_state(name):
+    module = LOSSES[name]()
+    expected = {"raw", "fixed", "fixed_margins"} if name == "mmnp" else set()
+    assert set(module.state_dict()) == expected
+    assert [parameter for parameter, _ in module.named_parameters()] == sorted(expected & {"raw"})
+
+
+@for_every_loss
+def test_a_copy_is_the_same_loss(name):
+    module = LOSSES[name](reduction="none")
+    for twin in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        values = [draw_alike(loss, embeddings(9), RANKS) for loss in (twin, module)]
+        assert torch.equal(*values)
+
+
+def draw_alike(loss, *args, **options):
+    """The loss with the random state of every other call."""
+    torch.manual_seed(0)
+    return loss(*args, **options)
+
+
+@for_every_loss
+def test_references_and_weights_reach_the_formula(name):
+    module, z = LOSSES[name](), embeddings(9)
+    references = {"ref_emb": embeddings(6, seed=1), "ref_labels": torch.tensor([0, 1, 2, 3, 2, 0])}
+    weights = {"weights": torch.linspace(0.1, 2, 9)}
+    values = [draw_alike(module, z, RANKS, **given) for given in ({}, references, weights, references | weights)]
+    formula = [
+        draw_alike(formula_of(module), z, RANKS, **given) for given in ({}, references, weights, references | weights)
+    ]
+    assert values == formula
+    assert len({value.item() for value in values}) == 4
+
+
+@for_every_loss
+def test_the_gradient_of_the_module_is_that_of_its_formula(name):
+    module, z = LOSSES[name](), embeddings(9)
+    gradients = [torch.autograd.grad(draw_alike(loss, z, RANKS), z)[0] for loss in (module, formula_of(module))]
+    assert torch.equal(*gradients)
+
+
+def formula_of(module):
+    """The pure function with the arguments that the module was made with."""
+    match module:
+        case SupCRLoss():
+            return functional.supcr
+        case MMNPLoss():
+            return lambda z, y, **given: functional.mmnp(z, y, module.margins, **given)
+        case SupReMixLoss():
+            return lambda z, y, **given: functional.supremix(z, y, temperature=0.5, window=2.0, **given)
+        case AngularTriangleLoss():
+            return lambda z, y, **given: functional.angular_triangle(z, y, 4, **given)

@@ -1,0 +1,204 @@
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from ordinate.errors import OrdinateError
+from ordinate.functional import mmnp
+from ordinate.losses import MMNPLoss
+from tests.functional.brute_force import embeddings
+
+Z, RANKS = embeddings(9), torch.tensor([0, 1, 2, 3, 0, 1, 2, 3, 3])
+NAN, INF = float("nan"), float("inf")
+
+
+def learn(loss, steps=3, learning_rate=0.1):
+    optimizer = torch.optim.SGD(loss.parameters(), lr=learning_rate)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss(Z, RANKS).backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize("reduction", ["pair_mean", "sum", "none"])
+def test_the_module_is_the_formula_with_its_margins(reduction):
+    loss = MMNPLoss(4, margins={(1, 2): 0.8}, floor=0.1, reduction=reduction)
+    assert torch.equal(loss(Z, RANKS), mmnp(Z, RANKS, loss.margins, reduction=reduction))
+
+
+# learned margins
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.3])
+def test_learned_margins_start_uniform_from_a_half_to_one_above_the_floor(floor):
+    torch.manual_seed(0)
+    start = MMNPLoss(5001, floor=floor).margins.detach().numpy() - floor
+    assert start.shape == (5000,)
+    assert start.min() >= 0.5 - 1e-6
+    assert start.max() <= 1.0 + 1e-6
+    assert stats.kstest(start, stats.uniform(0.5, 0.5).cdf).pvalue > 0.05
+
+
+def test_the_seed_decides_the_start():
+    starts = []
+    for seed in (0, 0, 1):
+        torch.manual_seed(seed)
+        starts.append(MMNPLoss(4).margins)
+    assert torch.equal(starts[0], starts[1])
+    assert not torch.equal(starts[0], starts[2])
+
+
+def test_the_hinge_shrinks_learned_margins_and_never_below_the_floor():
+    loss = MMNPLoss(4, floor=0.2)
+    start = loss.margins.detach()
+    learn(loss)
+    after_a_while = loss.margins.detach()
+    learn(loss, steps=50, learning_rate=100.0)
+    assert bool((after_a_while < start).all())
+    assert bool((loss.margins >= 0.2).all())
+    assert bool((loss.margins < after_a_while).all())
+
+
+def test_the_gradient_of_the_margins_reaches_what_is_learned():
+    loss = MMNPLoss(4)
+    margins = loss.margins.detach().requires_grad_()
+    (by_margin,) = torch.autograd.grad(mmnp(Z, RANKS, margins), margins)
+    loss(Z, RANKS).backward()
+    slope = 1 - torch.exp(-margins.detach())  # of softplus, where softplus is the margin
+    torch.testing.assert_close(loss.raw.grad, by_margin * slope, rtol=1e-5, atol=0)
+
+
+# fixed margins
+
+
+def test_a_fixed_margin_stays_while_the_others_learn():
+    loss = MMNPLoss(4, margins={(1, 2): 0.8})
+    start = loss.margins.detach()
+    learn(loss)
+    assert start[1] == loss.margins[1] == torch.tensor(0.8)
+    assert bool((loss.margins[[0, 2]] < start[[0, 2]]).all())
+
+
+def test_margins_that_are_all_fixed_leave_nothing_to_learn():
+    loss = MMNPLoss(3, margins={(1, 2): 0.25, (0, 1): 1.5})
+    assert loss.margins.tolist() == [1.5, 0.25]
+    assert not loss.margins.requires_grad
+    assert not any(parameter.requires_grad for parameter in loss.parameters())
+
+
+@pytest.mark.parametrize("margin", [2, 0.5, np.float64(0.5), pytest.param(np.float32(0.5), marks=pytest.mark.xfail)])
+@pytest.mark.parametrize("integer", [int, np.int64])
+def test_a_fixed_margin_may_be_any_number_above_0(margin, integer):
+    assert MMNPLoss(3, margins={(integer(0), integer(1)): margin}).margins[0] == float(margin)
+
+
+def test_a_fixed_margin_may_lie_on_the_floor():
+    assert MMNPLoss(3, margins={(0, 1): 0.2}, floor=0.2).margins[0] == torch.tensor(0.2)
+
+
+# shared and frozen margins
+
+
+def test_a_shared_margin_is_one_value_for_all_boundaries_that_are_not_fixed():
+    loss = MMNPLoss(5, margins={(2, 3): 0.9}, shared=True)
+    start = loss.margins.detach()
+    learn(loss)
+    for margins in (start, loss.margins):
+        assert margins[0] == margins[1] == margins[3]
+        assert margins[2] == torch.tensor(0.9)
+    assert loss.margins[0] < start[0]
+    assert loss.raw.numel() == 1
+
+
+def test_the_gradient_of_a_shared_margin_is_the_sum_of_those_of_the_boundaries():
+    loss = MMNPLoss(4, shared=True)
+    apart = loss.margins.detach().requires_grad_()
+    (by_margin,) = torch.autograd.grad(mmnp(Z, RANKS, apart), apart)
+    together = loss.margins
+    together.retain_grad()
+    (by_raw,) = torch.autograd.grad(mmnp(Z, RANKS, together), loss.raw)
+    torch.testing.assert_close(by_raw, by_margin.sum()[None] * (1 - torch.exp(-apart.detach()[:1])), rtol=1e-5, atol=0)
+
+
+def test_frozen_margins_stay_and_pass_no_gradient():
+    loss, z = MMNPLoss(4), embeddings(9)
+    start = loss.margins.detach()
+    loss.freeze()
+    value = loss(z, RANKS)
+    value.backward()
+    assert loss.raw.grad is None
+    assert z.grad.any()
+    assert torch.equal(loss.margins, start)
+    assert not loss.margins.requires_grad
+
+
+# state
+
+
+@pytest.mark.parametrize("options", [{}, {"margins": {(1, 2): 0.8}}, {"shared": True, "floor": 0.1}], ids=str)
+def test_the_state_holds_the_margins(options):
+    loss = MMNPLoss(4, **options)
+    learn(loss)
+    restored = MMNPLoss(4, **options)
+    assert not torch.equal(restored.margins, loss.margins)
+    restored.load_state_dict(loss.state_dict())
+    assert torch.equal(restored.margins, loss.margins)
+
+
+def test_the_state_holds_which_margins_are_fixed():
+    loss, restored = MMNPLoss(4, margins={(1, 2): 0.8}), MMNPLoss(4)
+    restored.load_state_dict(loss.state_dict())
+    learn(restored)
+    assert restored.margins[1] == torch.tensor(0.8)
+
+
+def test_margins_have_the_dtype_of_the_module():
+    assert MMNPLoss(4).double().margins.dtype == torch.float64
+
+
+# errors
+
+
+@pytest.mark.parametrize("boundary", [(0, 2), (1, 0), (1, 1), (3, 4), (-1, 0), (0, 1, 2), (0,), 1, "01", None])
+def test_a_boundary_lies_between_two_adjacent_ranks(boundary):
+    with pytest.raises(
+        OrdinateError, match=r"margins: got boundary .*, takes two adjacent ranks \(h, h \+ 1\) from 0 to 3"
+    ):
+        MMNPLoss(4, margins={boundary: 0.5})
+
+
+@pytest.mark.xfail(raises=(TypeError, IndexError, AttributeError))
+@pytest.mark.parametrize("margins", [{("0", "1"): 0.5}, {(0.0, 1.0): 0.5}, {(0.5, 1.5): 0.5}, [0.5, 0.5, 0.5]], ids=str)
+def test_margins_that_are_no_boundaries_of_ranks_are_an_error(margins):
+    with pytest.raises(OrdinateError, match="margins"):
+        MMNPLoss(4, margins=margins)
+
+
+@pytest.mark.parametrize("margin", [0, -0.5, NAN, INF, "0.5", None, True])
+def test_a_fixed_margin_is_a_number_above_0(margin):
+    with pytest.raises(OrdinateError, match=r"margins\[\(0, 1\)\]: got .*, takes a .*number above 0"):
+        MMNPLoss(4, margins={(0, 1): margin})
+
+
+def test_a_fixed_margin_below_the_floor_is_an_error():
+    with pytest.raises(OrdinateError, match=r"margins\[\(0, 1\)\]: got 0.1, takes at least the floor, 0.2"):
+        MMNPLoss(4, margins={(0, 1): 0.1}, floor=0.2)
+
+
+@pytest.mark.parametrize("floor", [-0.1, NAN, INF, "0.5", None, True])
+def test_the_floor_is_a_finite_number_from_0(floor):
+    with pytest.raises(OrdinateError, match=f"floor: got {floor!r}"):
+        MMNPLoss(4, floor=floor)
+
+
+@pytest.mark.parametrize("num_classes", [1, 0, -3, 2.0, "4", None, True])
+def test_there_are_at_least_two_ranks(num_classes):
+    with pytest.raises(
+        OrdinateError, match=f"num_classes: got {num_classes!r}, takes a whole number of ranks, at least 2"
+    ):
+        MMNPLoss(num_classes)
+
+
+@pytest.mark.xfail(raises=OrdinateError, reason="got np.int64(4), takes a whole number of ranks, at least 2")
+def test_the_number_of_ranks_may_come_from_numpy():
+    assert len(MMNPLoss(np.array([0, 1, 3]).max() + 1).margins) == 3

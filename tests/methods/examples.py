@@ -1,0 +1,91 @@
+"""Small data and encoders, and training as the estimators do it."""
+
+import lightning.pytorch as lightning
+import numpy as np
+import torch
+from torch import nn
+
+from ordinate.data.samplers import RankBatches, ShuffledBatches
+from ordinate.methods import training
+from ordinate.methods.training import ArrayBatches
+
+DIM = 4
+
+
+def encoder(seed=0, *layers):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(3, 16), *layers, nn.ReLU(), nn.Linear(16, DIM))
+
+
+def ranks(n=48, classes=4, noise=0.0, seed=0):
+    """Samples whose rank is where their first column lies."""
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(n, 3)).astype(np.float32)
+    position = x[:, 0] + noise * random.normal(size=n)
+    y = np.searchsorted(np.quantile(position, np.linspace(0, 1, classes + 1)[1:-1]), position)
+    return ArrayBatches(torch.from_numpy(x), torch.from_numpy(y))
+
+
+def targets(n=48, dims=1, seed=0):
+    """Samples whose targets are linear in their columns."""
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(n, 3)).astype(np.float32)
+    return ArrayBatches(
+        torch.from_numpy(x), torch.from_numpy(10 + x @ random.normal(size=(3, dims)).astype(np.float32))
+    )
+
+
+def train(method, data, validation=None, batch_size=16, **options):
+    """Train with the batches that the method needs."""
+    ordered = data.y.dim() == 1
+    required = {0: 1, int(data.y.max()): 2} if ordered else None
+    batches = RankBatches(data.y.numpy(), batch_size, required, distinct=2) if ordered else ShuffledBatches(len(data), batch_size)  # fmt: skip
+    return training.train(method, data, batches, validation, progress=False, **options)
+
+
+class Snapshots(lightning.Callback):
+    """The state of the method before training and after every epoch, and the learning rates of its optimizers."""
+
+    def __init__(self):
+        self.states, self.stages, self.rates = [], [], []
+
+    def on_fit_start(self, trainer, pl_module):
+        self._take(pl_module)
+
+    def on_train_batch_end(self, trainer, pl_module, *_):
+        optimizers = pl_module.optimizers()
+        optimizers = optimizers if isinstance(optimizers, list) else [optimizers]
+        self.rates.append([optimizer.param_groups[0]["lr"] for optimizer in optimizers])
+
+    def on_train_epoch_start(self, trainer, pl_module):
+        self.stages.append(pl_module.stage_index)
+
+    def on_train_epoch_end(self, trainer, pl_module):
+        self._take(pl_module)
+
+    def _take(self, method):
+        self.states.append({name: value.clone() for name, value in method.state_dict().items()})
+
+    def changes(self, prefix):
+        """Whether anything under a prefix changed in each epoch."""
+        return [
+            any(not torch.equal(before[name], after[name]) for name in before if name.startswith(prefix))
+            for before, after in zip(self.states, self.states[1:], strict=False)
+        ]
+
+
+def watch(method, data, batch_size=16, **options):
+    """Train with a Trainer of Lightning's own, as its users do, and return what happened."""
+    snapshots = Snapshots()
+    trainer = lightning.Trainer(
+        max_epochs=method.epochs, callbacks=[snapshots], accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False, **options,
+    )  # fmt: skip
+    trainer.fit(method, loader(data, batch_size))
+    return snapshots
+
+
+def loader(data, batch_size=16):
+    return torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(data.x, data.y), batch_size, shuffle=True, generator=torch.Generator().manual_seed(0)
+    )  # fmt: skip

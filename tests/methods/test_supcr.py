@@ -1,0 +1,123 @@
+"""SupCR's stages: the encoder under the contrastive loss, the head after it, beside it or on it frozen."""
+
+import pytest
+import torch
+from torch import nn
+
+from ordinate import functional as F
+from ordinate.errors import OrdinateError
+from ordinate.methods import Optimization, SupCR
+from tests.methods.examples import DIM, encoder, targets, train, watch
+
+FAST = {"optimization": Optimization("adam", 0.01, 0.0), "head_optimization": Optimization("adam", 0.05, 0.0)}
+
+
+def supcr(data=None, *layers, **options):
+    data = data or targets()
+    torch.manual_seed(0)
+    method = SupCR(encoder(0, *layers), DIM, data.y.shape[1], **{"epochs": (3, 4), **FAST, **options})
+    method.head.standardise(data.y)
+    return method
+
+
+def test_a_linear_probe_leaves_the_encoder_as_it_is_to_the_bit():
+    layers = nn.BatchNorm1d(16), nn.Dropout(0.3)
+    watched = watch(supcr(None, *layers), targets())
+    assert watched.stages == [0, 0, 0, 1, 1, 1, 1]
+    assert watched.changes("encoder") == [True, True, True, False, False, False, False]
+    assert watched.changes("head.linear") == [False, False, False, True, True, True, True]
+
+
+def test_the_head_of_a_linear_probe_is_trained_on_embeddings_without_dropout():
+    method, data = supcr(None, nn.Dropout(0.9), epochs=(1, 1), head_optimization=Optimization("sgd", 1e-12)), targets()
+    history = train(method, data, batch_size=48)
+    method.eval()
+    with torch.no_grad():
+        assert history[1]["train_loss"] == pytest.approx(method.head.loss(method(data.x), data.y).item(), abs=1e-6)
+
+
+def test_fine_tuning_trains_encoder_and_head_in_the_second_stage():
+    watched = watch(supcr(scheme="fine_tune"), targets())
+    assert watched.stages == [0, 0, 0, 1, 1, 1, 1]
+    assert watched.changes("encoder") == [True] * 7
+    assert watched.changes("head.linear") == [False] * 3 + [True] * 4
+
+
+def test_regularising_trains_both_in_one_stage():
+    method = supcr(scheme="regularise")
+    assert method.epochs == 3
+    watched = watch(method, targets())
+    assert watched.stages == [0, 0, 0]
+    assert watched.changes("encoder") == watched.changes("head.linear") == [True] * 3
+
+
+def test_the_loss_of_each_stage():
+    data = targets()
+    for scheme in ("linear_probe", "fine_tune", "regularise"):
+        method = supcr(scheme=scheme, contrast_weight=0.3, temperature=1.5, label_distance="l2", num_positives=5)
+        embeddings = method.encoder(data.x)
+        contrast = F.supcr(embeddings, data.y, temperature=1.5, label_distance="l2", num_positives=5)
+        head = (method.head(embeddings) - data.y).abs().mean() / data.y.std(correction=0)
+        expected = contrast if scheme != "regularise" else head + 0.3 * contrast
+        torch.testing.assert_close(method.batch_loss(data.x, data.y), expected, rtol=0, atol=1e-5)
+        if scheme != "regularise":
+            method.stage_index = 1
+            torch.testing.assert_close(method.batch_loss(data.x, data.y), head, rtol=0, atol=1e-5)
+
+
+class Views:
+    """Counts its calls and adds their number to the batch."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, x):
+        self.calls += 1
+        return x + 0.1 * self.calls
+
+
+def test_two_views_are_contrasted_each_sample_with_its_label():
+    views, data = Views(), targets(12)
+    method = supcr(data, augment=views)
+    embeddings = torch.cat([method.encoder(data.x + 0.1), method.encoder(data.x + 0.2)])
+    expected = F.supcr(embeddings, torch.cat([data.y, data.y]))
+    torch.testing.assert_close(method.batch_loss(data.x, data.y), expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("scheme", "calls"), [("linear_probe", 18), ("fine_tune", 18), ("regularise", 18)])
+def test_views_are_drawn_for_the_contrastive_loss_only(scheme, calls):
+    views = Views()
+    train(supcr(scheme=scheme, augment=views), targets(), targets(seed=1))
+    assert views.calls == calls  # two a batch, three batches, three epochs; none for validation or the head
+
+
+def test_the_contrastive_loss_falls_and_the_head_predicts_targets_in_their_units():
+    method, data = supcr(epochs=(60, 60)), targets()
+    losses = [entry["train_loss"] for entry in train(method, data)]
+    assert losses[59] < 0.8 * losses[0]
+    assert losses[-1] < 0.3 * losses[60]
+    with torch.no_grad():
+        assert (method.predict(data.x) - data.y).abs().mean() < 0.25 * (data.y - data.y.median()).abs().mean()
+
+
+def test_several_targets_have_a_head_each():
+    data = targets(dims=3)
+    method = supcr(data, label_distance="l2")
+    train(method, data)
+    assert method.predict(data.x).shape == (48, 3)
+
+
+def test_validation_is_logged_stage_by_stage():
+    method, held_out = supcr(epochs=(1, 1)), targets(seed=1)
+    _, second = train(method, targets(), held_out)
+    with torch.no_grad():
+        error = (method.predict(held_out.x) - held_out.y).abs().mean().item()
+        loss = method.head.loss(method(held_out.x), held_out.y).item()
+    assert second["val_mae"] == pytest.approx(error, abs=1e-5)
+    assert second["val_loss"] == pytest.approx(loss, abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "value"), [("scheme", "probe"), ("head_loss", "l3"), ("temperature", 0.0), ("similarity", "dot")])  # fmt: skip
+def test_an_option_that_cannot_be_is_refused_when_the_method_is_built(name, value):
+    with pytest.raises(OrdinateError, match=f"{name}: got {value!r}"):
+        supcr(**{name: value})

@@ -1,0 +1,170 @@
+"""What the pictures show, read back from their axes."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgba
+from sklearn.decomposition import PCA
+from sklearn.metrics import confusion_matrix
+
+from ordinate.metrics import rank_cosine_matrix
+from ordinate.report import figures
+
+RNG = np.random.default_rng(0)
+EMBEDDINGS = RNG.normal(size=(40, 5)) * [5, 3, 1, 0.5, 0.2] + 7
+TARGETS, RANKS, NAMES = RNG.normal(size=40), np.arange(40) % 3, ["low", "mid", "high"]
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left_open():
+    yield
+    plt.close("all")
+
+
+def cells(axes):
+    """The texts in a matrix, by row and column."""
+    texts = [(round(text.get_position()[1]), round(text.get_position()[0]), text.get_text()) for text in axes.texts]
+    side = round(len(texts) ** 0.5)
+    return np.array([text for _, _, text in sorted(texts)]).reshape(side, side)
+
+
+def labels(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def test_a_saved_picture_is_on_disk_and_closed(tmp_path):
+    path = figures.save(figures.embedding(EMBEDDINGS, TARGETS), tmp_path / "embedding.png")
+    assert path == tmp_path / "embedding.png"
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert plt.get_fignums() == []
+
+
+# the embedding
+
+
+def test_targets_are_shown_on_the_principal_components_of_scikit_learn():
+    axes, colours = figures.embedding(EMBEDDINGS, TARGETS).axes
+    (points,) = axes.collections
+    pca = PCA(2).fit(EMBEDDINGS)
+    np.testing.assert_allclose(abs(points.get_offsets()), abs(pca.transform(EMBEDDINGS)), rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(points.get_array(), TARGETS)
+    first, second = pca.explained_variance_ratio_
+    assert axes.get_xlabel() == f"first, {first:.0%} of the variance"
+    assert axes.get_ylabel() == f"second, {second:.0%}"
+    assert colours.get_ylabel() == "target"
+
+
+def test_each_rank_has_its_points_its_colour_and_its_name():
+    (axes,) = figures.embedding(EMBEDDINGS, RANKS, NAMES).axes
+    expected = PCA(2).fit_transform(EMBEDDINGS)
+    for rank, points in enumerate(axes.collections):
+        np.testing.assert_allclose(abs(points.get_offsets()), abs(expected[rank == RANKS]), rtol=0, atol=1e-9)
+    assert len({to_rgba(points.get_facecolor()[0]) for points in axes.collections}) == 3
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == NAMES
+
+
+def test_a_rank_without_samples_keeps_its_name():
+    (axes,) = figures.embedding(EMBEDDINGS, RANKS % 2 * 2, NAMES).axes
+    assert [len(points.get_offsets()) for points in axes.collections] == [27, 0, 13]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == NAMES
+
+
+@pytest.mark.parametrize(
+    "embeddings",
+    [EMBEDDINGS[:, :1], EMBEDDINGS[:1], np.ones((4, 3)), EMBEDDINGS.astype(np.float32)],
+    ids=["one dimension", "one sample", "coinciding", "float32"],
+)
+def test_embeddings_of_every_kind_are_shown(tmp_path, embeddings):
+    figure = figures.embedding(embeddings, TARGETS[: len(embeddings)])
+    assert np.isfinite(figure.axes[0].collections[0].get_offsets()).all()
+    assert figures.save(figure, tmp_path / "embedding.png").stat().st_size > 1000
+
+
+# predictions
+
+
+def test_predicted_ranks_are_counted_as_by_scikit_learn_and_coloured_by_their_share():
+    predicted = np.where(RANKS == 2, RNG.integers(0, 3, 40), RANKS)
+    axes = figures.predicted_ranks(RANKS, predicted, NAMES).axes[0]
+    counts = confusion_matrix(RANKS, predicted)
+    np.testing.assert_array_equal(cells(axes).astype(int), counts)
+    np.testing.assert_allclose(axes.images[0].get_array(), counts / counts.sum(1, keepdims=True), rtol=1e-12)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("predicted", "true")
+    assert labels(axes.xaxis) == labels(axes.yaxis) == NAMES
+
+
+def test_a_true_rank_without_samples_is_an_empty_row():
+    axes = figures.predicted_ranks(np.array([0, 2]), np.array([1, 2]), NAMES).axes[0]
+    np.testing.assert_array_equal(axes.images[0].get_array(), [[0, 1, 0], [0, 0, 0], [0, 0, 1]])
+
+
+@pytest.mark.parametrize(("count", "written"), [(12, 144), (13, 0)])
+def test_many_ranks_are_coloured_without_counts(count, written):
+    ranks = np.arange(count)
+    axes = figures.predicted_ranks(ranks, ranks, [str(rank) for rank in ranks]).axes[0]
+    assert len(axes.texts) == written
+    assert axes.images[0].get_array().shape == (count, count)
+
+
+def test_predicted_targets_stand_over_the_true_ones_beside_the_line_where_they_agree():
+    predicted = TARGETS + 0.5
+    (axes,) = figures.predicted_targets(TARGETS, predicted).axes
+    np.testing.assert_array_equal(axes.collections[0].get_offsets(), np.column_stack([TARGETS, predicted]))
+    ends = [TARGETS.min(), predicted.max()]
+    np.testing.assert_array_equal(axes.lines[0].get_xydata(), np.column_stack([ends, ends]))
+    assert axes.get_title(loc="left") == "Predicted against true, mean error 0.5"
+
+
+# margins and cosines
+
+
+@pytest.mark.parametrize(
+    ("fixed", "title"),
+    [([True, False], "Margins, hatched: fixed"), ([False, False], "Margins")],
+    ids=["fixed", "learned"],
+)
+def test_each_boundary_has_a_bar_as_high_as_its_margin_hatched_where_fixed(fixed, title):
+    (axes,) = figures.margins(np.array([0.8, 0.125]), NAMES, fixed).axes
+    assert [bar.get_height() for bar in axes.patches] == [0.8, 0.125]
+    assert [bool(bar.get_hatch()) for bar in axes.patches] == fixed
+    assert labels(axes.xaxis) == ["low | mid", "mid | high"]
+    assert [text.get_text() for text in axes.texts] == ["0.80", "0.12"]
+    assert axes.get_title(loc="left") == title
+
+
+def test_the_cosine_matrix_is_the_metric_and_leaves_open_what_has_no_samples():
+    ranks = np.where(RANKS == 1, 0, RANKS)
+    axes = figures.cosine_matrix(EMBEDDINGS, ranks, NAMES).axes[0]
+    expected = rank_cosine_matrix(EMBEDDINGS, ranks, 3)
+    np.testing.assert_array_equal(np.ma.filled(axes.images[0].get_array(), np.nan), expected)
+    assert axes.images[0].get_clim() == (-1, 1)
+    written = cells(axes)
+    assert written[0, 2] == f"{expected[0, 2]:.2f}"
+    assert set(written[1]) | set(written[:, 1]) == {""}
+
+
+# names
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["1", "2", "3"],
+        ["under 20 years", "20 to 40 years", "over 40 years"],
+        ["é", "<1 %", "#{2}"],
+        pytest.param(
+            ["$_", "_$", "over $5"], marks=pytest.mark.xfail(reason="two $ make a formula", raises=ValueError)
+        ),
+        pytest.param(["_low", "_mid", "high"], marks=pytest.mark.xfail(reason="the legend hides a leading _")),
+    ],
+    ids=lambda names: names[0],
+)
+def test_ranks_may_have_any_name(tmp_path, names):
+    legend = figures.embedding(EMBEDDINGS, RANKS, names)
+    for figure in (
+        legend,
+        figures.predicted_ranks(RANKS, RANKS, names),
+        figures.margins(np.array([0.5, 0.7]), names, [True, False]),
+    ):
+        figures.save(figure, tmp_path / "picture.png")
+    assert [text.get_text() for text in legend.axes[0].get_legend().get_texts()] == names

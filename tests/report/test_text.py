@@ -1,0 +1,72 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ordinate.metrics import continuous_report, rank_report
+from ordinate.report.text import metric_lines, table
+
+words = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=12)
+
+
+def read(lines):
+    """What the lines say, by what they say it of."""
+    return {line[:42].strip(): line[42:].strip() for line in lines}
+
+
+def test_every_metric_of_targets_has_a_line():
+    metrics = continuous_report([1.0, 2.0, 4.0], [1.5, 2.0, 3.0])
+    assert read(metric_lines(metrics)) == {
+        "mean absolute error": "0.5000",
+        "root mean squared error": f"{(1.25 / 3) ** 0.5:.4f}",
+        "R2": f"{1 - 1.25 / (14 / 3):.4f}",
+        "Pearson correlation": f"{metrics['pearson']:.4f}",
+        "Spearman correlation": "1.0000",
+        "geometric mean error": f"{metrics['geometric_mean_error']:.4f}",
+    }
+
+
+def test_every_metric_of_ranks_has_a_line_and_every_boundary_its_own():
+    metrics = rank_report([0, 0, 1, 1], [0, 1, 1, 1], 4) | {"knn_accuracy": 0.5, "margins": [0.8, 0.25, 1.0]}
+    lines = read(metric_lines(metrics, ["none", "mild", "severe", "worst"]))
+    assert lines == {
+        "accuracy": "0.7500",
+        "mean absolute error": "0.2500",
+        "quadratic weighted kappa": "0.5000",
+        "K-NN accuracy of the embedding, K = 3": "0.5000",
+        "error rate between none | mild": "0.2500",
+        "error rate between mild | severe": "0.0000",
+        "error rate between severe | worst": "no such samples",
+        "margin between none | mild": "0.8000",
+        "margin between mild | severe": "0.2500",
+        "margin between severe | worst": "1.0000",
+    }
+
+
+def test_what_is_no_metric_has_no_line():
+    assert metric_lines({"method": "cloc", "test_samples": 12}) == []
+
+
+def test_values_end_in_one_column():
+    metrics = rank_report([0, 1, 1], [0, 1, 0], 2) | {"margins": [12.5]}
+    assert {len(line) for line in metric_lines(metrics, ["a", "b"])} == {52}
+
+
+@given(data=st.data(), columns=st.integers(1, 4), rows=st.integers(0, 4))
+def test_a_table_holds_every_cell_in_aligned_columns(data, columns, rows):
+    header, *body = data.draw(
+        st.lists(st.lists(words, min_size=columns, max_size=columns), min_size=rows + 1, max_size=rows + 1)
+    )
+    lines = table(header, body).split("\n")
+    rule = lines.pop(1)
+    assert set(rule) <= {"-", " "}
+    assert len({len(line) for line in (*lines, rule)}) == 1
+    widths = [len(part) for part in rule.split("  ")]
+    for line, cells in zip(lines, (header, *body), strict=True):
+        for i, (width, cell) in enumerate(zip(widths, cells, strict=True)):
+            start = sum(widths[:i]) + 2 * i
+            assert line[start : start + width] == (cell.ljust(width) if i == 0 else cell.rjust(width))
+
+
+@pytest.mark.parametrize("rows", [[], [["a", "1"]]])
+def test_a_column_is_at_least_five_wide(rows):
+    assert table(["m", "n"], rows).split("\n")[1] == "-----  -----"

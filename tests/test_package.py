@@ -1,0 +1,142 @@
+"""What importing costs, what is public, and that layers import downwards only."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from importlib import import_module, metadata
+from pathlib import Path
+
+import pytest
+
+import ordinate
+
+SOURCE = Path(ordinate.__file__).parent
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+FLOORS = [  # from the ground up: each imports only what lies below it, and itself
+    {"errors"},
+    {"functional"},
+    {"metrics", "losses"},
+    {"heads", "encoders", "data"},
+    {"methods"},
+    {"estimators"},
+    {"report"},
+    {"commands"},
+    {"cli"},
+]
+FLOOR = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}
+
+PUBLIC = {
+    "ordinate": "CLOCClassifier OTDClassifier OrdinateError SupCRRegressor SupReMixRegressor load",
+    "ordinate.functional": "angular_distance angular_triangle flatten_views mmnp supcr supremix",
+    "ordinate.losses": "AngularTriangleLoss MMNPLoss SupCRLoss SupReMixLoss",
+    "ordinate.heads": "Classifier LinearHead NeighbourMean NeighbourVote fit_ridge",
+    "ordinate.encoders": "MLP PeriodicEmbedding ResNet1d build_encoder",
+    "ordinate.methods": "CLOC OTD SupCR SupReMix",
+    "ordinate.estimators": "CLOCClassifier OTDClassifier SupCRRegressor SupReMixRegressor load",
+}
+DEFAULTS = {
+    "supcr": {"temperature": 2.0, "similarity": "neg_l2", "label_distance": "l1", "num_positives": None},
+    "supremix": {"beta": (2.0, 8.0), "neg_mix": None, "mix_negatives": True, "mix_positives": True},
+    "angular_triangle": {"triplets": None},
+    "mmnp": {},
+}
+
+
+def loaded_by(code):
+    """Packages that a new interpreter has loaded after ``code`` and not before, without the standard library."""
+    script = f"import sys; before = set(sys.modules)\n{code}\nprint(*set(sys.modules) - before)"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return {name.split(".")[0] for name in result.stdout.split()} - sys.stdlib_module_names
+
+
+# what importing costs
+
+
+def test_importing_ordinate_loads_nothing_but_itself():
+    assert loaded_by("import ordinate") == {"ordinate"}
+
+
+def test_help_loads_nothing_but_ordinate():
+    assert loaded_by("from ordinate.cli import build_parser; build_parser().format_help()") == {"ordinate"}
+
+
+def test_the_losses_need_torch_alone():
+    loaded = loaded_by("import ordinate.losses")
+    assert "torch" in loaded
+    assert loaded.isdisjoint({"lightning", "sklearn", "scipy", "pandas", "matplotlib", "torchvision", "timm", "ray"})
+
+
+def test_the_estimators_need_no_package_for_images_or_clusters():
+    missing = "".join(f"sys.modules[{name!r}] = None\n" for name in ("torchvision", "timm", "ray", "transformers"))
+    assert "lightning" in loaded_by(f"{missing}import ordinate.estimators")
+
+
+# what is public
+
+
+@pytest.mark.parametrize(("module", "names"), PUBLIC.items(), ids=PUBLIC)
+def test_public_names_are_there_and_documented(module, names):
+    module = import_module(module)
+    assert set(names.split()) <= set(module.__all__)
+    for name in module.__all__:
+        assert inspect.getdoc(getattr(module, name))
+
+
+@pytest.mark.parametrize(("formula", "defaults"), DEFAULTS.items(), ids=DEFAULTS)
+def test_formulas_take_their_papers_options_by_name_and_by_default(formula, defaults):
+    parameters = inspect.signature(getattr(ordinate.functional, formula)).parameters
+    shared = {"ref_emb": None, "ref_labels": None, "weights": None}
+    for name, default in (defaults | shared).items():
+        assert parameters[name].default == default
+        assert parameters[name].kind == inspect.Parameter.KEYWORD_ONLY
+    assert list(parameters)[:2] == ["embeddings", "labels"]
+    assert "reduction" in parameters
+
+
+@pytest.mark.parametrize("name", ["data", "encoders", "functional", "heads", "losses", "methods", "metrics", "report"])
+def test_subpackages_are_attributes(name):
+    assert getattr(ordinate, name) is import_module(f"ordinate.{name}")
+    assert name in dir(ordinate)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'ordinate' has no attribute 'CLOCRegressor'"):
+        ordinate.CLOCRegressor  # noqa: B018
+
+
+def test_the_version_is_that_of_the_package():
+    assert ordinate.__version__ == metadata.version("ordinate")
+
+
+def test_the_error_is_a_value_error():
+    assert issubclass(ordinate.OrdinateError, ValueError)
+
+
+# layers
+
+
+def parts_imported(path):
+    """The parts of ordinate that a module imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (name.split(".")[1] for name in names if name.startswith("ordinate.") and "__" not in name)
+
+
+def test_every_part_stands_on_a_floor():
+    assert {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in MODULES} == FLOOR.keys()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_module_imports_only_what_lies_below(path):
+    part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    above = {other for other in parts_imported(path) if other != part and FLOOR[other] >= FLOOR[part]}
+    assert not above
