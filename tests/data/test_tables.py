@@ -147,8 +147,15 @@ WHOLE_GZ = gzip.compress(b"a,grade\n" + b"1,2\n" * 50, mtime=0)
         ("a.parquet", GARBAGE, "could not be read: "),
         ("a.parquet", "", "could not be read: "),
         ("a.npz", GARBAGE, "could not be read: "),
-        pytest.param("a.npz", "", "could not be read: ", marks=pytest.mark.xfail(raises=EOFError)),
-        pytest.param("a.csv.gz", WHOLE_GZ[:-12], "could not be read: ", marks=pytest.mark.xfail(raises=EOFError)),
+        pytest.param(
+            "a.npz", "", "could not be read: ", marks=pytest.mark.xfail(raises=EOFError, reason="EOFError passes")
+        ),
+        pytest.param(
+            "a.csv.gz",
+            WHOLE_GZ[:-12],
+            "could not be read: ",
+            marks=pytest.mark.xfail(raises=EOFError, reason="EOFError passes"),
+        ),
         pytest.param("a.csv", "a;grade\n1;2\n", ".*separat", marks=pytest.mark.xfail(reason="did you mean 'a;grade'?")),
     ],
 )
@@ -166,9 +173,15 @@ def test_a_file_that_cannot_be_used_is_an_error_that_names_it(csv, name, content
         ({"X": np.zeros((3, 2)), "grade": np.zeros(2)}, "X holds 3 samples and 'grade' 2, takes one label a sample"),
         ({"X": np.zeros((3, 2)), "grade": np.array([1, np.nan, 2])}, "1 of 3 labels in 'grade' are missing"),
         pytest.param(
-            {"X": np.zeros((3, 2)), "grade": np.zeros((3, 2))}, ".*grade", marks=pytest.mark.xfail(raises=ValueError)
+            {"X": np.zeros((3, 2)), "grade": np.zeros((3, 2))},
+            ".*grade",
+            marks=pytest.mark.xfail(raises=ValueError, reason="pandas' own error"),
         ),
-        pytest.param({"X": np.zeros(()), "grade": np.zeros(3)}, ".*X", marks=pytest.mark.xfail(raises=TypeError)),
+        pytest.param(
+            {"X": np.zeros(()), "grade": np.zeros(3)},
+            ".*X",
+            marks=pytest.mark.xfail(raises=TypeError, reason="len() of unsized object"),
+        ),
         pytest.param(
             {"X": np.zeros((0, 2)), "grade": np.zeros(0)}, ".*no ", marks=pytest.mark.xfail(reason="0 samples pass")
         ),
@@ -180,7 +193,7 @@ def test_an_npz_that_cannot_be_used_is_an_error_that_names_it(npz, arrays, messa
         read_labelled(path, "grade")
 
 
-@pytest.mark.xfail(raises=TypeError)
+@pytest.mark.xfail(raises=TypeError, reason="numpy.load returns the array itself")
 def test_a_single_array_under_the_name_of_an_npz_is_an_error(tmp_path):
     with (tmp_path / "a.npz").open("wb") as file:
         np.save(file, np.zeros((3, 2)))
@@ -188,7 +201,7 @@ def test_a_single_array_under_the_name_of_an_npz_is_an_error(tmp_path):
         read_samples(tmp_path / "a.npz")
 
 
-@pytest.mark.xfail(raises=KeyError)
+@pytest.mark.xfail(raises=KeyError, reason="pandas' own error")
 @pytest.mark.parametrize(("drop", "categorical"), [([], ["grade"]), (["zip"], ["zip"])], ids=["target", "dropped"])
 def test_codes_in_a_column_that_is_not_kept_are_an_error(tmp_path, drop, categorical):
     TABLE.to_csv(tmp_path / "a.csv", index=False)

@@ -86,7 +86,10 @@ def test_margins_that_are_all_fixed_leave_nothing_to_learn():
     assert not any(parameter.requires_grad for parameter in loss.parameters())
 
 
-@pytest.mark.parametrize("margin", [2, 0.5, np.float64(0.5), pytest.param(np.float32(0.5), marks=pytest.mark.xfail)])
+@pytest.mark.parametrize(
+    "margin",
+    [2, 0.5, np.float64(0.5), pytest.param(np.float32(0.5), marks=pytest.mark.xfail(reason="only float64 is a float"))],
+)
 @pytest.mark.parametrize("integer", [int, np.int64])
 def test_a_fixed_margin_may_be_any_number_above_0(margin, integer):
     assert MMNPLoss(3, margins={(integer(0), integer(1)): margin}).margins[0] == float(margin)
@@ -167,7 +170,7 @@ def test_a_boundary_lies_between_two_adjacent_ranks(boundary):
         MMNPLoss(4, margins={boundary: 0.5})
 
 
-@pytest.mark.xfail(raises=(TypeError, IndexError, AttributeError))
+@pytest.mark.xfail(raises=(TypeError, IndexError, AttributeError), reason="they are taken as they come")
 @pytest.mark.parametrize("margins", [{("0", "1"): 0.5}, {(0.0, 1.0): 0.5}, {(0.5, 1.5): 0.5}, [0.5, 0.5, 0.5]], ids=str)
 def test_margins_that_are_no_boundaries_of_ranks_are_an_error(margins):
     with pytest.raises(OrdinateError, match="margins"):

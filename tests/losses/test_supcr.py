@@ -23,7 +23,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids="-".join)
 def test_the_module_is_the_formula_with_its_options(options):
     value = SupCRLoss(**options)(Z, LABELS)
     assert torch.equal(value, supcr(Z, LABELS, **options))

@@ -1,20 +1,23 @@
 """Small data and encoders, and training as the estimators do it."""
 
+import warnings
+
 import lightning.pytorch as lightning
 import numpy as np
 import torch
 from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 from ordinate.data.samplers import RankBatches, ShuffledBatches
 from ordinate.methods import training
 from ordinate.methods.training import ArrayBatches
 
-DIM = 4
+DIM = 8
 
 
 def encoder(seed=0, *layers):
     torch.manual_seed(seed)
-    return nn.Sequential(nn.Linear(3, 16), *layers, nn.ReLU(), nn.Linear(16, DIM))
+    return nn.Sequential(nn.Linear(3, 32), *layers, nn.ReLU(), nn.Linear(32, DIM))
 
 
 def ranks(n=48, classes=4, noise=0.0, seed=0):
@@ -37,9 +40,9 @@ def targets(n=48, dims=1, seed=0):
 
 def train(method, data, validation=None, batch_size=16, **options):
     """Train with the batches that the method needs."""
-    ordered = data.y.dim() == 1
-    required = {0: 1, int(data.y.max()): 2} if ordered else None
-    batches = RankBatches(data.y.numpy(), batch_size, required, distinct=2) if ordered else ShuffledBatches(len(data), batch_size)  # fmt: skip
+    batches = ShuffledBatches(len(data), batch_size)
+    if data.y.dim() == 1:
+        batches = RankBatches(data.y.numpy(), batch_size, required={0: 1, int(data.y.max()): 2}, distinct=2)
     return training.train(method, data, batches, validation, progress=False, **options)
 
 
@@ -74,18 +77,15 @@ class Snapshots(lightning.Callback):
         ]
 
 
-def watch(method, data, batch_size=16, **options):
-    """Train with a Trainer of Lightning's own, as its users do, and return what happened."""
+def watch(method, data, batch_size=16):
+    """Train with a Trainer and a loader of their own, as users do, and return what happened."""
     snapshots = Snapshots()
-    trainer = lightning.Trainer(
-        max_epochs=method.epochs, callbacks=[snapshots], accelerator="cpu", logger=False, enable_checkpointing=False,
-        enable_progress_bar=False, enable_model_summary=False, **options,
-    )  # fmt: skip
-    trainer.fit(method, loader(data, batch_size))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="lightning")
+        trainer = lightning.Trainer(
+            max_epochs=method.epochs, callbacks=[snapshots], accelerator="cpu", logger=False,
+            enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+        )  # fmt: skip
+        order = torch.Generator().manual_seed(0)
+        trainer.fit(method, DataLoader(TensorDataset(data.x, data.y), batch_size, shuffle=True, generator=order))
     return snapshots
-
-
-def loader(data, batch_size=16):
-    return torch.utils.data.DataLoader(
-        torch.utils.data.TensorDataset(data.x, data.y), batch_size, shuffle=True, generator=torch.Generator().manual_seed(0)
-    )  # fmt: skip

@@ -4,12 +4,12 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from ordinate import functional as F
+from ordinate import functional
 from ordinate.errors import OrdinateError
 from ordinate.methods import CLOC, Optimization
 from tests.methods.examples import DIM, encoder, ranks, train, watch
 
-FAST = Optimization("adam", 0.02, 0.0, schedule="constant", warmup=0.0)
+FAST = Optimization("adam", 0.01, 0.0, schedule="constant", warmup=0.0)
 NAMES = [f"margin_{h}|{h + 1}" for h in range(3)]
 
 
@@ -137,7 +137,7 @@ def test_the_loss_is_cross_entropy_and_the_weighted_mmnp_loss(weight):
     method, data = cloc(mmnp_weight=weight), ranks()
     embeddings = method.encoder(data.x)
     expected = cross_entropy(method.classifier(embeddings), data.y)
-    expected += weight * F.mmnp(embeddings, data.y, method.mmnp.margins, reduction="pair_mean")
+    expected += weight * functional.mmnp(embeddings, data.y, method.mmnp.margins, reduction="pair_mean")
     method.log_dict = lambda *_, **__: None
     torch.testing.assert_close(method.batch_loss(data.x, data.y), expected, rtol=0, atol=1e-6)
     torch.testing.assert_close(method.validate_embeddings(embeddings, data.y)["val_loss"], expected, rtol=0, atol=1e-6)

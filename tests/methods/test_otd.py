@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.neighbors import KNeighborsClassifier
 
-from ordinate import functional as F
+from ordinate import functional
 from ordinate.methods import OTD, Optimization
 from ordinate.metrics import is_rank_ordered, rank_cosine_matrix
 from tests.functional import brute_force
@@ -39,7 +39,7 @@ def test_balanced_every_rank_counts_the_same():
     data = ranks(20)
     uneven = torch.cat([torch.arange(20)[data.y == rank][: rank + 2] for rank in range(4)])
     embeddings, y = encoder()(data.x[uneven]), data.y[uneven]
-    values = F.angular_triangle(embeddings, y, 4, reduction="none")
+    values = functional.angular_triangle(embeddings, y, 4, reduction="none")
     expected = torch.stack([values[y == rank].mean() for rank in range(4)]).mean()
     torch.testing.assert_close(OTD(encoder(), 4, balance=True).triangle(embeddings, y), expected, rtol=0, atol=1e-6)
 
@@ -48,7 +48,7 @@ def test_balanced_a_rank_that_the_batch_lacks_does_not_count():
     data = ranks(20)
     kept = data.y != 1
     embeddings, y = encoder()(data.x[kept]), data.y[kept]
-    values = F.angular_triangle(embeddings, y, 4, reduction="none")
+    values = functional.angular_triangle(embeddings, y, 4, reduction="none")
     expected = torch.stack([values[y == rank].mean() for rank in (0, 2, 3)]).mean()
     torch.testing.assert_close(OTD(encoder(), 4, balance=True).triangle(embeddings, y), expected, rtol=0, atol=1e-6)
 
@@ -59,7 +59,7 @@ def test_the_validation_accuracy_is_that_of_the_three_nearest_training_embedding
     with torch.no_grad():
         neighbours = KNeighborsClassifier(3, metric="cosine").fit(method(data.x), data.y)
         assert entry["val_accuracy"] == pytest.approx(neighbours.score(method(held_out.x), held_out.y), abs=1e-12)
-        loss = F.angular_triangle(method(held_out.x), held_out.y, 4)
+        loss = functional.angular_triangle(method(held_out.x), held_out.y, 4)
     assert entry["val_loss"] == pytest.approx(loss.item(), abs=1e-6)
 
 

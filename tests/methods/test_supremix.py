@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ordinate import functional as F
+from ordinate import functional
 from ordinate.methods import Optimization, SupReMix
 from tests.methods.examples import DIM, encoder, targets, train, watch
 
@@ -16,6 +16,12 @@ def supremix(**options):
     method = SupReMix(encoder(), DIM, **options)
     method.head.standardise(targets().y)
     return method
+
+
+def tied_targets():
+    """Whole targets, so that anchors have positives of their own label."""
+    data = targets()
+    return type(data)(data.x, data.y.round())
 
 
 @pytest.mark.parametrize(
@@ -38,12 +44,16 @@ def test_the_projection_head_is_a_two_layer_perceptron_to_128():
     assert [(layer.in_features, layer.out_features) for layer in linear] == [(DIM, DIM), (DIM, 128)]
 
 
-@pytest.mark.parametrize("options", [{}, {"mix_positives": False}, {"renormalize": False, "detach_mixtures": True, "label_range": 9.0}])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"mix_positives": False}, {"renormalize": False, "detach_mixtures": True, "label_range": 9.0}],
+    ids=["default", "no mixed positives", "as published"],
+)
 def test_the_loss_is_that_of_the_projected_embeddings(options):
-    method, data = supremix(temperature=0.7, beta=(3.0, 5.0), **options), targets()
+    method, data = supremix(temperature=0.7, beta=(3.0, 5.0), **options), tied_targets()
     projected = method.projection(method.encoder(data.x))
     torch.manual_seed(5)
-    expected = F.supremix(projected, data.y, temperature=0.7, window=1.5, beta=(3.0, 5.0), **options)
+    expected = functional.supremix(projected, data.y, temperature=0.7, window=1.5, beta=(3.0, 5.0), **options)
     torch.manual_seed(5)
     torch.testing.assert_close(method.batch_loss(data.x, data.y), expected, rtol=0, atol=1e-6)
 
@@ -63,12 +73,6 @@ def test_the_contrastive_loss_falls_and_the_head_predicts_targets_in_their_units
 
 def test_a_validation_set_without_positives_has_no_contrastive_loss():
     held_out = targets(2, seed=1)
-    history = train(supremix(window=1e-3, epochs=(1, 1), mix_positives=True), _tied(), held_out)
+    history = train(supremix(window=1e-3, epochs=(1, 1), mix_positives=True), tied_targets(), held_out)
     assert "val_contrast" not in history[0]
     assert "val_loss" in history[1]
-
-
-def _tied():
-    """Targets in pairs, so that every anchor has a positive."""
-    data = targets()
-    return type(data)(data.x, data.y.round())

@@ -13,6 +13,7 @@ from scipy.special import ndtri
 from ordinate.errors import OrdinateError
 
 FEW_VALUES = 10  # different values up to which a column gets no normal score: it would add nothing
+CONSTANT = 1e-12  # deviation, relative to the largest value, below which a column counts as constant
 KNOTS = 200  # quantiles kept of a column
 
 
@@ -41,6 +42,8 @@ class NumericColumn:
         return self.numbers + self.indicator
 
     def transform(self, values: pd.Series) -> NDArray[np.float64]:
+        if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_complex_dtype(values):
+            raise OrdinateError(f"column {self.name!r}: got {values.dtype}, takes numbers, as in training")
         try:
             numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError) as error:
@@ -105,6 +108,9 @@ class TableFeatures:
         """Learn the columns of ``frame`` (n, columns); those with a single value are kept as zeros."""
         columns: list[Column] = []
         notes: list[str] = []
+        twice = frame.columns[frame.columns.duplicated()].tolist()
+        if twice:
+            raise OrdinateError(f"columns: got {twice[:5]} twice, takes a name a column")
         for name, values in frame.items():
             missing = int(values.isna().sum())
             if _is_number(values):
@@ -131,6 +137,9 @@ class TableFeatures:
         if not self.columns:
             return np.zeros((len(frame), 0), dtype=np.float32)
         parts = [column.transform(frame[column.name]) for column in self.columns]
+        for column, part in zip(self.columns, parts, strict=True):
+            if np.abs(part).max(initial=0) > np.finfo(np.float32).max:
+                raise OrdinateError(f"column {column.name!r}: its numbers pass the range of float32 once standardised")
         return np.concatenate(parts, axis=1).astype(np.float32)
 
     @property
@@ -177,16 +186,28 @@ def _normal_score(values: NDArray[np.float64], quantiles: NDArray[np.float64]) -
 
 
 def _is_number(values: pd.Series) -> bool:
+    if pd.api.types.is_complex_dtype(values):
+        raise OrdinateError(f"column {values.name!r}: got complex numbers, takes real ones")
     return bool(pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values))
 
 
 def _text(values: pd.Series) -> NDArray[np.object_]:
     """Values as text, whole floats as integers, so that a code read as 1 and as 1.0 is one category."""
-    if _is_number(values):
-        return np.array([None if pd.isna(v) else f"{v:g}" for v in values], dtype=object)
     if pd.api.types.is_datetime64_any_dtype(values):
         raise OrdinateError(f"column {values.name!r}: got dates, takes numbers or categories; turn them into numbers")
-    return np.array([None if pd.isna(v) else (f"{v:g}" if isinstance(v, float) else str(v)) for v in values], object)
+    return np.array([None if pd.isna(value) else plain_text(value) for value in values], dtype=object)
+
+
+def plain_text(value: Any) -> str:
+    """Return a value as text, a whole float as the integer that it equals.
+
+    Example:
+        >>> plain_text(1000001.0), plain_text(0.5), plain_text("mild")
+        ('1000001', '0.5', 'mild')
+    """
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+    return str(value)
 
 
 def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
@@ -199,10 +220,14 @@ def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
     filled = np.where(missing, median, numbers)
     mean = float(filled.mean())
     scale = float(filled.std())
-    scale = scale if np.isfinite(scale) and scale > 1e-12 * max(1.0, abs(mean)) else 1.0
+    if not np.isfinite(scale):
+        raise OrdinateError(f"column {name!r}: its numbers pass the range of float64 when squared; rescale them")
+    scale = scale if scale > CONSTANT * np.abs(filled).max(initial=0) else 1.0
     quantiles: tuple[float, ...] = ()
     if len(np.unique(present)) > FEW_VALUES:
-        quantiles = tuple(np.quantile(present, np.linspace(0, 1, min(KNOTS, len(present)))).tolist())
+        quantiles = tuple(np.sort(present).tolist())
+        if len(present) > KNOTS:  # values that occur, so that equal ones stay equal
+            quantiles = tuple(np.quantile(present, np.linspace(0, 1, KNOTS), method="nearest").tolist())
     column = NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles)
     if not missing.any():
         return column, ""

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.data.features import CONSTANT
 from ordinate.errors import OrdinateError
 
 
@@ -35,10 +36,11 @@ class SeriesScaler:
         mean = np.where(missing, 0, values).sum(axis=(0, 2)) / count
         deviation = np.where(missing, 0, values - mean[:, None])
         scale = np.sqrt((deviation**2).sum(axis=(0, 2)) / count)
+        largest = np.where(missing, 0, np.abs(values)).max(axis=(0, 2), initial=0)
         notes = []
         if missing.any():
             notes.append(f"series: {missing.sum()} of {values.size} points missing, set to the mean of their channel")
-        return cls(mean, np.where(scale > 0, scale, 1.0), values.shape[2], notes)
+        return cls(mean, np.where(scale > CONSTANT * largest, scale, 1.0), values.shape[2], notes)
 
     def transform(self, series: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
         values = np.asarray(series, dtype=np.float64)
@@ -46,7 +48,11 @@ class SeriesScaler:
             raise OrdinateError(
                 f"X: got {values.shape[1]} channels, takes {len(self.mean)}, those of the training data"
             )
+        if np.isinf(values).any():
+            raise OrdinateError("X: got infinity, takes finite numbers or NaN for missing points")
         scaled = (values - self.mean[:, None]) / self.scale[:, None]
+        if np.nanmax(np.abs(scaled), initial=0) > np.finfo(np.float32).max:
+            raise OrdinateError("X: got numbers that pass the range of float32 once standardised; takes smaller ones")
         return np.where(np.isnan(values), 0, scaled).astype(np.float32)
 
     @property
