@@ -95,6 +95,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = options.pop("command")
     warnings.showwarning = _show_warning
     try:
+        if not 0 <= options.get("seed", 0) < 2**32:
+            raise OrdinateError(f"--seed: got {options['seed']}, takes a whole number from 0 to 4294967295")
         if command == "demo":
             from ordinate.commands.demo import demo
 
@@ -108,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             predict(**options)
     except OrdinateError as error:
-        print(f"ordinate: {error}", file=sys.stderr)
+        print(f"ordinate: {str(error).splitlines()[0]}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("ordinate: stopped; the same command continues where it was", file=sys.stderr)

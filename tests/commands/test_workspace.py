@@ -115,7 +115,6 @@ def test_an_output_that_cannot_be_written_is_an_error(tmp_path):
         Workspace(tmp_path / "file" / "model", SETTINGS).__enter__()
 
 
-@pytest.mark.xfail(raises=ValueError, reason="it has an empty name")
 def test_the_present_folder_is_an_output_like_any_other(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "thesis.tex").touch()
@@ -123,7 +122,6 @@ def test_the_present_folder_is_an_output_like_any_other(tmp_path, monkeypatch):
         Workspace(Path(), SETTINGS).__enter__()
 
 
-@pytest.mark.xfail(raises=NotADirectoryError, reason="a link cannot be removed as a folder")
 def test_a_link_to_an_empty_folder_is_no_trap_at_the_end_of_a_run(out):
     (out.parent / "elsewhere").mkdir()
     out.symlink_to("elsewhere")
@@ -140,7 +138,6 @@ def test_the_state_of_a_run_with_other_settings_is_refused_and_left_alone(out):
         assert workspace.resumes
 
 
-@pytest.mark.xfail(reason="the refused run holds the lock until its error is forgotten")
 def test_a_refused_run_gives_the_lock_back(out):
     stop(out, SETTINGS)
     refused = Workspace(out, OTHER)
@@ -200,7 +197,6 @@ def test_an_error_before_any_checkpoint_leaves_nothing_behind(out):
         assert not workspace.resumes
 
 
-@pytest.mark.xfail(reason="the folders on the way stay")
 def test_an_error_before_any_checkpoint_leaves_no_folder_on_the_way(tmp_path):
     stop(tmp_path / "a" / "b", error=OrdinateError, checkpoint=False)
     assert not any(tmp_path.iterdir())

@@ -37,10 +37,23 @@ def test_phase_one_that_never_gets_there_lasts_its_epochs():
 
 
 def test_the_training_accuracy_is_the_share_of_the_epochs_samples_that_were_right():
-    still, data = cloc(phase_epochs=(1, 1), optimization=Optimization("sgd", 1e-12)), ranks()
-    right = (still.classifier(still(data.x)).argmax(1) == data.y).float().mean().item()
-    history = train(still, data, batch_size=48)
-    assert [entry["train_accuracy"] for entry in history] == pytest.approx([right, right], abs=1e-7)
+    method, data, right = cloc(phase_epochs=(3, 3)), ranks(), {}
+    loss = method.batch_loss
+
+    def count(x, y):
+        right.setdefault(method.current_epoch, []).append(method.classifier(method(x)).argmax(1) == y)
+        return loss(x, y)
+
+    method.batch_loss = count
+    logged = [entry["train_accuracy"] for entry in train(method, data)]
+    assert logged == pytest.approx([torch.cat(right[epoch]).float().mean().item() for epoch in range(6)], abs=1e-7)
+
+
+@pytest.mark.parametrize(("above", "epochs"), [(0.0, 2), (1e-3, 4)])
+def test_to_reach_the_accuracy_exactly_is_enough(above, epochs):
+    still, data = cloc(phase_epochs=(3, 1), optimization=Optimization("sgd", 1e-12)), ranks()
+    still.target_accuracy = (still.classifier(still(data.x)).argmax(1) == data.y).double().mean().item() + above
+    assert len(train(still, data, batch_size=48)) == epochs
 
 
 def test_phase_two_freezes_the_margins_and_trains_the_rest():

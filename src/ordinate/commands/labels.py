@@ -1,5 +1,6 @@
 """What kind of label a column holds: ranks in an order, or a continuous target."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.features import plain_text
 from ordinate.errors import OrdinateError
 
 MOST_RANKS = 20  # different whole numbers up to which a label counts as ranks
@@ -34,14 +36,18 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
         name: of the label, for messages.
     """
     if y.nunique() == 1:
-        raise OrdinateError(
-            f"{name}: every row has the one value {y.iloc[0]!r}, takes a label that differs between rows"
-        )
+        only = y.iloc[0]
+        shown = repr(only) if isinstance(only, str) else plain_text(only)
+        raise OrdinateError(f"{name}: every row has the one value {shown}, takes a label that differs between rows")
     if order is not None:
         if task == "continuous":
             raise OrdinateError("--order: is for ranks, takes --task ranks or auto")
         return _in_order(y, [part.strip() for part in order.split(",")], name)
+    if pd.api.types.is_datetime64_any_dtype(y):
+        raise OrdinateError(f"{name}: holds dates, takes ranks or numbers")
     if isinstance(y.dtype, pd.CategoricalDtype) and y.dtype.ordered:
+        if task == "continuous":
+            raise OrdinateError(f"{name}: holds ordered categories, takes --task ranks or auto")
         present = set(y)
         classes = [category for category in y.dtype.categories if category in present]
         return Label(np.asarray(y, dtype=object), classes)
@@ -62,6 +68,8 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
     if not whole:
         fraction = numbers[numbers != np.round(numbers)][0]
         raise OrdinateError(f"{name}: holds fractions such as {fraction:g}, ranks are whole; takes --task continuous")
+    if np.abs(numbers).max() >= 2**53:
+        raise OrdinateError(f"{name}: holds whole numbers past 2^53, which are not told apart; takes smaller ones")
     ranks = numbers.astype(np.int64)
     return Label(ranks, np.unique(ranks).tolist())
 
@@ -69,7 +77,7 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
 def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
     if len(set(classes)) != len(classes) or len(classes) < 2:
         raise OrdinateError(f"--order: got {','.join(classes)}, takes two or more different ranks")
-    text = np.array([f"{v:g}" if isinstance(v, float) else str(v) for v in y], dtype=object)
+    text = np.array([plain_text(value) for value in y], dtype=object)
     unknown = sorted(set(text) - set(classes))
     if unknown:
         raise OrdinateError(f"--order: {name} also holds {', '.join(unknown[:5])}; takes every rank of the data")
@@ -84,15 +92,17 @@ def parse_margins(margins: list[str], classes: list[Any] | None) -> dict[tuple[i
         raise OrdinateError("--margin: is for ranks, and the label is continuous")
     names = [str(label) for label in classes or []]
     for text in margins:
-        boundary, _, value = text.partition("=")
+        boundary, _, value = text.rpartition("=")
         low, _, high = (part.strip() for part in boundary.partition(","))
         try:
             margin = float(value)
         except ValueError:
-            raise OrdinateError(
-                f"--margin: got {text!r}, takes two adjacent ranks and a number, as in 1,2=0.8"
-            ) from None
+            margin = math.nan
+        if not 0 < margin < math.inf:
+            raise OrdinateError(f"--margin: got {text!r}, takes two adjacent ranks and a number above 0, as in 1,2=0.8")
         if low not in names or high not in names or names.index(high) - names.index(low) != 1:
             raise OrdinateError(f"--margin: got {boundary!r}, takes two adjacent ranks of {', '.join(names)}")
+        if (names.index(low), names.index(high)) in fixed:
+            raise OrdinateError(f"--margin: got the boundary {boundary!r} twice, takes one margin for it")
         fixed[(names.index(low), names.index(high))] = margin
     return fixed

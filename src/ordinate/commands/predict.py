@@ -14,7 +14,9 @@ def predict(model: str, data: str, out: str | None) -> None:
     """Write the predictions as csv to ``out``, or print them."""
     estimator = load(model)
     X = read_samples(data)
-    if isinstance(X, pd.DataFrame) and hasattr(estimator, "feature_names_in_"):
+    if hasattr(estimator, "feature_names_in_"):
+        if not isinstance(X, pd.DataFrame):
+            raise OrdinateError(f"{data}: holds an array, takes a table with the columns of the training data")
         names = [str(name) for name in estimator.feature_names_in_]
         absent = [name for name in names if name not in X.columns]
         if absent:
@@ -30,12 +32,14 @@ def predict(model: str, data: str, out: str | None) -> None:
         predictions.to_csv(sys.stdout, index=False, float_format="%.6g")
         return
     path = Path(out)
+    if not path.parent.is_dir():
+        raise OrdinateError(f"--out: {path} cannot be written: No such folder as {path.parent}")
     if path.exists():
         raise OrdinateError(f"--out: {path} exists, takes a new file")
     pending = path.with_name(f".{path.name}.partial")
     try:
         predictions.to_csv(pending, index=False, float_format="%.6g")
     except OSError as error:
-        raise OrdinateError(f"--out: {path} cannot be written: {error.strerror}") from error
+        raise OrdinateError(f"--out: {path} cannot be written: {error.strerror or error}") from error
     pending.replace(path)
     print(f"{len(predictions)} predictions: {path}")

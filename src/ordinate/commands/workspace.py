@@ -3,6 +3,7 @@
 import fcntl
 import json
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,8 +25,9 @@ class Workspace:
     """
 
     def __init__(self, out: Path, settings: dict[str, Any]) -> None:
-        self.out = out
-        self.partial = out.with_name(out.name + ".partial")
+        self.given = out
+        self.out = out.resolve()
+        self.partial = self.out.parent / f"{self.out.name}.partial"
         self.settings = settings
 
     @property
@@ -34,28 +36,36 @@ class Workspace:
 
     def __enter__(self) -> Self:
         if self.out.exists() and (not self.out.is_dir() or any(self.out.iterdir())):
-            raise OrdinateError(f"--out: {self.out} already holds something, takes a new or empty folder")
+            raise OrdinateError(f"--out: {self.given} already holds something, takes a new or empty folder")
+        self.made = [folder for folder in self.partial.parents if not folder.exists()]
         try:
             self.partial.mkdir(parents=True, exist_ok=True)
             self.lock = (self.partial / ".lock").open("w")
         except OSError as error:
-            raise OrdinateError(f"--out: {self.out} cannot be written: {error.strerror}") from error
+            raise OrdinateError(f"--out: {self.given} cannot be written: {error.strerror}") from error
+        try:
+            self._claim()
+        except BaseException:
+            self.lock.close()
+            raise
+        return self
+
+    def _claim(self) -> None:
+        """Take the lock, and see that what is here is of this run."""
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise OrdinateError(f"--out: {self.out} is in use by another run, takes another folder") from None
+            raise OrdinateError(f"--out: {self.given} is in use by another run, takes another folder") from None
         record = self.partial / "run.json"
-        if record.exists():
-            if json.loads(record.read_text()) != self.settings:
-                raise OrdinateError(
-                    f"--out: {self.partial} keeps the state of a run with other data or settings; "
-                    "give that command again to continue it, remove the folder, or take another --out"
-                )
-        else:
+        if not record.exists():
             pending = record.with_suffix(".tmp")
             pending.write_text(json.dumps(self.settings, indent=2))
             pending.replace(record)
-        return self
+        elif json.loads(record.read_text()) != json.loads(json.dumps(self.settings)):
+            raise OrdinateError(
+                f"--out: {self.partial} keeps the state of a run with other data or settings; "
+                "give that command again to continue it, remove the folder, or take another --out"
+            )
 
     @property
     def resumes(self) -> bool:
@@ -75,3 +85,6 @@ class Workspace:
         self.lock.close()
         if isinstance(error, OrdinateError) and self.partial.exists() and not self.resumes:
             shutil.rmtree(self.partial, ignore_errors=True)
+            for folder in self.made:
+                with suppress(OSError):
+                    folder.rmdir()

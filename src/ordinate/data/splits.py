@@ -30,9 +30,11 @@ def split_rows(
     random = np.random.default_rng(seed)
     order = random.permutation(len(labels))
     if not stratify:
-        held_out = order[: max(1, round(share * len(labels)))]
+        held_out = order[: min(len(labels) - 1, max(1, round(share * len(labels))))]
     else:
         parts = [order[labels[order] == rank] for rank in np.unique(labels)]
         held_out = np.concatenate([part[: min(len(part) - 1, round(share * len(part)))] for part in parts])
+        if len(held_out) == 0:  # ranks too small to give their share: one sample of the largest
+            held_out = max(parts, key=len)[:1] if len(labels) > len(parts) else held_out
     held_out = np.sort(held_out)
     return np.setdiff1d(np.arange(len(labels)), held_out), held_out

@@ -14,6 +14,8 @@ from ordinate.errors import OrdinateError
 
 CSV, PARQUET, NPZ = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",), (".npz",)
 
+MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]  # not "None": a grade
+
 
 def read_samples(path: str | Path, drop: Sequence[str] = (), categorical: Sequence[str] = ()) -> Any:
     """Read samples without labels, for prediction: a DataFrame, or the array ``X`` of an npz."""
@@ -44,12 +46,20 @@ def read_labelled(
     content = _read(path)
     X: pd.DataFrame | NDArray[Any]
     if isinstance(content, dict):
-        X, y = _array(content, "X", path), pd.Series(_array(content, target, path))
-        if len(X) != len(y):
-            raise OrdinateError(f"{path}: X holds {len(X)} samples and {target!r} {len(y)}, takes one label a sample")
+        X, labels = _array(content, "X", path), _array(content, target, path)
+        if labels.ndim != 1:
+            raise OrdinateError(f"{path}: {target!r} has shape {labels.shape}, takes one label a sample")
+        if len(X) != len(labels):
+            raise OrdinateError(
+                f"{path}: X holds {len(X)} samples and {target!r} {len(labels)}, takes one label a sample"
+            )
+        y = pd.Series(labels)
     else:
         _require_columns(content, [target], path)
         y = content[target]
+        left_out = {target, *drop}.intersection(categorical)
+        if left_out:
+            raise OrdinateError(f"--categorical: {', '.join(left_out)} is the target or dropped, takes columns of X")
         X = _shape_frame(content, [target, *drop], categorical, path)
     missing = int(y.isna().sum())
     if missing:
@@ -61,6 +71,8 @@ def read_labelled(
 
 def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
     name = path.name.lower()
+    if path.is_dir():
+        raise OrdinateError(f"{path}: is a folder, takes a file")
     if not path.is_file():
         near = difflib.get_close_matches(
             path.name, [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
@@ -71,23 +83,41 @@ def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
         raise OrdinateError(f"{path}: takes a file that ends in {', '.join((*CSV, *PARQUET, *NPZ))}")
     try:
         if name.endswith(CSV):
-            frame = pd.read_csv(path, sep="\t" if ".tsv" in name else ",")
+            separator = "\t" if ".tsv" in name else ","
+            frame = pd.read_csv(path, sep=separator, keep_default_na=False, na_values=MISSING, skipinitialspace=True)
         elif name.endswith(PARQUET):
             frame = pd.read_parquet(path)
         else:
             with np.load(path, allow_pickle=False) as arrays:
                 return {key: arrays[key] for key in arrays.files}
-    except (ValueError, OSError, BadZipFile) as error:
+    except (ValueError, TypeError, OSError, EOFError, BadZipFile) as error:
         raise OrdinateError(f"{path}: could not be read: {str(error).splitlines()[0]}") from error
     if frame.empty:
         raise OrdinateError(f"{path}: holds no rows, takes a table with a header and samples")
+    if frame.shape[1] == 1 and any(mark in str(frame.columns[0]) for mark in ";\t|"):
+        raise OrdinateError(
+            f"{path}: has the one column {frame.columns[0]!r}; takes commas (tabs in tsv) as separators"
+        )
     return frame.set_axis([str(column) for column in frame.columns], axis=1)
 
 
 def _array(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[Any]:
     if name not in arrays:
         raise OrdinateError(f"{path}: holds no array {name!r}, takes 'X' and the target; it holds {sorted(arrays)}")
+    if name == "X":
+        _check_samples(arrays[name], path)
     return arrays[name]
+
+
+def _check_samples(X: NDArray[Any], path: Path) -> None:
+    if X.ndim not in (2, 3) or X.size == 0:
+        raise OrdinateError(
+            f"{path}: X has shape {X.shape}, takes no fewer than one sample, (n, features) or (n, c, t)"
+        )
+    if X.dtype.kind not in "biuf":
+        raise OrdinateError(f"{path}: X holds {X.dtype}, takes numbers")
+    if np.isinf(X).any():
+        raise OrdinateError(f"{path}: X holds infinity, takes finite numbers or NaN for missing values")
 
 
 def _require_columns(frame: pd.DataFrame, names: Sequence[str], path: Path) -> None:

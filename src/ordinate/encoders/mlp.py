@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ordinate.errors import OrdinateError
+
 ACTIVATIONS = {"relu": nn.ReLU, "silu": nn.SiLU, "gelu": nn.GELU}
 
 
@@ -34,6 +36,8 @@ class MLP(nn.Sequential):
         activation: str = "relu",
         dropout: float = 0.0,
     ) -> None:
+        if activation not in ACTIVATIONS:
+            raise OrdinateError(f"activation: got {activation!r}, takes one of {', '.join(map(repr, ACTIVATIONS))}")
         layers: list[nn.Module] = []
         width = in_features
         for hidden in widths:

@@ -106,7 +106,7 @@ class CLOCClassifier(RankClassifier):
         return self.method_.mmnp.margins.detach().numpy()
 
     def _build_method(self, encoder: nn.Module) -> CLOC:
-        first, second = self.phase_epochs or (None, None)
+        first, second = (None, None) if self.phase_epochs is None else self.phase_epochs
         return CLOC(
             encoder,
             self.embedding_dim,

@@ -100,7 +100,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         if name == "linear":
             return self.method_.head
         if name == "ridge":
-            return fit_ridge(embeddings, targets)
+            return fit_ridge(embeddings, targets).float().double()  # as a saved model holds it
         return NeighbourMean(embeddings, targets)
 
     def _state(self) -> dict[str, Any]:

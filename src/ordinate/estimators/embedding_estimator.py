@@ -1,5 +1,6 @@
 """What the four estimators share: reading X, the encoder, training, embeddings, saving."""
 
+import hashlib
 from abc import abstractmethod
 from pathlib import Path
 from typing import Any, Self
@@ -109,11 +110,22 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 accelerator=self.accelerator,
                 seed=seed,
                 progress=bool(self.verbose),
+                run=self._fingerprint(training_data, validation_data, seed),
             )
         self.n_iter_ = len(self.history_)
         _prepare_inference(self.method_)
         self._finish(training_data, validation_data)
         return self
+
+    def _fingerprint(self, training: ArrayBatches, validation: ArrayBatches | None, seed: int) -> str:
+        """Return a digest of all that determines the weights."""
+        elsewhere = ("accelerator", "checkpoint_dir", "random_state", "verbose")
+        settings = {name: value for name, value in self.get_params().items() if name not in elsewhere}
+        digest = hashlib.sha256(repr((type(self).__name__, sorted(settings.items()), seed)).encode())
+        for data in (training, validation):
+            for part in () if data is None else (data.x, data.y):
+                digest.update(part.numpy().tobytes())
+        return digest.hexdigest()
 
     def _new_method(self, targets: Tensor) -> StagedMethod:
         """Return the untrained method for these training targets."""

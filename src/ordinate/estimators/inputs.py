@@ -32,7 +32,10 @@ def check_input(estimator: BaseEstimator, X: ArrayLike | pd.DataFrame, *, reset:
         if reset:
             estimator.n_features_in_ = values.shape[1]
         return values
-    values = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+    try:
+        values = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+    except ValueError as error:
+        raise OrdinateError(f"X: {error}") from error
     return pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])])
 
 

@@ -25,6 +25,7 @@ from ordinate.estimators.supremix import SupReMixRegressor
 FORMAT = 1
 CONFIG, WEIGHTS, HISTORY = "config.json", "weights.safetensors", "history.json"
 ESTIMATORS = {cls.__name__: cls for cls in (CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor)}
+PAIRS = {"beta", "epochs", "phase_epochs"}  # settings that are tuples, which JSON has no word for
 READERS: dict[str, type[Reader]] = {"table": TableFeatures, "series": SeriesScaler}
 
 
@@ -50,8 +51,9 @@ def write_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
     tensors |= {f"fitted.{name}": value for name, value in estimator._tensors().items()}
     tensors = {name: _storable(value) for name, value in tensors.items()}
     save_file(tensors, folder / WEIGHTS)
+    (folder / HISTORY).write_text(json.dumps(estimator.history_, indent=1) + "\n")
     table = isinstance(estimator.reader_, TableFeatures)
-    config = {
+    config: dict[str, Any] = {
         "format": FORMAT,
         "estimator": type(estimator).__name__,
         "params": _plain(estimator.get_params()),
@@ -59,10 +61,10 @@ def write_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": list(getattr(estimator, "feature_names_in_", [])),
         "fitted": _plain(estimator._state()),
-        "sha256": {WEIGHTS: _sha256(folder / WEIGHTS)},
+        "sha256": {name: _sha256((folder / name).read_bytes()) for name in (WEIGHTS, HISTORY)},
     }
+    config["sha256"][CONFIG] = _digest(config)
     (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
-    (folder / HISTORY).write_text(json.dumps(estimator.history_, indent=1) + "\n")
 
 
 def load(folder: str | Path) -> Any:
@@ -86,8 +88,11 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[d
     config = json.loads((folder / CONFIG).read_text())
     if config["format"] != FORMAT:
         raise OrdinateError(f"model: {folder} has format {config['format']}, takes {FORMAT}; update ordinate")
-    if _sha256(folder / WEIGHTS) != config["sha256"][WEIGHTS]:
-        raise OrdinateError(f"model: {folder / WEIGHTS} is damaged, its checksum is not the one saved with it")
+    saved = config["sha256"].pop(CONFIG)
+    found = {CONFIG: _digest(config), **{name: _sha256((folder / name).read_bytes()) for name in (WEIGHTS, HISTORY)}}
+    for name, digest in {CONFIG: saved, **config["sha256"]}.items():
+        if found[name] != digest:
+            raise OrdinateError(f"model: {folder / name} is damaged, its checksum is not the one saved with it")
     return config, load_file(folder / WEIGHTS), json.loads((folder / HISTORY).read_text())
 
 
@@ -95,6 +100,8 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
     params = config["params"]
     if params.get("critical_margins"):
         params["critical_margins"] = {(low, high): margin for low, high, margin in params["critical_margins"]}
+    for name in PAIRS.intersection(key for key, value in params.items() if isinstance(value, list)):
+        params[name] = tuple(params[name])
     estimator = ESTIMATORS[config["estimator"]](**params)
     reader = config["reader"]
     estimator.reader_ = READERS[reader.pop("kind")].from_dict(reader)
@@ -108,7 +115,8 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
         {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
         for prefix in ("method.", "fitted.")
     )
-    estimator._restore_method(method)
+    with torch.random.fork_rng(devices=[]):  # a new method draws its weights, before it gets the saved ones
+        estimator._restore_method(method)
     estimator._restore_tensors(fitted)
     return estimator
 
@@ -122,12 +130,12 @@ def _plain(value: Any) -> Any:
     """Turn parameters into JSON, with boundaries as [low, high, margin]."""
     if isinstance(value, dict):
         if any(isinstance(key, tuple) for key in value):
-            return [[*key, margin] for key, margin in value.items()]
+            return [[*_plain(key), _plain(margin)] for key, margin in value.items()]
         return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, np.random.RandomState):
@@ -137,5 +145,9 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _digest(config: dict[str, Any]) -> str:
+    return _sha256(json.dumps(config, sort_keys=True).encode())
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

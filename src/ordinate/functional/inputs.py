@@ -4,6 +4,8 @@ Each check returns the tensor the formula works on, or raises :class:`~ordinate.
 naming the argument, what it got and what it takes.
 """
 
+from numbers import Integral, Real
+
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
@@ -95,14 +97,14 @@ def check_ranks(labels: Shaped[Tensor, " n"], n: int, num_classes: int, name: st
 
 def check_num_classes(num_classes: int) -> int:
     """Return the number of ranks C, at least 2."""
-    if isinstance(num_classes, bool) or not isinstance(num_classes, int) or num_classes < 2:
+    if isinstance(num_classes, bool) or not isinstance(num_classes, Integral) or num_classes < 2:
         raise OrdinateError(f"num_classes: got {num_classes!r}, takes a whole number of ranks, at least 2")
-    return num_classes
+    return int(num_classes)
 
 
 def check_positive(value: float, name: str, *, or_zero: bool = False) -> float:
     """Return a finite number above zero, such as a temperature, or zero where that is allowed."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, Real):
         fits = False
     else:
         fits = 0 < value < float("inf") or (or_zero and value == 0)

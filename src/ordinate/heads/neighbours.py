@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from ordinate.functional.similarity import pairwise_similarity
 
-TIE_BREAK = 1e-6  # how much more a nearer neighbour counts: enough to break a tie, too little to win one
+TIE_BREAK = 1e-6  # how much more the nearest counts, the next half as much: enough to break a tie, not to win one
 QUERIES = 1024  # rows of the similarity matrix held at a time
 
 
@@ -35,11 +35,11 @@ class NeighbourVote(nn.Module):
 
     def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         """Return the share of the votes that each rank got."""
-        votes = 1 + TIE_BREAK * torch.arange(self.k, 0, -1, dtype=queries.dtype)
+        votes = 1 + TIE_BREAK * 0.5 ** torch.arange(self.k, dtype=queries.dtype, device=queries.device)
         shares = queries.new_zeros(len(queries), self.num_classes)
         for rows, part in zip(torch.arange(len(queries)).split(QUERIES), queries.split(QUERIES), strict=True):
             nearest = pairwise_similarity(part, self.embeddings, "cosine").topk(self.k).indices
-            counted = torch.zeros(len(part), self.num_classes, dtype=queries.dtype)
+            counted = part.new_zeros(len(part), self.num_classes)
             shares[rows] = counted.scatter_add_(1, self.ranks[nearest], (votes / votes.sum()).expand(len(part), -1))
         return shares
 

@@ -1,6 +1,8 @@
 """CLOC's loss as a module that holds the margins."""
 
 from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -53,6 +55,10 @@ class MMNPLoss(nn.Module):
         self.shared = shared
         self.reduction = reduction
         fixed_margins = torch.full((num_classes - 1,), torch.nan)
+        if margins is not None and not isinstance(margins, Mapping):
+            raise OrdinateError(
+                f"margins: got {margins!r}, takes boundaries and their margins, such as {{(1, 2): 0.8}}"
+            )
         for boundary, margin in (margins or {}).items():
             fixed_margins[_boundary_index(boundary, num_classes)] = check_positive(margin, f"margins[{boundary}]")
             if margin < self.floor:
@@ -91,15 +97,12 @@ class MMNPLoss(nn.Module):
         )
 
 
-def _boundary_index(boundary: tuple[int, int], num_classes: int) -> int:
+def _boundary_index(boundary: Any, num_classes: int) -> int:
     """Return h for the boundary (h, h + 1)."""
-    if (
-        not isinstance(boundary, tuple)
-        or len(boundary) != 2
-        or boundary[1] - boundary[0] != 1
-        or not 0 <= boundary[0] < num_classes - 1
-    ):
+    ranks = boundary if isinstance(boundary, tuple) and len(boundary) == 2 else ()
+    whole = all(isinstance(rank, Integral) and not isinstance(rank, bool) for rank in ranks)
+    if not ranks or not whole or ranks[1] - ranks[0] != 1 or not 0 <= ranks[0] < num_classes - 1:
         raise OrdinateError(
             f"margins: got boundary {boundary!r}, takes two adjacent ranks (h, h + 1) from 0 to {num_classes - 1}"
         )
-    return boundary[0]
+    return int(ranks[0])

@@ -53,6 +53,7 @@ class OTD(StagedMethod):
         return self.encoder(x)
 
     def on_train_epoch_start(self) -> None:
+        super().on_train_epoch_start()
         self.seen.clear()
 
     def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:

@@ -97,6 +97,7 @@ class ContrastiveRegression(StagedMethod):
         return loss
 
     def on_train_epoch_start(self) -> None:
+        super().on_train_epoch_start()
         self.encoder.train(not self.trains_head_only)
 
     def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> dict[str, Tensor]:

@@ -57,6 +57,8 @@ class StagedMethod(lightning.LightningModule):
         self.validation_outputs: list[tuple[Tensor, Tensor]] = []
         self.history: list[dict[str, float]] = []
         self.finished = False
+        self.run = ""
+        self.logged: set[str] = set()
 
     @property
     def stage(self) -> Stage:
@@ -93,6 +95,13 @@ class StagedMethod(lightning.LightningModule):
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
         return [stage.optimization.build(self.parameters_of_stage(i)) for i, stage in enumerate(self.stages)]
+
+    def log(self, name: str, *arguments: Any, **options: Any) -> None:
+        self.logged.add(name)
+        super().log(name, *arguments, **options)
+
+    def on_train_epoch_start(self) -> None:
+        self.logged.clear()
 
     def on_fit_start(self) -> None:
         self.begin_stage()
@@ -131,7 +140,8 @@ class StagedMethod(lightning.LightningModule):
                 self.best_value, self.best_epoch = value, self.current_epoch
                 self.best_weights = {name: value.detach().clone() for name, value in self.state_dict().items()}
             complete = complete or self.current_epoch - self.best_epoch >= self.stage.patience
-        metrics = {name: float(value) for name, value in self.trainer.callback_metrics.items()}
+        # callback_metrics also keeps what earlier epochs logged and this one did not
+        metrics = {name: float(v) for name, v in self.trainer.callback_metrics.items() if name in self.logged}
         self.history.append({"epoch": float(self.current_epoch), **metrics})
         if complete:
             self._end_stage()
@@ -157,6 +167,7 @@ class StagedMethod(lightning.LightningModule):
             "best_weights": self.best_weights,
             "history": self.history,
             "finished": self.finished,
+            "run": self.run,
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:

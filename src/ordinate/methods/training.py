@@ -1,10 +1,14 @@
 """Running a method: batches, progress, history, checkpoints and resuming, around Lightning's Trainer."""
 
 import logging
+import pickle
+import signal
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import lightning.pytorch as lightning
 import torch
@@ -44,6 +48,7 @@ def train(
     accelerator: str = "auto",
     seed: int = 0,
     progress: bool = True,
+    run: str = "",
 ) -> list[dict[str, float]]:
     """Train ``method`` and return what was logged, one dictionary an epoch.
 
@@ -60,6 +65,7 @@ def train(
         accelerator: ``"auto"``, ``"cpu"``, ``"gpu"`` or another of Lightning's.
         seed: of everything random in training.
         progress: show a progress bar with the expected end.
+        run: what determines the run, in any form; a checkpoint that was written under another is refused.
     """
     check_accelerator(accelerator)
     callbacks: list[Callback] = [EpochSeed(seed)]
@@ -69,8 +75,9 @@ def train(
     if folder is not None:
         callbacks.append(EpochCheckpoint(folder))
         resume = folder / CHECKPOINT if (folder / CHECKPOINT).exists() else None
+    method.run = run
     if resume is not None:
-        checkpoint = torch.load(resume, map_location="cpu", weights_only=True)
+        checkpoint = _read_checkpoint(resume, run)
         if checkpoint["stage"]["finished"]:
             method.load_state_dict(checkpoint["state_dict"])
             method.on_load_checkpoint(checkpoint)
@@ -87,13 +94,41 @@ def train(
             enable_model_summary=False,
             num_sanity_val_steps=0,
         )
-        loader = DataLoader(training_data, sampler=batches, batch_size=None)
+        # generators of their own, so that starting to read draws nothing from the epoch's random numbers
+        loader = DataLoader(training_data, sampler=batches, batch_size=None, generator=torch.Generator())
         evaluation = None
         if validation_data is not None:
             order = torch.arange(len(validation_data)).split(4096)
-            evaluation = DataLoader(validation_data, sampler=[part.tolist() for part in order], batch_size=None)
-        trainer.fit(method, loader, evaluation, ckpt_path=None if resume is None else str(resume), weights_only=True)
+            evaluation = DataLoader(
+                validation_data,
+                sampler=[part.tolist() for part in order],
+                batch_size=None,
+                generator=torch.Generator(),
+            )
+        handler = signal.getsignal(signal.SIGINT)
+        try:
+            trainer.fit(
+                method, loader, evaluation, ckpt_path=None if resume is None else str(resume), weights_only=True
+            )
+        except SystemExit as stopped:  # how Lightning leaves on Ctrl-C, which it disables
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGINT, handler)
+            raise KeyboardInterrupt from stopped
     return method.history
+
+
+def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:
+    """Return a checkpoint of this run, without running anything in it."""
+    try:
+        checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        of_this_run = checkpoint["stage"]["run"] == run
+    except (OSError, EOFError, RuntimeError, KeyError, TypeError, ValueError, pickle.UnpicklingError) as error:
+        raise OrdinateError(f"checkpoint_dir: {path} is damaged; remove it to start anew") from error
+    if not of_this_run:
+        raise OrdinateError(
+            f"checkpoint_dir: {path} is of a fit with other data or settings, takes a folder of its own"
+        )
+    return checkpoint
 
 
 def check_accelerator(accelerator: str) -> None:
@@ -119,7 +154,9 @@ class EpochCheckpoint(Checkpoint):
         self.folder = folder
 
     def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        trainer.save_checkpoint(self.folder / CHECKPOINT)
+        pending = self.folder / f"{CHECKPOINT}.partial"
+        trainer.save_checkpoint(pending)
+        pending.replace(self.folder / CHECKPOINT)
 
 
 class ProgressBar(Callback):

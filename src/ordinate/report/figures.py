@@ -52,10 +52,12 @@ def embedding(embeddings: NDArray[np.float64], labels: NDArray[Any], names: Sequ
             marks = axes.scatter(points[:, 0], points[:, 1], c=labels, cmap=COLOURS, s=14, alpha=0.85, linewidths=0)
             figure.colorbar(marks, ax=axes, label="target")
         else:
-            for rank, (name, colour) in enumerate(zip(names, _rank_colours(len(names)), strict=True)):
+            for rank, colour in enumerate(_rank_colours(len(names))):
                 x, y = points[labels == rank, 0], points[labels == rank, 1]
-                axes.scatter(x, y, color=colour, s=14, alpha=0.85, linewidths=0, label=name)
-            axes.legend(title="rank", frameon=False, markerscale=1.8, loc="best")
+                axes.scatter(x, y, color=colour, s=14, alpha=0.85, linewidths=0, label=str(rank))
+            legend = axes.legend(title="rank", frameon=False, markerscale=1.8, loc="best")
+            for text, name in zip(legend.get_texts(), names, strict=True):  # as they are, with every $ and _
+                text.set(text=name, parse_math=False)
         axes.set_title("Embedding, principal components")
         axes.set_xlabel(f"first, {explained[0]:.0%} of the variance")
         axes.set_ylabel(f"second, {explained[1]:.0%}")
@@ -98,14 +100,14 @@ def margins(values: NDArray[np.float64], names: Sequence[str], fixed: Sequence[b
     boundaries = [f"{low} | {high}" for low, high in pairwise(names)]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(max(4.0, 0.9 * len(values) + 1.5), 3.4))
-        bars = axes.bar(boundaries, values, color=plt.get_cmap(COLOURS)(0.45), width=0.6)
+        bars = axes.bar(range(len(values)), values, color=plt.get_cmap(COLOURS)(0.45), width=0.6)
         for bar, value, is_fixed in zip(bars, values, fixed, strict=True):
             bar.set_hatch("//" if is_fixed else "")
             axes.annotate(f"{value:.2f}", (bar.get_x() + bar.get_width() / 2, value), ha="center", va="bottom")
         axes.set(title="Margins" + (", hatched: fixed" if any(fixed) else ""), ylabel="margin, in cosine")
         axes.margins(y=0.15)
-        if max(map(len, boundaries)) > 12:
-            axes.tick_params(axis="x", rotation=20)
+        rotation = 20 if max(map(len, boundaries)) > 12 else 0
+        axes.set_xticks(range(len(values)), boundaries, rotation=rotation, parse_math=False)
     return figure
 
 
@@ -128,8 +130,8 @@ def _matrix(
     figure.colorbar(image, ax=axes, shrink=0.8, label=measure)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    axes.set_xticks(range(len(names)), names, rotation=45 if max(map(len, names)) > 4 else 0)
-    axes.set_yticks(range(len(names)), names)
+    axes.set_xticks(range(len(names)), names, rotation=45 if max(map(len, names)) > 4 else 0, parse_math=False)
+    axes.set_yticks(range(len(names)), names, parse_math=False)
     if len(names) <= 12:
         middle = sum(limits) / 2
         for (row, column), value in np.ndenumerate(values):
