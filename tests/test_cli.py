@@ -315,8 +315,6 @@ TABLE_ERRORS = {
     "a negative margin": (GOOD, "--margin 0,1=-1", "--margin: got"),
     "no epochs": (GOOD, "--epochs 0", "--epochs: got 0, takes at least 1"),
     "no share to test on": (GOOD, "--test-fraction 1.5", "--test-fraction: got 1.5"),
-    "a negative seed": (GOOD, "--seed -1", "--seed: got -1"),
-    "a seed too large": (GOOD, "--seed 4294967296", "--seed: got 4294967296"),
     "this folder as output": (GOOD, "--out .", "--out: . already holds something"),
     "a file as output": (GOOD, "--out data.csv", "--out: data.csv already holds something"),
     "an output inside a file": (GOOD, "--out data.csv/model", "--out: data.csv/model cannot be written"),
@@ -373,8 +371,8 @@ PREDICT_ERRORS = {
     "columns that lack": ("MODEL narrow.csv", "narrow.csv: lacks the columns other, noise"),
     "text for numbers": ("MODEL text.csv", "column 'number': takes numbers"),
     "infinity": ("MODEL infinity.csv", "column 'number': got infinity"),
-    "series for a table": ("MODEL series.npz", "X: got the other kind of data, takes tables"),
-    "an array of another width": ("MODEL array.npz", "X: "),
+    "series for a table": ("MODEL series.npz", "series.npz: holds an array, takes a table"),
+    "an array of another width": ("MODEL array.npz", "array.npz: holds an array, takes a table"),
     "no folder to write to": ("MODEL new.csv --out a/b.csv", "--out: a/b.csv cannot be written: No such"),
 }
 
@@ -404,6 +402,8 @@ def test_an_error_of_predict_is_one_line_and_writes_nothing(arguments, message, 
         (["fit", "data.csv"], "the following arguments are required: --target"),
         (["fit", "data.csv", "--target", "a", "--method", "svm"], "invalid choice: 'svm'"),
         (["fit", "data.csv", "--target", "a", "--epochs", "many"], "invalid int value: 'many'"),
+        (["fit", "data.csv", "--target", "a", "--seed", "-1"], "--seed: got -1, takes a whole number from 0"),
+        (["demo", "--seed", "4294967296"], "--seed: got 4294967296, takes a whole number from 0 to 4294967295"),
     ],
 )
 def test_a_wrong_command_is_one_line(arguments, message, capsys):

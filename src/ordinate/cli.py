@@ -95,20 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = options.pop("command")
     warnings.showwarning = _show_warning
     try:
-        if not 0 <= options.get("seed", 0) < 2**32:
-            raise OrdinateError(f"--seed: got {options['seed']}, takes a whole number from 0 to 4294967295")
-        if command == "demo":
-            from ordinate.commands.demo import demo
-
-            demo(**options)
-        elif command == "fit":
-            from ordinate.commands.fit import fit
-
-            fit(**options)
-        else:
-            from ordinate.commands.predict import predict
-
-            predict(**options)
+        _run(command, options)
     except OrdinateError as error:
         print(f"ordinate: {str(error).splitlines()[0]}", file=sys.stderr)
         return 2
@@ -119,6 +106,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     return 0
+
+
+def _run(command: str, options: dict[str, Any]) -> None:
+    if not 0 <= options.get("seed", 0) < 2**32:
+        raise OrdinateError(f"--seed: got {options['seed']}, takes a whole number from 0 to 4294967295")
+    if command == "demo":
+        from ordinate.commands.demo import demo
+
+        demo(**options)
+    elif command == "fit":
+        from ordinate.commands.fit import fit
+
+        fit(**options)
+    else:
+        from ordinate.commands.predict import predict
+
+        predict(**options)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
