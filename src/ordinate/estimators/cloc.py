@@ -1,7 +1,8 @@
 """CLOC behind scikit-learn's interface."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from ordinate.data.samplers import RankBatches
+from ordinate.errors import OrdinateError
 from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.functional.inputs import check_whole
 from ordinate.methods.cloc import CLOC
 from ordinate.methods.training import ArrayBatches
 
@@ -106,19 +109,25 @@ class CLOCClassifier(RankClassifier):
         return self.method_.mmnp.margins.detach().numpy()
 
     def _build_method(self, encoder: nn.Module) -> CLOC:
-        first, second = (None, None) if self.phase_epochs is None else self.phase_epochs
-        return CLOC(
-            encoder,
-            self.embedding_dim,
-            len(self.classes_),
-            margins=self.critical_margins,
-            floor=self.margin_floor,
-            shared=self.shared_margins,
-            phase_epochs=(self._epochs(first, 100, 1000), self._epochs(second, 200, 2000)),
-            target_accuracy=self.target_accuracy,
-            patience=self.patience,
-            optimization=self._optimization(),
-        )
+        if self.phase_epochs is None:
+            phases = (self._epochs(None, 100, 1000, "phase_epochs"), self._epochs(None, 200, 2000, "phase_epochs"))
+        else:
+            phases = self._two_epochs(self.phase_epochs, "phase_epochs")
+            for epochs in phases:
+                check_whole(epochs, "phase_epochs")
+        with _as_named_here():
+            return CLOC(
+                encoder,
+                self.embedding_dim,
+                len(self.classes_),
+                margins=self.critical_margins,
+                floor=self.margin_floor,
+                shared=self.shared_margins,
+                phase_epochs=phases,
+                target_accuracy=self.target_accuracy,
+                patience=self.patience,
+                optimization=self._optimization(),
+            )
 
     def _finish(self, training: ArrayBatches, validation: ArrayBatches | None) -> None:
         if self.method_.collapsed_boundaries:
@@ -132,3 +141,14 @@ class CLOCClassifier(RankClassifier):
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:
         return RankBatches(targets, self.batch_size, distinct=2, seed=seed)
+
+
+@contextmanager
+def _as_named_here() -> Iterator[None]:
+    """Errors of margins under the names that they have in this class."""
+    try:
+        yield
+    except OrdinateError as error:
+        names = {"margins": "critical_margins", "floor": "margin_floor"}
+        name = str(error).split(":")[0].split("[")[0]
+        raise OrdinateError(str(error).replace(name, names.get(name, name), 1)) from error

@@ -21,6 +21,7 @@ from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.regression import ContrastiveRegression
 from ordinate.methods.training import ArrayBatches
 
+MIN_DEVIATION, MAX_DEVIATION = 1e-15, 1e15  # of targets, whose squares float32 holds
 HEADS = ("linear", "ridge", "neighbours")
 
 
@@ -47,7 +48,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         check_is_fitted(self)
         embeddings = self._embed(inputs.read(self.reader_, inputs.check_input(self, X, reset=False)))
         with torch.no_grad():
-            predicted = self.head_(embeddings).double().numpy()
+            predicted = self.head_(embeddings).double().numpy() + self.target_offset_
         return predicted[:, 0] if self.target_is_vector_ else predicted
 
     @abstractmethod
@@ -67,9 +68,19 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
                 raise OrdinateError(
                     f"y: got the one value {targets.flat[0]:g} for every sample, takes targets that differ"
                 )
-            if not np.isfinite(targets.astype(np.float32)).all():
-                raise OrdinateError("y: got values past the range of float32, takes rescaled targets")
-        return targets.reshape(len(targets), -1).astype(np.float32)
+            self.target_offset_ = targets.reshape(len(targets), -1).mean(axis=0)
+            if getattr(self, "label_distance", "l1") not in ("l1", "l2"):  # others may change with a shift
+                self.target_offset_ = np.zeros_like(self.target_offset_)
+        matrix = targets.reshape(len(targets), -1)
+        if matrix.shape[1] != len(self.target_offset_):
+            raise OrdinateError(f"y: got {matrix.shape[1]} targets a sample, takes {len(self.target_offset_)}")
+        centred = matrix - self.target_offset_
+        if reset and not MIN_DEVIATION < centred.std() < MAX_DEVIATION:
+            raise OrdinateError(
+                f"y: got values past the range of float32 or too close for it, with a deviation of {centred.std():g}; "
+                "takes rescaled targets"
+            )
+        return centred.astype(np.float32)
 
     def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
         return ShuffledBatches(len(targets), self.batch_size, seed)
@@ -108,6 +119,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
             "head": self.head_name_,
             "head_scores": self.head_scores_,
             "target_dim": self.target_dim_,
+            "target_offset": self.target_offset_.tolist(),
             "target_is_vector": self.target_is_vector_,
         }
 
@@ -115,6 +127,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         self.head_name_ = state["head"]
         self.head_scores_ = state["head_scores"]
         self.target_dim_ = state["target_dim"]
+        self.target_offset_ = np.asarray(state["target_offset"])
         self.target_is_vector_ = state["target_is_vector"]
 
     def _tensors(self) -> dict[str, Tensor]:

@@ -19,6 +19,7 @@ from ordinate.data.splits import split_rows
 from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
+from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import StagedMethod
 from ordinate.methods.training import ArrayBatches, check_accelerator, train
@@ -38,6 +39,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     learning_rate: float
     weight_decay: float
     validation_fraction: float
+    patience: int | None
     accelerator: str
     checkpoint_dir: str | Path | None
     verbose: int
@@ -84,9 +86,17 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if validation is None and self.validation_fraction > 0 and len(targets) >= 20:
             rows, held_out_rows = split_rows(targets, self.validation_fraction, seed=0, stratify=stratify)
             held_out = (_take(checked, held_out_rows), targets[held_out_rows]) if len(held_out_rows) else None
+            if len(rows) < 4:
+                raise OrdinateError(
+                    f"validation_fraction: got {self.validation_fraction}, leaves {len(rows)} of {len(targets)} samples"
+                )
         elif validation is not None:
             X_val, y_val = validation
             held_out = (inputs.check_input(self, X_val, reset=False), self._targets(y_val, reset=False))
+            if len(held_out[0]) != len(held_out[1]):
+                raise OrdinateError(
+                    f"y: got {len(held_out[1])} labels for {len(held_out[0])} samples of validation, takes one a sample"
+                )
         checked, targets = _take(checked, rows), targets[rows]
         self.reader_ = inputs.fit_reader(checked)
         training_data = ArrayBatches(inputs.read(self.reader_, checked), torch.from_numpy(targets))
@@ -112,9 +122,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 progress=bool(self.verbose),
                 run=self._fingerprint(training_data, validation_data, seed),
             )
-        self.n_iter_ = len(self.history_)
-        _prepare_inference(self.method_)
-        self._finish(training_data, validation_data)
+            self.n_iter_ = len(self.history_)
+            _prepare_inference(self.method_)
+            self._finish(training_data, validation_data)
         return self
 
     def _fingerprint(self, training: ArrayBatches, validation: ArrayBatches | None, seed: int) -> str:
@@ -140,22 +150,29 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         )
 
     def _check_parameters(self) -> None:
-        for name in ("embedding_dim", "batch_size"):
-            value, least = getattr(self, name), 4 if name == "batch_size" else 1
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise OrdinateError(f"{name}: got {value!r}, takes a whole number of at least {least}")
-        if not isinstance(self.learning_rate, int | float) or not self.learning_rate > 0:
-            raise OrdinateError(f"learning_rate: got {self.learning_rate!r}, takes a number above 0")
-        if not isinstance(self.validation_fraction, int | float) or not 0 <= self.validation_fraction < 1:
+        check_whole(self.embedding_dim, "embedding_dim")
+        check_whole(self.batch_size, "batch_size", least=4)
+        check_positive(self.learning_rate, "learning_rate")
+        check_positive(self.weight_decay, "weight_decay", or_zero=True)
+        if check_positive(self.validation_fraction, "validation_fraction", or_zero=True) >= 1:
             raise OrdinateError(
                 f"validation_fraction: got {self.validation_fraction!r}, takes a share from 0 to below 1"
             )
+        if self.patience is not None:
+            check_whole(self.patience, "patience")
         check_accelerator(self.accelerator)
 
-    def _epochs(self, given: int | None, usual: int, most_batches: int) -> int:
+    def _two_epochs(self, epochs: Any, name: str) -> tuple[int, int]:
+        """Return the epochs of the two stages."""
+        if not isinstance(epochs, tuple | list | np.ndarray) or len(epochs) != 2:
+            raise OrdinateError(f"{name}: got {epochs!r}, takes two whole numbers, one a stage")
+        first, second = (check_whole(value, name, least=0) for value in epochs)
+        return first, second
+
+    def _epochs(self, given: int | None, usual: int, most_batches: int, name: str) -> int:
         """Return the epochs of a stage: those given, or the usual ones, fewer where they pass so many batches."""
         if given is not None:
-            return given
+            return check_whole(given, name)
         return max(1, min(usual, most_batches // getattr(self, "n_batches_", 1)))
 
     def _optimization(self) -> Optimization:

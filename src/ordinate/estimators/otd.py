@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ordinate.data.samplers import RankBatches
 from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.functional.inputs import check_whole
 from ordinate.functional.similarity import unit
 from ordinate.heads.neighbours import NeighbourVote
 from ordinate.methods.otd import OTD
@@ -87,11 +88,15 @@ class OTDClassifier(RankClassifier):
     def _probabilities(self, embeddings: Tensor) -> Tensor:
         return self.neighbours_(embeddings)
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole(self.n_neighbors, "n_neighbors")
+
     def _build_method(self, encoder: nn.Module) -> OTD:
         return OTD(
             encoder,
             len(self.classes_),
-            epochs=self._epochs(self.epochs, 300, 3000),
+            epochs=self._epochs(self.epochs, 300, 3000, "epochs"),
             balance=True,
             patience=self.patience,
             optimization=self._optimization(),

@@ -20,6 +20,8 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
         y: labels; an ordered pandas categorical brings its order along.
         class_order: the order where the labels do not tell it; None sorts them, and warns for text.
     """
+    if isinstance(y, pd.Categorical):
+        y = pd.Series(y)
     if class_order is not None:
         classes = np.asarray(class_order)
         if classes.ndim != 1 or len(set(classes.tolist())) != len(classes):

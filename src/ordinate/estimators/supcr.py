@@ -98,7 +98,7 @@ class SupCRRegressor(ContrastiveRegressor):
             self.target_dim_,
             scheme=self.scheme,
             head_loss=self.head_loss,
-            epochs=self.epochs,
+            epochs=self._two_epochs(self.epochs, "epochs"),
             patience=self.patience,
             temperature=self.temperature,
             label_distance=self.label_distance,

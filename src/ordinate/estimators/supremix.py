@@ -121,7 +121,7 @@ class SupReMixRegressor(ContrastiveRegressor):
             window=self.window_,
             scheme=self.scheme,
             head_loss=self.head_loss,
-            epochs=self.epochs,
+            epochs=self._two_epochs(self.epochs, "epochs"),
             patience=self.patience,
             temperature=self.temperature,
             beta=self.beta,

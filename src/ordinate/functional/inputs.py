@@ -113,6 +113,13 @@ def check_positive(value: float, name: str, *, or_zero: bool = False) -> float:
     return float(value)
 
 
+def check_whole(value: int, name: str, least: int = 1) -> int:
+    """Return a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise OrdinateError(f"{name}: got {value!r}, takes a whole number of at least {least}")
+    return int(value)
+
+
 def check_choice(value: str, choices: tuple[str, ...], name: str) -> str:
     """Return ``value`` if it is one of ``choices``."""
     if value not in choices:

@@ -78,6 +78,10 @@ class MMNPLoss(nn.Module):
         """Hold all margins where they are (phase two)."""
         self.raw.requires_grad_(False)
 
+    def unfreeze(self) -> None:
+        """Learn the margins that are not fixed (phase one)."""
+        self.raw.requires_grad_(not bool(self.fixed.all()))
+
     def forward(
         self,
         embeddings: Float[Tensor, "n d"],

@@ -71,7 +71,9 @@ class CLOC(StagedMethod):
         return [*self.encoder.parameters(), *self.classifier.parameters(), *margins]
 
     def begin_stage(self) -> None:
-        if self.stage_index == 1:
+        if self.stage_index == 0:
+            self.mmnp.unfreeze()
+        else:
             self.mmnp.freeze()
 
     def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:

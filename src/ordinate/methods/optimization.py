@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_choice, check_positive
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,20 @@ class Optimization:
     schedule: str = "cosine"
     warmup: float = 0.1
 
+    def __post_init__(self) -> None:
+        check_choice(self.optimizer, ("adam", "adamw", "sgd"), "optimizer")
+        check_choice(self.schedule, ("cosine", "constant"), "schedule")
+        check_positive(self.learning_rate, "learning_rate")
+        check_positive(self.weight_decay, "weight_decay", or_zero=True)
+        if check_positive(self.warmup, "warmup", or_zero=True) >= 1:
+            raise OrdinateError(f"warmup: got {self.warmup!r}, takes a share from 0 to below 1")
+
     def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
         """Return the optimizer over ``parameters``."""
         if self.optimizer == "sgd":
             return torch.optim.SGD(parameters, lr=self.learning_rate, momentum=0.9, weight_decay=self.weight_decay)
-        kinds = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
-        if self.optimizer not in kinds:
-            raise OrdinateError(f"optimizer: got {self.optimizer!r}, takes 'adam', 'adamw' or 'sgd'")
-        return kinds[self.optimizer](parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
+        kind = torch.optim.Adam if self.optimizer == "adam" else torch.optim.AdamW
+        return kind(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
 
     def learning_rate_at(self, progress: float) -> float:
         """Return the learning rate at ``progress``, from 0 at the start of the stage to 1 at its end."""

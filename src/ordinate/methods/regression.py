@@ -40,7 +40,7 @@ class ContrastiveRegression(StagedMethod):
             stages: tuple[Stage, ...] = (Stage("encoder and head", epochs[0], optimization, patience),)
         else:
             stages = (
-                Stage("encoder", epochs[0], optimization),
+                Stage("encoder", epochs[0], optimization, patience),
                 Stage("head" if scheme == "linear_probe" else "fine-tuning", epochs[1], head_optimization, patience),
             )
         super().__init__(stages)
@@ -102,10 +102,12 @@ class ContrastiveRegression(StagedMethod):
 
     def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> dict[str, Tensor]:
         logs = {}
+        if self.stage_index == 0:
+            with suppress(OrdinateError):  # a small validation set may have no anchor with a positive
+                logs["val_contrast"] = self.contrast(x, y)
         if self.stage_index == 1 or self.scheme == "regularise":
             logs["val_loss"] = self.head.loss(x, y)
             logs["val_mae"] = (self.head(x) - y).abs().mean()
-        if not self.trains_head_only and len(x) > 1:
-            with suppress(OrdinateError):  # no anchor of a small validation set has a positive
-                logs["val_contrast"] = self.contrast(x, y)
+        elif "val_contrast" in logs:
+            logs["val_loss"] = logs["val_contrast"]
         return logs

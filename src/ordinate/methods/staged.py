@@ -49,16 +49,20 @@ class StagedMethod(lightning.LightningModule):
                 raise OrdinateError(f"epochs: got {stage.epochs} for the stage {stage.name!r}, takes at least 1")
         self.stages = stages
         self.automatic_optimization = False
+        self._start_over()
+        self.validation_outputs: list[tuple[Tensor, Tensor]] = []
+        self.resumed = False
+        self.run = ""
+        self.logged: set[str] = set()
+
+    def _start_over(self) -> None:
         self.stage_index = 0
         self.stage_start = 0
         self.best_value = float("inf")
         self.best_epoch = -1
         self.best_weights: dict[str, Tensor] = {}
-        self.validation_outputs: list[tuple[Tensor, Tensor]] = []
         self.history: list[dict[str, float]] = []
         self.finished = False
-        self.run = ""
-        self.logged: set[str] = set()
 
     @property
     def stage(self) -> Stage:
@@ -104,6 +108,9 @@ class StagedMethod(lightning.LightningModule):
         self.logged.clear()
 
     def on_fit_start(self) -> None:
+        if not self.resumed:
+            self._start_over()
+        self.resumed = False
         self.begin_stage()
 
     def training_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> None:
@@ -171,6 +178,7 @@ class StagedMethod(lightning.LightningModule):
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self.resumed = True
         stage = checkpoint["stage"]
         self.stage_index, self.stage_start = stage["index"], stage["start"]
         self.best_value, self.best_epoch = stage["best_value"], stage["best_epoch"]

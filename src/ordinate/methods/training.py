@@ -22,6 +22,7 @@ from ordinate.errors import OrdinateError
 from ordinate.methods.staged import StagedMethod
 
 CHECKPOINT = "last.ckpt"
+ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps", "tpu")
 
 
 class ArrayBatches(Dataset[tuple[Tensor, Tensor]]):
@@ -133,6 +134,8 @@ def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:
 
 def check_accelerator(accelerator: str) -> None:
     """Raise where a GPU is asked for that is not there."""
+    if accelerator not in ACCELERATORS:
+        raise OrdinateError(f"accelerator: got {accelerator!r}, takes one of {', '.join(map(repr, ACCELERATORS))}")
     if accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
         raise OrdinateError(f"accelerator: got {accelerator!r}, and this machine has no GPU; takes 'auto' or 'cpu'")
 
