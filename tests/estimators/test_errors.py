@@ -39,7 +39,7 @@ SETTINGS = [
     (otd, "embedding_dim", 8.0, "embedding_dim: got 8.0"),
     (otd, "batch_size", 2, "batch_size: got 2, takes a whole number of at least 4"),
     (otd, "batch_size", True, "batch_size: got True"),
-    (otd, "learning_rate", 0, "learning_rate: got 0, takes a number above 0"),
+    (otd, "learning_rate", 0, "learning_rate: got 0, takes a finite number above 0"),
     (otd, "learning_rate", float("nan"), "learning_rate: got nan"),
     (otd, "learning_rate", float("inf"), "learning_rate: got inf"),
     (otd, "learning_rate", "fast", "learning_rate: got 'fast'"),

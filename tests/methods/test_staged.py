@@ -149,7 +149,7 @@ def test_the_optimizer_is_the_one_named(name, kind):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"optimizer": "lion"}, "optimizer: got 'lion', takes 'adam', 'adamw' or 'sgd'"),
+        ({"optimizer": "lion"}, "optimizer: got 'lion', takes one of 'adam', 'adamw', 'sgd'"),
         ({"schedule": "linear"}, "schedule: got 'linear'"),
         ({"learning_rate": -1.0}, "learning_rate: got -1.0"),
         ({"weight_decay": -1.0}, "weight_decay: got -1.0"),

@@ -21,7 +21,7 @@ from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.regression import ContrastiveRegression
 from ordinate.methods.training import ArrayBatches
 
-MIN_DEVIATION, MAX_DEVIATION = 1e-15, 1e15  # of targets, whose squares float32 holds
+MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 holds
 HEADS = ("linear", "ridge", "neighbours")
 
 
