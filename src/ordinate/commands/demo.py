@@ -88,7 +88,9 @@ def _continuous(result: Path, checkpoints: Path, seed: int) -> dict[str, Any]:
     # few and noisy samples: stop where validation samples stop to gain
     ours: dict[str, EmbeddingEstimator] = {
         "SupCR": SupCRRegressor(patience=50, checkpoint_dir=checkpoints / "supcr", verbose=1, random_state=seed),
-        "SupReMix": SupReMixRegressor(patience=50, checkpoint_dir=checkpoints / "supremix", verbose=1, random_state=seed),
+        "SupReMix": SupReMixRegressor(
+            patience=50, checkpoint_dir=checkpoints / "supremix", verbose=1, random_state=seed
+        ),
     }
     measured = {}
     for name, model in (baselines | ours).items():
