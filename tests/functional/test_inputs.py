@@ -130,7 +130,7 @@ def gaze(**options):
         (lambda: supcr(Z, RANKS, label_distance=lambda *_: 1.0), "label_distance: the callable returned float"),
         (lambda: supcr(Z, RANKS, label_distance=lambda a, b: a - b.T), "label_distance: .* values below 0"),
         (lambda: supcr(Z, RANKS, label_distance=lambda a, b: a @ b.T / 0), "label_distance: .* NaN"),
-        (lambda: supcr(Z, torch.tensor([3e38, -3e38] * 5)), "labels: .* range of their dtype"),
+        (lambda: supcr(Z, torch.tensor([1e308, -1e308] * 5, dtype=torch.float64)), "labels: .* range of their dtype"),
         (lambda: supcr(Z, torch.zeros(10, 0)), r"labels: got shape \(10, 0\)"),
         (lambda: supcr(Z, RANKS, num_positives=0), "num_positives: got 0"),
         (lambda: supcr(Z, RANKS, num_positives=2.5), "num_positives: got 2.5"),

@@ -1,14 +1,22 @@
 """Angular triangle distance and the loss of the ordinal triplet network (OTD)."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.anchor_blocks import (
+    Gradients,
+    RowSums,
+    anchor_blocks,
+    check_block_size,
+    reduced,
+    refuse_second_derivative,
+)
 from ordinate.functional.inputs import (
     check_choice,
     check_embeddings,
@@ -17,8 +25,8 @@ from ordinate.functional.inputs import (
     check_references,
     check_weights,
 )
-from ordinate.functional.reduction import mean_over_anchors, weigh
-from ordinate.functional.similarity import near_pairs, unit
+from ordinate.functional.reduction import mean_coefficients, sum_coefficients
+from ordinate.functional.similarity import CHUNK, CosineBlocks, unit, without_own
 
 NEAR = 1e-8  # distance of a cosine from 1 or -1 below which arccos loses digits
 
@@ -65,6 +73,7 @@ def angular_triangle(
     ref_labels: Int[Tensor, " m"] | None = None,
     weights: Float[Tensor, " n"] | None = None,
     reduction: str = "mean",
+    block_size: int | None = None,
 ) -> Float[Tensor, "*n"]:
     r"""Loss of the ordinal triplet network (OTD, eqs. 1 to 5, Algorithm 1).
 
@@ -76,8 +85,8 @@ def angular_triangle(
     r = 0..C-1: 2C-1 combinations (Section 3.2, Fig. 1). At its optimum the ranks are spread evenly over a half
     circle. The middle sample j is a triplet's anchor.
 
-    Exact over every triplet that the batch offers, in O(n^2) time and memory: a triplet's two terms are pairs, and
-    how many triplets share a pair is a product of rank sizes.
+    Exact over every triplet that the batch offers, in O(n^2) time, over blocks of anchors: a triplet's two terms are
+    pairs, and how many triplets share a pair is a product of rank sizes.
 
     Args:
         embeddings: (n, d), floating point, finite; normalised here. An encoder that ends in ReLU cannot reach the
@@ -90,6 +99,7 @@ def angular_triangle(
         weights: (n,), one an anchor, >= 0.
         reduction: ``"mean"`` over triplets (eq. 5), ``"sum"`` over triplets, or ``"none"``: for each anchor the
             mean over its triplets, 0 for one that has none.
+        block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
         A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``.
@@ -106,39 +116,39 @@ def angular_triangle(
     check_embeddings(embeddings)
     check_num_classes(num_classes)
     check_choice(reduction, ("mean", "sum", "none"), "reduction")
+    check_block_size(block_size)
     weights = check_weights(weights, len(embeddings))
     ranks = check_ranks(labels, len(embeddings), num_classes)
     refs, ref_labels = check_references(embeddings, labels, ref_emb, ref_labels)
     ref_ranks = check_ranks(ref_labels, len(refs), num_classes, "ref_labels")
-    leave_out_self = ref_emb is None
+    own = torch.arange(len(refs), device=refs.device) if ref_emb is None else None
 
-    angles = _PairwiseAngle.apply(unit(embeddings), unit(refs))
-    error = (angles / math.pi - (ranks[:, None] - ref_ranks).abs().double() / (num_classes - 1)).square()
+    u, v = unit(embeddings), unit(refs)
+    row_sums: RowSums
     if triplets is None:
-        rank_sizes = torch.bincount(ref_ranks, minlength=num_classes)
-        pair_share, offered = _triplet_counts(rank_sizes.double(), leave_out_self)
-        shares = pair_share[ranks[:, None], ref_ranks]
-        if leave_out_self:
-            shares.fill_diagonal_(0)
+        sizes = torch.bincount(ref_ranks, minlength=num_classes)
+        pair_share, offered = _triplet_counts(sizes.double(), own is not None)
         count = offered[ranks]
-        sums = (shares * error).sum(1)
+        row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], own, block_size)
     else:
-        i, j, k = _check_triplets(triplets, len(refs), len(embeddings), leave_out_self)
+        i, j, k = _check_triplets(triplets, len(refs), len(embeddings), own is not None)
         count = torch.bincount(j, minlength=len(embeddings)).double()
-        sums = torch.zeros_like(count).index_add(0, j, error[j, i] + error[j, k])
+        anchor, other = torch.cat([j, j]), torch.cat([i, k])
+        target = (ranks[anchor] - ref_ranks[other]).abs().double() / (num_classes - 1)
+        row_sums = _GivenPairs(anchor, other, target)
     if not bool((count > 0).any()):
         raise OrdinateError(
             f"labels: got ranks {ranks.unique().tolist()}, which offer no triplet; takes the ranks 0 and "
             f"{num_classes - 1} with a third sample above 0, or three samples of one rank"
         )
     if reduction == "mean":
-        anchor_weights = count if weights is None else count * weights
-        loss = mean_over_anchors(sums / count.clamp(min=1), anchor_weights, count > 0)
-    elif reduction == "sum":
-        loss = weigh(sums, weights).sum()
+        coefficients = mean_coefficients(count if weights is None else count * weights, count > 0) / count.clamp(min=1)
     else:
-        loss = weigh(sums / count.clamp(min=1), weights)
-    return loss.to(embeddings.dtype)
+        coefficients = sum_coefficients(weights, count > 0)
+    if reduction != "none":
+        return reduced(row_sums, coefficients, u, v).to(embeddings.dtype)
+    values = reduced(row_sums, None, u, v)
+    return (values * coefficients / count.clamp(min=1)).to(embeddings.dtype)
 
 
 def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, Tensor]:
@@ -178,24 +188,65 @@ def _check_triplets(triplets: Tensor, num_outer: int, num_middle: int, one_batch
     return i, j, k
 
 
-class _PairwiseAngle(torch.autograd.Function):
-    """Angles between all rows of two sets of unit vectors, through the Gram matrix."""
+@dataclass(frozen=True)
+class _AllTriplets:
+    """Sum of every anchor's terms: each pair's squared error, as often as it stands in a triplet."""
 
-    @staticmethod
-    def forward(ctx: Any, u: Tensor, v: Tensor) -> Tensor:
-        cosine = (u @ v.T).clamp_(-1, 1)
-        angle = cosine.acos()
-        for i, j in near_pairs(1 - cosine.abs(), NEAR):
-            angle[i, j] = _angle(u[i], v[j])
-        ctx.save_for_backward(u, v, angle)
-        return angle
+    num_classes: int
+    ranks: Int[Tensor, " n"]
+    ref_ranks: Int[Tensor, " m"]
+    shares: Float[Tensor, "c m"]
+    own: Int[Tensor, " n"] | None
+    block_size: int | None
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-        u, v, angle = ctx.saved_tensors
-        slope = _slope(angle, grad)
-        return slope @ v, slope.T @ u
+    def __call__(self, coefficients: Tensor | None, u: Tensor, v: Tensor) -> tuple[Tensor, Gradients]:
+        values = torch.empty(len(u), dtype=torch.float64, device=u.device)
+        cosines = CosineBlocks(u, v, torch.float64)
+        step = 1 / (self.num_classes - 1)
+        for rows in anchor_blocks(len(u), len(v), self.block_size, u.device):
+            angle = _angles(cosines, rows)
+            ranks = self.ranks[rows]
+            shares = without_own(self.shares[ranks], None if self.own is None else self.own[rows], 0)
+            error = angle / math.pi - (ranks[:, None] - self.ref_ranks).abs().double() * step
+            pull = shares.mul_(error)
+            values[rows] = (pull * error).sum(1)
+            if coefficients is not None:
+                pull.mul_(coefficients[rows, None] * (2 / math.pi))
+                cosines.pull(rows, None, _slope(angle, pull))
+        return values, None if coefficients is None else cosines.gradients()
+
+
+@dataclass(frozen=True)
+class _GivenPairs:
+    """Sum of every anchor's terms over the pairs of the triplets that were given."""
+
+    anchor: Int[Tensor, " k"]
+    other: Int[Tensor, " k"]
+    target: Float[Tensor, " k"]
+
+    def __call__(self, coefficients: Tensor | None, u: Tensor, v: Tensor) -> tuple[Tensor, Gradients]:
+        values = torch.zeros(len(u), dtype=torch.float64, device=u.device)
+        grad_u, grad_v = torch.zeros_like(u), torch.zeros_like(v)
+        for part in torch.arange(len(self.anchor), device=u.device).split(CHUNK):
+            anchor, other = self.anchor[part], self.other[part]
+            angle = _angle(u[anchor], v[other])
+            error = angle / math.pi - self.target[part]
+            values.index_add_(0, anchor, error.square())
+            if coefficients is not None:
+                slope = _slope(angle, error * coefficients[anchor] * (2 / math.pi))[:, None]
+                grad_u.index_add_(0, anchor, slope * v[other])
+                grad_v.index_add_(0, other, slope * u[anchor])
+        return values, None if coefficients is None else (grad_u, grad_v)
+
+
+def _angles(cosines: CosineBlocks, rows: slice) -> Float[Tensor, "b m"]:
+    """Angles of some anchors with all references; those near 0 and pi from the difference of the two directions."""
+    cosine = cosines.block(rows).clamp_(-1, 1)
+    near = (1 - cosine.abs() <= NEAR).nonzero()
+    angle = cosine.acos_()
+    for i, j in (part.unbind(1) for part in near.split(CHUNK)):
+        angle[i, j] = _angle(cosines.a[rows][i], cosines.b[j])
+    return angle
 
 
 class _PairAngle(torch.autograd.Function):
@@ -208,8 +259,8 @@ class _PairAngle(torch.autograd.Function):
         return angle
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+        refuse_second_derivative()
         u, v, angle = ctx.saved_tensors
         slope = _slope(angle, grad)[:, None]
         return slope * v, slope * u

@@ -1,13 +1,16 @@
 """The multi-margin n-pair (MMNP) loss of CLOC."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch.nn.functional import pad
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, reduced
 from ordinate.functional.inputs import (
     check_choice,
     check_embeddings,
@@ -15,8 +18,8 @@ from ordinate.functional.inputs import (
     check_references,
     check_weights,
 )
-from ordinate.functional.reduction import mean_over_anchors, weigh
-from ordinate.functional.similarity import unit
+from ordinate.functional.reduction import mean_coefficients, sum_coefficients
+from ordinate.functional.similarity import CosineBlocks, unit, without_own
 
 
 def mmnp(
@@ -28,6 +31,7 @@ def mmnp(
     ref_labels: Int[Tensor, " m"] | None = None,
     weights: Float[Tensor, " n"] | None = None,
     reduction: str = "pair_mean",
+    block_size: int | None = None,
 ) -> Float[Tensor, "*n"]:
     r"""Multi-margin n-pair loss (CLOC, eq. 2).
 
@@ -37,8 +41,8 @@ def mmnp(
     with the cosine :math:`\psi`, positives P of the anchor's rank (itself left out), negatives N of every other
     rank, and m the sum of the margins of the boundaries between the two ranks.
 
-    Exact in O(n^2 log n) time and O(n^2) memory: an anchor's positive similarities are sorted once, and a
-    binary search tells each shifted negative how many of them it exceeds and their sum. Those counts are the
+    Exact in O(n^2 log n) time, over blocks of anchors of one rank: an anchor's positive similarities are sorted once,
+    and a binary search tells each shifted negative how many of them it exceeds and their sum. Those counts are the
     gradient.
 
     Args:
@@ -51,6 +55,7 @@ def mmnp(
         reduction: ``"pair_mean"`` averages over an anchor's (positive, negative) pairs, then over the anchors
             that have one, weighted; ``"sum"`` is eq. 2, summed over pairs, times the weight, averaged over all n
             anchors; ``"none"`` is eq. 2 times the weight for each anchor, 0 for one that has no pair.
+        block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
         A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``.
@@ -71,71 +76,92 @@ def mmnp(
         raise OrdinateError("margins: takes a floating-point tensor (C-1,), one margin a boundary")
     if not bool((margins > 0).all() & torch.isfinite(margins).all()):
         raise OrdinateError(f"margins: got {margins.tolist()}, takes finite values above 0")
+    check_block_size(block_size)
     num_classes = len(margins) + 1
     weights = check_weights(weights, len(embeddings))
     ranks = check_ranks(labels, len(embeddings), num_classes)
     refs, ref_labels = check_references(embeddings, labels, ref_emb, ref_labels)
     ref_ranks = check_ranks(ref_labels, len(refs), num_classes, "ref_labels")
-    leave_out_self = ref_emb is None
+    own = torch.arange(len(refs), device=refs.device) if ref_emb is None else None
 
-    rank_sizes = torch.bincount(ref_ranks, minlength=num_classes)
-    positives = rank_sizes[ranks] - int(leave_out_self)
-    pairs = positives * (len(refs) - rank_sizes[ranks])
+    sizes = torch.bincount(ref_ranks, minlength=num_classes)
+    positives = sizes[ranks] - int(own is not None)
+    pairs = positives * (len(refs) - sizes[ranks])
     if not bool((pairs > 0).any()):
         raise OrdinateError(
             f"labels: got ranks {ranks.unique().tolist()} with {len(ranks)} samples in which no anchor has both a "
             "positive and a negative, takes at least two ranks, one of them with two samples"
         )
+    if reduction == "pair_mean":
+        coefficients = mean_coefficients(weights, pairs > 0) / pairs.clamp(min=1)
+    else:
+        coefficients = sum_coefficients(weights, torch.ones_like(pairs, dtype=torch.bool))
+        coefficients = coefficients / len(ranks) if reduction == "sum" else coefficients
+
+    order, ref_order = ranks.argsort(), ref_ranks.argsort()  # an anchor's positives stand side by side
+    own = None if own is None else ref_order.argsort()[own[order]]
+    a, b = unit(embeddings)[order], unit(refs)[ref_order]
     position = torch.cat([margins.new_zeros(1), margins]).double().cumsum(0)
     shift = (position[:, None] - position).abs()
-    cosine = unit(embeddings) @ unit(refs).T
-    sums = _Rows.apply(cosine, shift, ranks, ref_ranks, leave_out_self)
-    if reduction == "pair_mean":
-        loss = mean_over_anchors(sums / pairs.clamp(min=1), weights, pairs > 0)
-    else:
-        loss = weigh(sums, weights)
-        loss = loss.mean() if reduction == "sum" else loss
-    return loss.to(embeddings.dtype)
+    dtype = torch.float64 if torch.float64 in (embeddings.dtype, refs.dtype) else torch.float32
+    rank_starts = torch.searchsorted(ranks[order], torch.arange(num_classes + 1, device=ranks.device)).tolist()
+    row_sums = _RowSums(dtype, ref_ranks[ref_order], [0, *sizes.cumsum(0).tolist()], rank_starts, own, block_size)
+    if reduction != "none":
+        return reduced(row_sums, coefficients[order], a, b, shift).to(embeddings.dtype)
+    values = reduced(row_sums, None, a, b, shift)[order.argsort()]
+    return (values * coefficients).to(embeddings.dtype)
 
 
-class _Rows(torch.autograd.Function):
-    """Eq. 2 for each anchor from its row of cosines; the gradient is computed alongside."""
+@dataclass(frozen=True)
+class _RowSums:
+    """Eq. 2 for every anchor, and the gradient of its weighted sum; anchors and references ascend in rank."""
 
-    @staticmethod
-    def forward(
-        ctx: Any, cosine: Tensor, shift: Tensor, ranks: Tensor, ref_ranks: Tensor, leave_out_self: bool
-    ) -> Tensor:
-        sums = cosine.new_zeros(len(cosine))
-        gradient = torch.zeros_like(cosine)
-        for rank in ranks.unique():
-            anchors = (ranks == rank).nonzero()[:, 0]
-            is_positive = ref_ranks == rank
-            positive_at, negative_at = is_positive.nonzero()[:, 0], (~is_positive).nonzero()[:, 0]
-            rows = cosine[anchors]
-            positives = rows[:, positive_at]
-            if leave_out_self:  # the anchors are the positives: beyond every negative, where no search finds them
-                positives.fill_diagonal_(torch.inf)
-            positives, order = positives.sort(dim=1)
-            negatives = rows[:, negative_at] + shift[rank, ref_ranks[negative_at]]
+    dtype: torch.dtype
+    ref_ranks: Int[Tensor, " m"]
+    ref_starts: Sequence[int]  # where each rank starts among the references
+    rank_starts: Sequence[int]  # and among the anchors
+    own: Int[Tensor, " n"] | None
+    block_size: int | None
 
-            exceeded = torch.searchsorted(positives, negatives)
-            totals = torch.cat([positives.new_zeros(len(anchors), 1), positives.cumsum(1)], dim=1)
-            hinge = exceeded * negatives - totals.gather(1, exceeded)
-            sums[anchors] = hinge.masked_fill(exceeded == 0, 0).sum(1)
+    def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor, shift: Tensor) -> tuple[Tensor, Gradients]:
+        values = torch.zeros(len(a), dtype=torch.float64, device=a.device)
+        grad_shift = torch.zeros_like(shift)
+        cosines = CosineBlocks(a, b, self.dtype)
+        for rank, (start, end) in enumerate(pairwise(self.rank_starts)):
+            shifts = shift[rank, self.ref_ranks].to(self.dtype)
+            first, last = self.ref_starts[rank : rank + 2]
+            if first == last or last - first == len(b):
+                continue
+            for block in anchor_blocks(end - start, len(b), self.block_size, a.device):
+                rows = slice(start + block.start, start + block.stop)
+                own = None if self.own is None else self.own[rows] - first
+                values[rows], gradient = _hinges(cosines.block(rows).add_(shifts), first, last, own)
+                if coefficients is not None:
+                    gradient.mul_(coefficients[rows, None])
+                    grad_shift[rank].index_add_(0, self.ref_ranks, gradient.sum(0).double())
+                    cosines.pull(rows, None, gradient)
+        if coefficients is None:
+            return values, None
+        grad_a, grad_b = cosines.gradients()
+        return values, [grad_a.to(a), grad_b.to(b), grad_shift.fill_diagonal_(0)]
 
-            reached = torch.zeros_like(totals).scatter_add_(1, exceeded, torch.ones_like(negatives))
-            exceeding = reached.flip(1).cumsum(1).flip(1)[:, 1:]  # how many negatives exceed each sorted positive
-            gradient[anchors[:, None], positive_at[order]] = -exceeding
-            gradient[anchors[:, None], negative_at] = exceeded.to(gradient)
-        ctx.save_for_backward(gradient, ranks, ref_ranks)
-        ctx.num_classes = len(shift)
-        return sums
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
-        gradient, ranks, ref_ranks = ctx.saved_tensors
-        gradient = grad[:, None] * gradient
-        by_rank = gradient.new_zeros(ctx.num_classes, gradient.shape[1]).index_add_(0, ranks, gradient)
-        by_pair = gradient.new_zeros(ctx.num_classes, ctx.num_classes).index_add_(1, ref_ranks, by_rank)
-        return gradient, by_pair.fill_diagonal_(0), None, None, None
+def _hinges(
+    shifted: Float[Tensor, "b m"], first: int, last: int, own: Int[Tensor, " b"] | None
+) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
+    """Eq. 2 of anchors whose positives are the columns from ``first`` to before ``last``, and its gradient."""
+    positives = without_own(shifted[:, first:last], own, torch.inf)  # its own: beyond every negative
+    positives, order = positives.sort(dim=1)
+    negatives = torch.cat([shifted[:, :first], shifted[:, last:]], 1)
+    exceeded = torch.searchsorted(positives, negatives)
+    totals = pad(positives.cumsum(1), (1, 0))
+    hinges = negatives.mul_(exceeded).sub_(totals.gather(1, exceeded))
+    values = hinges.sum(1)
+
+    count = exceeded.to(shifted)
+    reached = torch.zeros_like(totals).scatter_add_(1, exceeded, torch.ones_like(count))
+    exceeding = reached.flip(1).cumsum(1).flip(1)[:, 1:]  # how many negatives exceed each sorted positive
+    gradient = torch.empty_like(shifted)
+    gradient[:, first:last].scatter_(1, order, exceeding.neg_())
+    gradient[:, :first], gradient[:, last:] = count[:, :first], count[:, first:]
+    return values, gradient

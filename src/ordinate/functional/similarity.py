@@ -1,32 +1,18 @@
-"""Similarities between embeddings, exact where embeddings coincide.
+"""Similarities between embeddings, a block of anchors at a time, and the gradient back through them."""
 
-They are computed in float64 whatever the embeddings' dtype: the distance of two close embeddings is then
-known to the last bit that float32 can tell apart, and autocast leaves it alone.
-"""
-
-from typing import Any
+from collections.abc import Callable
+from typing import Protocol
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 SIMILARITIES = ("neg_l2", "neg_l1", "cosine")
-NEAR = 1e-6  # squared distance, relative to the squared norms, below which the Gram form loses digits
+NEAR = {torch.float32: 1e-2, torch.float64: 1e-6}  # squared distance, relative to the squared norms, below which
+# the Gram form loses digits
+SQUARED_NORMS = 1e-25, 1e25  # between which float32 holds squared distances to its last digit
+MOST_NEAR = 0.01  # share of near pairs in a float32 block up to which recomputing them costs less than float64
 CHUNK = 1 << 16  # near pairs recomputed at a time
-
-
-def pairwise_similarity(a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], similarity: str) -> Float[Tensor, "n m"]:
-    """Similarity of every row of ``a`` with every row of ``b``, in float64.
-
-    ``"neg_l2"`` is -|a - b|_2, ``"neg_l1"`` is -|a - b|_1, ``"cosine"`` is the cosine; the cosine with a
-    zero embedding is 0. Where two embeddings coincide the gradient of their distance is 0.
-    """
-    if similarity == "cosine":
-        return unit(a) @ unit(b).T
-    if similarity == "neg_l1":
-        return -torch.cdist(a.double(), b.double(), p=1.0)
-    return -_EuclideanDistance.apply(a.double(), b.double())
 
 
 def unit(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
@@ -37,41 +23,132 @@ def unit(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
     return torch.where(zero, 0, x / torch.where(zero, 1, norm))
 
 
-class _EuclideanDistance(torch.autograd.Function):
-    """Pairwise |a - b|_2 through the Gram matrix; near pairs are recomputed from their difference."""
+def pairwise_similarity(a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], similarity: str) -> Float[Tensor, "n m"]:
+    """Similarity of every row of ``a`` with every row of ``b``, in float64 and without a gradient.
 
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        centre = b.mean(0)
-        a, b = a - centre, b - centre
-        squared_norms = _squared_norms(a, b)
-        squared = torch.addmm(squared_norms, a, b.T, alpha=-2)
-        for i, j in near_pairs(squared, NEAR * squared_norms):
-            squared[i, j] = (a[i] - b[j]).square().sum(1)
-        distance = squared.sqrt_()
-        ctx.save_for_backward(a, b, distance)
-        return distance
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-        a, b, distance = ctx.saved_tensors
-        pull = torch.where(distance > 0, grad / distance, 0)
-        grad_a, grad_b = torch.zeros_like(a), torch.zeros_like(b)
-        for i, j in near_pairs(distance.square(), NEAR * _squared_norms(a, b)):
-            between = pull[i, j, None] * (a[i] - b[j])
-            grad_a.index_add_(0, i, between)
-            grad_b.index_add_(0, j, -between)
-            pull[i, j] = 0
-        grad_a += pull.sum(1)[:, None] * a - pull @ b
-        grad_b += pull.sum(0)[:, None] * b - pull.T @ a
-        return grad_a, grad_b
+    ``"neg_l2"`` is -|a - b|_2, ``"neg_l1"`` is -|a - b|_1, ``"cosine"`` is the cosine; the cosine with a
+    zero embedding is 0.
+    """
+    with torch.no_grad():
+        if similarity == "cosine":
+            a, b = unit(a), unit(b)
+        block = BLOCKS[similarity](a, b, torch.float64).block(slice(0, len(a)), None)
+        assert block is not None  # noqa: S101  # float64 is wide enough for all
+        return block
 
 
-def _squared_norms(a: Tensor, b: Tensor) -> Tensor:
-    return a.square().sum(1)[:, None] + b.square().sum(1)
+class SimilarityBlocks(Protocol):
+    """Rows of the matrix of similarities of ``a`` with ``b``, and the gradient of both."""
+
+    def block(self, rows: slice, own: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
+        """Similarities of some anchors, minus infinity in their own columns; None where the dtype is too coarse."""
+
+    def pull(self, rows: slice, similarity: Float[Tensor, "b m"], gradient: Float[Tensor, "b m"]) -> None:
+        """Take the gradient of the block that was computed last, 0 in own columns; both matrices are used up."""
+
+    def gradients(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
+        """What has been pulled so far."""
 
 
-def near_pairs(value: Tensor, bound: Tensor | float) -> list[tuple[Tensor, Tensor]]:
-    """Index pairs (i, j) with ``value <= bound``, in chunks that keep their differences small in memory."""
-    return [(chunk[:, 0], chunk[:, 1]) for chunk in (value <= bound).nonzero().split(CHUNK)]
+class CosineBlocks:
+    """Cosines of rows of norm 1 (or 0)."""
+
+    def __init__(self, a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], dtype: torch.dtype) -> None:
+        self.a, self.b = a.to(dtype), b.to(dtype)
+        self.grad_a, self.grad_b = torch.zeros_like(self.a), torch.zeros_like(self.b)
+
+    def block(self, rows: slice, own: Int[Tensor, " b"] | None = None) -> Float[Tensor, "b m"]:
+        return without_own(self.a[rows] @ self.b.T, own)
+
+    def pull(self, rows: slice, similarity: Tensor | None, gradient: Float[Tensor, "b m"]) -> None:
+        self.grad_a[rows] += gradient @ self.b
+        self.grad_b.addmm_(gradient.T, self.a[rows])
+
+    def gradients(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
+        return self.grad_a, self.grad_b
+
+
+class EuclideanBlocks:
+    """-|a - b|_2 through the Gram matrix; near pairs are recomputed from their difference."""
+
+    def __init__(self, a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], dtype: torch.dtype) -> None:
+        self.points = a, b
+        centre = b.double().mean(0)
+        self.a, self.b = ((x.double() - centre).to(dtype) for x in (a, b))
+        self.norms_a, self.norms_b = (x.square().sum(1) for x in (self.a, self.b))
+        self.widest = self.norms_b.max()
+        one_a, one_b = torch.ones_like(self.norms_a), torch.ones_like(self.norms_b)
+        self.left = torch.cat([-2 * self.a, self.norms_a[:, None], one_a[:, None]], 1)  # left @ right.T: |a - b|^2
+        self.right = torch.cat([self.b, one_b[:, None], self.norms_b[:, None]], 1)
+        self.grad_a, self.grad_b = torch.zeros_like(self.a), torch.zeros_like(self.b)
+        self.near: list[tuple[Tensor, Tensor]] = []
+        low, high = SQUARED_NORMS
+        self.fits = dtype == torch.float64 or bool((self.widest > low) & (self.widest + self.norms_a.max() < high))
+
+    def block(self, rows: slice, own: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
+        if not self.fits:
+            return None
+        squared = without_own(self.left[rows] @ self.right.T, own, torch.inf)
+        self.near = []
+        bound = NEAR[squared.dtype]
+        if bool((squared.amin(1) <= bound * (self.norms_a[rows] + self.widest)).any()):
+            near = (squared <= bound * (self.norms_a[rows, None] + self.norms_b)).nonzero()
+            if squared.dtype == torch.float32 and len(near) > MOST_NEAR * squared.numel():
+                return None
+            self.near = [(part[:, 0], part[:, 1]) for part in near.split(CHUNK)]
+        similarity = squared.clamp_(min=0).sqrt_().neg_()
+        for i, j in self.near:
+            similarity[i, j] = -self._difference(rows, i, j).square().sum(1).sqrt().to(similarity)
+        return similarity
+
+    def _difference(self, rows: slice, i: Tensor, j: Tensor) -> Float[Tensor, "k d"]:
+        a, b = self.points
+        return a[rows][i].double() - b[j].double()
+
+    def pull(self, rows: slice, similarity: Float[Tensor, "b m"], gradient: Float[Tensor, "b m"]) -> None:
+        apart = [torch.where(similarity[i, j] < 0, gradient[i, j] / similarity[i, j], 0) for i, j in self.near]
+        gradient.div_(similarity)
+        for (i, j), pulled in zip(self.near, apart, strict=True):
+            between = (pulled[:, None] * self._difference(rows, i, j)).to(gradient)
+            self.grad_a[rows].index_add_(0, i, between)
+            self.grad_b.index_add_(0, j, -between)
+            gradient[i, j] = 0
+        a = self.a[rows]
+        self.grad_a[rows] += gradient.sum(1)[:, None] * a - gradient @ self.b
+        self.grad_b.addmm_(gradient.T, a, alpha=-1).addcmul_(gradient.sum(0)[:, None], self.b)
+
+    def gradients(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
+        return self.grad_a, self.grad_b
+
+
+class CityBlocks:
+    """-|a - b|_1."""
+
+    def __init__(self, a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], dtype: torch.dtype) -> None:
+        self.a, self.b = a.to(dtype), b.to(dtype)
+        self.grad_a, self.grad_b = torch.zeros_like(self.a), torch.zeros_like(self.b)
+
+    def block(self, rows: slice, own: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"]:
+        return without_own(-torch.cdist(self.a[rows], self.b, p=1.0), own)
+
+    def pull(self, rows: slice, similarity: Float[Tensor, "b m"], gradient: Float[Tensor, "b m"]) -> None:
+        with torch.enable_grad():
+            a, b = self.a[rows].detach().requires_grad_(), self.b.detach().requires_grad_()
+            grad_a, grad_b = torch.autograd.grad(torch.cdist(a, b, p=1.0), (a, b), -gradient)
+        self.grad_a[rows] += grad_a
+        self.grad_b += grad_b
+
+    def gradients(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
+        return self.grad_a, self.grad_b
+
+
+BLOCKS: dict[str, Callable[[Tensor, Tensor, torch.dtype], SimilarityBlocks]] = {
+    "neg_l2": EuclideanBlocks,
+    "neg_l1": CityBlocks,
+    "cosine": CosineBlocks,
+}
+
+
+def without_own(block: Float[Tensor, "b m"], own: Int[Tensor, " b"] | None, value: float = -torch.inf) -> Tensor:
+    """``block`` with ``value`` in each anchor's own column, where it is among those that it is contrasted with."""
+    return block if own is None else block.scatter_(1, own[:, None], value)

@@ -1,14 +1,17 @@
 """SupCR, the supervised contrastive regression loss (Rank-N-Contrast)."""
 
-from typing import Any
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, reduced
 from ordinate.functional.inputs import (
     check_choice,
     check_embeddings,
@@ -18,10 +21,10 @@ from ordinate.functional.inputs import (
     check_weights,
 )
 from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance, pairwise_label_distance
-from ordinate.functional.reduction import mean_over_anchors, weigh
-from ordinate.functional.similarity import SIMILARITIES, pairwise_similarity
+from ordinate.functional.reduction import mean_coefficients, sum_coefficients
+from ordinate.functional.similarity import BLOCKS, SIMILARITIES, SimilarityBlocks, unit, without_own
 
-EXP_RANGE = 600.0  # how far below a row's peak exp() in float64 keeps every digit
+EXP_RANGE = {torch.float32: 60.0, torch.float64: 600.0}  # how far below a row's peak exp() and 1/exp() keep all digits
 
 
 def supcr(
@@ -37,6 +40,7 @@ def supcr(
     ref_labels: Shaped[Tensor, "m *p"] | None = None,
     weights: Float[Tensor, " n"] | None = None,
     reduction: str = "mean",
+    block_size: int | None = None,
 ) -> Float[Tensor, "*n"]:
     r"""Supervised contrastive regression loss (SupCR, eq. 1).
 
@@ -47,8 +51,10 @@ def supcr(
     with similarities s of embeddings and distances d of labels. Every sample is a positive once, contrasted
     with all that lie at least as far from the anchor in label space, itself and its ties included.
 
-    Exact in O(n^2 log n) time and O(n^2) memory: each anchor's row is ordered by label distance once, all its
-    denominators are one running sum from the far end, and the gradient is a second one from the near end.
+    Exact in O(n^2 log n) time, over blocks of anchors. With labels of one dimension the batch is sorted once: what
+    lies at least as far as j from an anchor is everything beyond j on its side and beyond j's mirror image on the
+    other, so two running sums from the far ends give all denominators, and two from the anchor outwards the
+    gradient. Other label distances order each anchor's row and take one running sum each way.
 
     Args:
         embeddings: (n, d), floating point, finite, not normalised (the paper uses them as they are).
@@ -65,6 +71,7 @@ def supcr(
         ref_labels: (m,) or (m, p), given with ``ref_emb``.
         weights: (n,), one an anchor, >= 0.
         reduction: ``"mean"`` (weighted mean over anchors), ``"sum"``, or ``"none"`` for one value an anchor.
+        block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
         A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``.
@@ -87,56 +94,232 @@ def supcr(
     tie_tolerance = check_positive(tie_tolerance, "tie_tolerance", or_zero=True)
     if num_positives is not None and (type(num_positives) is not int or num_positives < 1):
         raise OrdinateError(f"num_positives: got {num_positives!r}, takes a whole number of at least 1, or None")
+    check_block_size(block_size)
     weights = check_weights(weights, len(embeddings))
-    targets = check_targets(labels, len(embeddings))
+    y = check_targets(labels, len(embeddings))
     refs, ref_labels = check_references(embeddings, labels, ref_emb, ref_labels)
-    ref_targets = check_targets(ref_labels, len(refs), "ref_labels", dimensions=targets.shape[1])
-    leave_out_self = ref_emb is None
-    if leave_out_self and len(embeddings) == 1:
+    ref_y = check_targets(ref_labels, len(refs), "ref_labels", dimensions=y.shape[1])
+    own = torch.arange(len(refs), device=refs.device) if ref_emb is None else None
+    if own is not None and len(embeddings) == 1:
         raise OrdinateError("embeddings: got a single sample and no ref_emb, takes at least two samples to contrast")
 
-    distance = pairwise_label_distance(targets, ref_targets, label_distance)
-    logits = pairwise_similarity(embeddings, refs, similarity) / temperature
-    values = _Rows.apply(logits, distance, num_positives, tie_tolerance, leave_out_self)
-    if reduction == "mean":
-        loss = mean_over_anchors(values, weights, torch.ones_like(values, dtype=torch.bool))
-    else:
-        loss = weigh(values, weights)
-        loss = loss.sum() if reduction == "sum" else loss
-    return loss.to(embeddings.dtype)
+    a, b = (unit(embeddings), unit(refs)) if similarity == "cosine" else (embeddings, refs)
+    everyone = torch.ones(len(a), dtype=torch.bool, device=a.device)
+    coefficients = mean_coefficients(weights, everyone) if reduction == "mean" else sum_coefficients(weights, everyone)
+    on_a_line = y.shape[1] == 1 and label_distance in ("l1", "l2") and num_positives is None and tie_tolerance == 0
+    order = None
+    if on_a_line and _is_exact(torch.cat([y, ref_y])):
+        order, ref_order = y[:, 0].argsort(), ref_y[:, 0].argsort()
+        a, y, coefficients = a[order], y[order].double(), coefficients[order]
+        b, ref_y = b[ref_order], ref_y[ref_order].double()
+        own = None if own is None else ref_order.argsort()[own[order]]
+    ways: list[tuple[torch.dtype, _Order]] = []
+    if order is not None:
+        line = _Line(y[:, 0], ref_y[:, 0], own)
+        dtypes = (torch.float64,) if torch.float64 in (embeddings.dtype, refs.dtype) else (torch.float32, torch.float64)
+        ways += [(dtype, line) for dtype in dtypes]
+    ways.append((torch.float64, _AnyLabels(y, ref_y, label_distance, num_positives, tie_tolerance)))
+    row_sums = _RowSums(similarity, 1 / temperature, own, ways, block_size)
+    if reduction != "none":
+        return reduced(row_sums, coefficients, a, b).to(embeddings.dtype)
+    values = reduced(row_sums, None, a, b) * coefficients
+    return (values if order is None else values[order.argsort()]).to(embeddings.dtype)
 
 
-class _Rows(torch.autograd.Function):
-    """One value an anchor from its row of logits and label distances; the gradient is computed alongside."""
+class _Order(Protocol):
+    """In what order an anchor's contrasts leave its denominators."""
 
-    @staticmethod
-    def forward(
-        ctx: Any, logits: Tensor, distance: Tensor, num_positives: int | None, tolerance: float, leave_out_self: bool
-    ) -> Tensor:
-        m = logits.shape[1]
-        if leave_out_self:  # behind every other sample, and without weight
-            distance = distance.clone().fill_diagonal_(torch.inf)
-        distance, order = distance.sort(dim=1)
-        s = logits.gather(1, order)
-        if leave_out_self:
+    def rows(
+        self, similarity: Float[Tensor, "b m"], scale: float, rows: slice, own: Int[Tensor, " b"] | None
+    ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
+        """Values of some anchors and their gradient for ``scale * similarity``; None where the dtype is too narrow."""
+
+
+@dataclass(frozen=True)
+class _RowSums:
+    """Eq. 1 for every anchor, and the gradient of its weighted sum."""
+
+    similarity: str
+    scale: float
+    own: Int[Tensor, " n"] | None
+    ways: Sequence[tuple[torch.dtype, _Order]]  # the fastest first; each but the last may turn out too narrow
+    block_size: int | None
+
+    def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor) -> tuple[Tensor, Gradients]:
+        values = torch.empty(len(a), dtype=torch.float64, device=a.device)
+        ways = list(self.ways)
+        pairs: dict[torch.dtype, SimilarityBlocks] = {}
+        for rows in anchor_blocks(len(a), len(b), self.block_size, a.device):
+            own = None if self.own is None else self.own[rows]
+            while True:
+                dtype, order = ways[0]
+                if dtype not in pairs:
+                    pairs[dtype] = BLOCKS[self.similarity](a, b, dtype)
+                similarity = pairs[dtype].block(rows, own)
+                found = None if similarity is None else order.rows(similarity, self.scale, rows, own)
+                if similarity is not None and found is not None:
+                    break
+                ways.pop(0)
+            values[rows], gradient = found
+            if coefficients is not None:
+                gradient.mul_((coefficients[rows, None] * self.scale).to(gradient))
+                pairs[dtype].pull(rows, similarity, gradient)
+        if coefficients is None:
+            return values, None
+        gradients = torch.zeros_like(a), torch.zeros_like(b)
+        for each in pairs.values():
+            for total, part in zip(gradients, each.gradients(), strict=True):
+                total.add_(part)
+        return values, gradients
+
+
+class _Line:
+    """Labels of one dimension, anchors and references in ascending order.
+
+    Beyond a reference lie those farther out on its side, and on the other side those from its mirror image
+    ``2 y_i - y_j`` outwards. References of one label make a group.
+    """
+
+    def __init__(self, y: Float[Tensor, " n"], ref_y: Float[Tensor, " m"], own: Int[Tensor, " n"] | None) -> None:
+        self.y = y
+        self.groups, self.group, sizes = ref_y.unique_consecutive(return_inverse=True, return_counts=True)
+        self.ties = len(self.groups) < len(ref_y)
+        self.sizes = sizes.double()
+        self.start = pad(sizes.cumsum(0), (1, 0))
+        self.padded = pad(self.groups, (0, 1), value=torch.inf)
+        self.below = torch.searchsorted(self.groups, y)  # groups below each anchor's label
+        self.own_group = None if own is None else self.group[own]
+
+    def rows(
+        self, similarity: Float[Tensor, "b m"], scale: float, rows: slice, own: Int[Tensor, " b"] | None
+    ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
+        peak = similarity.amax(1, keepdim=True)
+        without_own(similarity, own, 0)
+        total = similarity.sum(1)
+        if bool(((peak[:, 0] - similarity.amin(1)) * scale > EXP_RANGE[similarity.dtype]).any()):
+            return None
+        without_own(similarity, own)
+        e = (similarity - peak).mul_(scale).exp_()
+
+        below = self.below[rows, None]
+        low, high = int(below[0]), int(below[-1])  # groups below all anchors of the block, and below any
+        is_left = torch.arange(low, high, device=below.device) < below
+        mirror, tied = self._mirror(rows, below)
+        tied_left, tied_right = (
+            tied[:, side] for side in ((tied[1] < below[tied[0], 0]), tied[1] >= below[tied[0], 0])
+        )
+        mirror[tuple(tied_right)] += 1
+        denominator = self._outer_sums(e, mirror, below, is_left)
+        mirror[tuple(tied_right)] -= 1
+        mirror[tuple(tied_left)] += 1
+
+        sizes = self.sizes.to(e)
+        logs = denominator.log()
+        log_sum = logs @ sizes if self.ties else logs.sum(1)
+        share = denominator.reciprocal_().mul_(sizes) if self.ties else denominator.reciprocal_()
+        count = e.shape[1]
+        if own is not None and self.own_group is not None:  # an anchor is no positive of its own
+            count -= 1
+            own_group = self.own_group[rows, None]
+            log_sum -= logs.gather(1, own_group)[:, 0]
+            share.scatter_(1, own_group, share.gather(1, own_group) * (1 - 1 / sizes[own_group]))
+        values = ((log_sum - total * scale) / count + peak[:, 0] * scale).double()
+
+        pushed = self._inner_sums(share, mirror, low, high, is_left)
+        if self.ties:
+            pushed = pushed.index_select(1, self.group)
+        gradient = pushed.mul_(e).sub_(1).div_(count)
+        return values, without_own(gradient, own, 0)
+
+    def _mirror(self, rows: slice, below: Int[Tensor, "b 1"]) -> tuple[Int[Tensor, "b u"], Int[Tensor, "2 k"]]:
+        """First group at or above each group's mirror image, and the places where it is one, as far away as that."""
+        y = self.y[rows, None]
+        image = 2 * y - self.groups
+        mirror = torch.searchsorted(self.groups, image)
+        is_tie = self.padded.expand(len(y), -1).gather(1, mirror) == image
+        here = below.clamp(max=len(self.groups) - 1)
+        is_tie.scatter_(1, here, is_tie.gather(1, here) & (self.groups[here] != y))  # none is its own mirror image
+        return mirror, is_tie.nonzero().T
+
+    def _outer_sums(
+        self, e: Float[Tensor, "b m"], mirror: Int[Tensor, "b u"], below: Int[Tensor, "b 1"], is_left: Tensor
+    ) -> Float[Tensor, "b u"]:
+        """For each group the sum over all that lie at least as far from the anchor."""
+        groups, low, high = len(self.groups), int(below[0]), int(below[-1])
+        from_left = e[:, : self.start[high]].cumsum(1)
+        from_right = e[:, self.start[low] :].flip(1).cumsum(1).flip(1)
+        if self.ties:
+            from_left = from_left.index_select(1, self.start[1 : high + 1] - 1)
+            from_right = from_right.index_select(1, self.start[low:-1] - self.start[low])
+        from_left = pad(from_left, (1, 0))  # at c: groups < c
+        from_right = pad(from_right, (low, 1))  # at c: groups >= c
+        middle = mirror[:, low:high]
+        middle_left = from_right.gather(1, middle) + from_left[:, low + 1 : high + 1]
+        middle_right = from_left.gather(1, middle.clamp(max=high)) + from_right[:, low:high]
+        return torch.cat(
+            [
+                from_right.gather(1, mirror[:, :low]).add_(from_left[:, 1 : low + 1]),
+                torch.where(is_left, middle_left, middle_right),
+                from_left.gather(1, mirror[:, high:]).add_(from_right[:, high:groups]),
+            ],
+            dim=1,
+        )
+
+    def _inner_sums(self, share: Tensor, mirror: Tensor, low: int, high: int, is_left: Tensor) -> Tensor:
+        """For each group the sum of the shares that lie no farther from the anchor."""
+        left, right = share[:, :high].flip(1), share[:, low:].clone()
+        left[:, : high - low].masked_fill_(~is_left.flip(1), 0)
+        right[:, : high - low].masked_fill_(is_left, 0)
+        sums = share.new_zeros(len(share), share.shape[1] + 1)  # at c: between the anchor and the start of group c
+        sums[:, low + 1 :] = right.cumsum(1)
+        sums[:, :high] += left.cumsum(1).flip(1)
+        inner = sums.gather(1, mirror)
+        inner[:, :low] += sums[:, :low]
+        inner[:, low:high] += torch.where(is_left, sums[:, low:high], sums[:, low + 1 : high + 1])
+        inner[:, high:] += sums[:, high + 1 :]
+        return inner
+
+
+@dataclass(frozen=True)
+class _AnyLabels:
+    """Labels of any dimension and distance: each anchor's row in the order of its label distances."""
+
+    y: Float[Tensor, "n p"]
+    ref_y: Float[Tensor, "m p"]
+    label_distance: LabelDistance
+    num_positives: int | None
+    tolerance: float
+
+    def rows(
+        self, similarity: Float[Tensor, "b m"], scale: float, rows: slice, own: Int[Tensor, " b"] | None
+    ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
+        distance = pairwise_label_distance(self.y[rows], self.ref_y, self.label_distance)
+        m = similarity.shape[1]
+        if own is not None:  # behind every other sample, and without weight
+            distance = without_own(distance.clone(), own, torch.inf)
             m -= 1
-            distance, s, order = distance[:, :m], s[:, :m], order[:, :m]
-        tie_start, tie_end = _tie_edges(distance, tolerance)
+        distance, order = distance.sort(dim=1)
+        distance, order = distance[:, :m], order[:, :m]
+        s = similarity.gather(1, order) * scale
+        tie_start, tie_end = _tie_edges(distance, self.tolerance)
         running = _running_logsumexp(s.flip(1)).flip(1)
         denominator = running.gather(1, tie_start)
-        share = _positive_share(distance, num_positives, tolerance)
+        share = _positive_share(distance, self.num_positives, self.tolerance)
 
         # d value_i / d s_ik = -share_ik + sum of share_ij exp(s_ik - denominator_ij) over positives j no farther than k
         pushed = _running_logsumexp(share.log() - denominator).gather(1, tie_end)
         gradient = torch.exp(s + pushed) - share
-        ctx.save_for_backward(torch.zeros_like(logits).scatter_(1, order, gradient))
-        return torch.where(share > 0, share * (denominator - s), 0).sum(1)
+        values = torch.where(share > 0, share * (denominator - s), 0).sum(1)
+        return values, torch.zeros_like(similarity).scatter_(1, order, gradient)
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None, None]:
-        (gradient,) = ctx.saved_tensors
-        return grad[:, None] * gradient, None, None, None, None
+
+def _is_exact(y: Float[Tensor, "n 1"]) -> bool:
+    """Whether all differences of labels, and of these, are whole multiples of one step that float64 holds exactly."""
+    largest = float(y.abs().max())
+    if not 1e-200 < largest < 1e200:
+        return largest == 0
+    steps = y.double() * 2.0 ** (50 - math.frexp(largest)[1])
+    return bool((steps == steps.round()).all())
 
 
 def _tie_edges(distance: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
@@ -165,6 +348,6 @@ def _running_logsumexp(x: Tensor) -> Tensor:
     """Log-sum-exp of each row's entries up to each position; minus infinity counts for nothing."""
     peak = x.amax(1, keepdim=True)
     below_peak = x - peak
-    if bool((below_peak < -EXP_RANGE).logical_and(below_peak > -torch.inf).any()):
+    if bool((below_peak < -EXP_RANGE[torch.float64]).logical_and(below_peak > -torch.inf).any()):
         return x.logcumsumexp(1)
     return below_peak.exp_().cumsum(1).log_() + peak

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, reduced
 from ordinate.functional.inputs import (
     check_choice,
     check_embeddings,
@@ -18,10 +17,13 @@ from ordinate.functional.inputs import (
     check_targets,
     check_weights,
 )
-from ordinate.functional.reduction import mean_over_anchors, weigh
-from ordinate.functional.similarity import unit
+from ordinate.functional.reduction import mean_coefficients, sum_coefficients
+from ordinate.functional.similarity import unit, without_own
 
-BLOCK = 1 << 20  # mixtures of the Mix-pos kind held at a time
+MIXTURES = 1 << 20  # of the Mix-pos kind held at a time
+DRAWN_ROWS = 32  # anchors whose shares are drawn from one seed, so that they do not depend on the size of a block
+COLDEST = {torch.float32: 1 / 30, torch.float64: 1 / 300}  # temperature down to which exp(cosine / temperature) and
+# its inverse keep all digits
 EDGE = 1e-6  # how far, relative to the window, a difference may pass it by rounding and still lie inside
 VANISHED = 1e-12  # squared norm below which a mixture has no direction: its similarity counts as 0
 
@@ -45,6 +47,7 @@ def supremix(
     ref_labels: Shaped[Tensor, " m"] | None = None,
     weights: Float[Tensor, " n"] | None = None,
     reduction: str = "mean",
+    block_size: int | None = None,
 ) -> Float[Tensor, "*n"]:
     r"""Supervised contrastive regression loss with mixtures (SupReMix, eqs. 1 to 6).
 
@@ -59,8 +62,9 @@ def supremix(
     share :math:`\lambda_1 \sim` Beta, with every sample of another label. The weight w (eq. 5) magnifies the
     label distance; a shift of all labels changes nothing.
 
-    Exact without building a mixture: its similarity to the anchor and its norm are linear in the Gram matrix.
-    Memory is O(n^2); time is O(n^2) and one step for each Mix-pos, whose number the window bounds.
+    Exact without building a mixture: its similarity to the anchor and its norm are linear in the Gram matrix, of
+    which a block of anchors is held at a time. Time is O(n^2) and one step for each Mix-pos, whose number the window
+    bounds.
 
     Args:
         embeddings: (n, d), floating point, finite; normalised here.
@@ -85,6 +89,7 @@ def supremix(
         weights: (n,), one an anchor, >= 0.
         reduction: ``"sum"`` is eq. 6; ``"mean"`` averages over an anchor's positives, then over the anchors that
             have one; ``"none"`` is that average for each anchor, 0 for one that has no positive.
+        block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
         A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``.
@@ -105,51 +110,54 @@ def supremix(
     check_choice(reduction, ("mean", "sum", "none"), "reduction")
     temperature = check_positive(temperature, "temperature")
     window = check_positive(window, "window")
+    check_block_size(block_size)
     weights = check_weights(weights, len(embeddings))
     y = check_targets(labels, len(embeddings), dimensions=1)[:, 0].double()
     refs, ref_labels = check_references(embeddings, labels, ref_emb, ref_labels)
     ref_y = check_targets(ref_labels, len(refs), "ref_labels", dimensions=1)[:, 0].double()
     log_range = _log_range(label_range, y, ref_y) if distance_magnifying else 0.0
 
-    if neg_mix is None:
-        neg_mix = _draw_beta(beta, len(y), len(ref_y), generator, embeddings.device) if mix_negatives else None
-    else:
-        neg_mix = _check_neg_mix(neg_mix, len(y), len(ref_y))
+    own = torch.arange(len(refs), device=refs.device) if ref_emb is None else None
     order, ref_order = y.argsort(stable=True), ref_y.argsort(stable=True)  # windows become slices
-    z, r = unit(embeddings)[order], unit(refs)[ref_order]
-    if detach_mixtures:
-        gram_mixed, gram_refs = z @ r.detach().T, (r @ r.T).detach()
-        gram = z @ r.T
-    else:
-        gram_mixed = gram = z @ r.T
-        gram_refs = r @ r.T
-    batch = _Batch(
+    shares: _GivenShares | _DrawnShares | None = None
+    if neg_mix is not None:
+        neg_mix = _check_neg_mix(neg_mix, len(y), len(ref_y))
+    if mix_negatives:
+        shares = _GivenShares(neg_mix, order, ref_order) if neg_mix is not None else _draw(beta, refs, generator)
+    coldest = COLDEST[torch.float32]
+    narrow = torch.float64 not in (embeddings.dtype, refs.dtype) and temperature >= coldest
+    row_sums = _RowSums(
         y=y[order],
         ref_y=ref_y[ref_order],
-        neg_mix=neg_mix[order][:, ref_order] if mix_negatives and neg_mix is not None else None,
+        own=None if own is None else ref_order.argsort()[own[order]],
+        shares=shares,
         window=window if mix_positives else None,
         magnify=distance_magnifying,
         temperature=temperature,
         renormalize=renormalize,
         detached=detach_mixtures,
-        leave_out_self=ref_emb is None,
+        dtype=torch.float32 if narrow else torch.float64,
+        block_size=block_size,
     )
-    in_order, positives_in_order = _Rows.apply(gram, gram_mixed, gram_refs, batch)
-    values = torch.empty_like(in_order).index_copy(0, order, in_order)
-    positives = torch.empty_like(positives_in_order).index_copy(0, order, positives_in_order)
-    if not bool((positives > 0).any()):
+    positives = torch.empty_like(y).index_copy(0, order, row_sums.positives().double())
+    has_positive = positives > 0
+    if not bool(has_positive.any()):
         raise OrdinateError(
             f"labels, window: no anchor has a positive: no two labels are equal and no window of {window:g} holds "
             "samples on both sides of an anchor; takes a wider window or a larger batch"
         )
-    values = torch.where(positives > 0, values - log_range, 0)
     if reduction == "mean":
-        loss = mean_over_anchors(values, weights, positives > 0)
-    elif reduction == "sum":
-        label_sizes = (y[:, None] == y).sum(1)
-        loss = weigh(values * positives / label_sizes, weights).sum()
+        coefficients = mean_coefficients(weights, has_positive)
     else:
-        loss = weigh(values, weights)
+        coefficients = sum_coefficients(weights, has_positive)
+        if reduction == "sum":
+            _, label, sizes = y.unique(return_inverse=True, return_counts=True)
+            coefficients = coefficients * positives / sizes[label]
+    a, b = unit(embeddings)[order], unit(refs)[ref_order]
+    if reduction != "none":
+        loss = reduced(row_sums, coefficients[order], a, b) - log_range * coefficients.sum()
+    else:
+        loss = (reduced(row_sums, None, a, b)[order.argsort()] - log_range) * coefficients
     return loss.to(embeddings.dtype)
 
 
@@ -163,18 +171,51 @@ def _log_range(label_range: float | None, y: Tensor, ref_y: Tensor) -> float:
     return float(torch.where(width > 0, width, 1).log())
 
 
-def _draw_beta(
-    beta: tuple[float, float], n: int, m: int, generator: torch.Generator | None, device: torch.device
-) -> Tensor:
-    """Beta(alpha, beta) as the share of two Gamma draws, so that a generator can be given."""
+@dataclass(frozen=True)
+class _GivenShares:
+    """The anchor's shares in its Mix-neg as they were given."""
+
+    neg_mix: Float[Tensor, "n m"]
+    order: Int[Tensor, " n"]
+    ref_order: Int[Tensor, " m"]
+
+    def of(self, rows: slice, dtype: torch.dtype) -> Float[Tensor, "b m"]:
+        return self.neg_mix[self.order[rows]][:, self.ref_order].to(dtype)
+
+
+@dataclass(frozen=True)
+class _DrawnShares:
+    """Shares drawn from Beta(alpha, beta), row by row from a seed: the same ones whenever they are asked for."""
+
+    alpha: float
+    beta: float
+    m: int
+    seed: int
+    device: torch.device
+
+    def of(self, rows: slice, dtype: torch.dtype) -> Float[Tensor, "b m"]:
+        first = rows.start // DRAWN_ROWS
+        drawn = torch.cat([self._draw(part) for part in range(first, -(-rows.stop // DRAWN_ROWS))])
+        start = rows.start - first * DRAWN_ROWS
+        return drawn[start : start + rows.stop - rows.start].to(dtype)
+
+    def _draw(self, part: int) -> Float[Tensor, "r m"]:
+        """As the share of two Gamma draws, so that a generator can be given."""
+        generator = torch.Generator(self.device).manual_seed((self.seed + part) % 2**63)
+        first, second = (
+            torch._standard_gamma(torch.full((DRAWN_ROWS, self.m), shape, device=self.device), generator=generator)
+            for shape in (self.alpha, self.beta)
+        )
+        return first / (first + second).clamp(min=torch.finfo(first.dtype).tiny)
+
+
+def _draw(beta: tuple[float, float], refs: Tensor, generator: torch.Generator | None) -> _DrawnShares:
     if not isinstance(beta, tuple | list) or len(beta) != 2:
         raise OrdinateError(f"beta: got {beta!r}, takes the two parameters of a Beta distribution")
     alpha, other = (check_positive(value, "beta") for value in beta)
-    first, second = (
-        torch._standard_gamma(torch.full((n, m), shape, dtype=torch.float64, device=device), generator=generator)
-        for shape in (alpha, other)
-    )
-    return first / (first + second)
+    device = refs.device if generator is None else generator.device
+    seed = int(torch.randint(2**62, (), generator=generator, device=device))
+    return _DrawnShares(alpha, other, len(refs), seed, refs.device)
 
 
 def _check_neg_mix(neg_mix: Tensor, n: int, m: int) -> Tensor:
@@ -187,151 +228,203 @@ def _check_neg_mix(neg_mix: Tensor, n: int, m: int) -> Tensor:
 
 
 @dataclass(frozen=True)
-class _Batch:
-    """What the rows are made of besides the Gram matrices; anchors and references ascend in label."""
+class _RowSums:
+    """For every anchor the mean of eq. 6 over its positives, without the label range, and the gradient of their sum.
 
-    y: Tensor
-    ref_y: Tensor
-    neg_mix: Tensor | None
+    Anchors and references ascend in label.
+    """
+
+    y: Float[Tensor, " n"]
+    ref_y: Float[Tensor, " m"]
+    own: Int[Tensor, " n"] | None
+    shares: _GivenShares | _DrawnShares | None
     window: float | None
     magnify: bool
     temperature: float
     renormalize: bool
     detached: bool
-    leave_out_self: bool
+    dtype: torch.dtype
+    block_size: int | None
 
-    def difference(self) -> Tensor:
-        return self.y[:, None] - self.ref_y
+    def positives(self) -> Int[Tensor, " n"]:
+        """How many positives each anchor has."""
+        low, below_end, above_start, high = self.bounds(slice(0, len(self.y)))
+        same = above_start - below_end - int(self.own is not None)
+        return same if self.window is None else same + (below_end - low) * (high - above_start)
 
-    def log_weight(self, label_distance: Tensor) -> Tensor:
-        return label_distance.log1p() if self.magnify else torch.zeros_like(label_distance)
+    def bounds(self, rows: slice) -> tuple[Int[Tensor, " b"], ...]:
+        """Where each anchor's window starts among the references, its label starts and ends, and the window ends."""
+        y, window = self.y[rows], (self.window or 0.0) * (1 + EDGE)
+        below_end, above_start = (torch.searchsorted(self.ref_y, y, right=right) for right in (False, True))
+        low, high = torch.searchsorted(self.ref_y, y - window), torch.searchsorted(self.ref_y, y + window, right=True)
+        return low, below_end, above_start, high
 
-    def norm(self, share: Tensor, cosine: Tensor) -> tuple[Tensor, Tensor]:
-        """Norm of ``share a + (1 - share) b`` for unit a and b with this cosine, and where it has a direction."""
-        squared = share.square() + (1 - share).square() + 2 * share * (1 - share) * cosine
-        lives = squared > VANISHED
+    def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor) -> tuple[Tensor, Gradients]:
+        values = torch.empty(len(a), dtype=torch.float64, device=a.device)
+        z, r = a.to(self.dtype), b.to(self.dtype)
+        grad_z, grad_r = torch.zeros_like(z), torch.zeros_like(r)
+        positives = self.positives()
+        for rows in anchor_blocks(len(a), len(b), self.block_size, a.device):
+            own = None if self.own is None else self.own[rows]
+            cosine = z[rows] @ r.T
+            distance = (self.y[rows, None] - self.ref_y).abs()
+            same = distance == 0
+            distance = distance.to(self.dtype)
+            mixed_negative = None if self.shares is None else self._mixed_negative(cosine, rows)
+            mixed_positives = _MixPositives(self, rows, cosine, r)
+            shift = self._shift(cosine, mixed_negative, mixed_positives)
+
+            # everything is exp((similarity - shift) / temperature), weighted: the terms of the denominator
+            real = self._term(cosine, shift, distance)
+            real = without_own(real, own, 0)
+            denominator = real.sum(1, keepdim=True)
+            if mixed_negative is not None:
+                similarity, slope, share = mixed_negative
+                mixed = self._term(similarity, shift, (1 - share).mul_(distance)).masked_fill_(same, 0)
+                denominator += mixed.sum(1, keepdim=True)
+                mixed.mul_(slope)
+            else:
+                mixed = torch.zeros_like(real)
+            same = without_own(same, own, False)
+            attraction = (cosine * same).sum(1, keepdim=True)
+            for part in mixed_positives:
+                denominator += (part.exists * self._term(part.similarity, shift[:, :, None])).sum((1, 2))[:, None]
+                attraction += part.similarity.sum((1, 2))[:, None]
+            per_positive = 1 / positives[rows, None].clamp(min=1).to(self.dtype)
+            value = denominator.log().double() + (shift - attraction * per_positive).double() / self.temperature
+            values[rows] = value.masked_fill_(positives[rows, None] == 0, 0)[:, 0]
+            if coefficients is None:
+                continue
+
+            pull = (coefficients[rows, None] / self.temperature).to(self.dtype)
+            push = pull / denominator
+            pull = pull * per_positive
+            real.mul_(push).sub_(pull * same)
+            mixed.mul_(push)
+            for part in mixed_positives:
+                force = self._term(part.similarity, shift[:, :, None]) * push[:, :, None] - pull[:, :, None]
+                force = torch.where(part.exists, force / part.norm, 0)
+                mixed.scatter_add_(1, part.below, (force * part.share).sum(2))
+                mixed.scatter_add_(1, part.above, (force * (1 - part.share)).sum(1))
+                if self.renormalize and not self.detached:
+                    among = mixed_positives.among
+                    grad_r[among] += mixed_positives.through_norm(part, force) @ r[among]
+            grad_r.addmm_(real.T, z[rows])
+            if not self.detached:
+                grad_r.addmm_(mixed.T, z[rows])
+            grad_z[rows] = real.add_(mixed) @ r
+        return values, None if coefficients is None else [grad_z.to(a), grad_r.to(b)]
+
+    def _term(self, similarity: Tensor, shift: Tensor, label_distance: Tensor | None = None) -> Tensor:
+        """exp((similarity - shift) / temperature), magnified by the label distance."""
+        term = (similarity - shift).div_(self.temperature).exp_()
+        return term.addcmul_(term, label_distance) if self.magnify and label_distance is not None else term
+
+    def _mixed_negative(self, cosine: Float[Tensor, "b m"], rows: slice) -> tuple[Tensor, Tensor, Tensor]:
+        """Similarity of each Mix-neg to its anchor, its slope in the cosine, and the anchor's share in it."""
+        assert self.shares is not None  # noqa: S101
+        share = self.shares.of(rows, self.dtype)
+        rest = 1 - share
+        similarity = (rest * cosine).add_(share)
         if not self.renormalize:
-            return torch.ones_like(squared), torch.ones_like(lives)
-        return torch.where(lives, squared, 1).sqrt(), lives
+            return similarity, rest, share
+        squared = (cosine - 1).mul_(share).mul_(rest).mul_(2).add_(1)
+        inverse_norm = squared.clamp(min=VANISHED).rsqrt_().masked_fill_(squared <= VANISHED, 0)
+        similarity.mul_(inverse_norm)
+        slope = rest.mul_(inverse_norm)
+        if not self.detached:
+            slope.addcmul_(slope, inverse_norm.mul_(share).mul_(similarity), value=-1)
+        return similarity, slope, share
+
+    def _shift(
+        self, cosine: Tensor, mixed_negative: tuple[Tensor, ...] | None, mixed_positives: "_MixPositives"
+    ) -> Float[Tensor, "b 1"]:
+        """What all similarities of an anchor lie below: 1, or the largest itself where a step from 1 would vanish."""
+        if self.temperature >= COLDEST[self.dtype]:
+            return torch.ones_like(cosine[:, :1])
+        every = [cosine] if mixed_negative is None else [cosine, mixed_negative[0]]
+        every += [part.similarity.flatten(1) for part in mixed_positives]
+        return torch.cat([similarity.amax(1, keepdim=True) for similarity in every], 1).amax(1, keepdim=True)
 
 
 @dataclass(frozen=True)
+class _Part:
+    """Some of the Mix-pos of b anchors: each of up to u samples below with each of up to v samples above."""
+
+    below: Int[Tensor, "b u"]  # positions among the references
+    above: Int[Tensor, "b v"]
+    exists: Bool[Tensor, "b u v"]
+    share: Float[Tensor, "b u v"]  # lambda_2, of the sample below
+    norm: Float[Tensor, "b u v"]
+    similarity: Float[Tensor, "b u v"]  # to the anchor, 0 where none exists
+
+
 class _MixPositives:
-    """The Mix-pos of a block of b anchors: each of up to u samples below with each of up to v samples above."""
+    """The Mix-pos of a block of anchors, in parts that keep memory small."""
 
-    anchors: slice
-    below: Tensor  # (b, u) positions among the references
-    above: Tensor  # (b, v)
-    exists: Tensor  # (b, u, v)
-    share: Tensor  # (b, u, v) lambda_2, of the sample below
-    norm: Tensor  # (b, u, v)
-    similarity: Tensor  # (b, u, v) to the anchor
+    def __init__(self, batch: _RowSums, rows: slice, cosine: Float[Tensor, "b m"], r: Float[Tensor, "m d"]) -> None:
+        self.y, self.ref_y, self.cosine, self.renormalize = batch.y[rows], batch.ref_y, cosine, batch.renormalize
+        self.parts: list[_Part] | None = None
+        self.among = slice(0, 0)
+        if batch.window is None:
+            self.parts = []
+            return
+        self.low, self.below_end, self.above_start, self.high = batch.bounds(rows)
+        below, above = int((self.below_end - self.low).max()), int((self.high - self.above_start).max())
+        if below == 0 or above == 0:
+            self.parts = []
+            return
+        self.below, self.step = below, max(1, MIXTURES // (above * len(cosine)))
+        self.among = slice(int(self.low.min()), int(self.high.max()))
+        self.gram = r[self.among] @ r[self.among].T
+        if self.step >= below:
+            self.parts = list(self._parts())
 
+    def __iter__(self) -> Iterator[_Part]:
+        return self._parts() if self.parts is None else iter(self.parts)
 
-def _mix_positives(gram_mixed: Tensor, gram_refs: Tensor, batch: _Batch) -> Iterator[_MixPositives]:
-    if batch.window is None:
-        return
-    difference, window = batch.difference(), batch.window * (1 + EDGE)
-    bounds = (difference > window, difference > 0, difference >= 0, difference >= -window)
-    low, below_end, above_start, high = (bound.sum(1) for bound in bounds)
-    widest = int((below_end - low).max()) * int((high - above_start).max())
-    if widest == 0:
-        return
-    rows = max(1, BLOCK // widest)
-    for start in range(0, len(batch.y), rows):
-        anchors = slice(start, start + rows)
-        below, below_exists = _ranges(low[anchors], below_end[anchors])
-        above, above_exists = _ranges(above_start[anchors], high[anchors])
-        if below.shape[1] == 0 or above.shape[1] == 0:
-            continue
-        exists = below_exists[:, :, None] & above_exists[:, None, :]
-        up = (batch.ref_y[above] - batch.y[anchors, None])[:, None, :]
-        down = (batch.y[anchors, None] - batch.ref_y[below])[:, :, None]
-        share = torch.where(exists, up / torch.where(exists, up + down, 1), 0.5)
-        norm, lives = batch.norm(share, gram_refs[below[:, :, None], above[:, None, :]])
-        rows_mixed = gram_mixed[anchors]
-        mixed = share * rows_mixed.gather(1, below)[:, :, None] + (1 - share) * rows_mixed.gather(1, above)[:, None, :]
-        yield _MixPositives(anchors, below, above, exists, share, norm, torch.where(lives, mixed / norm, 0))
+    def _parts(self) -> Iterator[_Part]:
+        above, above_exists = _ranges(self.above_start, self.high)
+        up = torch.where(above_exists, self.ref_y[above] - self.y[:, None], 1)[:, None, :]
+        similarity_above = self.cosine.gather(1, above)[:, None, :]
+        for start in range(0, self.below, self.step):
+            begin = self.low + start
+            below, below_exists = _ranges(begin, torch.minimum(self.below_end, begin + self.step))
+            if below.shape[1] == 0:
+                return
+            exists = below_exists[:, :, None] & above_exists[:, None, :]
+            down = torch.where(below_exists, self.y[:, None] - self.ref_y[below], 1)[:, :, None]
+            share = (up / (up + down)).to(self.cosine)
+            norm, lives = self._norm(share, below, above)
+            mixed = share * self.cosine.gather(1, below)[:, :, None] + (1 - share) * similarity_above
+            yield _Part(below, above, exists, share, norm, torch.where(exists & lives, mixed / norm, 0))
+
+    def _norm(self, share: Tensor, below: Tensor, above: Tensor) -> tuple[Tensor, Tensor]:
+        """Norms of the mixtures, and which have a direction."""
+        if not self.renormalize:
+            return torch.ones_like(share), torch.ones_like(share, dtype=torch.bool)
+        cosine = self.gram.take(self._at(below, above))
+        squared = 1 + 2 * share * (1 - share) * (cosine - 1)
+        lives = squared > VANISHED
+        return torch.where(lives, squared, 1).sqrt(), lives
+
+    def _at(self, below: Tensor, above: Tensor) -> Int[Tensor, "b u v"]:
+        """Where each pair stands in the Gram matrix of those that are mixed; anywhere in it if it does not exist."""
+        width = len(self.gram)
+        below, above = ((position - self.among.start).clamp(0, width - 1) for position in (below, above))
+        return below[:, :, None] * width + above[:, None, :]
+
+    def through_norm(self, part: _Part, force: Float[Tensor, "b u v"]) -> Float[Tensor, "w w"]:
+        """What the norms pass of a force on the mixtures, for both samples of each pair."""
+        through = -force * part.similarity * part.share * (1 - part.share) / part.norm
+        pairs = torch.zeros_like(self.gram)
+        pairs.view(-1).index_add_(0, self._at(part.below, part.above).flatten(), through.flatten())
+        return pairs + pairs.T
 
 
 def _ranges(start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
     """Positions ``start..end`` of each row side by side, and which of them belong to their row."""
-    position = start[:, None] + torch.arange(int((end - start).max()), device=start.device)
+    width = max(0, int((end - start).max()))
+    position = start[:, None] + torch.arange(width, device=start.device)
     exists = position < end[:, None]
     return torch.where(exists, position, 0), exists
-
-
-class _Rows(torch.autograd.Function):
-    """For each anchor the mean of eq. 6 over its positives (without the label range), and their number."""
-
-    @staticmethod
-    def forward(ctx: Any, gram: Tensor, gram_mixed: Tensor, gram_refs: Tensor, batch: _Batch) -> tuple[Tensor, Tensor]:
-        real, is_positive, mixed_negative = _pair_logits(gram, gram_mixed, batch)
-        parts = [real.logsumexp(1)]
-        positives = is_positive.sum(1).double()
-        attraction = torch.where(is_positive, gram, 0).sum(1) / batch.temperature
-        if mixed_negative is not None:
-            parts.append(mixed_negative.logsumexp(1))
-        mixed_positive = torch.full_like(positives, -torch.inf)
-        for mix in _mix_positives(gram_mixed, gram_refs, batch):
-            logits = mix.similarity / batch.temperature
-            mixed_positive[mix.anchors] = logits.masked_fill(~mix.exists, -torch.inf).flatten(1).logsumexp(1)
-            attraction[mix.anchors] += logits.masked_fill(~mix.exists, 0).sum((1, 2))
-            positives[mix.anchors] += mix.exists.sum((1, 2))
-        denominator = torch.stack([*parts, mixed_positive]).logsumexp(0)
-        has_positive = positives > 0
-        ctx.save_for_backward(gram, gram_mixed, gram_refs, denominator, positives)
-        ctx.batch = batch
-        ctx.mark_non_differentiable(positives)
-        return torch.where(has_positive, denominator - attraction / positives.clamp(min=1), 0), positives
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
-        gram, gram_mixed, gram_refs, denominator, positives = ctx.saved_tensors
-        batch: _Batch = ctx.batch
-        pull = torch.where(positives > 0, grad, 0) / batch.temperature
-        per_positive = 1 / positives.clamp(min=1)
-        real, is_positive, mixed_negative = _pair_logits(gram, gram_mixed, batch)
-        grad_gram = pull[:, None] * ((real - denominator[:, None]).exp() - is_positive * per_positive[:, None])
-        grad_mixed = torch.zeros_like(gram)
-        grad_refs = torch.zeros_like(gram_refs)
-        if mixed_negative is not None and batch.neg_mix is not None:
-            push = pull[:, None] * (mixed_negative - denominator[:, None]).exp()
-            share = batch.neg_mix
-            norm, lives = batch.norm(share, gram)
-            push = torch.where(lives, push / norm, 0)
-            grad_mixed += push * (1 - share)
-            if batch.renormalize and not batch.detached:
-                similarity = (share + (1 - share) * gram_mixed) / norm
-                grad_gram -= push * similarity * share * (1 - share) / norm
-        for mix in _mix_positives(gram_mixed, gram_refs, batch):
-            rows = mix.anchors
-            push = (mix.similarity / batch.temperature - denominator[rows, None, None]).exp()
-            push = pull[rows, None, None] * (push - per_positive[rows, None, None])
-            push = torch.where(mix.exists, push / mix.norm, 0)
-            grad_mixed[rows].scatter_add_(1, mix.below, (push * mix.share).sum(2))
-            grad_mixed[rows].scatter_add_(1, mix.above, (push * (1 - mix.share)).sum(1))
-            if batch.renormalize and not batch.detached:
-                through_norm = -push * mix.similarity * mix.share * (1 - mix.share) / mix.norm
-                at = mix.below[:, :, None] * len(gram_refs) + mix.above[:, None, :]
-                grad_refs.view(-1).index_add_(0, at.flatten(), through_norm.flatten())
-        return grad_gram, grad_mixed, grad_refs, None
-
-
-def _pair_logits(gram: Tensor, gram_mixed: Tensor, batch: _Batch) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Weighted logits of the real samples and of the Mix-neg, and which real samples are positives."""
-    label_distance = batch.difference().abs()
-    is_positive = label_distance == 0
-    real = gram / batch.temperature + batch.log_weight(label_distance)
-    mixed_negative = None
-    if batch.neg_mix is not None:
-        share = batch.neg_mix
-        norm, lives = batch.norm(share, gram)
-        similarity = torch.where(lives, (share + (1 - share) * gram_mixed) / norm, 0)
-        mixed_negative = similarity / batch.temperature + batch.log_weight((1 - share) * label_distance)
-        mixed_negative = mixed_negative.masked_fill(is_positive, -torch.inf)
-    if batch.leave_out_self:
-        real = real.clone().fill_diagonal_(-torch.inf)
-        is_positive = is_positive.clone().fill_diagonal_(False)
-    return real, is_positive, mixed_negative

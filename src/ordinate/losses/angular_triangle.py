@@ -16,10 +16,11 @@ class AngularTriangleLoss(nn.Module):
         torch.Size([])
     """
 
-    def __init__(self, num_classes: int, *, reduction: str = "mean") -> None:
+    def __init__(self, num_classes: int, *, reduction: str = "mean", block_size: int | None = None) -> None:
         super().__init__()
         self.num_classes = num_classes
         self.reduction = reduction
+        self.block_size = block_size
 
     def forward(
         self,
@@ -39,4 +40,5 @@ class AngularTriangleLoss(nn.Module):
             ref_labels=ref_labels,
             weights=weights,
             reduction=self.reduction,
+            block_size=self.block_size,
         )

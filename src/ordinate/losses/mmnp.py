@@ -27,7 +27,7 @@ class MMNPLoss(nn.Module):
         margins: ``{(1, 2): 0.8}`` fixes the boundary between the ranks 1 and 2 and learns the others; None learns all.
         floor: rho of eq. 1, the value that learned margins stay above; fixed ones must not lie below it.
         shared: learn a single value for all boundaries (Table 4, ablation 2).
-        reduction: as in :func:`ordinate.functional.mmnp`.
+        reduction, block_size: as in :func:`ordinate.functional.mmnp`.
 
     Example:
         >>> import torch
@@ -48,12 +48,14 @@ class MMNPLoss(nn.Module):
         floor: float = 0.0,
         shared: bool = False,
         reduction: str = "pair_mean",
+        block_size: int | None = None,
     ) -> None:
         super().__init__()
         self.num_classes = check_num_classes(num_classes)
         self.floor = float(floor) if floor == 0 else check_positive(floor, "floor")
         self.shared = shared
         self.reduction = reduction
+        self.block_size = block_size
         fixed_margins = torch.full((num_classes - 1,), torch.nan)
         if margins is not None and not isinstance(margins, Mapping):
             raise OrdinateError(
@@ -98,6 +100,7 @@ class MMNPLoss(nn.Module):
             ref_labels=ref_labels,
             weights=weights,
             reduction=self.reduction,
+            block_size=self.block_size,
         )
 
 

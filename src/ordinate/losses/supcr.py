@@ -26,6 +26,7 @@ class SupCRLoss(nn.Module):
         num_positives: int | None = None,
         tie_tolerance: float = 0.0,
         reduction: str = "mean",
+        block_size: int | None = None,
     ) -> None:
         super().__init__()
         self.temperature = temperature
@@ -34,6 +35,7 @@ class SupCRLoss(nn.Module):
         self.num_positives = num_positives
         self.tie_tolerance = tie_tolerance
         self.reduction = reduction
+        self.block_size = block_size
 
     def forward(
         self,
@@ -55,4 +57,5 @@ class SupCRLoss(nn.Module):
             ref_labels=ref_labels,
             weights=weights,
             reduction=self.reduction,
+            block_size=self.block_size,
         )

@@ -29,6 +29,7 @@ class SupReMixLoss(nn.Module):
         renormalize: bool = True,
         detach_mixtures: bool = False,
         reduction: str = "mean",
+        block_size: int | None = None,
     ) -> None:
         super().__init__()
         self.temperature = temperature
@@ -41,6 +42,7 @@ class SupReMixLoss(nn.Module):
         self.renormalize = renormalize
         self.detach_mixtures = detach_mixtures
         self.reduction = reduction
+        self.block_size = block_size
 
     def forward(
         self,
@@ -68,4 +70,5 @@ class SupReMixLoss(nn.Module):
             ref_labels=ref_labels,
             weights=weights,
             reduction=self.reduction,
+            block_size=self.block_size,
         )

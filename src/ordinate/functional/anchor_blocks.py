@@ -1,0 +1,105 @@
+"""Losses over blocks of anchors: memory of block x m instead of n x m, the gradient computed beside the value.
+
+A loss is a sum of rows, one an anchor. A block of rows is computed, turned into values and, in place, into its
+gradient, and multiplied back onto the embeddings; no graph over pairs is kept.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_whole
+
+CPU_ANCHORS = 128, 256  # a block for fewer than 2048 samples, and for more: measured, within what caches hold
+CPU_ELEMENTS = 1 << 22  # of a block at most, which bounds the memory
+GPU_ELEMENTS = 1 << 25
+
+Gradients = Sequence[Tensor] | None
+RowSums = Callable[..., tuple[Tensor, Gradients]]
+
+
+def anchor_blocks(n: int, m: int, block_size: int | None, device: torch.device) -> Iterator[slice]:
+    """Slices that together hold the n anchors, each contrasted with m samples.
+
+    Args:
+        n: anchors.
+        m: samples that each is contrasted with.
+        block_size: anchors a block; None takes as many as make a block of a size that suits the device.
+        device: of the embeddings.
+    """
+    if block_size is None:
+        if device.type == "cpu":
+            block_size = max(1, min(CPU_ANCHORS[m >= 2048], CPU_ELEMENTS // m))
+        else:
+            block_size = max(1, GPU_ELEMENTS // m)
+    for start in range(0, n, block_size):
+        yield slice(start, min(n, start + block_size))
+
+
+def check_block_size(block_size: int | None) -> int | None:
+    """Return the number of anchors a block, or None for one chosen from the sizes and the device."""
+    return None if block_size is None else check_whole(block_size, "block_size")
+
+
+def reduced(row_sums: RowSums, coefficients: Float[Tensor, " n"] | None, *tensors: Tensor) -> Tensor:
+    """Sum of the anchors' values times ``coefficients``, or all values where there are none.
+
+    Args:
+        row_sums: called with ``coefficients`` and ``tensors``; returns the values (n,) and, where coefficients are
+            given, the gradient of their weighted sum for each tensor.
+        coefficients: (n,), of every anchor's value in the sum; None returns the values as they are.
+        tensors: that take a gradient.
+    """
+    # the arithmetic is chosen in the formulas, whatever autocast would make of it
+    with torch.autocast(
+        coefficients.device.type if coefficients is not None else tensors[0].device.type, enabled=False
+    ):
+        if coefficients is None:
+            return _Values.apply(row_sums, *tensors)
+        return _WeightedSum.apply(row_sums, coefficients, *tensors)
+
+
+class _WeightedSum(torch.autograd.Function):
+    """The gradient is known up to the one factor that comes back, so it is computed with the value."""
+
+    @staticmethod
+    def forward(ctx: Any, row_sums: RowSums, coefficients: Tensor, *tensors: Tensor) -> Tensor:
+        wanted = any(ctx.needs_input_grad[2:])
+        values, gradients = row_sums(coefficients if wanted else None, *tensors)
+        ctx.save_for_backward(*(gradients or ()))
+        return (values * coefficients).sum()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        refuse_second_derivative()
+        return None, None, *(grad.to(gradient.dtype) * gradient for gradient in ctx.saved_tensors)
+
+
+class _Values(torch.autograd.Function):
+    """Each anchor's factor comes back only in the backward pass: the rows are computed again there."""
+
+    @staticmethod
+    def forward(ctx: Any, row_sums: RowSums, *tensors: Tensor) -> Tensor:
+        ctx.row_sums = row_sums
+        ctx.save_for_backward(*tensors)
+        return row_sums(None, *tensors)[0]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        refuse_second_derivative()
+        with torch.autocast(grad.device.type, enabled=False):
+            _, gradients = ctx.row_sums(grad, *ctx.saved_tensors)
+        return None, *gradients
+
+
+def refuse_second_derivative() -> None:
+    """Raise where a gradient is asked for that can itself be differentiated; called in a backward pass."""
+    if torch.is_grad_enabled():
+        raise OrdinateError(
+            "create_graph: got True, and the losses have a first derivative only: the gradient is computed beside "
+            "the value; takes backward() or torch.autograd.grad() without create_graph"
+        )
