@@ -21,7 +21,7 @@ FLOORS = [  # from the ground up: each imports only what lies below it, and itse
     {"heads", "encoders", "data"},
     {"methods"},
     {"estimators"},
-    {"report"},
+    {"report", "bench"},
     {"commands"},
     {"cli"},
 ]
@@ -96,7 +96,9 @@ def test_formulas_take_their_papers_options_by_name_and_by_default(formula, defa
     assert "reduction" in parameters
 
 
-@pytest.mark.parametrize("name", ["data", "encoders", "functional", "heads", "losses", "methods", "metrics", "report"])
+@pytest.mark.parametrize(
+    "name", ["bench", "data", "encoders", "functional", "heads", "losses", "methods", "metrics", "report"]
+)
 def test_subpackages_are_attributes(name):
     assert getattr(ordinate, name) is import_module(f"ordinate.{name}")
     assert name in dir(ordinate)

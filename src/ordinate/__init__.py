@@ -21,7 +21,9 @@ _HOMES = {
     "load": "ordinate.estimators",
     "OrdinateError": "ordinate.errors",
 }
-_SUBPACKAGES = ("data", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics", "report")
+_SUBPACKAGES = (
+    "bench", "data", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics", "report"
+)  # fmt: skip
 
 __all__ = ["CLOCClassifier", "OTDClassifier", "OrdinateError", "SupCRRegressor", "SupReMixRegressor", "load"]
 

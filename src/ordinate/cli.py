@@ -13,6 +13,7 @@ from ordinate import __version__
 from ordinate.errors import OrdinateError
 
 METHODS = ("auto", "cloc", "otd", "supcr", "supremix")
+LOSSES = ("supcr", "mmnp", "supremix", "angular_triangle")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -86,6 +87,24 @@ def build_parser() -> argparse.ArgumentParser:
     predict.add_argument("model", help="folder that fit wrote")
     predict.add_argument("data", help="file with the columns that the model was trained on; others are ignored")
     predict.add_argument("--out", help="csv file to write; without it the predictions are printed")
+
+    bench = commands.add_parser(
+        "bench",
+        help="time and memory of the losses",
+        description="Time each loss, forward and backward, and its peak memory, beside its published loop, "
+        "pytorch-metric-learning's losses and the three matrix products that it cannot do without.",
+    )
+    bench.add_argument(
+        "--losses", nargs="+", choices=LOSSES, default=list(LOSSES), metavar="LOSS", help=", ".join(LOSSES)
+    )
+    bench.add_argument(
+        "--sizes", nargs="+", type=int, metavar="N", help="of the batch (128, doubled to 16384; on a GPU to 131072)"
+    )
+    bench.add_argument("--dim", type=int, default=128, help="of the embeddings (%(default)s)")
+    bench.add_argument("--dtype", choices=("float32", "float64", "bfloat16"), default="float32")
+    bench.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    bench.add_argument("--repeats", type=int, default=5, help="interleaved runs, for their median (%(default)s)")
+    bench.add_argument("--out", default="ordinate-bench", help="folder for figures and picture (%(default)s)")
     return parser
 
 
@@ -99,8 +118,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OrdinateError as error:
         print(f"ordinate: {str(error).splitlines()[0]}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("ordinate: stopped; the same command continues where it was", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"ordinate: {stop or 'stopped; the same command continues where it was'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         sys.stderr.close()
@@ -119,6 +138,10 @@ def _run(command: str, options: dict[str, Any]) -> None:
         from ordinate.commands.fit import fit
 
         fit(**options)
+    elif command == "bench":
+        from ordinate.commands.bench import bench
+
+        bench(**options)
     else:
         from ordinate.commands.predict import predict
 

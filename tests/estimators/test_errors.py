@@ -10,6 +10,7 @@ import torch
 from ordinate.errors import OrdinateError
 from ordinate.methods.staged import StagedMethod
 from tests.estimators.examples import (
+    ALL,
     cloc,
     draw_series,
     draw_table,
@@ -39,6 +40,8 @@ SETTINGS = [
     (otd, "embedding_dim", 8.0, "embedding_dim: got 8.0"),
     (otd, "batch_size", 2, "batch_size: got 2, takes a whole number of at least 4"),
     (otd, "batch_size", True, "batch_size: got True"),
+    *((make, "chunk_size", 0, "chunk_size: got 0, takes a whole number of at least 1") for make in ALL),
+    (otd, "chunk_size", 8.0, "chunk_size: got 8.0"),
     (otd, "learning_rate", 0, "learning_rate: got 0, takes a finite number above 0"),
     (otd, "learning_rate", float("nan"), "learning_rate: got nan"),
     (otd, "learning_rate", float("inf"), "learning_rate: got inf"),

@@ -1,18 +1,31 @@
 """Batches of indices: seeded, every sample once an epoch, and fit for the loss they feed."""
 
 from collections.abc import Iterator, Mapping
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import Sampler
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_whole
 
 
 class ShuffledBatches(Sampler[list[int]]):
     """Shuffled batches of nearly equal size that together hold every sample once.
 
-    The order follows from the seed and the epoch alone, so that a resumed run draws what it would have drawn.
+    The order follows from the seed and the epoch alone, so that a resumed run draws what it would have drawn. Every
+    process draws the same batches and takes its part of each: all of them together see what one process would.
+
+    A ``DataLoader`` takes it as ``batch_sampler``, or as ``sampler`` with ``batch_size=None``. A Lightning ``Trainer``
+    of several processes is to have ``use_distributed_sampler=False``: these batches are shared out already.
+
+    Args:
+        size: number of samples.
+        batch_size: most samples a batch, those of all processes together.
+        seed: of the order.
+        num_processes: processes that share a batch.
+        process: which of them this one is, from 0.
 
     Example:
         >>> batches = list(ShuffledBatches(10, batch_size=4, seed=0))
@@ -20,25 +33,43 @@ class ShuffledBatches(Sampler[list[int]]):
         ([4, 3, 3], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
 
-    def __init__(self, size: int, batch_size: int, seed: int = 0) -> None:
-        if batch_size < 2:
-            raise OrdinateError(f"batch_size: got {batch_size}, takes at least 2 samples to contrast")
+    def __init__(self, size: int, batch_size: int, seed: int = 0, num_processes: int = 1, process: int = 0) -> None:
+        check_whole(num_processes, "num_processes")
+        if check_whole(process, "process", least=0) >= num_processes:
+            raise OrdinateError(f"process: got {process}, takes 0 to {num_processes - 1} ({num_processes} processes)")
+        if batch_size < 2 * num_processes:  # batches of nearly equal size may be half as large
+            raise OrdinateError(
+                f"batch_size: got {batch_size}, takes at least {2 * num_processes} samples to contrast, two a process"
+            )
+        if size < num_processes:
+            raise OrdinateError(f"num_processes: got {num_processes}, takes at most {size}, one a sample")
         self.size = size
         self.batch_size = batch_size
         self.seed = seed
+        self.num_processes = num_processes
+        self.process = process
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch whose order comes next."""
         self.epoch = epoch
 
+    @property
+    def sampler(self) -> Self:
+        """Itself: where Lightning looks in a ``batch_sampler`` for what has an epoch to set."""
+        return self
+
     def __len__(self) -> int:
         return max(1, -(-self.size // self.batch_size))
 
     def __iter__(self) -> Iterator[list[int]]:
         random = np.random.default_rng([self.seed, self.epoch])
-        for batch in np.array_split(random.permutation(self.size), len(self)):
-            yield self.complete(batch, random).tolist()
+        for batch in self.split(random):
+            yield self.complete(batch, random)[self.process :: self.num_processes].tolist()
+
+    def split(self, random: np.random.Generator) -> list[NDArray[np.int64]]:
+        """Return the samples of an epoch in batches; here, at random."""
+        return np.array_split(random.permutation(self.size), len(self))
 
     def complete(self, batch: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
         """Return the batch as the loss needs it; here, as it is."""
@@ -53,10 +84,11 @@ class RankBatches(ShuffledBatches):
 
     Args:
         ranks: (n,), the rank of every sample, 0..C-1.
-        batch_size: samples a batch, before any is added.
+        batch_size: samples a batch, those of all processes together, before any is added.
         required: ``{rank: samples}`` that every batch holds at least (OTD: the two extreme ranks).
         distinct: how many ranks every batch holds two samples of at least (CLOC, Section 3.3: 2).
-        seed: of the order.
+        seed, num_processes, process: as in :class:`ShuffledBatches`. It is the batch of all processes together that
+            holds what is required.
 
     Example:
         >>> ranks = np.array([0] * 18 + [1, 1])
@@ -71,8 +103,10 @@ class RankBatches(ShuffledBatches):
         required: Mapping[int, int] | None = None,
         distinct: int = 0,
         seed: int = 0,
+        num_processes: int = 1,
+        process: int = 0,
     ) -> None:
-        super().__init__(len(ranks), batch_size, seed)
+        super().__init__(len(ranks), batch_size, seed, num_processes, process)
         self.ranks = np.asarray(ranks)
         self.members = {int(rank): np.flatnonzero(self.ranks == rank) for rank in np.unique(self.ranks)}
         self.required = {rank: count for rank, count in (required or {}).items() if rank in self.members}
@@ -99,3 +133,46 @@ class RankBatches(ShuffledBatches):
             return batch
         candidates = np.setdiff1d(self.members[rank], batch)
         return np.concatenate([batch, random.permutation(candidates)[:lacking]])
+
+
+class LabelSpreadBatches(ShuffledBatches):
+    """Shuffled batches that are each spread over the whole range of continuous labels.
+
+    Sorted by label, the samples are cut into strata of as many samples as there are batches, and every stratum is
+    dealt at random over the batches, one sample each.
+
+    Args:
+        labels: (n,) or (n, p); several dimensions are sorted along their first principal component.
+        batch_size, seed, num_processes, process: as in :class:`ShuffledBatches`.
+
+    Example:
+        >>> [sorted(batch) for batch in LabelSpreadBatches([0.1, 7.0, 0.2, 8.0], batch_size=2)]
+        [[0, 3], [1, 2]]
+    """
+
+    def __init__(
+        self, labels: ArrayLike, batch_size: int, seed: int = 0, num_processes: int = 1, process: int = 0
+    ) -> None:
+        self.labels = _along_a_line(np.asarray(labels, dtype=np.float64))
+        super().__init__(len(self.labels), batch_size, seed, num_processes, process)
+
+    def split(self, random: np.random.Generator) -> list[NDArray[np.int64]]:
+        """Return the samples of an epoch in batches, one of every stratum in each."""
+        strata = -(-self.size // len(self))
+        by_label = np.lexsort((random.random(self.size), self.labels))  # ties in random order
+        batch_of = random.permuted(np.tile(np.arange(len(self)), (strata, 1)), axis=1).ravel()[: self.size]
+        # at random within the batch too: chunks of it, and the parts of processes, are then spread as well
+        by_batch = np.lexsort((random.random(self.size), batch_of))
+        return np.split(by_label[by_batch], np.bincount(batch_of).cumsum()[:-1])
+
+
+def _along_a_line(labels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return labels (n,) as they are, and (n, p) as their places along the line that they vary most along."""
+    if labels.ndim not in (1, 2) or labels.size == 0:
+        raise OrdinateError(f"labels: got shape {labels.shape}, takes (n,) or (n, p)")
+    if not np.isfinite(labels).all():
+        raise OrdinateError("labels: got NaN or infinity, takes finite values")
+    if labels.ndim == 1 or labels.shape[1] == 1:
+        return labels.reshape(-1)
+    centred = labels - labels.mean(axis=0)
+    return centred @ np.linalg.svd(centred, full_matrices=False).Vh[0]

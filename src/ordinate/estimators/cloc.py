@@ -35,6 +35,8 @@ class CLOCClassifier(RankClassifier):
         target_accuracy: of the training data, ends phase one.
         patience: ends phase two after so many epochs without a lower validation loss; None trains all.
         batch_size: samples a batch, at least 4.
+        chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
+            passes the whole batch.
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine in each phase.
         validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
         accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
@@ -73,6 +75,7 @@ class CLOCClassifier(RankClassifier):
         target_accuracy: float = 0.95,
         patience: int | None = None,
         batch_size: int = 256,
+        chunk_size: int | None = None,
         learning_rate: float = 1e-3,
         weight_decay: float = 3.0,
         validation_fraction: float = 0.0,
@@ -91,6 +94,7 @@ class CLOCClassifier(RankClassifier):
         self.target_accuracy = target_accuracy
         self.patience = patience
         self.batch_size = batch_size
+        self.chunk_size = chunk_size
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
@@ -126,6 +130,7 @@ class CLOCClassifier(RankClassifier):
                 phase_epochs=phases,
                 target_accuracy=self.target_accuracy,
                 patience=self.patience,
+                chunk_size=self.chunk_size,
                 optimization=self._optimization(),
             )
 

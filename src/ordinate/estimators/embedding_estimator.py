@@ -36,6 +36,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     encoder: str
     embedding_dim: int
     batch_size: int
+    chunk_size: int | None
     learning_rate: float
     weight_decay: float
     validation_fraction: float
@@ -152,6 +153,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _check_parameters(self) -> None:
         check_whole(self.embedding_dim, "embedding_dim")
         check_whole(self.batch_size, "batch_size", least=4)
+        if self.chunk_size is not None:
+            check_whole(self.chunk_size, "chunk_size")
         check_positive(self.learning_rate, "learning_rate")
         check_positive(self.weight_decay, "weight_decay", or_zero=True)
         if check_positive(self.validation_fraction, "validation_fraction", or_zero=True) >= 1:

@@ -28,6 +28,8 @@ class OTDClassifier(RankClassifier):
         epochs: of training; None takes 300, or as many as 3000 batches make if that is fewer.
         patience: ends training after so many epochs without a lower validation loss; None trains all.
         batch_size: samples a batch, at least 4.
+        chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
+            passes the whole batch.
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine.
         validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
         accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
@@ -62,6 +64,7 @@ class OTDClassifier(RankClassifier):
         epochs: int | None = None,
         patience: int | None = None,
         batch_size: int = 256,
+        chunk_size: int | None = None,
         learning_rate: float = 1e-3,
         weight_decay: float = 10.0,
         validation_fraction: float = 0.0,
@@ -77,6 +80,7 @@ class OTDClassifier(RankClassifier):
         self.epochs = epochs
         self.patience = patience
         self.batch_size = batch_size
+        self.chunk_size = chunk_size
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
@@ -99,6 +103,7 @@ class OTDClassifier(RankClassifier):
             epochs=self._epochs(self.epochs, 300, 3000, "epochs"),
             balance=True,
             patience=self.patience,
+            chunk_size=self.chunk_size,
             optimization=self._optimization(),
         )
 

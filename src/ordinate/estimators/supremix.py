@@ -32,6 +32,8 @@ class SupReMixRegressor(ContrastiveRegressor):
         epochs: of the encoder and of the head.
         patience: ends the last stage after so many epochs without a lower validation loss; None trains all.
         batch_size: samples a batch, at least 4.
+        chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
+            passes the whole batch.
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine in each stage.
         validation_fraction: share of the samples held out to choose the head, 0 for none; not used below 20 samples.
         accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
@@ -68,6 +70,7 @@ class SupReMixRegressor(ContrastiveRegressor):
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
         batch_size: int = 256,
+        chunk_size: int | None = None,
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-4,
         validation_fraction: float = 0.1,
@@ -87,6 +90,7 @@ class SupReMixRegressor(ContrastiveRegressor):
         self.epochs = epochs
         self.patience = patience
         self.batch_size = batch_size
+        self.chunk_size = chunk_size
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
@@ -123,6 +127,7 @@ class SupReMixRegressor(ContrastiveRegressor):
             head_loss=self.head_loss,
             epochs=self._two_epochs(self.epochs, "epochs"),
             patience=self.patience,
+            chunk_size=self.chunk_size,
             temperature=self.temperature,
             beta=self.beta,
             optimization=self._optimization(),

@@ -14,7 +14,7 @@ from torch import Tensor
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_whole
 
-CPU_ANCHORS = 128, 256  # a block for fewer than 2048 samples, and for more: measured, within what caches hold
+CPU_ANCHORS = 256  # a block: measured, the fastest from 256 to 4096 samples
 CPU_ELEMENTS = 1 << 22  # of a block at most, which bounds the memory
 GPU_ELEMENTS = 1 << 25
 
@@ -32,10 +32,8 @@ def anchor_blocks(n: int, m: int, block_size: int | None, device: torch.device) 
         device: of the embeddings.
     """
     if block_size is None:
-        if device.type == "cpu":
-            block_size = max(1, min(CPU_ANCHORS[m >= 2048], CPU_ELEMENTS // m))
-        else:
-            block_size = max(1, GPU_ELEMENTS // m)
+        block_size = min(CPU_ANCHORS, CPU_ELEMENTS // m) if device.type == "cpu" else GPU_ELEMENTS // m
+        block_size = max(1, block_size)
     for start in range(0, n, block_size):
         yield slice(start, min(n, start + block_size))
 

@@ -26,7 +26,7 @@ from ordinate.functional.inputs import (
     check_weights,
 )
 from ordinate.functional.reduction import mean_coefficients, sum_coefficients
-from ordinate.functional.similarity import CHUNK, CosineBlocks, unit, without_own
+from ordinate.functional.similarity import CHUNK, CosineBlocks, unit, units, with_own
 
 NEAR = 1e-8  # distance of a cosine from 1 or -1 below which arccos loses digits
 
@@ -123,7 +123,7 @@ def angular_triangle(
     ref_ranks = check_ranks(ref_labels, len(refs), num_classes, "ref_labels")
     own = torch.arange(len(refs), device=refs.device) if ref_emb is None else None
 
-    u, v = unit(embeddings), unit(refs)
+    u, v = units(embeddings, refs)
     row_sums: RowSums
     if triplets is None:
         sizes = torch.bincount(ref_ranks, minlength=num_classes)
@@ -206,7 +206,7 @@ class _AllTriplets:
         for rows in anchor_blocks(len(u), len(v), self.block_size, u.device):
             angle = _angles(cosines, rows)
             ranks = self.ranks[rows]
-            shares = without_own(self.shares[ranks], None if self.own is None else self.own[rows], 0)
+            shares = with_own(self.shares[ranks], None if self.own is None else self.own[rows], 0)
             error = angle / math.pi - (ranks[:, None] - self.ref_ranks).abs().double() * step
             pull = shares.mul_(error)
             values[rows] = (pull * error).sum(1)

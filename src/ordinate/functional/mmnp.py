@@ -19,7 +19,7 @@ from ordinate.functional.inputs import (
     check_weights,
 )
 from ordinate.functional.reduction import mean_coefficients, sum_coefficients
-from ordinate.functional.similarity import CosineBlocks, unit, without_own
+from ordinate.functional.similarity import CosineBlocks, units, with_own
 
 
 def mmnp(
@@ -100,7 +100,8 @@ def mmnp(
 
     order, ref_order = ranks.argsort(), ref_ranks.argsort()  # an anchor's positives stand side by side
     own = None if own is None else ref_order.argsort()[own[order]]
-    a, b = unit(embeddings)[order], unit(refs)[ref_order]
+    a, b = units(embeddings, refs)
+    a, b = a[order], b[ref_order]
     position = torch.cat([margins.new_zeros(1), margins]).double().cumsum(0)
     shift = (position[:, None] - position).abs()
     dtype = torch.float64 if torch.float64 in (embeddings.dtype, refs.dtype) else torch.float32
@@ -150,7 +151,7 @@ def _hinges(
     shifted: Float[Tensor, "b m"], first: int, last: int, own: Int[Tensor, " b"] | None
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
     """Eq. 2 of anchors whose positives are the columns from ``first`` to before ``last``, and its gradient."""
-    positives = without_own(shifted[:, first:last], own, torch.inf)  # its own: beyond every negative
+    positives = with_own(shifted[:, first:last], own, torch.inf)  # its own: beyond every negative
     positives, order = positives.sort(dim=1)
     negatives = torch.cat([shifted[:, :first], shifted[:, last:]], 1)
     exceeded = torch.searchsorted(positives, negatives)

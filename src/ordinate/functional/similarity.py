@@ -1,10 +1,10 @@
 """Similarities between embeddings, a block of anchors at a time, and the gradient back through them."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 SIMILARITIES = ("neg_l2", "neg_l1", "cosine")
@@ -17,10 +17,31 @@ CHUNK = 1 << 16  # near pairs recomputed at a time
 
 def unit(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
     """Rows of ``x`` scaled to norm 1, in float64; a zero row stays zero and gets no gradient."""
-    x = x.double()
-    norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)
-    zero = norm == 0
-    return torch.where(zero, 0, x / torch.where(zero, 1, norm))
+    return _Unit.apply(x)
+
+
+def units(x: Float[Tensor, "n d"], refs: Float[Tensor, "m d"]) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
+    """:func:`unit` of both, once where they are the same."""
+    u = unit(x)
+    return u, u if refs is x else unit(refs)
+
+
+class _Unit(torch.autograd.Function):
+    """In one step each way, which for small batches is a good part of a loss."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        x = x.double()
+        norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)
+        scale = torch.where(norm == 0, 0, 1 / norm)
+        u = x / torch.where(norm == 0, 1, norm)
+        ctx.save_for_backward(u, scale)
+        return u
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        u, scale = ctx.saved_tensors
+        return (grad - u * (grad * u).sum(1, keepdim=True)) * scale
 
 
 def pairwise_similarity(a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], similarity: str) -> Float[Tensor, "n m"]:
@@ -41,7 +62,7 @@ class SimilarityBlocks(Protocol):
     """Rows of the matrix of similarities of ``a`` with ``b``, and the gradient of both."""
 
     def block(self, rows: slice, own: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
-        """Similarities of some anchors, minus infinity in their own columns; None where the dtype is too coarse."""
+        """Similarities of some anchors, -1 in their own columns; None where the dtype is too narrow."""
 
     def pull(self, rows: slice, similarity: Float[Tensor, "b m"], gradient: Float[Tensor, "b m"]) -> None:
         """Take the gradient of the block that was computed last, 0 in own columns; both matrices are used up."""
@@ -58,7 +79,7 @@ class CosineBlocks:
         self.grad_a, self.grad_b = torch.zeros_like(self.a), torch.zeros_like(self.b)
 
     def block(self, rows: slice, own: Int[Tensor, " b"] | None = None) -> Float[Tensor, "b m"]:
-        return without_own(self.a[rows] @ self.b.T, own)
+        return with_own(self.a[rows] @ self.b.T, own, -1)
 
     def pull(self, rows: slice, similarity: Tensor | None, gradient: Float[Tensor, "b m"]) -> None:
         self.grad_a[rows] += gradient @ self.b
@@ -88,7 +109,7 @@ class EuclideanBlocks:
     def block(self, rows: slice, own: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
         if not self.fits:
             return None
-        squared = without_own(self.left[rows] @ self.right.T, own, torch.inf)
+        squared = with_own(self.left[rows] @ self.right.T, own, torch.inf)
         self.near = []
         bound = NEAR[squared.dtype]
         if bool((squared.amin(1) <= bound * (self.norms_a[rows] + self.widest)).any()):
@@ -96,7 +117,7 @@ class EuclideanBlocks:
             if squared.dtype == torch.float32 and len(near) > MOST_NEAR * squared.numel():
                 return None
             self.near = [(part[:, 0], part[:, 1]) for part in near.split(CHUNK)]
-        similarity = squared.clamp_(min=0).sqrt_().neg_()
+        similarity = with_own(squared.clamp_(min=0).sqrt_().neg_(), own, -1)
         for i, j in self.near:
             similarity[i, j] = -self._difference(rows, i, j).square().sum(1).sqrt().to(similarity)
         return similarity
@@ -129,7 +150,7 @@ class CityBlocks:
         self.grad_a, self.grad_b = torch.zeros_like(self.a), torch.zeros_like(self.b)
 
     def block(self, rows: slice, own: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"]:
-        return without_own(-torch.cdist(self.a[rows], self.b, p=1.0), own)
+        return with_own(-torch.cdist(self.a[rows], self.b, p=1.0), own, -1)
 
     def pull(self, rows: slice, similarity: Float[Tensor, "b m"], gradient: Float[Tensor, "b m"]) -> None:
         with torch.enable_grad():
@@ -149,6 +170,6 @@ BLOCKS: dict[str, Callable[[Tensor, Tensor, torch.dtype], SimilarityBlocks]] = {
 }
 
 
-def without_own(block: Float[Tensor, "b m"], own: Int[Tensor, " b"] | None, value: float = -torch.inf) -> Tensor:
+def with_own(block: Shaped[Tensor, "b m"], own: Int[Tensor, " b"] | None, value: float) -> Shaped[Tensor, "b m"]:
     """``block`` with ``value`` in each anchor's own column, where it is among those that it is contrasted with."""
     return block if own is None else block.scatter_(1, own[:, None], value)

@@ -22,9 +22,14 @@ from ordinate.functional.inputs import (
 )
 from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance, pairwise_label_distance
 from ordinate.functional.reduction import mean_coefficients, sum_coefficients
-from ordinate.functional.similarity import BLOCKS, SIMILARITIES, SimilarityBlocks, unit, without_own
+from ordinate.functional.similarity import BLOCKS, SIMILARITIES, SimilarityBlocks, units, with_own
 
-EXP_RANGE = {torch.float32: 60.0, torch.float64: 600.0}  # how far below a row's peak exp() and 1/exp() keep all digits
+CELLS = 16  # of the table of mirror images for each label, at least
+MANTISSA = 51  # bits of the largest label in whole steps
+EXP_RANGE = {
+    torch.float32: 60.0,
+    torch.float64: 600.0,
+}  # of an exponent, within which exp() and 1 / exp() keep all digits
 
 
 def supcr(
@@ -103,19 +108,20 @@ def supcr(
     if own is not None and len(embeddings) == 1:
         raise OrdinateError("embeddings: got a single sample and no ref_emb, takes at least two samples to contrast")
 
-    a, b = (unit(embeddings), unit(refs)) if similarity == "cosine" else (embeddings, refs)
+    a, b = units(embeddings, refs) if similarity == "cosine" else (embeddings, refs)
     everyone = torch.ones(len(a), dtype=torch.bool, device=a.device)
     coefficients = mean_coefficients(weights, everyone) if reduction == "mean" else sum_coefficients(weights, everyone)
     on_a_line = y.shape[1] == 1 and label_distance in ("l1", "l2") and num_positives is None and tie_tolerance == 0
     order = None
-    if on_a_line and _is_exact(torch.cat([y, ref_y])):
+    steps = _whole_steps(torch.cat([y, ref_y])[:, 0]) if on_a_line else None
+    if steps is not None:
         order, ref_order = y[:, 0].argsort(), ref_y[:, 0].argsort()
         a, y, coefficients = a[order], y[order].double(), coefficients[order]
         b, ref_y = b[ref_order], ref_y[ref_order].double()
         own = None if own is None else ref_order.argsort()[own[order]]
     ways: list[tuple[torch.dtype, _Order]] = []
-    if order is not None:
-        line = _Line(y[:, 0], ref_y[:, 0], own)
+    if steps is not None and order is not None:
+        line = _Line(steps[: len(y)][order], steps[len(y) :][ref_order], own)
         dtypes = (torch.float64,) if torch.float64 in (embeddings.dtype, refs.dtype) else (torch.float32, torch.float64)
         ways += [(dtype, line) for dtype in dtypes]
     ways.append((torch.float64, _AnyLabels(y, ref_y, label_distance, num_positives, tie_tolerance)))
@@ -174,44 +180,45 @@ class _RowSums:
 
 
 class _Line:
-    """Labels of one dimension, anchors and references in ascending order.
+    """Labels of one dimension, anchors and references in ascending order, as whole numbers.
 
     Beyond a reference lie those farther out on its side, and on the other side those from its mirror image
-    ``2 y_i - y_j`` outwards. References of one label make a group.
+    ``2 y_i - y_j`` outwards. References of one label make a group. Where a mirror image falls is read from a table
+    of cells; only where its cell holds a group must it be searched for.
     """
 
-    def __init__(self, y: Float[Tensor, " n"], ref_y: Float[Tensor, " m"], own: Int[Tensor, " n"] | None) -> None:
+    def __init__(self, y: Int[Tensor, " n"], ref_y: Int[Tensor, " m"], own: Int[Tensor, " n"] | None) -> None:
         self.y = y
         self.groups, self.group, sizes = ref_y.unique_consecutive(return_inverse=True, return_counts=True)
         self.ties = len(self.groups) < len(ref_y)
         self.sizes = sizes.double()
-        self.start = pad(sizes.cumsum(0), (1, 0))
-        self.padded = pad(self.groups, (0, 1), value=torch.inf)
+        self.starts = pad(sizes.cumsum(0), (1, 0))
+        self.start = self.starts.tolist()
         self.below = torch.searchsorted(self.groups, y)  # groups below each anchor's label
         self.own_group = None if own is None else self.group[own]
+        self.cell_bits = (int(self.groups[-1] - self.groups[0]) // (CELLS * len(self.groups))).bit_length()
+        occupied = torch.bincount((self.groups - self.groups[0]) >> self.cell_bits)
+        cells = 2 * (occupied.cumsum(0) - occupied) + (occupied > 0)  # twice the groups below; odd where it holds some
+        self.cells = torch.cat([cells[:1] * 0, cells, cells[:1] * 0 + 2 * len(self.groups)])
 
     def rows(
         self, similarity: Float[Tensor, "b m"], scale: float, rows: slice, own: Int[Tensor, " b"] | None
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
-        peak = similarity.amax(1, keepdim=True)
-        without_own(similarity, own, 0)
-        total = similarity.sum(1)
-        if bool(((peak[:, 0] - similarity.amin(1)) * scale > EXP_RANGE[similarity.dtype]).any()):
+        if max(1.0, -float(similarity.amin())) * scale > EXP_RANGE[similarity.dtype]:
             return None
-        without_own(similarity, own)
-        e = (similarity - peak).mul_(scale).exp_()
+        total = similarity.sum(1)
+        e = with_own((similarity * scale).exp_(), own, 0)
 
         below = self.below[rows, None]
-        low, high = int(below[0]), int(below[-1])  # groups below all anchors of the block, and below any
+        low, high = below[[0, -1], 0].tolist()  # groups below all anchors of the block, and below any
         is_left = torch.arange(low, high, device=below.device) < below
-        mirror, tied = self._mirror(rows, below)
-        tied_left, tied_right = (
-            tied[:, side] for side in ((tied[1] < below[tied[0], 0]), tied[1] >= below[tied[0], 0])
-        )
-        mirror[tuple(tied_right)] += 1
-        denominator = self._outer_sums(e, mirror, below, is_left)
-        mirror[tuple(tied_right)] -= 1
-        mirror[tuple(tied_left)] += 1
+        mirror, tied = self._mirror(rows)
+        is_left_of = tied[1] < below[tied[0], 0]
+        tied_left, tied_right = tied[:, is_left_of].unbind(), tied[:, ~is_left_of].unbind()
+        mirror[tied_right] += 1
+        denominator = self._outer_sums(e, mirror, low, high, is_left)
+        mirror[tied_right] -= 1
+        mirror[tied_left] += 1
 
         sizes = self.sizes.to(e)
         logs = denominator.log()
@@ -220,37 +227,41 @@ class _Line:
         count = e.shape[1]
         if own is not None and self.own_group is not None:  # an anchor is no positive of its own
             count -= 1
+            total += 1
             own_group = self.own_group[rows, None]
             log_sum -= logs.gather(1, own_group)[:, 0]
             share.scatter_(1, own_group, share.gather(1, own_group) * (1 - 1 / sizes[own_group]))
-        values = ((log_sum - total * scale) / count + peak[:, 0] * scale).double()
-
         pushed = self._inner_sums(share, mirror, low, high, is_left)
         if self.ties:
             pushed = pushed.index_select(1, self.group)
         gradient = pushed.mul_(e).sub_(1).div_(count)
-        return values, without_own(gradient, own, 0)
+        return ((log_sum - total * scale) / count).double(), with_own(gradient, own, 0)
 
-    def _mirror(self, rows: slice, below: Int[Tensor, "b 1"]) -> tuple[Int[Tensor, "b u"], Int[Tensor, "2 k"]]:
+    def _mirror(self, rows: slice) -> tuple[Int[Tensor, "b u"], Int[Tensor, "2 k"]]:
         """First group at or above each group's mirror image, and the places where it is one, as far away as that."""
-        y = self.y[rows, None]
-        image = 2 * y - self.groups
-        mirror = torch.searchsorted(self.groups, image)
-        is_tie = self.padded.expand(len(y), -1).gather(1, mirror) == image
-        here = below.clamp(max=len(self.groups) - 1)
-        is_tie.scatter_(1, here, is_tie.gather(1, here) & (self.groups[here] != y))  # none is its own mirror image
-        return mirror, is_tie.nonzero().T
+        y, first = self.y[rows], self.groups[0]
+        cell = ((2 * y - first + (1 << self.cell_bits))[:, None] - self.groups).bitwise_right_shift_(self.cell_bits)
+        code = self.cells.expand(len(y), -1).gather(1, cell.clamp_(0, len(self.cells) - 1))
+        mirror = code >> 1
+        places = code.bitwise_and_(1).nonzero()
+        row, column = places.unbind(1)
+        image = 2 * y[row] - self.groups[column]
+        found = torch.searchsorted(self.groups, image)
+        mirror[row, column] = found
+        is_tie = (self.groups[found.clamp_(max=len(self.groups) - 1)] == image) & (self.groups[column] != y[row])
+        return mirror, places[is_tie].T
 
     def _outer_sums(
-        self, e: Float[Tensor, "b m"], mirror: Int[Tensor, "b u"], below: Int[Tensor, "b 1"], is_left: Tensor
+        self, e: Float[Tensor, "b m"], mirror: Int[Tensor, "b u"], low: int, high: int, is_left: Tensor
     ) -> Float[Tensor, "b u"]:
         """For each group the sum over all that lie at least as far from the anchor."""
-        groups, low, high = len(self.groups), int(below[0]), int(below[-1])
+        groups = len(self.groups)
         from_left = e[:, : self.start[high]].cumsum(1)
         from_right = e[:, self.start[low] :].flip(1).cumsum(1).flip(1)
         if self.ties:
-            from_left = from_left.index_select(1, self.start[1 : high + 1] - 1)
-            from_right = from_right.index_select(1, self.start[low:-1] - self.start[low])
+            starts = self.starts
+            from_left = from_left.index_select(1, starts[1 : high + 1] - 1)
+            from_right = from_right.index_select(1, starts[low:-1] - starts[low])
         from_left = pad(from_left, (1, 0))  # at c: groups < c
         from_right = pad(from_right, (low, 1))  # at c: groups >= c
         middle = mirror[:, low:high]
@@ -296,7 +307,7 @@ class _AnyLabels:
         distance = pairwise_label_distance(self.y[rows], self.ref_y, self.label_distance)
         m = similarity.shape[1]
         if own is not None:  # behind every other sample, and without weight
-            distance = without_own(distance.clone(), own, torch.inf)
+            distance = with_own(distance.clone(), own, torch.inf)
             m -= 1
         distance, order = distance.sort(dim=1)
         distance, order = distance[:, :m], order[:, :m]
@@ -313,13 +324,17 @@ class _AnyLabels:
         return values, torch.zeros_like(similarity).scatter_(1, order, gradient)
 
 
-def _is_exact(y: Float[Tensor, "n 1"]) -> bool:
-    """Whether all differences of labels, and of these, are whole multiples of one step that float64 holds exactly."""
+def _whole_steps(y: Float[Tensor, " n"]) -> Int[Tensor, " n"] | None:
+    """Labels in steps of which each is a whole number, few enough that their differences are exact; None if none are.
+
+    All float32 labels have such a step unless the smallest is tiny beside the largest.
+    """
     largest = float(y.abs().max())
     if not 1e-200 < largest < 1e200:
-        return largest == 0
-    steps = y.double() * 2.0 ** (50 - math.frexp(largest)[1])
-    return bool((steps == steps.round()).all())
+        return torch.zeros_like(y, dtype=torch.int64) if largest == 0 else None
+    steps = y.double() * 2.0 ** (MANTISSA - math.frexp(largest)[1])
+    whole = steps.round()
+    return whole.long() if bool((steps == whole).all()) else None
 
 
 def _tie_edges(distance: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:

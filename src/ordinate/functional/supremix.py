@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
@@ -18,10 +20,11 @@ from ordinate.functional.inputs import (
     check_weights,
 )
 from ordinate.functional.reduction import mean_coefficients, sum_coefficients
-from ordinate.functional.similarity import unit, without_own
+from ordinate.functional.similarity import units, with_own
 
 MIXTURES = 1 << 20  # of the Mix-pos kind held at a time
 DRAWN_ROWS = 32  # anchors whose shares are drawn from one seed, so that they do not depend on the size of a block
+QUANTILES = 4096  # kept of a Beta distribution
 COLDEST = {torch.float32: 1 / 30, torch.float64: 1 / 300}  # temperature down to which exp(cosine / temperature) and
 # its inverse keep all digits
 EDGE = 1e-6  # how far, relative to the window, a difference may pass it by rounding and still lie inside
@@ -153,7 +156,8 @@ def supremix(
         if reduction == "sum":
             _, label, sizes = y.unique(return_inverse=True, return_counts=True)
             coefficients = coefficients * positives / sizes[label]
-    a, b = unit(embeddings)[order], unit(refs)[ref_order]
+    a, b = units(embeddings, refs)
+    a, b = a[order], b[ref_order]
     if reduction != "none":
         loss = reduced(row_sums, coefficients[order], a, b) - log_range * coefficients.sum()
     else:
@@ -200,13 +204,22 @@ class _DrawnShares:
         return drawn[start : start + rows.stop - rows.start].to(dtype)
 
     def _draw(self, part: int) -> Float[Tensor, "r m"]:
-        """As the share of two Gamma draws, so that a generator can be given."""
         generator = torch.Generator(self.device).manual_seed((self.seed + part) % 2**63)
-        first, second = (
-            torch._standard_gamma(torch.full((DRAWN_ROWS, self.m), shape, device=self.device), generator=generator)
-            for shape in (self.alpha, self.beta)
-        )
-        return first / (first + second).clamp(min=torch.finfo(first.dtype).tiny)
+        place = torch.rand(DRAWN_ROWS, self.m, generator=generator, device=self.device) * (QUANTILES - 1)
+        below = place.long().clamp_(max=QUANTILES - 2)  # rounding may lead to the very end
+        quantiles = _beta_quantiles(self.alpha, self.beta).to(self.device)
+        return torch.lerp(quantiles.take(below), quantiles.take(below + 1), place - below)
+
+
+@lru_cache(maxsize=8)
+def _beta_quantiles(alpha: float, beta: float) -> Float[Tensor, " q"]:
+    """Quantiles of a Beta distribution at even steps; read between them, a uniform number becomes a draw from it.
+
+    The distribution drawn from agrees with Beta at every quantile kept.
+    """
+    from scipy.special import betaincinv
+
+    return torch.from_numpy(betaincinv(alpha, beta, np.linspace(0, 1, QUANTILES))).float()
 
 
 def _draw(beta: tuple[float, float], refs: Tensor, generator: torch.Generator | None) -> _DrawnShares:
@@ -276,7 +289,7 @@ class _RowSums:
 
             # everything is exp((similarity - shift) / temperature), weighted: the terms of the denominator
             real = self._term(cosine, shift, distance)
-            real = without_own(real, own, 0)
+            real = with_own(real, own, 0)
             denominator = real.sum(1, keepdim=True)
             if mixed_negative is not None:
                 similarity, slope, share = mixed_negative
@@ -285,7 +298,7 @@ class _RowSums:
                 mixed.mul_(slope)
             else:
                 mixed = torch.zeros_like(real)
-            same = without_own(same, own, False)
+            same = with_own(same, own, False)
             attraction = (cosine * same).sum(1, keepdim=True)
             for part in mixed_positives:
                 denominator += (part.exists * self._term(part.similarity, shift[:, :, None])).sum((1, 2))[:, None]

@@ -32,6 +32,8 @@ class CLOC(StagedMethod):
         phase_epochs: most epochs of the two phases; 500 each in the paper.
         target_accuracy: of the training batches, ends phase one; 0.95 in the paper.
         patience: ends phase two; 10 in the paper, None trains all its epochs.
+        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
+            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
         optimization: of both phases; the paper's is Adam with a constant 1e-3.
     """
 
@@ -49,22 +51,20 @@ class CLOC(StagedMethod):
         phase_epochs: tuple[int, int] = (500, 500),
         target_accuracy: float = 0.95,
         patience: int | None = 10,
+        chunk_size: int | None = None,
         optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
     ) -> None:
         if not 0 < target_accuracy <= 1:
             raise OrdinateError(f"target_accuracy: got {target_accuracy}, takes a share above 0, up to 1")
         first, second = phase_epochs
-        super().__init__((Stage("phase one", first, optimization), Stage("phase two", second, optimization, patience)))
+        stages = (Stage("phase one", first, optimization), Stage("phase two", second, optimization, patience))
+        super().__init__(stages, chunk_size)
         self.encoder = encoder
         self.classifier = Classifier(embedding_dim, num_classes)
         self.mmnp = MMNPLoss(num_classes, margins, floor, shared, reduction)
         self.mmnp_weight = mmnp_weight
         self.target_accuracy = target_accuracy
         self.hits = torch.zeros(2)
-
-    def forward(self, x: Tensor) -> Float[Tensor, "n d"]:
-        """Return embeddings."""
-        return self.encoder(x)
 
     def parameters_of_stage(self, index: int) -> list[nn.Parameter]:
         margins = [self.mmnp.raw] if index == 0 else []
@@ -77,7 +77,7 @@ class CLOC(StagedMethod):
             self.mmnp.freeze()
 
     def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
-        embeddings = self(x)
+        embeddings = self.embed(x)
         scores = self.classifier(embeddings)
         self.hits += torch.tensor([float((scores.argmax(1) == y).sum()), len(y)])
         classification, contrast = cross_entropy(scores, y), self.mmnp(embeddings, y)

@@ -29,6 +29,8 @@ class OTD(StagedMethod):
             triplet, of which large ranks have their size's cube.
         patience: end after so many epochs without a lower validation loss and go back to the best; None trains
             all epochs and keeps the last weights.
+        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
+            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
         optimization: the paper's is Adam, 1e-6.
     """
 
@@ -40,24 +42,21 @@ class OTD(StagedMethod):
         epochs: int = 50,
         balance: bool = False,
         patience: int | None = None,
+        chunk_size: int | None = None,
         optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
     ) -> None:
-        super().__init__((Stage("triplets", epochs, optimization, patience),))
+        super().__init__((Stage("triplets", epochs, optimization, patience),), chunk_size)
         self.encoder = encoder
         self.loss = AngularTriangleLoss(num_classes, reduction="none" if balance else "mean")
         self.balance = balance
         self.seen: list[tuple[Tensor, Tensor]] = []
-
-    def forward(self, x: Tensor) -> Float[Tensor, "n d"]:
-        """Return embeddings."""
-        return self.encoder(x)
 
     def on_train_epoch_start(self) -> None:
         super().on_train_epoch_start()
         self.seen.clear()
 
     def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
-        embeddings = self(x)
+        embeddings = self.embed(x)
         self.seen.append((unit(embeddings.detach()), y))
         return self.triangle(embeddings, y)
 

@@ -31,6 +31,7 @@ class ContrastiveRegression(StagedMethod):
         epochs: tuple[int, int],
         patience: int | None,
         contrast_weight: float,
+        chunk_size: int | None,
         optimization: Optimization,
         head_optimization: Optimization,
     ) -> None:
@@ -43,7 +44,7 @@ class ContrastiveRegression(StagedMethod):
                 Stage("encoder", epochs[0], optimization, patience),
                 Stage("head" if scheme == "linear_probe" else "fine-tuning", epochs[1], head_optimization, patience),
             )
-        super().__init__(stages)
+        super().__init__(stages, chunk_size)
         self.encoder = encoder
         self.head = head
         self.scheme = scheme
@@ -60,10 +61,6 @@ class ContrastiveRegression(StagedMethod):
     @property
     def trains_head_only(self) -> bool:
         return self.scheme == "linear_probe" and self.stage_index == 1
-
-    def forward(self, x: Tensor) -> Float[Tensor, "n d"]:
-        """Return embeddings."""
-        return self.encoder(x)
 
     def predict(self, x: Tensor) -> Float[Tensor, "n p"]:
         """Return targets in their own units."""
@@ -85,12 +82,12 @@ class ContrastiveRegression(StagedMethod):
         if self.trains_head_only:
             self.encoder.eval()
             with torch.no_grad():
-                embeddings = self(x)
+                embeddings = self.embed(x)
             return self.head.loss(embeddings, y)
         if self.stage_index == 1:
-            return self.head.loss(self(x), y)
+            return self.head.loss(self.embed(x), y)
         x, y = self.views(x, y)
-        embeddings = self(x)
+        embeddings = self.embed(x)
         loss = self.contrast(embeddings, y)
         if self.scheme == "regularise":
             loss = self.head.loss(embeddings, y) + self.contrast_weight * loss

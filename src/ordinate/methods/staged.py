@@ -5,9 +5,12 @@ from typing import Any
 
 import lightning.pytorch as lightning
 import torch
-from torch import Tensor
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_whole
+from ordinate.methods.gradient_caching import embed_in_chunks
 from ordinate.methods.optimization import Optimization
 
 
@@ -41,13 +44,17 @@ class StagedMethod(lightning.LightningModule):
     """
 
     monitor = "val_loss"
+    encoder: nn.Module
 
-    def __init__(self, stages: tuple[Stage, ...]) -> None:
+    def __init__(self, stages: tuple[Stage, ...], chunk_size: int | None = None) -> None:
         super().__init__()
         for stage in stages:
             if stage.epochs < 1:
                 raise OrdinateError(f"epochs: got {stage.epochs} for the stage {stage.name!r}, takes at least 1")
+        if chunk_size is not None:
+            check_whole(chunk_size, "chunk_size")
         self.stages = stages
+        self.chunk_size = chunk_size
         self.automatic_optimization = False
         self._start_over()
         self.validation_outputs: list[tuple[Tensor, Tensor]] = []
@@ -73,6 +80,14 @@ class StagedMethod(lightning.LightningModule):
     def epochs(self) -> int:
         """Most epochs of all stages together."""
         return sum(stage.epochs for stage in self.stages)
+
+    def forward(self, x: Any) -> Float[Tensor, "n d"]:
+        """Return embeddings."""
+        return self.encoder(x)
+
+    def embed(self, x: Any) -> Float[Tensor, "n d"]:
+        """Return embeddings of a training batch, whose samples pass the encoder ``chunk_size`` at a time."""
+        return self(x) if self.chunk_size is None else embed_in_chunks(self.encoder, x, self.chunk_size)
 
     # what a method defines
 

@@ -27,6 +27,8 @@ class SupCR(ContrastiveRegression):
         temperature, similarity, label_distance, num_positives, tie_tolerance: of the loss.
         augment: draws a view of a batch; two views are contrasted. None contrasts the batch as it is, once.
         contrast_weight: of the SupCR loss in ``"regularise"``.
+        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
+            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
         optimization, head_optimization: SGD with cosine annealing and a learning rate of 0.5 for the encoder and
             0.05 for the head in the paper's AgeDB recipe.
     """
@@ -48,11 +50,14 @@ class SupCR(ContrastiveRegression):
         tie_tolerance: float = 0.0,
         augment: Callable[[Tensor], Tensor] | None = None,
         contrast_weight: float = 1.0,
+        chunk_size: int | None = None,
         optimization: Optimization = Optimization("sgd", 0.5, 1e-4, warmup=0.0),
         head_optimization: Optimization = Optimization("sgd", 0.05, 0.0, warmup=0.0),
     ) -> None:
         head = LinearHead(embedding_dim, target_dim, head_loss)
-        super().__init__(encoder, head, scheme, epochs, patience, contrast_weight, optimization, head_optimization)
+        super().__init__(
+            encoder, head, scheme, epochs, patience, contrast_weight, chunk_size, optimization, head_optimization
+        )
         self.supcr = SupCRLoss(
             temperature=temperature,
             similarity=similarity,

@@ -26,6 +26,8 @@ class SupReMix(ContrastiveRegression):
             detach_mixtures: of the loss.
         projection_dim: outputs of the projection head, a 2-layer perceptron (128 in the paper).
         contrast_weight: of the SupReMix loss in ``"regularise"``.
+        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
+            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
         optimization, head_optimization: Adam with a constant 1e-3 in the paper.
     """
 
@@ -49,11 +51,14 @@ class SupReMix(ContrastiveRegression):
         detach_mixtures: bool = False,
         projection_dim: int = 128,
         contrast_weight: float = 1.0,
+        chunk_size: int | None = None,
         optimization: Optimization = ADAM,
         head_optimization: Optimization = ADAM,
     ) -> None:
         head = LinearHead(embedding_dim, 1, head_loss)
-        super().__init__(encoder, head, scheme, epochs, patience, contrast_weight, optimization, head_optimization)
+        super().__init__(
+            encoder, head, scheme, epochs, patience, contrast_weight, chunk_size, optimization, head_optimization
+        )
         self.projection = nn.Sequential(
             nn.Linear(embedding_dim, embedding_dim), nn.ReLU(), nn.Linear(embedding_dim, projection_dim)
         )
