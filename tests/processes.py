@@ -8,7 +8,9 @@ import sys
 import torch
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["ordinate.commands.fit", "ordinate.commands.predict", "tests.estimators.examples"])
+_context.set_forkserver_preload(
+    ["ordinate.commands.fit", "ordinate.commands.predict", "torch.distributed", "tests.estimators.examples"]
+)
 
 
 def start(target, *args):
@@ -23,6 +25,26 @@ def run(target, *args):
     process = start(target, *args)
     process.join()
     return process.exitcode
+
+
+def together(count, target, folder, *args):
+    """Run ``target(rank, *args)`` in ``count`` processes that see each other, and return what each returns."""
+    folder.mkdir()
+    processes = [start(_among, rank, count, target, folder, args) for rank in range(count)]
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * count
+    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(count)]
+
+
+def _among(rank, count, target, folder, args):
+    # as torchrun sets them, for Lightning; the processes meet at the first one's address
+    elastic = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count, "GROUP_RANK": 0}
+    os.environ.update({name: str(value) for name, value in elastic.items()} | {"TORCHELASTIC_RUN_ID": "tests"})
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder / 'meet'}", rank=rank, world_size=count)
+    torch.save(target(rank, *args), folder / f"{rank}.pt")
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
 
 
 def kill_me():

@@ -17,15 +17,15 @@ from ordinate.functional.anchor_blocks import (
     reduced,
     refuse_second_derivative,
 )
+from ordinate.functional.global_batch import Group, contrasts, holds_anywhere, joined_value
 from ordinate.functional.inputs import (
     check_choice,
     check_embeddings,
     check_num_classes,
     check_ranks,
-    check_references,
     check_weights,
 )
-from ordinate.functional.reduction import mean_coefficients, sum_coefficients
+from ordinate.functional.reduction import anchor_coefficients
 from ordinate.functional.similarity import CHUNK, CosineBlocks, unit, units, with_own
 
 NEAR = 1e-8  # distance of a cosine from 1 or -1 below which arccos loses digits
@@ -73,6 +73,8 @@ def angular_triangle(
     ref_labels: Int[Tensor, " m"] | None = None,
     weights: Float[Tensor, " n"] | None = None,
     reduction: str = "mean",
+    own: Int[Tensor, " n"] | None = None,
+    group: Group = None,
     block_size: int | None = None,
 ) -> Float[Tensor, "*n"]:
     r"""Loss of the ordinal triplet network (OTD, eqs. 1 to 5, Algorithm 1).
@@ -99,6 +101,10 @@ def angular_triangle(
         weights: (n,), one an anchor, >= 0.
         reduction: ``"mean"`` over triplets (eq. 5), ``"sum"`` over triplets, or ``"none"``: for each anchor the
             mean over its triplets, 0 for one that has none.
+        own: (n,), where each anchor itself stands among ``ref_emb``, to be left out of its contrasts.
+        group: processes whose batches are joined into one: the anchors are those of this process, contrasted with
+            the samples of all; the value is that of the joined batch, and gradients averaged over the processes, as
+            DistributedDataParallel does, are its gradient.
         block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
@@ -119,9 +125,8 @@ def angular_triangle(
     check_block_size(block_size)
     weights = check_weights(weights, len(embeddings))
     ranks = check_ranks(labels, len(embeddings), num_classes)
-    refs, ref_labels = check_references(embeddings, labels, ref_emb, ref_labels)
+    refs, ref_labels, own = contrasts(embeddings, labels, ref_emb, ref_labels, own, group)
     ref_ranks = check_ranks(ref_labels, len(refs), num_classes, "ref_labels")
-    own = torch.arange(len(refs), device=refs.device) if ref_emb is None else None
 
     u, v = units(embeddings, refs)
     row_sums: RowSums
@@ -131,24 +136,24 @@ def angular_triangle(
         count = offered[ranks]
         row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], own, block_size)
     else:
-        i, j, k = _check_triplets(triplets, len(refs), len(embeddings), own is not None)
+        i, j, k = _check_triplets(triplets, len(refs), len(embeddings), own)
         count = torch.bincount(j, minlength=len(embeddings)).double()
         anchor, other = torch.cat([j, j]), torch.cat([i, k])
         target = (ranks[anchor] - ref_ranks[other]).abs().double() / (num_classes - 1)
         row_sums = _GivenPairs(anchor, other, target)
-    if not bool((count > 0).any()):
+    if not holds_anywhere(count > 0, group):
         raise OrdinateError(
             f"labels: got ranks {ranks.unique().tolist()}, which offer no triplet; takes the ranks 0 and "
             f"{num_classes - 1} with a third sample above 0, or three samples of one rank"
         )
-    if reduction == "mean":
-        coefficients = mean_coefficients(count if weights is None else count * weights, count > 0) / count.clamp(min=1)
-    else:
-        coefficients = sum_coefficients(weights, count > 0)
+    if reduction == "mean":  # over triplets
+        weights = count if weights is None else count * weights
+    coefficients = anchor_coefficients(reduction, weights, count > 0, group)
+    if reduction != "sum":
+        coefficients = coefficients / count.clamp(min=1)
     if reduction != "none":
-        return reduced(row_sums, coefficients, u, v).to(embeddings.dtype)
-    values = reduced(row_sums, None, u, v)
-    return (values * coefficients / count.clamp(min=1)).to(embeddings.dtype)
+        return joined_value(reduced(row_sums, coefficients, u, v), group).to(embeddings.dtype)
+    return (reduced(row_sums, None, u, v) * coefficients).to(embeddings.dtype)
 
 
 def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, Tensor]:
@@ -171,7 +176,7 @@ def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, T
     return shares, offered
 
 
-def _check_triplets(triplets: Tensor, num_outer: int, num_middle: int, one_batch: bool) -> tuple[Tensor, ...]:
+def _check_triplets(triplets: Tensor, num_outer: int, num_middle: int, own: Tensor | None) -> tuple[Tensor, ...]:
     if not isinstance(triplets, Tensor) or triplets.dim() != 2 or triplets.shape[1] != 3 or len(triplets) == 0:
         got = tuple(triplets.shape) if isinstance(triplets, Tensor) else type(triplets).__name__
         raise OrdinateError(f"triplets: got {got}, takes indices (t, 3) with at least one triplet")
@@ -183,7 +188,7 @@ def _check_triplets(triplets: Tensor, num_outer: int, num_middle: int, one_batch
             raise OrdinateError(
                 f"triplets: got indices {int(index.min())} to {int(index.max())}, takes 0 to {size - 1}"
             )
-    if bool((i == k).any()) or (one_batch and bool(((i == j) | (j == k)).any())):
+    if bool((i == k).any()) or (own is not None and bool(((i == own[j]) | (own[j] == k)).any())):
         raise OrdinateError("triplets: got one sample twice in a triplet, takes three different samples")
     return i, j, k
 

@@ -53,6 +53,21 @@ def check_references(
     return ref_emb, ref_labels
 
 
+def check_own(own: Tensor, labels: Tensor, ref_labels: Tensor) -> Int[Tensor, " n"]:
+    """Return where each anchor stands among the references."""
+    if not isinstance(own, Tensor) or own.shape != (len(labels),) or own.is_floating_point() or own.dtype == torch.bool:
+        got = f"{own.dtype} {tuple(own.shape)}" if isinstance(own, Tensor) else type(own).__name__
+        raise OrdinateError(
+            f"own: got {got}, takes whole numbers ({len(labels)},), the place of each anchor in ref_emb"
+        )
+    if int(own.min()) < 0 or int(own.max()) >= len(ref_labels):
+        raise OrdinateError(f"own: got {int(own.min())} to {int(own.max())}, takes 0 to {len(ref_labels) - 1}")
+    own = own.long()
+    if not bool((ref_labels[own].reshape(labels.shape) == labels).all()):
+        raise OrdinateError("own: got places whose ref_labels differ from the anchors' labels, takes the anchors' own")
+    return own
+
+
 def _check_length(labels: Tensor, n: int, name: str) -> None:
     if not isinstance(labels, Tensor):
         raise OrdinateError(f"{name}: got {type(labels).__name__}, takes a torch tensor")

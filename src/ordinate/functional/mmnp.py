@@ -11,14 +11,14 @@ from torch.nn.functional import pad
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, reduced
+from ordinate.functional.global_batch import Group, contrasts, holds_anywhere, joined_value, summed
 from ordinate.functional.inputs import (
     check_choice,
     check_embeddings,
     check_ranks,
-    check_references,
     check_weights,
 )
-from ordinate.functional.reduction import mean_coefficients, sum_coefficients
+from ordinate.functional.reduction import anchor_coefficients
 from ordinate.functional.similarity import CosineBlocks, units, with_own
 
 
@@ -31,6 +31,8 @@ def mmnp(
     ref_labels: Int[Tensor, " m"] | None = None,
     weights: Float[Tensor, " n"] | None = None,
     reduction: str = "pair_mean",
+    own: Int[Tensor, " n"] | None = None,
+    group: Group = None,
     block_size: int | None = None,
 ) -> Float[Tensor, "*n"]:
     r"""Multi-margin n-pair loss (CLOC, eq. 2).
@@ -55,6 +57,10 @@ def mmnp(
         reduction: ``"pair_mean"`` averages over an anchor's (positive, negative) pairs, then over the anchors
             that have one, weighted; ``"sum"`` is eq. 2, summed over pairs, times the weight, averaged over all n
             anchors; ``"none"`` is eq. 2 times the weight for each anchor, 0 for one that has no pair.
+        own: (n,), where each anchor itself stands among ``ref_emb``, to be left out of its contrasts.
+        group: processes whose batches are joined into one: the anchors are those of this process, contrasted with
+            the samples of all; the value is that of the joined batch, and gradients averaged over the processes, as
+            DistributedDataParallel does, are its gradient.
         block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
@@ -80,23 +86,23 @@ def mmnp(
     num_classes = len(margins) + 1
     weights = check_weights(weights, len(embeddings))
     ranks = check_ranks(labels, len(embeddings), num_classes)
-    refs, ref_labels = check_references(embeddings, labels, ref_emb, ref_labels)
+    refs, ref_labels, own = contrasts(embeddings, labels, ref_emb, ref_labels, own, group)
     ref_ranks = check_ranks(ref_labels, len(refs), num_classes, "ref_labels")
-    own = torch.arange(len(refs), device=refs.device) if ref_emb is None else None
 
     sizes = torch.bincount(ref_ranks, minlength=num_classes)
     positives = sizes[ranks] - int(own is not None)
     pairs = positives * (len(refs) - sizes[ranks])
-    if not bool((pairs > 0).any()):
+    if not holds_anywhere(pairs > 0, group):
         raise OrdinateError(
             f"labels: got ranks {ranks.unique().tolist()} with {len(ranks)} samples in which no anchor has both a "
             "positive and a negative, takes at least two ranks, one of them with two samples"
         )
     if reduction == "pair_mean":
-        coefficients = mean_coefficients(weights, pairs > 0) / pairs.clamp(min=1)
+        coefficients = anchor_coefficients(reduction, weights, pairs > 0, group) / pairs.clamp(min=1)
     else:
-        coefficients = sum_coefficients(weights, torch.ones_like(pairs, dtype=torch.bool))
-        coefficients = coefficients / len(ranks) if reduction == "sum" else coefficients
+        coefficients = anchor_coefficients(reduction, weights, torch.ones_like(pairs, dtype=torch.bool), group)
+        if reduction == "sum":
+            coefficients = coefficients / float(summed(torch.tensor(len(ranks), device=ranks.device), group))
 
     order, ref_order = ranks.argsort(), ref_ranks.argsort()  # an anchor's positives stand side by side
     own = None if own is None else ref_order.argsort()[own[order]]
@@ -108,7 +114,7 @@ def mmnp(
     rank_starts = torch.searchsorted(ranks[order], torch.arange(num_classes + 1, device=ranks.device)).tolist()
     row_sums = _RowSums(dtype, ref_ranks[ref_order], [0, *sizes.cumsum(0).tolist()], rank_starts, own, block_size)
     if reduction != "none":
-        return reduced(row_sums, coefficients[order], a, b, shift).to(embeddings.dtype)
+        return joined_value(reduced(row_sums, coefficients[order], a, b, shift), group).to(embeddings.dtype)
     values = reduced(row_sums, None, a, b, shift)[order.argsort()]
     return (values * coefficients).to(embeddings.dtype)
 

@@ -12,16 +12,16 @@ from torch.nn.functional import pad
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, reduced
+from ordinate.functional.global_batch import Group, contrasts, joined_value
 from ordinate.functional.inputs import (
     check_choice,
     check_embeddings,
     check_positive,
-    check_references,
     check_targets,
     check_weights,
 )
 from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance, pairwise_label_distance
-from ordinate.functional.reduction import mean_coefficients, sum_coefficients
+from ordinate.functional.reduction import anchor_coefficients
 from ordinate.functional.similarity import BLOCKS, SIMILARITIES, SimilarityBlocks, units, with_own
 
 CELLS = 16  # of the table of mirror images for each label, at least
@@ -45,6 +45,8 @@ def supcr(
     ref_labels: Shaped[Tensor, "m *p"] | None = None,
     weights: Float[Tensor, " n"] | None = None,
     reduction: str = "mean",
+    own: Int[Tensor, " n"] | None = None,
+    group: Group = None,
     block_size: int | None = None,
 ) -> Float[Tensor, "*n"]:
     r"""Supervised contrastive regression loss (SupCR, eq. 1).
@@ -76,6 +78,10 @@ def supcr(
         ref_labels: (m,) or (m, p), given with ``ref_emb``.
         weights: (n,), one an anchor, >= 0.
         reduction: ``"mean"`` (weighted mean over anchors), ``"sum"``, or ``"none"`` for one value an anchor.
+        own: (n,), where each anchor itself stands among ``ref_emb``, to be left out of its contrasts.
+        group: processes whose batches are joined into one: the anchors are those of this process, contrasted with
+            the samples of all; the value is that of the joined batch, and gradients averaged over the processes, as
+            DistributedDataParallel does, are its gradient.
         block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
@@ -102,15 +108,14 @@ def supcr(
     check_block_size(block_size)
     weights = check_weights(weights, len(embeddings))
     y = check_targets(labels, len(embeddings))
-    refs, ref_labels = check_references(embeddings, labels, ref_emb, ref_labels)
+    refs, ref_labels, own = contrasts(embeddings, labels, ref_emb, ref_labels, own, group)
     ref_y = check_targets(ref_labels, len(refs), "ref_labels", dimensions=y.shape[1])
-    own = torch.arange(len(refs), device=refs.device) if ref_emb is None else None
-    if own is not None and len(embeddings) == 1:
+    if own is not None and len(refs) == 1:
         raise OrdinateError("embeddings: got a single sample and no ref_emb, takes at least two samples to contrast")
 
     a, b = units(embeddings, refs) if similarity == "cosine" else (embeddings, refs)
     everyone = torch.ones(len(a), dtype=torch.bool, device=a.device)
-    coefficients = mean_coefficients(weights, everyone) if reduction == "mean" else sum_coefficients(weights, everyone)
+    coefficients = anchor_coefficients(reduction, weights, everyone, group)
     on_a_line = y.shape[1] == 1 and label_distance in ("l1", "l2") and num_positives is None and tie_tolerance == 0
     order = None
     steps = _whole_steps(torch.cat([y, ref_y])[:, 0]) if on_a_line else None
@@ -127,7 +132,7 @@ def supcr(
     ways.append((torch.float64, _AnyLabels(y, ref_y, label_distance, num_positives, tie_tolerance)))
     row_sums = _RowSums(similarity, 1 / temperature, own, ways, block_size)
     if reduction != "none":
-        return reduced(row_sums, coefficients, a, b).to(embeddings.dtype)
+        return joined_value(reduced(row_sums, coefficients, a, b), group).to(embeddings.dtype)
     values = reduced(row_sums, None, a, b) * coefficients
     return (values if order is None else values[order.argsort()]).to(embeddings.dtype)
 

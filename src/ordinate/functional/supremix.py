@@ -11,15 +11,15 @@ from torch import Tensor
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, reduced
+from ordinate.functional.global_batch import Group, contrasts, gathered, holds_anywhere, joined_value, place_among
 from ordinate.functional.inputs import (
     check_choice,
     check_embeddings,
     check_positive,
-    check_references,
     check_targets,
     check_weights,
 )
-from ordinate.functional.reduction import mean_coefficients, sum_coefficients
+from ordinate.functional.reduction import anchor_coefficients
 from ordinate.functional.similarity import units, with_own
 
 MIXTURES = 1 << 20  # of the Mix-pos kind held at a time
@@ -50,6 +50,8 @@ def supremix(
     ref_labels: Shaped[Tensor, " m"] | None = None,
     weights: Float[Tensor, " n"] | None = None,
     reduction: str = "mean",
+    own: Int[Tensor, " n"] | None = None,
+    group: Group = None,
     block_size: int | None = None,
 ) -> Float[Tensor, "*n"]:
     r"""Supervised contrastive regression loss with mixtures (SupReMix, eqs. 1 to 6).
@@ -92,6 +94,10 @@ def supremix(
         weights: (n,), one an anchor, >= 0.
         reduction: ``"sum"`` is eq. 6; ``"mean"`` averages over an anchor's positives, then over the anchors that
             have one; ``"none"`` is that average for each anchor, 0 for one that has no positive.
+        own: (n,), where each anchor itself stands among ``ref_emb``, to be left out of its contrasts.
+        group: processes whose batches are joined into one: the anchors are those of this process, contrasted with
+            the samples of all; the value is that of the joined batch, and gradients averaged over the processes, as
+            DistributedDataParallel does, are its gradient.
         block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
@@ -116,17 +122,16 @@ def supremix(
     check_block_size(block_size)
     weights = check_weights(weights, len(embeddings))
     y = check_targets(labels, len(embeddings), dimensions=1)[:, 0].double()
-    refs, ref_labels = check_references(embeddings, labels, ref_emb, ref_labels)
+    refs, ref_labels, own = contrasts(embeddings, labels, ref_emb, ref_labels, own, group)
     ref_y = check_targets(ref_labels, len(refs), "ref_labels", dimensions=1)[:, 0].double()
     log_range = _log_range(label_range, y, ref_y) if distance_magnifying else 0.0
 
-    own = torch.arange(len(refs), device=refs.device) if ref_emb is None else None
     order, ref_order = y.argsort(stable=True), ref_y.argsort(stable=True)  # windows become slices
     shares: _GivenShares | _DrawnShares | None = None
     if neg_mix is not None:
         neg_mix = _check_neg_mix(neg_mix, len(y), len(ref_y))
     if mix_negatives:
-        shares = _GivenShares(neg_mix, order, ref_order) if neg_mix is not None else _draw(beta, refs, generator)
+        shares = _GivenShares(neg_mix, order, ref_order) if neg_mix is not None else _draw(beta, refs, generator, group)
     coldest = COLDEST[torch.float32]
     narrow = torch.float64 not in (embeddings.dtype, refs.dtype) and temperature >= coldest
     row_sums = _RowSums(
@@ -144,22 +149,20 @@ def supremix(
     )
     positives = torch.empty_like(y).index_copy(0, order, row_sums.positives().double())
     has_positive = positives > 0
-    if not bool(has_positive.any()):
+    if not holds_anywhere(has_positive, group):
         raise OrdinateError(
             f"labels, window: no anchor has a positive: no two labels are equal and no window of {window:g} holds "
             "samples on both sides of an anchor; takes a wider window or a larger batch"
         )
-    if reduction == "mean":
-        coefficients = mean_coefficients(weights, has_positive)
-    else:
-        coefficients = sum_coefficients(weights, has_positive)
-        if reduction == "sum":
-            _, label, sizes = y.unique(return_inverse=True, return_counts=True)
-            coefficients = coefficients * positives / sizes[label]
+    coefficients = anchor_coefficients(reduction, weights, has_positive, group)
+    if reduction == "sum":
+        every, start = gathered(y, group)
+        _, label, sizes = every.unique(return_inverse=True, return_counts=True)
+        coefficients = coefficients * positives / sizes[label][start : start + len(y)]
     a, b = units(embeddings, refs)
     a, b = a[order], b[ref_order]
     if reduction != "none":
-        loss = reduced(row_sums, coefficients[order], a, b) - log_range * coefficients.sum()
+        loss = joined_value(reduced(row_sums, coefficients[order], a, b) - log_range * coefficients.sum(), group)
     else:
         loss = (reduced(row_sums, None, a, b)[order.argsort()] - log_range) * coefficients
     return loss.to(embeddings.dtype)
@@ -222,13 +225,13 @@ def _beta_quantiles(alpha: float, beta: float) -> Float[Tensor, " q"]:
     return torch.from_numpy(betaincinv(alpha, beta, np.linspace(0, 1, QUANTILES))).float()
 
 
-def _draw(beta: tuple[float, float], refs: Tensor, generator: torch.Generator | None) -> _DrawnShares:
+def _draw(beta: tuple[float, float], refs: Tensor, generator: torch.Generator | None, group: Group) -> _DrawnShares:
     if not isinstance(beta, tuple | list) or len(beta) != 2:
         raise OrdinateError(f"beta: got {beta!r}, takes the two parameters of a Beta distribution")
     alpha, other = (check_positive(value, "beta") for value in beta)
     device = refs.device if generator is None else generator.device
     seed = int(torch.randint(2**62, (), generator=generator, device=device))
-    return _DrawnShares(alpha, other, len(refs), seed, refs.device)
+    return _DrawnShares(alpha, other, len(refs), seed + (place_among(group) << 48), refs.device)
 
 
 def _check_neg_mix(neg_mix: Tensor, n: int, m: int) -> Tensor:

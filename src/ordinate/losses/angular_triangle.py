@@ -4,6 +4,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ordinate.functional import angular_triangle
+from ordinate.functional.global_batch import joined_processes
 
 
 class AngularTriangleLoss(nn.Module):
@@ -16,11 +17,19 @@ class AngularTriangleLoss(nn.Module):
         torch.Size([])
     """
 
-    def __init__(self, num_classes: int, *, reduction: str = "mean", block_size: int | None = None) -> None:
+    def __init__(
+        self,
+        num_classes: int,
+        *,
+        reduction: str = "mean",
+        block_size: int | None = None,
+        gather_distributed: bool = True,
+    ) -> None:
         super().__init__()
         self.num_classes = num_classes
         self.reduction = reduction
         self.block_size = block_size
+        self.gather_distributed = gather_distributed
 
     def forward(
         self,
@@ -29,6 +38,7 @@ class AngularTriangleLoss(nn.Module):
         ref_emb: Float[Tensor, "m d"] | None = None,
         ref_labels: Int[Tensor, " m"] | None = None,
         weights: Float[Tensor, " n"] | None = None,
+        own: Int[Tensor, " n"] | None = None,
         triplets: Int[Tensor, "t 3"] | None = None,
     ) -> Float[Tensor, "*n"]:
         return angular_triangle(
@@ -40,5 +50,7 @@ class AngularTriangleLoss(nn.Module):
             ref_labels=ref_labels,
             weights=weights,
             reduction=self.reduction,
+            own=own,
+            group=joined_processes(self.gather_distributed, ref_emb, own),
             block_size=self.block_size,
         )

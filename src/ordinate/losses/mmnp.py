@@ -11,6 +11,7 @@ from torch.nn.functional import softplus
 
 from ordinate.errors import OrdinateError
 from ordinate.functional import mmnp
+from ordinate.functional.global_batch import joined_processes
 from ordinate.functional.inputs import check_num_classes, check_positive
 
 Boundaries = Mapping[tuple[int, int], float]
@@ -49,6 +50,7 @@ class MMNPLoss(nn.Module):
         shared: bool = False,
         reduction: str = "pair_mean",
         block_size: int | None = None,
+        gather_distributed: bool = True,
     ) -> None:
         super().__init__()
         self.num_classes = check_num_classes(num_classes)
@@ -56,6 +58,7 @@ class MMNPLoss(nn.Module):
         self.shared = shared
         self.reduction = reduction
         self.block_size = block_size
+        self.gather_distributed = gather_distributed
         fixed_margins = torch.full((num_classes - 1,), torch.nan)
         if margins is not None and not isinstance(margins, Mapping):
             raise OrdinateError(
@@ -91,6 +94,7 @@ class MMNPLoss(nn.Module):
         ref_emb: Float[Tensor, "m d"] | None = None,
         ref_labels: Int[Tensor, " m"] | None = None,
         weights: Float[Tensor, " n"] | None = None,
+        own: Int[Tensor, " n"] | None = None,
     ) -> Float[Tensor, "*n"]:
         return mmnp(
             embeddings,
@@ -100,6 +104,8 @@ class MMNPLoss(nn.Module):
             ref_labels=ref_labels,
             weights=weights,
             reduction=self.reduction,
+            own=own,
+            group=joined_processes(self.gather_distributed, ref_emb, own),
             block_size=self.block_size,
         )
 

@@ -1,9 +1,10 @@
 """SupCR's loss as a module."""
 
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from ordinate.functional import supcr
+from ordinate.functional.global_batch import joined_processes
 from ordinate.functional.label_distance import LabelDistance
 
 
@@ -27,6 +28,7 @@ class SupCRLoss(nn.Module):
         tie_tolerance: float = 0.0,
         reduction: str = "mean",
         block_size: int | None = None,
+        gather_distributed: bool = True,
     ) -> None:
         super().__init__()
         self.temperature = temperature
@@ -36,6 +38,7 @@ class SupCRLoss(nn.Module):
         self.tie_tolerance = tie_tolerance
         self.reduction = reduction
         self.block_size = block_size
+        self.gather_distributed = gather_distributed
 
     def forward(
         self,
@@ -44,6 +47,7 @@ class SupCRLoss(nn.Module):
         ref_emb: Float[Tensor, "m d"] | None = None,
         ref_labels: Shaped[Tensor, "m *p"] | None = None,
         weights: Float[Tensor, " n"] | None = None,
+        own: Int[Tensor, " n"] | None = None,
     ) -> Float[Tensor, "*n"]:
         return supcr(
             embeddings,
@@ -57,5 +61,7 @@ class SupCRLoss(nn.Module):
             ref_labels=ref_labels,
             weights=weights,
             reduction=self.reduction,
+            own=own,
+            group=joined_processes(self.gather_distributed, ref_emb, own),
             block_size=self.block_size,
         )

@@ -1,9 +1,10 @@
 """SupReMix's loss as a module."""
 
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, Int, Shaped
 from torch import Generator, Tensor, nn
 
 from ordinate.functional import supremix
+from ordinate.functional.global_batch import joined_processes
 
 
 class SupReMixLoss(nn.Module):
@@ -30,6 +31,7 @@ class SupReMixLoss(nn.Module):
         detach_mixtures: bool = False,
         reduction: str = "mean",
         block_size: int | None = None,
+        gather_distributed: bool = True,
     ) -> None:
         super().__init__()
         self.temperature = temperature
@@ -43,6 +45,7 @@ class SupReMixLoss(nn.Module):
         self.detach_mixtures = detach_mixtures
         self.reduction = reduction
         self.block_size = block_size
+        self.gather_distributed = gather_distributed
 
     def forward(
         self,
@@ -51,6 +54,7 @@ class SupReMixLoss(nn.Module):
         ref_emb: Float[Tensor, "m d"] | None = None,
         ref_labels: Shaped[Tensor, " m"] | None = None,
         weights: Float[Tensor, " n"] | None = None,
+        own: Int[Tensor, " n"] | None = None,
         generator: Generator | None = None,
     ) -> Float[Tensor, "*n"]:
         return supremix(
@@ -70,5 +74,7 @@ class SupReMixLoss(nn.Module):
             ref_labels=ref_labels,
             weights=weights,
             reduction=self.reduction,
+            own=own,
+            group=joined_processes(self.gather_distributed, ref_emb, own),
             block_size=self.block_size,
         )

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.global_batch import all_processes, mean_over_all, summed
 from ordinate.heads.classifier import Classifier
 from ordinate.losses.mmnp import Boundaries, MMNPLoss
 from ordinate.methods.optimization import Optimization
@@ -79,11 +80,14 @@ class CLOC(StagedMethod):
     def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
         scores = self.classifier(embeddings)
-        self.hits += torch.tensor([float((scores.argmax(1) == y).sum()), len(y)])
-        classification, contrast = cross_entropy(scores, y), self.mmnp(embeddings, y)
+        group = all_processes()
+        hits = torch.stack([(scores.argmax(1) == y).sum(), torch.tensor(len(y), device=y.device)])
+        hits = summed(hits, group).cpu()
+        self.hits += hits
+        classification, contrast = mean_over_all(cross_entropy(scores, y), len(y), group), self.mmnp(embeddings, y)
         self.log_dict(
             {"train_cross_entropy": classification, "train_mmnp": contrast},
-            on_step=False, on_epoch=True, batch_size=len(y),
+            on_step=False, on_epoch=True, batch_size=int(hits[1]),
         )  # fmt: skip
         return classification + self.mmnp_weight * contrast
 

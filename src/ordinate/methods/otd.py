@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.global_batch import all_processes, gathered, joined_value, processes, summed
 from ordinate.functional.similarity import unit
 from ordinate.losses.angular_triangle import AngularTriangleLoss
 from ordinate.methods.optimization import Optimization
@@ -57,7 +58,8 @@ class OTD(StagedMethod):
 
     def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
-        self.seen.append((unit(embeddings.detach()), y))
+        group = all_processes()
+        self.seen.append((gathered(unit(embeddings.detach()), group)[0], gathered(y, group)[0]))
         return self.triangle(embeddings, y)
 
     def triangle(self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
@@ -65,8 +67,10 @@ class OTD(StagedMethod):
         loss: Tensor = self.loss(embeddings, y)
         if not self.balance:
             return loss
-        sizes = torch.bincount(y)
-        return torch.zeros_like(sizes, dtype=loss.dtype).index_add(0, y, loss / sizes[y]).sum() / (sizes > 0).sum()
+        group = all_processes()
+        sizes = summed(torch.bincount(y, minlength=self.loss.num_classes), group)
+        total = (loss / sizes[y]).sum() * processes(group)
+        return joined_value(total / (sizes > 0).sum(), group)
 
     def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
         logs = {}

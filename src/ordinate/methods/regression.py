@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.global_batch import all_processes, mean_over_all
 from ordinate.heads.linear import LinearHead
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import Stage, StagedMethod
@@ -83,15 +84,19 @@ class ContrastiveRegression(StagedMethod):
             self.encoder.eval()
             with torch.no_grad():
                 embeddings = self.embed(x)
-            return self.head.loss(embeddings, y)
+            return self.head_loss(embeddings, y)
         if self.stage_index == 1:
-            return self.head.loss(self.embed(x), y)
+            return self.head_loss(self.embed(x), y)
         x, y = self.views(x, y)
         embeddings = self.embed(x)
         loss = self.contrast(embeddings, y)
         if self.scheme == "regularise":
-            loss = self.head.loss(embeddings, y) + self.contrast_weight * loss
+            loss = self.head_loss(embeddings, y) + self.contrast_weight * loss
         return loss
+
+    def head_loss(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
+        """The head's loss of a training batch."""
+        return mean_over_all(self.head.loss(embeddings, y), len(y), all_processes())
 
     def on_train_epoch_start(self) -> None:
         super().on_train_epoch_start()

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.global_batch import all_processes, summed, this_process_alone
 from ordinate.functional.inputs import check_whole
 from ordinate.methods.gradient_caching import embed_in_chunks
 from ordinate.methods.optimization import Optimization
@@ -37,6 +38,11 @@ class StagedMethod(lightning.LightningModule):
 
     Where training stands is part of the checkpoint, and the learning rate follows from it alone: a run that is
     killed and resumed ends where it would have. ``max_epochs`` of the Trainer is :attr:`epochs`.
+
+    In several processes it trains as in one on the joined batches: give the Trainer
+    ``strategy="ddp_find_unused_parameters_true"`` (a stage trains some of the parameters) and
+    ``use_distributed_sampler=False``, and the samplers of :mod:`ordinate.data` their process. Every process validates
+    on all validation data.
 
     Subclasses give the loss of a batch in :meth:`batch_loss`; they may end a stage of their own accord in
     :meth:`stage_is_complete`, act on its start in :meth:`begin_stage`, and log what validation embeddings show in
@@ -135,11 +141,12 @@ class StagedMethod(lightning.LightningModule):
         epoch = self.current_epoch - self.stage_start + batch_idx / self.trainer.num_training_batches
         for group in optimizer.param_groups:
             group["lr"] = self.stage.optimization.learning_rate_at(epoch / self.stage.epochs)
+        samples = int(summed(torch.tensor(len(y), device=self.device), all_processes()))
         loss = self.batch_loss(x, y)
         optimizer.zero_grad()
         self.manual_backward(loss)
         optimizer.step()
-        self.log("train_loss", loss.detach(), on_step=False, on_epoch=True, batch_size=len(y))
+        self.log("train_loss", loss.detach(), on_step=False, on_epoch=True, batch_size=samples)
 
     def validation_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> None:
         x, y = batch
@@ -150,7 +157,8 @@ class StagedMethod(lightning.LightningModule):
         labels = torch.cat([y for _, y in self.validation_outputs])
         self.validation_outputs.clear()
         if not self.trainer.sanity_checking:
-            self.log_dict(self.validate_embeddings(outputs, labels), batch_size=len(labels))
+            with this_process_alone():
+                self.log_dict(self.validate_embeddings(outputs, labels), batch_size=len(labels))
 
     def on_train_epoch_end(self) -> None:
         self.log("stage", float(self.stage_index))

@@ -1,0 +1,120 @@
+"""The batches of all processes seen as one: each takes its own anchors against the samples of all.
+
+DistributedDataParallel averages gradients over processes, so each process's share of a sum is multiplied by their
+number; the average is then the gradient of the joined batch.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import torch
+import torch.distributed as dist
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor
+
+from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_own, check_references
+
+_alone: ContextVar[bool] = ContextVar("alone", default=False)
+
+Group = dist.ProcessGroup | None
+
+
+def all_processes() -> Group:
+    """The group of all processes where training runs in several, otherwise None; see :func:`this_process_alone`."""
+    several = not _alone.get() and dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+    return dist.group.WORLD if several else None
+
+
+@contextmanager
+def this_process_alone() -> Iterator[None]:
+    """Let losses see what this process holds and nothing else, as in validation that every process does in full."""
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
+
+
+def joined_processes(gather: bool, ref_emb: Tensor | None, own: Tensor | None) -> Group:
+    """The processes whose batches a loss module joins: all, unless its references are the caller's own affair."""
+    return all_processes() if gather and (ref_emb is None or own is not None) else None
+
+
+def processes(group: Group) -> int:
+    """How many processes there are."""
+    return 1 if group is None else dist.get_world_size(group)
+
+
+def place_among(group: Group) -> int:
+    """Which of them this process is, from 0."""
+    return 0 if group is None else dist.get_rank(group)
+
+
+def gathered(x: Shaped[Tensor, "n *d"], group: Group) -> tuple[Shaped[Tensor, "m *d"], int]:
+    """The rows of all processes, in their order, and where those of this one start.
+
+    The number of rows may differ between processes. Gradients find their way back to the process that a row is from.
+    """
+    if group is None:
+        return x, 0
+    from torch.distributed import _functional_collectives as collectives
+
+    gather = getattr(collectives, "all_gather_single_autograd", None) or collectives.all_gather_tensor_autograd
+    sizes = [torch.zeros(1, dtype=torch.int64, device=x.device) for _ in range(processes(group))]
+    dist.all_gather(sizes, torch.tensor([len(x)], device=x.device), group)
+    rows = [int(size) for size in sizes]
+    widest = max(rows)
+    padded = torch.cat([x, x.new_zeros(widest - len(x), *x.shape[1:])])
+    every = gather(padded.contiguous(), 0, group)
+    parts = [part[:size] for part, size in zip(every.split(widest), rows, strict=True)]
+    return torch.cat(parts), sum(rows[: place_among(group)])
+
+
+def summed(x: Tensor, group: Group) -> Tensor:
+    """The sum over processes, without a gradient."""
+    if group is None:
+        return x
+    total = x.detach().clone()
+    dist.all_reduce(total, group=group)
+    return total
+
+
+def joined_value(loss: Float[Tensor, ""], group: Group) -> Float[Tensor, ""]:
+    """The loss of this process with the value of the average over processes, and its own gradient."""
+    if group is None:
+        return loss
+    return loss + (summed(loss, group) / processes(group) - loss.detach())
+
+
+def mean_over_all(mean: Float[Tensor, ""], n: int, group: Group) -> Float[Tensor, ""]:
+    """The mean over the samples of all processes, from that over the n of this one."""
+    if group is None:
+        return mean
+    total = summed(torch.tensor(n, dtype=torch.float64, device=mean.device), group)
+    return joined_value(mean * (n * processes(group) / total).to(mean.dtype), group)
+
+
+def holds_anywhere(mask: Bool[Tensor, " n"], group: Group) -> bool:
+    """Whether any sample of any process is marked."""
+    return bool(summed(mask.sum(), group) > 0)
+
+
+def contrasts(
+    embeddings: Float[Tensor, "n d"],
+    labels: Shaped[Tensor, "n *p"],
+    ref_emb: Float[Tensor, "m d"] | None,
+    ref_labels: Shaped[Tensor, "m *p"] | None,
+    own: Int[Tensor, " n"] | None,
+    group: Group,
+) -> tuple[Float[Tensor, "m d"], Shaped[Tensor, "m *p"], Int[Tensor, " n"] | None]:
+    """What the anchors are contrasted with, its labels, and where each anchor itself stands there, if it does."""
+    refs, ref_labels = check_references(embeddings, labels, ref_emb, ref_labels)
+    if ref_emb is not None:
+        return refs, ref_labels, None if own is None else check_own(own, labels, ref_labels)
+    if own is not None:
+        raise OrdinateError("own: got positions without ref_emb, takes None: in the batch every anchor is left out")
+    refs, start = gathered(refs, group)
+    position = torch.arange(start, start + len(embeddings), device=refs.device)
+    return refs, gathered(labels, group)[0], position

@@ -1,0 +1,131 @@
+"""A memory of past embeddings, so that a batch is contrasted with more than itself."""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor, nn
+
+from ordinate.errors import OrdinateError
+from ordinate.functional.global_batch import all_processes, gathered
+from ordinate.functional.inputs import check_embeddings, check_whole
+
+
+class EmbeddingMemory(nn.Module):
+    """Contrast each batch with itself and with the last ``size`` embeddings before it.
+
+    Past embeddings are from past weights and take no gradient; the batch's own are as in the plain loss, and no
+    anchor is contrasted with itself. With ``ids``, neither is any with what the memory holds of a sample of the
+    batch. In several processes every one remembers the batches of all. The memory is part of the state that
+    checkpoints keep. In ``eval()`` the loss is that of the batch alone, and nothing is remembered.
+
+    Args:
+        loss: one of the losses of :mod:`ordinate.losses`.
+        size: most embeddings remembered; the oldest go first.
+
+    Example:
+        >>> import torch
+        >>> from ordinate.losses import SupCRLoss
+        >>> loss = EmbeddingMemory(SupCRLoss(), size=100)
+        >>> for _ in range(3):
+        ...     value = loss(torch.randn(8, 4), torch.arange(8.0))
+        >>> len(loss)
+        24
+    """
+
+    def __init__(self, loss: nn.Module, size: int) -> None:
+        super().__init__()
+        self.loss = loss
+        self.size = check_whole(size, "size")
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.embeddings: Tensor | None = None
+        self.labels: Tensor | None = None
+        self.ids: Tensor | None = None
+        self.seen = 0
+
+    def __len__(self) -> int:
+        """How many embeddings are remembered."""
+        return min(self.seen, self.size)
+
+    def forward(
+        self,
+        embeddings: Float[Tensor, "n d"],
+        labels: Shaped[Tensor, "n *p"],
+        weights: Float[Tensor, " n"] | None = None,
+        ids: Int[Tensor, " n"] | None = None,
+        **options: Any,
+    ) -> Float[Tensor, "*n"]:
+        """Return the loss of the batch.
+
+        Args:
+            embeddings: (n, d).
+            labels: (n,) or (n, p), as the loss takes them.
+            weights: (n,), one an anchor.
+            ids: (n,), whole numbers that name the samples; given always or never.
+            options: for the loss.
+        """
+        if not self.training:
+            return self.loss(embeddings, labels, weights=weights, **options)
+        check_embeddings(embeddings)
+        self._check_fits(embeddings, labels, ids)
+        group = all_processes() if getattr(self.loss, "gather_distributed", True) else None
+        (batch, start), (batch_labels, _) = gathered(embeddings, group), gathered(labels, group)
+        batch_ids = None if ids is None else gathered(ids, group)[0]
+        refs, ref_labels = batch, batch_labels
+        if self.embeddings is not None and self.labels is not None:
+            held = torch.arange(len(self), device=batch.device)
+            if self.ids is not None and batch_ids is not None:
+                held = held[~torch.isin(self.ids[: len(self)].to(batch.device), batch_ids)]
+            refs = torch.cat([batch, self.embeddings.to(batch)[held]])
+            ref_labels = torch.cat([batch_labels, self.labels.to(batch_labels)[held]])
+        value = self.loss(
+            embeddings,
+            labels,
+            ref_emb=refs,
+            ref_labels=ref_labels,
+            own=torch.arange(start, start + len(embeddings), device=batch.device),
+            weights=weights,
+            **options,
+        )
+        self._remember(batch.detach(), batch_labels, batch_ids)
+        return value
+
+    def _check_fits(self, embeddings: Tensor, labels: Tensor, ids: Tensor | None) -> None:
+        if self.embeddings is None or self.labels is None:
+            return
+        if self.embeddings.shape[1] != embeddings.shape[1]:
+            raise OrdinateError(
+                f"embeddings: got {embeddings.shape[1]} dimensions, takes {self.embeddings.shape[1]}, those remembered"
+            )
+        if self.labels.shape[1:] != labels.shape[1:]:
+            raise OrdinateError(f"labels: got shape {tuple(labels.shape)}, takes (n, *{tuple(self.labels.shape[1:])})")
+        if (self.ids is None) != (ids is None):
+            raise OrdinateError("ids: got them for some batches, takes them for all or for none")
+
+    def _remember(self, batch: Tensor, labels: Tensor, ids: Tensor | None) -> None:
+        """Write the batch over the oldest."""
+        if self.embeddings is None or self.labels is None:
+            self.embeddings = batch.new_zeros(self.size, *batch.shape[1:])
+            self.labels = labels.new_zeros(self.size, *labels.shape[1:])
+            self.ids = None if ids is None else ids.new_zeros(self.size)
+        newest = slice(max(0, len(batch) - self.size), None)
+        place = (torch.arange(self.seen, self.seen + len(batch), device=self.embeddings.device) % self.size)[newest]
+        self.embeddings[place] = batch[newest].to(self.embeddings)
+        self.labels[place] = labels[newest].to(self.labels)
+        if self.ids is not None and ids is not None:
+            self.ids[place] = ids[newest].to(self.ids)
+        self.seen += len(batch)
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """What is remembered, for checkpoints."""
+        return {"embeddings": self.embeddings, "labels": self.labels, "ids": self.ids, "seen": self.seen}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Take up what a checkpoint remembered."""
+        held = state["embeddings"]
+        if held is not None and len(held) != self.size:
+            raise OrdinateError(f"size: got {self.size}, takes {len(held)}, that of the memory in the checkpoint")
+        self.embeddings, self.labels, self.ids, self.seen = held, state["labels"], state["ids"], state["seen"]

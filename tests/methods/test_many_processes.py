@@ -1,0 +1,77 @@
+"""Training in several real processes through a Lightning Trainer ends with the weights of one process."""
+
+import lightning.pytorch as lightning
+import pytest
+import torch
+from torch.utils.data import DataLoader
+
+from ordinate.data.samplers import LabelSpreadBatches, RankBatches
+from ordinate.encoders import MLP
+from ordinate.methods import CLOC, OTD, Optimization, SupCR, SupReMix
+from ordinate.methods.training import ArrayBatches
+from tests import processes
+
+X = torch.randn(50, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+RANKS = torch.arange(50) % 4
+TARGETS = (X[:, :1] + RANKS[:, None]).double()
+PLAIN = {"optimization": Optimization("sgd", learning_rate=0.05)}
+REGRESSION = {"embedding_dim": 3, "epochs": (2, 2), "head_optimization": PLAIN["optimization"]}
+METHODS = {
+    "cloc": lambda encoder: CLOC(encoder, 3, 4, phase_epochs=(2, 2), target_accuracy=0.3, **PLAIN),
+    "otd": lambda encoder: OTD(encoder, 4, epochs=3, **PLAIN),
+    "otd_balanced": lambda encoder: OTD(encoder, 4, epochs=3, balance=True, **PLAIN),
+    "supcr": lambda encoder: SupCR(encoder, **REGRESSION, scheme="regularise", **PLAIN),
+    "supcr_in_chunks": lambda encoder: SupCR(encoder, **REGRESSION, chunk_size=2, **PLAIN),
+    "supremix": lambda encoder: SupReMix(encoder, **REGRESSION, window=2.0, mix_negatives=False, **PLAIN),
+}
+
+
+def trained(name, count, rank):
+    """The weights and the history of a method trained in ``count`` processes."""
+    torch.manual_seed(0)
+    method = METHODS[name](MLP(5, 3, widths=(8,), activation="silu").double()).double()
+    ranked = name.startswith(("cloc", "otd"))
+    labels = RANKS if ranked else TARGETS
+    sharing = {"seed": 1, "num_processes": count, "process": rank}
+    if ranked:
+        batches = RankBatches(RANKS.numpy(), 13, required={0: 1, 3: 2}, distinct=2, **sharing)
+    else:
+        batches = LabelSpreadBatches(labels.numpy(), 13, **sharing)
+    trainer = lightning.Trainer(
+        accelerator="cpu",
+        devices=count,
+        strategy="ddp_find_unused_parameters_true" if count > 1 else "auto",
+        use_distributed_sampler=False,
+        max_epochs=method.epochs,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+    )
+    validation = DataLoader(ArrayBatches(X[:20], labels[:20]), sampler=[list(range(20))], batch_size=None)
+    trainer.fit(
+        method, DataLoader(ArrayBatches(X, labels), batch_sampler=None, sampler=batches, batch_size=None), validation
+    )
+    return {"weights": method.state_dict(), "history": method.history}
+
+
+def train_every_method(rank, count):
+    return {name: trained(name, count, rank) for name in METHODS}
+
+
+@pytest.fixture(scope="module", params=[2, 4])
+def outcomes(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("processes") / "meeting"
+    return processes.together(request.param, train_every_method, folder, request.param)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_training_ends_with_the_weights_and_the_history_of_one_process(outcomes, name):
+    expected = trained(name, 1, 0)
+    for outcome in outcomes:
+        assert outcome[name]["weights"].keys() == expected["weights"].keys()
+        for key, weight in outcome[name]["weights"].items():
+            torch.testing.assert_close(weight, expected["weights"][key], rtol=1e-6, atol=1e-8)
+        for epoch, alone in zip(outcome[name]["history"], expected["history"], strict=True):
+            assert epoch == pytest.approx(alone, rel=1e-5, abs=1e-7)
