@@ -9,6 +9,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional import mmnp, supcr, supremix
 from ordinate.functional.anchor_blocks import anchor_blocks
 from tests.functional import brute_force, every_loss
+from tests.functional.both_ways import compiled_and_not  # noqa: F401
 from tests.functional.every_loss import for_every_loss
 
 RANKS = torch.tensor([0, 1, 2, 3, 4, 0, 2, 4, 1, 4, 4, 1])

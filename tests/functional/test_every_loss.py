@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.functional.both_ways import compiled_and_not  # noqa: F401
 from tests.functional.brute_force import embeddings
 from tests.functional.every_loss import for_every_cosine_loss, for_every_loss
 

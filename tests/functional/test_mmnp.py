@@ -7,6 +7,7 @@ from pytorch_metric_learning.losses import TripletMarginLoss
 from pytorch_metric_learning.reducers import MeanReducer
 
 from ordinate.functional import mmnp
+from tests.functional.both_ways import compiled_and_not  # noqa: F401
 from tests.functional.brute_force import assert_agrees, embeddings
 
 RANKS = {

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ordinate.functional import supcr
+from tests.functional.both_ways import compiled_and_not  # noqa: F401
 from tests.functional.brute_force import SIMILARITIES, assert_agrees, embeddings, label_distance_of
 
 

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
+from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import (
     Gradients,
     RowSums,
@@ -207,18 +208,29 @@ class _AllTriplets:
     def __call__(self, coefficients: Tensor | None, u: Tensor, v: Tensor) -> tuple[Tensor, Gradients]:
         values = torch.empty(len(u), dtype=torch.float64, device=u.device)
         cosines = CosineBlocks(u, v, torch.float64)
-        step = 1 / (self.num_classes - 1)
         for rows in anchor_blocks(len(u), len(v), self.block_size, u.device):
-            angle = _angles(cosines, rows)
-            ranks = self.ranks[rows]
-            shares = with_own(self.shares[ranks], None if self.own is None else self.own[rows], 0)
-            error = angle / math.pi - (ranks[:, None] - self.ref_ranks).abs().double() * step
-            pull = shares.mul_(error)
-            values[rows] = (pull * error).sum(1)
-            if coefficients is not None:
-                pull.mul_(coefficients[rows, None] * (2 / math.pi))
-                cosines.pull(rows, None, _slope(angle, pull))
+            values[rows], gradient = self._rows(cosines, rows, None if coefficients is None else coefficients[rows])
+            if gradient is not None:
+                cosines.pull(rows, None, gradient)
         return values, None if coefficients is None else cosines.gradients()
+
+    def _rows(
+        self, cosines: CosineBlocks, rows: slice, coefficients: Float[Tensor, " b"] | None
+    ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"] | None]:
+        """Sums of some anchors' terms, and the gradient of their weighted sum with respect to the cosines."""
+        ranks, own = self.ranks[rows], None if self.own is None else self.own[rows]
+        if triton_rows.uses_kernels(cosines.a):
+            from ordinate.functional.triton_rows.angular_triangle import angle_rows
+
+            cosine, a, b = cosines.block(rows), cosines.a[rows], cosines.b
+            return angle_rows(cosine, a, b, ranks, self.ref_ranks, self.shares, own, coefficients, NEAR)
+        angle = _angles(cosines, rows)
+        error = angle / math.pi - (ranks[:, None] - self.ref_ranks).abs().double() / (self.num_classes - 1)
+        pull = with_own(self.shares[ranks], own, 0).mul_(error)
+        values = (pull * error).sum(1)
+        if coefficients is None:
+            return values, None
+        return values, _slope(angle, pull.mul_(coefficients[:, None] * (2 / math.pi)))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ordinate.errors import OrdinateError
+from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, reduced
+from ordinate.functional.compiled_rows import mmnp_rows, runs_compiled
 from ordinate.functional.global_batch import Group, contrasts, holds_anywhere, joined_value, summed
 from ordinate.functional.inputs import (
     check_choice,
@@ -157,6 +159,12 @@ def _hinges(
     shifted: Float[Tensor, "b m"], first: int, last: int, own: Int[Tensor, " b"] | None
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
     """Eq. 2 of anchors whose positives are the columns from ``first`` to before ``last``, and its gradient."""
+    if runs_compiled(shifted):
+        return mmnp_rows(shifted, first, last, own)
+    if triton_rows.uses_kernels(shifted):
+        from ordinate.functional.triton_rows.mmnp import hinge_rows
+
+        return hinge_rows(shifted, first, last, own)
     positives = with_own(shifted[:, first:last], own, torch.inf)  # its own: beyond every negative
     positives, order = positives.sort(dim=1)
     negatives = torch.cat([shifted[:, :first], shifted[:, last:]], 1)

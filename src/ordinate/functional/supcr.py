@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -11,7 +12,9 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ordinate.errors import OrdinateError
+from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, reduced
+from ordinate.functional.compiled_rows import runs_compiled, supcr_rows
 from ordinate.functional.global_batch import Group, contrasts, joined_value
 from ordinate.functional.inputs import (
     check_choice,
@@ -23,6 +26,9 @@ from ordinate.functional.inputs import (
 from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance, pairwise_label_distance
 from ordinate.functional.reduction import anchor_coefficients
 from ordinate.functional.similarity import BLOCKS, SIMILARITIES, SimilarityBlocks, units, with_own
+
+if TYPE_CHECKING:
+    from ordinate.functional.triton_rows.supcr import LineRows
 
 CELLS = 16  # of the table of mirror images for each label, at least
 MANTISSA = 51  # bits of the largest label in whole steps
@@ -117,16 +123,20 @@ def supcr(
     everyone = torch.ones(len(a), dtype=torch.bool, device=a.device)
     coefficients = anchor_coefficients(reduction, weights, everyone, group)
     on_a_line = y.shape[1] == 1 and label_distance in ("l1", "l2") and num_positives is None and tie_tolerance == 0
+    every = torch.cat([y, ref_y])[:, 0]
+    compiled = on_a_line and runs_compiled(a) and bool(torch.isfinite(every.max() - every.min()))
+    steps = _whole_steps(every) if on_a_line and not compiled else None
     order = None
-    steps = _whole_steps(torch.cat([y, ref_y])[:, 0]) if on_a_line else None
-    if steps is not None:
+    if compiled or steps is not None:
         order, ref_order = y[:, 0].argsort(), ref_y[:, 0].argsort()
         a, y, coefficients = a[order], y[order].double(), coefficients[order]
         b, ref_y = b[ref_order], ref_y[ref_order].double()
         own = None if own is None else ref_order.argsort()[own[order]]
     ways: list[tuple[torch.dtype, _Order]] = []
-    if steps is not None and order is not None:
-        line = _Line(steps[: len(y)][order], steps[len(y) :][ref_order], own)
+    if order is not None:
+        line: _Order = _CompiledLine(y[:, 0], ref_y[:, 0])
+        if steps is not None:
+            line = _Line(steps[: len(y)][order], steps[len(y) :][ref_order], own)
         dtypes = (torch.float64,) if torch.float64 in (embeddings.dtype, refs.dtype) else (torch.float32, torch.float64)
         ways += [(dtype, line) for dtype in dtypes]
     ways.append((torch.float64, _AnyLabels(y, ref_y, label_distance, num_positives, tie_tolerance)))
@@ -184,6 +194,33 @@ class _RowSums:
         return values, gradients
 
 
+@dataclass(frozen=True)
+class _CompiledLine:
+    """Labels of one dimension, anchors and references in ascending order, each anchor's row in a compiled loop."""
+
+    y: Float[Tensor, " n"]
+    ref_y: Float[Tensor, " m"]
+
+    def rows(
+        self, similarity: Float[Tensor, "b m"], scale: float, rows: slice, own: Int[Tensor, " b"] | None
+    ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
+        if not _is_narrow(similarity, scale):
+            return None
+        total = similarity.sum(1, dtype=torch.float64)
+        e = with_own(similarity.mul(scale).exp_(), own, 0)
+        log_sum, gradient = supcr_rows(e, self.y[rows], self.ref_y, own)
+        count = e.shape[1]
+        if own is not None:  # an anchor is no positive of its own
+            count -= 1
+            total += 1
+        return (log_sum - total * scale) / count, gradient.div_(count)
+
+
+def _is_narrow(similarity: Float[Tensor, "b m"], scale: float) -> bool:
+    """Whether exp of the scaled similarities and its inverse stay within what the dtype holds."""
+    return max(1.0, -float(similarity.amin())) * scale <= EXP_RANGE[similarity.dtype]
+
+
 class _Line:
     """Labels of one dimension, anchors and references in ascending order, as whole numbers.
 
@@ -209,7 +246,9 @@ class _Line:
     def rows(
         self, similarity: Float[Tensor, "b m"], scale: float, rows: slice, own: Int[Tensor, " b"] | None
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
-        if max(1.0, -float(similarity.amin())) * scale > EXP_RANGE[similarity.dtype]:
+        if triton_rows.uses_kernels(similarity):
+            return self._kernels.rows(similarity, scale, rows, own, EXP_RANGE[similarity.dtype])
+        if not _is_narrow(similarity, scale):
             return None
         total = similarity.sum(1)
         e = with_own((similarity * scale).exp_(), own, 0)
@@ -241,6 +280,13 @@ class _Line:
             pushed = pushed.index_select(1, self.group)
         gradient = pushed.mul_(e).sub_(1).div_(count)
         return ((log_sum - total * scale) / count).double(), with_own(gradient, own, 0)
+
+    @cached_property
+    def _kernels(self) -> "LineRows":
+        from ordinate.functional.triton_rows.supcr import LineRows
+
+        cells = self.cells >> 1
+        return LineRows(self.y, self.below, self.groups, self.group, self.starts, cells, self.cell_bits)
 
     def _mirror(self, rows: slice) -> tuple[Int[Tensor, "b u"], Int[Tensor, "2 k"]]:
         """First group at or above each group's mirror image, and the places where it is one, as far away as that."""

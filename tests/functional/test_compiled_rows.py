@@ -1,0 +1,64 @@
+"""Compiled rows share their work between threads, in every process that a program forks into."""
+
+import os
+
+import pytest
+import torch
+
+from ordinate.functional import compiled_rows, mmnp, supcr
+from tests.functional.brute_force import embeddings
+
+pytestmark = pytest.mark.skipif(not compiled_rows.NUMBA, reason="numba is not installed")
+RANKS = torch.arange(50) % 4
+MARGINS = torch.tensor([0.3, 0.6, 0.5])
+
+
+def losses():
+    z = embeddings(50)
+    values = [supcr(z, torch.arange(50.0).square()), mmnp(z, RANKS, MARGINS)]
+    return [*values, *(torch.autograd.grad(value, z)[0] for value in values)]
+
+
+@pytest.fixture
+def four_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_the_number_of_threads_does_not_change_the_loss(four_threads):
+    shared = losses()
+    torch.set_num_threads(1)
+    for several, one in zip(shared, losses(), strict=True):
+        assert torch.equal(several, one)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process")  # of the threads that a fork does not take along
+def test_a_forked_process_has_threads_of_its_own(four_threads):
+    losses()
+    child = os.fork()
+    if child == 0:
+        torch.set_num_threads(2)
+        compiled_rows._in_threads(compiled_rows._supcr_rows, 2, *_rows())
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def _rows():
+    e, y = torch.rand(2, 5).numpy(), torch.arange(5, dtype=torch.float64).numpy()
+    own = torch.tensor([-1, -1]).numpy()
+    return e, y[:2], y, own, torch.empty(2, dtype=torch.float64).numpy(), torch.empty(2, 5).numpy()
+
+
+@pytest.mark.parametrize("positives", [[0.5], [0.5, 0.5, 0.5], [-1e4, 0.0, 1e-30, 1e4], [0.1, 0.1, 0.2, 0.2, 0.30001]])
+def test_hinges_are_right_however_the_positives_cluster(positives):
+    negatives = [-2e4, -1e4, 0.0, 0.1, 0.15, 0.2, 0.3, 0.5, 0.50001, 1e4, 2e4]
+    row = torch.tensor([negatives[:4] + positives + negatives[4:]], dtype=torch.float64)
+    first, last = 4, 4 + len(positives)
+    value, gradient = compiled_rows.mmnp_rows(row, first, last, None)
+    row.requires_grad_()
+    hinges = torch.relu(torch.cat([row[:, :first], row[:, last:]], 1)[0, :, None] - row[0, first:last])
+    torch.testing.assert_close(value[0], hinges.sum().detach())
+    torch.testing.assert_close(gradient, torch.autograd.grad(hinges.sum(), row)[0])
