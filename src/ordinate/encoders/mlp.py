@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
 
-ACTIVATIONS = {"relu": nn.ReLU, "silu": nn.SiLU, "gelu": nn.GELU}
+ACTIVATIONS = {"relu": nn.ReLU, "silu": nn.SiLU, "gelu": nn.GELU, "tanh": nn.Tanh}
 
 
 class MLP(nn.Sequential):
@@ -19,7 +19,7 @@ class MLP(nn.Sequential):
         in_features: columns of the input (n, in_features).
         embedding_dim: d of the embeddings (n, d).
         widths: units of the hidden layers.
-        activation: ``"relu"``, ``"silu"`` or ``"gelu"``.
+        activation: ``"relu"``, ``"silu"``, ``"gelu"`` or ``"tanh"``.
         dropout: share of hidden units dropped in training, 0 to 1.
 
     Example:

@@ -94,8 +94,8 @@ class EuclideanBlocks:
 
     def __init__(self, a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], dtype: torch.dtype) -> None:
         self.points = a, b
-        centre = b.double().mean(0)
-        self.a, self.b = ((x.double() - centre).to(dtype) for x in (a, b))
+        centre = b.to(dtype).mean(0)  # any point near them: distances from it are rounded less than those from 0
+        self.a, self.b = (x.to(dtype) - centre for x in (a, b))
         self.norms_a, self.norms_b = (x.square().sum(1) for x in (self.a, self.b))
         self.widest = self.norms_b.max()
         one_a, one_b = torch.ones_like(self.norms_a), torch.ones_like(self.norms_b)

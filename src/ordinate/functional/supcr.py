@@ -206,7 +206,7 @@ class _CompiledLine:
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
         if not _is_narrow(similarity, scale):
             return None
-        total = similarity.sum(1, dtype=torch.float64)
+        total = similarity.sum(1).double()
         e = with_own(similarity.mul(scale).exp_(), own, 0)
         log_sum, gradient = supcr_rows(e, self.y[rows], self.ref_y, own)
         count = e.shape[1]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,6 +11,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
+from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, reduced
 from ordinate.functional.global_batch import Group, contrasts, gathered, holds_anywhere, joined_value, place_among
 from ordinate.functional.inputs import (
@@ -243,6 +245,15 @@ def _check_neg_mix(neg_mix: Tensor, n: int, m: int) -> Tensor:
     return neg_mix.double()
 
 
+class Pull(NamedTuple):
+    """What a block of anchors pulls at: the gradient for cosines, of anchors with references and among references."""
+
+    anchors: Float[Tensor, "b m"]  # what the anchors get of it
+    references: Float[Tensor, "b m"]  # and the references: none through detached mixtures
+    among: slice  # the references that are mixed
+    between: Float[Tensor, "w w"] | None  # for the cosines among them
+
+
 @dataclass(frozen=True)
 class _RowSums:
     """For every anchor the mean of eq. 6 over its positives, without the label range, and the gradient of their sum.
@@ -281,55 +292,77 @@ class _RowSums:
         grad_z, grad_r = torch.zeros_like(z), torch.zeros_like(r)
         positives = self.positives()
         for rows in anchor_blocks(len(a), len(b), self.block_size, a.device):
-            own = None if self.own is None else self.own[rows]
-            cosine = z[rows] @ r.T
-            distance = (self.y[rows, None] - self.ref_y).abs()
-            same = distance == 0
-            distance = distance.to(self.dtype)
-            mixed_negative = None if self.shares is None else self._mixed_negative(cosine, rows)
-            mixed_positives = _MixPositives(self, rows, cosine, r)
-            shift = self._shift(cosine, mixed_negative, mixed_positives)
-
-            # everything is exp((similarity - shift) / temperature), weighted: the terms of the denominator
-            real = self._term(cosine, shift, distance)
-            real = with_own(real, own, 0)
-            denominator = real.sum(1, keepdim=True)
-            if mixed_negative is not None:
-                similarity, slope, share = mixed_negative
-                mixed = self._term(similarity, shift, (1 - share).mul_(distance)).masked_fill_(same, 0)
-                denominator += mixed.sum(1, keepdim=True)
-                mixed.mul_(slope)
-            else:
-                mixed = torch.zeros_like(real)
-            same = with_own(same, own, False)
-            attraction = (cosine * same).sum(1, keepdim=True)
-            for part in mixed_positives:
-                denominator += (part.exists * self._term(part.similarity, shift[:, :, None])).sum((1, 2))[:, None]
-                attraction += part.similarity.sum((1, 2))[:, None]
-            per_positive = 1 / positives[rows, None].clamp(min=1).to(self.dtype)
-            value = denominator.log().double() + (shift - attraction * per_positive).double() / self.temperature
-            values[rows] = value.masked_fill_(positives[rows, None] == 0, 0)[:, 0]
-            if coefficients is None:
-                continue
-
-            pull = (coefficients[rows, None] / self.temperature).to(self.dtype)
-            push = pull / denominator
-            pull = pull * per_positive
-            real.mul_(push).sub_(pull * same)
-            mixed.mul_(push)
-            for part in mixed_positives:
-                force = self._term(part.similarity, shift[:, :, None]) * push[:, :, None] - pull[:, :, None]
-                force = torch.where(part.exists, force / part.norm, 0)
-                mixed.scatter_add_(1, part.below, (force * part.share).sum(2))
-                mixed.scatter_add_(1, part.above, (force * (1 - part.share)).sum(1))
-                if self.renormalize and not self.detached:
-                    among = mixed_positives.among
-                    grad_r[among] += mixed_positives.through_norm(part, force) @ r[among]
-            grad_r.addmm_(real.T, z[rows])
-            if not self.detached:
-                grad_r.addmm_(mixed.T, z[rows])
-            grad_z[rows] = real.add_(mixed) @ r
+            chosen = None if coefficients is None else coefficients[rows]
+            values[rows], pull = self._rows(z[rows] @ r.T, r, rows, positives[rows], chosen)
+            if pull is not None:
+                grad_z[rows] = pull.anchors @ r
+                grad_r.addmm_(pull.references.T, z[rows])
+                if pull.between is not None:
+                    grad_r[pull.among] += pull.between @ r[pull.among]
         return values, None if coefficients is None else [grad_z.to(a), grad_r.to(b)]
+
+    def _rows(
+        self,
+        cosine: Float[Tensor, "b m"],
+        r: Float[Tensor, "m d"],
+        rows: slice,
+        positives: Int[Tensor, " b"],
+        coefficients: Float[Tensor, " b"] | None,
+    ) -> tuple[Float[Tensor, " b"], Pull | None]:
+        """Values of some anchors, and what their weighted sum pulls at."""
+        y, own = self.y[rows], None if self.own is None else self.own[rows]
+        if triton_rows.uses_kernels(cosine) and self.temperature >= COLDEST[self.dtype]:
+            from ordinate.functional.triton_rows.supremix import MixtureRows
+
+            share = None if self.shares is None else self.shares.of(rows, self.dtype)
+            bounds = None if self.window is None else self.bounds(rows)
+            how = self.temperature, self.magnify, self.renormalize, self.detached
+            return MixtureRows(cosine, r, y, self.ref_y, own, share, bounds, positives, *how).rows(coefficients)
+        distance = (y[:, None] - self.ref_y).abs()
+        same = distance == 0
+        distance = distance.to(self.dtype)
+        mixed_negative = None if self.shares is None else self._mixed_negative(cosine, rows)
+        mixed_positives = _MixPositives(self, rows, cosine, r)
+        shift = self._shift(cosine, mixed_negative, mixed_positives)
+
+        # everything is exp((similarity - shift) / temperature), weighted: the terms of the denominator
+        real = self._term(cosine, shift, distance)
+        real = with_own(real, own, 0)
+        denominator = real.sum(1, keepdim=True)
+        if mixed_negative is not None:
+            similarity, slope, share = mixed_negative
+            mixed = self._term(similarity, shift, (1 - share).mul_(distance)).masked_fill_(same, 0)
+            denominator += mixed.sum(1, keepdim=True)
+            mixed.mul_(slope)
+        else:
+            mixed = torch.zeros_like(real)
+        same = with_own(same, own, False)
+        attraction = (cosine * same).sum(1, keepdim=True)
+        for part in mixed_positives:
+            denominator += (part.exists * self._term(part.similarity, shift[:, :, None])).sum((1, 2))[:, None]
+            attraction += part.similarity.sum((1, 2))[:, None]
+        per_positive = 1 / positives[:, None].clamp(min=1).to(self.dtype)
+        values = denominator.log().double() + (shift - attraction * per_positive).double() / self.temperature
+        values = values.masked_fill_(positives[:, None] == 0, 0)[:, 0]
+        if coefficients is None:
+            return values, None
+
+        pull = (coefficients[:, None] / self.temperature).to(self.dtype)
+        push = pull / denominator
+        pull = pull * per_positive
+        real.mul_(push).sub_(pull * same)
+        mixed.mul_(push)
+        between = None
+        for part in mixed_positives:
+            force = self._term(part.similarity, shift[:, :, None]) * push[:, :, None] - pull[:, :, None]
+            force = torch.where(part.exists, force / part.norm, 0)
+            mixed.scatter_add_(1, part.below, (force * part.share).sum(2))
+            mixed.scatter_add_(1, part.above, (force * (1 - part.share)).sum(1))
+            if self.renormalize and not self.detached:
+                passed_on = mixed_positives.through_norm(part, force)
+                between = passed_on if between is None else between.add_(passed_on)
+        mixed.add_(real)
+        return values, Pull(mixed, real if self.detached else mixed, mixed_positives.among, between)
 
     def _term(self, similarity: Tensor, shift: Tensor, label_distance: Tensor | None = None) -> Tensor:
         """exp((similarity - shift) / temperature), magnified by the label distance."""
@@ -411,18 +444,17 @@ class _MixPositives:
             exists = below_exists[:, :, None] & above_exists[:, None, :]
             down = torch.where(below_exists, self.y[:, None] - self.ref_y[below], 1)[:, :, None]
             share = (up / (up + down)).to(self.cosine)
-            norm, lives = self._norm(share, below, above)
+            norm = self._norm(share, below, above)
             mixed = share * self.cosine.gather(1, below)[:, :, None] + (1 - share) * similarity_above
-            yield _Part(below, above, exists, share, norm, torch.where(exists & lives, mixed / norm, 0))
+            yield _Part(below, above, exists, share, norm, torch.where(exists, mixed / norm, 0))
 
-    def _norm(self, share: Tensor, below: Tensor, above: Tensor) -> tuple[Tensor, Tensor]:
-        """Norms of the mixtures, and which have a direction."""
+    def _norm(self, share: Tensor, below: Tensor, above: Tensor) -> Float[Tensor, "b u v"]:
+        """Norms of the mixtures; infinity for one that has no direction, which nothing then passes."""
         if not self.renormalize:
-            return torch.ones_like(share), torch.ones_like(share, dtype=torch.bool)
+            return torch.ones_like(share)
         cosine = self.gram.take(self._at(below, above))
         squared = 1 + 2 * share * (1 - share) * (cosine - 1)
-        lives = squared > VANISHED
-        return torch.where(lives, squared, 1).sqrt(), lives
+        return torch.where(squared > VANISHED, squared, torch.inf).sqrt()
 
     def _at(self, below: Tensor, above: Tensor) -> Int[Tensor, "b u v"]:
         """Where each pair stands in the Gram matrix of those that are mixed; anywhere in it if it does not exist."""

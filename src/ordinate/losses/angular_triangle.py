@@ -10,6 +10,8 @@ from ordinate.functional.global_batch import joined_processes
 class AngularTriangleLoss(nn.Module):
     """Loss of the ordinal triplet network; options as in :func:`ordinate.functional.angular_triangle`.
 
+    In several processes it is the loss of their joined batches, unless ``gather_distributed`` is False.
+
     Example:
         >>> import torch
         >>> loss = AngularTriangleLoss(num_classes=3)

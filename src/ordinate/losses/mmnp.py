@@ -29,6 +29,7 @@ class MMNPLoss(nn.Module):
         floor: rho of eq. 1, the value that learned margins stay above; fixed ones must not lie below it.
         shared: learn a single value for all boundaries (Table 4, ablation 2).
         reduction, block_size: as in :func:`ordinate.functional.mmnp`.
+        gather_distributed: in several processes, be the loss of their joined batches.
 
     Example:
         >>> import torch

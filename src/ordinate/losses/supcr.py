@@ -11,6 +11,8 @@ from ordinate.functional.label_distance import LabelDistance
 class SupCRLoss(nn.Module):
     """Supervised contrastive regression loss; options as in :func:`ordinate.functional.supcr`.
 
+    In several processes it is the loss of their joined batches, unless ``gather_distributed`` is False.
+
     Example:
         >>> import torch
         >>> loss = SupCRLoss(temperature=2.0)

@@ -10,6 +10,8 @@ from ordinate.functional.global_batch import joined_processes
 class SupReMixLoss(nn.Module):
     """Contrastive regression with mixtures; options as in :func:`ordinate.functional.supremix`.
 
+    In several processes it is the loss of their joined batches, unless ``gather_distributed`` is False.
+
     Example:
         >>> import torch
         >>> loss = SupReMixLoss(temperature=0.5, window=3.0)
