@@ -15,7 +15,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_whole
 
 CPU_ANCHORS = 256  # a block: measured, the fastest from 256 to 4096 samples
-CPU_ELEMENTS = 1 << 22  # of a block at most, which bounds the memory
+CPU_ELEMENTS = 1 << 20  # of a block at most: larger matrices leave the cache, and are mapped anew each time
 GPU_ELEMENTS = 1 << 25
 
 Gradients = Sequence[Tensor] | None
