@@ -109,7 +109,10 @@ def network(
     x = torch.from_numpy(matrix)
     ranks = y.dtype.kind == "i"
     outputs = int(y.max()) + 1 if ranks else 1
-    encoder = build_encoder("mlp", x.shape[1:], 64, numeric=numeric) if ours else MLP(x.shape[1], 64)
+    activation = "tanh" if ranks and len(numeric) == x.shape[1] else "relu"  # as the estimators of ranks choose it
+    encoder = (
+        build_encoder("mlp", x.shape[1:], 64, numeric=numeric, activation=activation) if ours else MLP(x.shape[1], 64)
+    )
     head = nn.Linear(64, outputs)
     centre, scale = (0.0, 1.0) if ranks else (float(y[train].mean()), float(y[train].std()))
     wanted = torch.from_numpy(y if ranks else ((y - centre) / scale).astype(np.float32)[:, None])

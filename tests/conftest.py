@@ -1,8 +1,12 @@
 """Settings of every test: one thread, and the same hypothesis examples on every machine."""
 
+import os
+
 import hypothesis
 import torch
 
 torch.set_num_threads(1)
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"  # kernels run without a GPU; read when Triton is imported
 hypothesis.settings.register_profile("ordinate", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("ordinate")

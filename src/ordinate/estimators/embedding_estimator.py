@@ -38,7 +38,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     batch_size: int
     chunk_size: int | None
     learning_rate: float
-    weight_decay: float
+    weight_decay: float | None
     validation_fraction: float
     patience: int | None
     accelerator: str
@@ -148,7 +148,12 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             inputs.sample_shape(self.reader_),
             self.embedding_dim,
             numeric=inputs.numeric_positions(self.reader_),
+            **self._encoder_options(),
         )
+
+    def _encoder_options(self) -> dict[str, Any]:
+        """Return options of the encoder that depend on what is predicted."""
+        return {}
 
     def _check_parameters(self) -> None:
         check_whole(self.embedding_dim, "embedding_dim")
@@ -156,7 +161,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if self.chunk_size is not None:
             check_whole(self.chunk_size, "chunk_size")
         check_positive(self.learning_rate, "learning_rate")
-        check_positive(self.weight_decay, "weight_decay", or_zero=True)
+        if self.weight_decay is not None:
+            check_positive(self.weight_decay, "weight_decay", or_zero=True)
         if check_positive(self.validation_fraction, "validation_fraction", or_zero=True) >= 1:
             raise OrdinateError(
                 f"validation_fraction: got {self.validation_fraction!r}, takes a share from 0 to below 1"
@@ -179,7 +185,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return max(1, min(usual, most_batches // getattr(self, "n_batches_", 1)))
 
     def _optimization(self) -> Optimization:
-        return Optimization("adamw", self.learning_rate, self.weight_decay)
+        return Optimization(
+            "adamw", self.learning_rate, check_positive(self.weight_decay, "weight_decay", or_zero=True)
+        )
 
     # embedding
 

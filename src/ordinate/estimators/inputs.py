@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
-from ordinate.data.features import TableFeatures
+from ordinate.data.features import NumericColumn, TableFeatures
 from ordinate.data.series import SeriesScaler
 from ordinate.errors import OrdinateError
 
@@ -55,6 +55,11 @@ def read(reader: Reader, X: Any) -> Tensor:
 def sample_shape(reader: Reader) -> tuple[int, ...]:
     """Return the shape of one sample in the encoder's batch."""
     return (reader.width,) if isinstance(reader, TableFeatures) else reader.sample_shape
+
+
+def holds_numbers_alone(reader: Reader) -> bool:
+    """Return whether every column of a table is a number."""
+    return isinstance(reader, TableFeatures) and all(isinstance(c, NumericColumn) for c in reader.columns)
 
 
 def numeric_positions(reader: Reader) -> list[int]:

@@ -56,6 +56,9 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
             )
         return ranks
 
+    def _encoder_options(self) -> dict[str, Any]:
+        return {"activation": "tanh"} if inputs.holds_numbers_alone(self.reader_) else {}
+
     def _state(self) -> dict[str, Any]:
         return {"classes": self.classes_.tolist()}
 
