@@ -116,8 +116,8 @@ def network(
     head = nn.Linear(64, outputs)
     centre, scale = (0.0, 1.0) if ranks else (float(y[train].mean()), float(y[train].std()))
     wanted = torch.from_numpy(y if ranks else ((y - centre) / scale).astype(np.float32)[:, None])
-    default = CLOCClassifier() if ranks else SupCRRegressor()
-    train_network(encoder, head, x[train], wanted[train], default.weight_decay if ours else 1e-4, seed)
+    default = (CLOCClassifier() if ranks else SupCRRegressor()).get_params()
+    train_network(encoder, head, x[train], wanted[train], default["weight_decay"] if ours else 1e-4, seed)
     with torch.no_grad():
         embeddings = encoder(x)
         output = head(embeddings).numpy()

@@ -185,9 +185,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return max(1, min(usual, most_batches // getattr(self, "n_batches_", 1)))
 
     def _optimization(self) -> Optimization:
-        return Optimization(
-            "adamw", self.learning_rate, check_positive(self.weight_decay, "weight_decay", or_zero=True)
-        )
+        if self.weight_decay is None:
+            raise OrdinateError("weight_decay: got None, takes a finite number of at least 0")
+        return Optimization("adamw", self.learning_rate, self.weight_decay)
 
     # embedding
 
