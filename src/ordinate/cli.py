@@ -119,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"ordinate: {str(error).splitlines()[0]}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
-        print(f"ordinate: {stop or 'stopped; the same command continues where it was'}", file=sys.stderr)
+        print(f"ordinate: {str(stop) or 'stopped; the same command continues where it was'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         sys.stderr.close()
