@@ -54,15 +54,16 @@ def supremix(z: Tensor, y: Tensor, i: int, window: float) -> tuple[Tensor, int]:
     """Eq. 6 of anchor i without Mix-neg, whose shares are random; 0 where it has no positive."""
     u, difference = normalize(z), y[i].double() - y.double()
     below, above = (difference > 0) & (difference <= window), (difference < 0) & (-difference <= window)
-    if not bool(below.any() & above.any()):
-        return z.sum() * 0, 0
+    others = torch.arange(len(z)) != i
+    same = (difference == 0) & others
     up, down = -difference[above], difference[below][:, None]
     share = (up / (up + down))[..., None]
-    mixed = normalize(share * u[below][:, None] + (1 - share) * u[above], dim=2).flatten(0, 1)
-    positive = mixed @ u[i] / TEMPERATURE["supremix"]
-    others = torch.arange(len(z)) != i
+    mixed = normalize(share * u[below][:, None] + (1 - share) * u[above], dim=2).flatten(0, 1) @ u[i]
+    positive = torch.cat([mixed, u[same] @ u[i]]) / TEMPERATURE["supremix"]
+    if len(positive) == 0:
+        return z.sum() * 0, 0
     real = (u[others] @ u[i]) / TEMPERATURE["supremix"] + difference[others].abs().log1p()
-    return torch.cat([real, positive]).logsumexp(0) - positive.mean(), 1
+    return torch.cat([real, mixed / TEMPERATURE["supremix"]]).logsumexp(0) - positive.mean(), 1
 
 
 def angular_triangle(z: Tensor, y: Tensor, i: int, _: float) -> tuple[Tensor, int]:

@@ -16,7 +16,8 @@ from ordinate.functional.inputs import check_whole
 
 CPU_ANCHORS = 256  # a block: measured, the fastest from 256 to 4096 samples
 CPU_ELEMENTS = 1 << 20  # of a block at most: larger matrices leave the cache, and are mapped anew each time
-GPU_ELEMENTS = 1 << 25
+GPU_ELEMENTS = 1 << 27  # of a block at most: rows enough for every multiprocessor when there are a million samples
+GPU_BYTES = 512  # of the device's memory for each: a block and what is made from it take an eighth of that
 
 Gradients = Sequence[Tensor] | None
 RowSums = Callable[..., tuple[Tensor, Gradients]]
@@ -32,10 +33,16 @@ def anchor_blocks(n: int, m: int, block_size: int | None, device: torch.device) 
         device: of the embeddings.
     """
     if block_size is None:
-        block_size = min(CPU_ANCHORS, CPU_ELEMENTS // m) if device.type == "cpu" else GPU_ELEMENTS // m
-        block_size = max(1, block_size)
+        block_size = max(1, min(CPU_ANCHORS, CPU_ELEMENTS // m) if device.type == "cpu" else _elements_on(device) // m)
     for start in range(0, n, block_size):
         yield slice(start, min(n, start + block_size))
+
+
+def _elements_on(device: torch.device) -> int:
+    """Elements of a block on an accelerator."""
+    if device.type != "cuda":
+        return GPU_ELEMENTS >> 4
+    return min(GPU_ELEMENTS, torch.cuda.get_device_properties(device).total_memory // GPU_BYTES)
 
 
 def check_block_size(block_size: int | None) -> int | None:
