@@ -12,16 +12,17 @@ from torch.nn.functional import normalize
 
 
 def supcr(embeddings: Float[Tensor, "n d"], labels: Float[Tensor, " n"], temperature: float) -> Float[Tensor, ""]:
-    """SupCR: for each of the n - 1 positive columns one mask and one masked sum over the whole batch."""
+    """SupCR: for each of the n - 1 positive columns one mask of numbers and one masked sum over the whole batch."""
     n = len(embeddings)
     others = ~torch.eye(n, dtype=torch.bool, device=embeddings.device)
     distance = (labels[:, None] - labels).abs()[others].view(n, n - 1)
-    logits = (-torch.cdist(embeddings, embeddings) / temperature)[others].view(n, n - 1)
+    apart = (embeddings[:, None] - embeddings).norm(dim=2)
+    logits = (-apart / temperature)[others].view(n, n - 1)
     logits = logits - logits.amax(1, keepdim=True).detach()
     exp = logits.exp()
     loss = embeddings.new_zeros(())
     for k in range(n - 1):
-        at_least_as_far = distance >= distance[:, k : k + 1]
+        at_least_as_far = (distance >= distance[:, k : k + 1]).to(exp.dtype)
         loss = loss - (logits[:, k] - (at_least_as_far * exp).sum(1).log()).sum()
     return loss / (n * (n - 1))
 

@@ -197,8 +197,9 @@ def _in_threads(loop: Callable[..., None], rows: int, *arguments: Any) -> None:
     if threads == 1:
         compiled(0, rows, *arguments)
         return
-    edges = pairwise([rows * part // threads for part in range(threads + 1)])
-    parts = [_threads().submit(compiled, *edge, *arguments) for edge in edges]
+    own, *others = pairwise([rows * part // threads for part in range(threads + 1)])
+    parts = [_threads().submit(compiled, *edge, *arguments) for edge in others]
+    compiled(*own, *arguments)
     for part in parts:
         part.result()
 
