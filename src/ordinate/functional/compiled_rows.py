@@ -59,7 +59,7 @@ def mmnp_rows(
     return torch.from_numpy(sums), torch.from_numpy(gradient)
 
 
-def _supcr_rows(  # noqa: PLR0912  # one pass, which a call in the middle would break
+def _supcr_rows(
     start: int,
     stop: int,
     e: NDArray[np.floating],
@@ -70,41 +70,40 @@ def _supcr_rows(  # noqa: PLR0912  # one pass, which a call in the middle would 
     gradient: NDArray[np.floating],
 ) -> None:
     m = len(ref_y)
-    order, distance, running = np.empty(m, np.int64), np.empty(m), np.empty(m)
+    order = np.empty(m, np.int64)
+    distance, running, passed = np.empty(m), np.empty(m), np.empty(m)
     for i in range(start, stop):
         left, right, total = 0, m - 1, 0.0
         for k in range(m):  # from both ends inwards, the farther first: references ascend in label
             below, above = y[i] - ref_y[left], ref_y[right] - y[i]
-            is_left = below > above
-            j = left if is_left else right
-            distance[k] = below if is_left else above
+            is_left = int(below > above)
+            j = right + is_left * (left - right)
+            distance[k] = max(below, above)
             order[k] = j
             total += e[i, j]
             running[k] = total
             left += is_left
-            right -= not is_left
-        for k in range(m - 2, -1, -1):  # those as far away share the sum over all of them
-            if distance[k] == distance[k + 1]:
-                running[k] = running[k + 1]
-        log_sum, product = 0.0, 1.0
-        for k in range(m):
-            if order[k] != own[i]:
-                product *= running[k]
-            if not 1 / PRODUCT < product < PRODUCT:
-                log_sum += log(product)
-                product = 1.0
-        sums[i] = log_sum + log(product)
-        total = 0.0
+            right += is_left - 1
+        log_sum, product, total, tied = 0.0, 1.0, 0.0, False
         for k in range(m - 1, -1, -1):  # outwards: what each denominator passes on to all that are no nearer
-            if order[k] != own[i]:
-                total += 1 / running[k]
-            running[k] = total
-        for k in range(1, m):
-            if distance[k] == distance[k - 1]:
-                running[k] = running[k - 1]
-        for k in range(m):
+            if k < m - 1 and distance[k] == distance[k + 1]:  # those as far away share one denominator
+                running[k] = running[k + 1]
+                tied = True
             j = order[k]
-            gradient[i, j] = e[i, j] * running[k] - 1
+            if j != own[i]:
+                total += 1 / running[k]
+                product *= running[k]
+                if not 1 / PRODUCT < product < PRODUCT:
+                    log_sum += log(product)
+                    product = 1.0
+            passed[k] = total
+            gradient[i, j] = e[i, j] * total - 1
+        sums[i] = log_sum + log(product)
+        if tied:
+            for k in range(1, m):
+                if distance[k] == distance[k - 1]:
+                    passed[k] = passed[k - 1]
+                    gradient[i, order[k]] = e[i, order[k]] * passed[k] - 1
         if own[i] >= 0:
             gradient[i, own[i]] = 0
 
