@@ -60,9 +60,7 @@ def reduced(row_sums: RowSums, coefficients: Float[Tensor, " n"] | None, *tensor
         tensors: that take a gradient.
     """
     # the arithmetic is chosen in the formulas, whatever autocast would make of it
-    with torch.autocast(
-        coefficients.device.type if coefficients is not None else tensors[0].device.type, enabled=False
-    ):
+    with torch.autocast(tensors[0].device.type, enabled=False):
         if coefficients is None:
             return _Values.apply(row_sums, *tensors)
         return _WeightedSum.apply(row_sums, coefficients, *tensors)
