@@ -3,7 +3,7 @@ import re
 import pytest
 import torch
 
-from ordinate.encoders import MLP, PeriodicEmbedding, ResNet1d, build_encoder
+from ordinate.encoders import MLP, ImageEncoder, OTDConvNet, PeriodicEmbedding, ResNet1d, build_encoder
 from ordinate.errors import OrdinateError
 
 
@@ -21,6 +21,21 @@ def test_series_are_for_the_resnet(name):
     assert isinstance(encoder, ResNet1d)
     assert encoder.stem[0].weight.shape[:2] == (6, 3)
     assert encoder(torch.zeros(2, 3, 20)).shape == (2, 8)
+
+
+@pytest.mark.parametrize("name", ["auto", "resnet18"])
+def test_images_are_for_the_networks_of_timm(name):
+    options = {"layers": (1, 1, 1, 1), "channels": (4, 4, 4, 8)}
+    encoder = build_encoder(name, (1, 32, 32), embedding_dim=8, mean=[0.25], **options)
+    assert isinstance(encoder, ImageEncoder)
+    assert encoder.mean.tolist() == [0.25]
+    assert encoder.embedding.weight.shape == (8, 8)
+    assert encoder(torch.zeros(2, 1, 32, 32)).shape == (2, 8)
+
+
+def test_otd_convnet_is_for_images():
+    encoder = build_encoder("otd_convnet", (1, 48, 48), embedding_dim=8, width=2, hidden=4)
+    assert isinstance(encoder.backbone, OTDConvNet)
 
 
 def test_the_numbers_of_a_table_get_a_periodic_embedding():
@@ -42,6 +57,17 @@ def test_the_seed_decides_the_weights(sample_shape):
     assert not torch.equal(weights[0], weights[2])
 
 
+@pytest.mark.parametrize("name", ["resnet18", "otd_convnet"])
+@pytest.mark.parametrize("sample_shape", [(4,), (3, 20), (3, 8, 8, 8)])
+def test_a_network_for_images_takes_no_other_samples(name, sample_shape):
+    message = (
+        f"encoder: got '{name}', takes 'auto', 'mlp', 'resnet1d'; networks for images take samples of shape "
+        f"(channels, height, width), these have {sample_shape}"
+    )
+    with pytest.raises(OrdinateError, match=re.escape(message)):
+        build_encoder(name, sample_shape, embedding_dim=8)
+
+
 @pytest.mark.parametrize("name", ["mpl", "", "MLP", None])
 def test_an_unknown_name_is_an_error_that_lists_the_others(name):
     with pytest.raises(OrdinateError, match=f"encoder: got {name!r}, takes 'auto', 'mlp', 'resnet1d'"):
@@ -49,7 +75,16 @@ def test_an_unknown_name_is_an_error_that_lists_the_others(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "sample_shape"), [("mlp", (3, 20)), ("resnet1d", (4,)), ("auto", (3, 8, 8)), ("auto", ()), ("mlp", ())]
+    ("name", "sample_shape"),
+    [
+        ("mlp", (3, 20)),
+        ("mlp", (3, 8, 8)),
+        ("resnet1d", (4,)),
+        ("resnet1d", (3, 8, 8)),
+        ("auto", (3, 8, 8, 8)),
+        ("auto", ()),
+        ("mlp", ()),
+    ],
 )
 def test_samples_that_the_encoder_does_not_take_are_an_error(name, sample_shape):
     message = f"encoder: '{name}' does not take samples of shape {sample_shape}"

