@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ordinate.data.splits import split_rows
+from ordinate.data.splits import split_groups, split_rows
 from ordinate.errors import OrdinateError
 
 shares = st.floats(0.01, 0.99)
@@ -69,3 +69,47 @@ def test_a_share_that_leaves_a_set_empty_is_an_error(share):
 def test_a_large_share_leaves_a_row_in_the_first_set():
     rest, held_out = split_rows(np.arange(2), 0.9, 0, stratify=False)
     assert len(rest) == len(held_out) == 1
+
+
+# no group on both sides
+
+
+@for_both_kinds
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.5, 0.8])
+def test_a_group_stays_together_and_the_share_is_about_met(stratify, share):
+    random = np.random.default_rng(0)
+    groups = random.integers(0, 120, 600)
+    ranks = random.integers(0, 4, 600)
+    rest, held_out = split_groups(ranks, groups, share, 0, stratify=stratify)
+    assert sorted([*rest, *held_out]) == list(range(600))
+    assert (np.diff(rest) > 0).all()
+    assert set(groups[rest]).isdisjoint(groups[held_out])
+    assert abs(len(held_out) / 600 - share) < 0.06
+
+
+def test_stratified_groups_keep_the_ranks_shares():
+    random = np.random.default_rng(1)
+    groups = np.repeat(np.arange(200), 3)
+    ranks = random.choice(3, 600, p=[0.7, 0.25, 0.05])
+    _, held_out = split_groups(ranks, groups, 0.2, 0, stratify=True)
+    shares = np.bincount(ranks[held_out], minlength=3) / len(held_out)
+    assert np.abs(shares - np.bincount(ranks) / 600).max() < 0.02
+
+
+def test_groups_follow_from_the_seed():
+    groups = np.arange(60) // 2
+    drawn = [split_groups(np.arange(60) % 3, groups, 0.2, seed, stratify=True)[1].tolist() for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize(
+    ("groups", "share", "message"),
+    [
+        (["ann"] * 4, 0.5, "groups: got 1 of 4 rows, takes two or more, one a row"),
+        (["ann", "bob"], 0.5, "groups: got 2 of 2 rows"),
+        (["ann", "bob"] * 2, 1.5, "share: got 1.5"),
+    ],
+)
+def test_groups_that_cannot_be_split_are_refused(groups, share, message):
+    with pytest.raises(OrdinateError, match=message):
+        split_groups(np.array([0, 0, 1, 1]), groups, share, 0, stratify=True)

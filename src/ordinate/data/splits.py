@@ -1,7 +1,10 @@
 """Random splits of a data set's rows."""
 
+import warnings
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold
 
 from ordinate.errors import OrdinateError
 
@@ -38,3 +41,42 @@ def split_rows(
             held_out = max(parts, key=len)[:1] if len(labels) > len(parts) else held_out
     held_out = np.sort(held_out)
     return np.setdiff1d(np.arange(len(labels)), held_out), held_out
+
+
+def split_groups(
+    labels: NDArray[np.generic], groups: ArrayLike, share: float, seed: int, *, stratify: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Split the rows into two sets, the second with about ``share`` of them, no group in both.
+
+    Args:
+        labels: (n,) or (n, p).
+        groups: (n,), such as the subject of every sample.
+        share: of the rows in the second set, above 0 and below 1; whole groups meet it roughly.
+        seed: of the drawing.
+        stratify: bring the ranks' shares in both sets as close as the groups allow.
+
+    Returns:
+        Indices of the first and of the second set, ascending.
+
+    Example:
+        >>> rest, held_out = split_groups(np.array([0, 0, 1, 1]), ["ann", "bob", "ann", "bob"], 0.5, 0, stratify=True)
+        >>> len(rest), len(held_out)
+        (2, 2)
+    """
+    if not 0 < share < 1:
+        raise OrdinateError(f"share: got {share}, takes a share of the rows above 0 and below 1")
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    if len(codes) != len(labels) or codes.max(initial=0) == 0:
+        raise OrdinateError(f"groups: got {len(np.unique(codes))} of {len(codes)} rows, takes two or more, one a row")
+    if stratify:
+        folds = min(max(2, round(1 / min(share, 1 - share))), int(codes.max()) + 1)
+        splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # ranks of fewer samples than folds stand in some only
+            rest, held_out = next(splitter.split(np.zeros(len(labels)), labels, codes))
+        if share > 1 / 2:
+            rest, held_out = held_out, rest
+    else:
+        splitter = GroupShuffleSplit(1, test_size=share, random_state=seed)
+        rest, held_out = next(splitter.split(np.zeros(len(labels)), groups=codes))
+    return np.sort(rest), np.sort(held_out)

@@ -37,7 +37,8 @@ def read_labelled(
         categorical: columns whose numbers are codes, not amounts.
 
     Returns:
-        X, a DataFrame or an array (n, features) or (n, channels, length); and y, one label a sample, none missing.
+        X, a DataFrame or an array (n, features), (n, channels, length) or (n, channels, height, width); and y, one
+        label a sample, none missing.
 
     Raises:
         OrdinateError: whatever is wrong with the file, and the way out.
@@ -55,18 +56,23 @@ def read_labelled(
             )
         y = pd.Series(labels)
     else:
-        _require_columns(content, [target], path)
+        require_columns(content, [target], path)
         y = content[target]
         left_out = {target, *drop}.intersection(categorical)
         if left_out:
             raise OrdinateError(f"--categorical: {', '.join(left_out)} is the target or dropped, takes columns of X")
         X = _shape_frame(content, [target, *drop], categorical, path)
+    require_labels(y, target, path)
+    return X, y.reset_index(drop=True)
+
+
+def require_labels(y: pd.Series, target: str, path: Path) -> None:
+    """Raise where a row has no label."""
     missing = int(y.isna().sum())
     if missing:
         raise OrdinateError(
             f"{path}: {missing} of {len(y)} labels in {target!r} are missing, takes a label a row; remove those rows"
         )
-    return X, y.reset_index(drop=True)
 
 
 def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
@@ -110,9 +116,9 @@ def _array(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[An
 
 
 def _check_samples(X: NDArray[Any], path: Path) -> None:
-    if X.ndim not in (2, 3) or X.size == 0:
+    if X.ndim not in (2, 3, 4) or X.size == 0:
         raise OrdinateError(
-            f"{path}: X has shape {X.shape}, takes no fewer than one sample, (n, features) or (n, c, t)"
+            f"{path}: X has shape {X.shape}, takes no fewer than one sample, (n, features), (n, c, t) or (n, c, h, w)"
         )
     if X.dtype.kind not in "biuf":
         raise OrdinateError(f"{path}: X holds {X.dtype}, takes numbers")
@@ -120,7 +126,8 @@ def _check_samples(X: NDArray[Any], path: Path) -> None:
         raise OrdinateError(f"{path}: X holds infinity, takes finite numbers or NaN for missing values")
 
 
-def _require_columns(frame: pd.DataFrame, names: Sequence[str], path: Path) -> None:
+def require_columns(frame: pd.DataFrame, names: Sequence[str], path: Path) -> None:
+    """Raise where a column is not there, and name the nearest that is."""
     for name in names:
         if name not in frame.columns:
             near = difflib.get_close_matches(name, list(frame.columns))
@@ -129,7 +136,7 @@ def _require_columns(frame: pd.DataFrame, names: Sequence[str], path: Path) -> N
 
 
 def _shape_frame(frame: pd.DataFrame, drop: Sequence[str], categorical: Sequence[str], path: Path) -> pd.DataFrame:
-    _require_columns(frame, [*drop, *categorical], path)
+    require_columns(frame, [*drop, *categorical], path)
     frame = frame.drop(columns=list(drop))
     if frame.shape[1] == 0:
         raise OrdinateError(f"{path}: no column is left beside the target, takes at least one")

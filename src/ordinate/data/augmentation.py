@@ -1,0 +1,157 @@
+"""Augmentations of images by name: what the papers list for their data sets, from torchvision's v2 transforms.
+
+A paper that names a transform without its strength gets a moderate one; the strengths are all here.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from ordinate.errors import OrdinateError
+
+if TYPE_CHECKING:
+    from torchvision.transforms.v2 import Transform
+
+Size = tuple[int, int]
+
+
+def _automatic(_: Size) -> list["Transform"]:
+    """A flip, small shifts and turns, a little light: what hardly any picture's grade depends on."""
+    from torchvision.transforms import v2
+
+    return [v2.RandomHorizontalFlip(), _affine(10, 0.08, (0.9, 1.1)), v2.ColorJitter(brightness=0.2, contrast=0.2)]
+
+
+def _flip(_: Size) -> list["Transform"]:
+    from torchvision.transforms import v2
+
+    return [v2.RandomHorizontalFlip()]
+
+
+def _crop_and_colour(size: Size) -> list["Transform"]:
+    """Without the flip, which would change the direction of a gaze (SupCR, MPIIFaceGaze)."""
+    from torchvision.transforms import v2
+
+    return [
+        v2.RandomResizedCrop(size, scale=(0.2, 1.0), antialias=True),
+        v2.RandomApply([v2.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
+        v2.RandomGrayscale(p=0.2),
+    ]
+
+
+def _supcr(size: Size) -> list["Transform"]:
+    """SupCR's views for AgeDB, IMDB-WIKI and SkyFinder."""
+    crop, *colour = _crop_and_colour(size)
+    return [crop, *_flip(size), *colour]
+
+
+def _adience(size: Size) -> list["Transform"]:
+    from torchvision.transforms import v2
+
+    return [*_flip(size), v2.RandomVerticalFlip(), _affine(15, 0.1, (0.9, 1.1)), v2.ColorJitter(0.2, 0.2, 0.2, 0.05)]
+
+
+def _historical(size: Size) -> list["Transform"]:
+    from torchvision.transforms import v2
+
+    return [
+        v2.RandomCrop(size, pad_if_needed=True, padding_mode="reflect"),
+        *_flip(size),
+        v2.RandomVerticalFlip(),
+        _affine(15, 0.1, (0.9, 1.1)),
+        v2.RandomPerspective(0.2, p=0.5),
+        v2.RandomApply([v2.AutoAugment()], p=0.01),
+    ]
+
+
+def _knee(_: Size) -> list["Transform"]:
+    from torchvision.transforms import v2
+
+    return [_affine(10, 0.05, (0.9, 1.1)), _blur(), v2.RandomPerspective(0.2, p=0.5)]
+
+
+def _fundus(size: Size) -> list["Transform"]:
+    from torchvision.transforms import v2
+
+    return [*_flip(size), v2.RandomVerticalFlip(), _rotation(30), _blur(), v2.ColorJitter(0.2, 0.2, 0.2, 0.05)]
+
+
+def _histology(size: Size) -> list["Transform"]:
+    from torchvision.transforms import v2
+
+    flips = [*_flip(size), v2.RandomVerticalFlip()]
+    return [*flips, _rotation(30), _blur(), v2.RandomPerspective(0.2, p=0.5)]
+
+
+AUGMENTATIONS: dict[str, Callable[[Size], list["Transform"]]] = {
+    "auto": _automatic,
+    "none": lambda _: [],
+    "flip": _flip,
+    "supcr": _supcr,
+    "gaze": _crop_and_colour,
+    "adience": _adience,
+    "hid": _historical,
+    "koa": _knee,
+    "idrid": _fundus,
+    "bracs": _histology,
+}
+
+
+class Augmentation:
+    """Draws a view of an image.
+
+    Args:
+        name: ``"auto"``, ``"none"`` (the image itself), ``"flip"``, or a paper's recipe: ``"supcr"`` (AgeDB,
+            IMDB-WIKI, SkyFinder), ``"gaze"`` (MPIIFaceGaze), ``"adience"``, ``"hid"``, ``"koa"``, ``"idrid"``,
+            ``"bracs"`` (CLOC, Section 4.2).
+        size: (height, width) of the view.
+
+    Example:
+        >>> import torch
+        >>> Augmentation("none", (8, 8))(torch.zeros(3, 8, 8, dtype=torch.uint8)).shape
+        torch.Size([3, 8, 8])
+    """
+
+    def __init__(self, name: str, size: Size) -> None:
+        check_augmentation(name)
+        self.name = name
+        try:
+            self.transforms = AUGMENTATIONS[name](size)
+        except ImportError as error:
+            raise OrdinateError(f'augmentation: {name!r} takes torchvision: pip install "ordinate[images]"') from error
+
+    def __call__(self, image: Tensor) -> Tensor:
+        """Return a view, uint8 (c, height, width), of an image (c, h, w); torch's random state draws it."""
+        for transform in self.transforms:
+            image = transform(image)
+        return image
+
+    @property
+    def changes(self) -> bool:
+        """Whether a view differs from its image."""
+        return bool(self.transforms)
+
+
+def check_augmentation(name: Any) -> None:
+    """Raise where there is no augmentation of that name."""
+    if name not in AUGMENTATIONS:
+        raise OrdinateError(f"augmentation: got {name!r}, takes one of {', '.join(map(repr, AUGMENTATIONS))}")
+
+
+def _affine(degrees: float, shift: float, scale: tuple[float, float]) -> "Transform":
+    from torchvision.transforms import v2
+
+    return v2.RandomAffine(degrees, (shift, shift), scale, interpolation=v2.InterpolationMode.BILINEAR)
+
+
+def _rotation(degrees: float) -> "Transform":
+    from torchvision.transforms import v2
+
+    return v2.RandomRotation(degrees, interpolation=v2.InterpolationMode.BILINEAR)
+
+
+def _blur() -> "Transform":
+    from torchvision.transforms import v2
+
+    return v2.RandomApply([v2.GaussianBlur(3, sigma=(0.1, 1.5))], p=0.5)

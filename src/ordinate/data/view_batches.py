@@ -1,0 +1,75 @@
+"""Batches of augmented views, drawn by worker processes, the same whichever process draws them."""
+
+from collections.abc import Iterator, Sized
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset, Sampler
+
+from ordinate.data.augmentation import Augmentation
+from ordinate.data.pixels import usable_workers
+
+Request = tuple[int, list[int]]
+
+
+class EpochSampler(Sized, Protocol):
+    """A sampler of batches that knows epochs."""
+
+    epoch: int
+
+    def set_epoch(self, epoch: int) -> None: ...
+
+    def __iter__(self) -> Iterator[list[int]]: ...
+
+
+class ViewBatches(Dataset[tuple[Tensor, Tensor]]):
+    """Augmented views of images in memory, a whole batch of them at a time.
+
+    Args:
+        x: (n, c, h, w) uint8.
+        y: (n,) or (n, p).
+        augmentation: draws a view.
+        views: of every sample, next to each other in the batch.
+        workers: processes that draw; 0 draws in the process that trains.
+    """
+
+    def __init__(self, x: Tensor, y: Tensor, augmentation: Augmentation, views: int, workers: int) -> None:
+        self.x = x
+        self.y = y
+        self.augmentation = augmentation
+        self.views = views
+        self.workers = usable_workers(workers) if augmentation.changes else 0
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, request: Request) -> tuple[Tensor, Tensor]:
+        seed, rows = request
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            drawn = [self.augmentation(self.x[row]) for row in rows for _ in range(self.views)]
+        return torch.stack(drawn), self.y[rows].repeat_interleave(self.views, dim=0)
+
+    def requests(self, batches: EpochSampler, seed: int) -> "SeededBatches":
+        """Return the sampler that a DataLoader is to have."""
+        return SeededBatches(batches, seed)
+
+
+class SeededBatches(Sampler[Any]):
+    """Batches with a seed each, which follows from the run's seed, the epoch and the place in the epoch."""
+
+    def __init__(self, batches: EpochSampler, seed: int) -> None:
+        self.batches = batches
+        self.seed = seed
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch whose batches come next."""
+        self.batches.set_epoch(epoch)
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[Request]:
+        for place, rows in enumerate(self.batches):
+            yield hash((self.seed, self.batches.epoch, place)) % 2**63, rows
