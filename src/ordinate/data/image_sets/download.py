@@ -1,0 +1,78 @@
+"""Fetching a file that may be fetched, whole and as it was published."""
+
+import hashlib
+import http.client
+import urllib.request
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ordinate.errors import OrdinateError
+
+CHUNK = 1 << 16  # bytes
+TIMEOUT = 30  # seconds without an answer
+
+
+@dataclass(frozen=True)
+class Download:
+    """A public file, known by its content.
+
+    Args:
+        url: where it is.
+        file: its name.
+        size: in bytes.
+        sha256: of its content, in hexadecimal digits.
+    """
+
+    url: str
+    file: str
+    size: int
+    sha256: str
+
+
+def fetch(download: Download, folder: str | Path) -> Path:
+    """Fetch a file into a folder, and return where it lies; a file that is there already is checked, not fetched again.
+
+    It is written beside its name, as ``.part``, and takes its name when size and hash are right.
+
+    Raises:
+        OrdinateError: it cannot be fetched or written, or is not the file that was published; nothing is left behind.
+    """
+    path = Path(folder) / download.file
+    if path.exists():
+        if not path.is_file() or _sha256(path) != download.sha256:
+            raise OrdinateError(f"{path}: is another file than the one published; remove it or take another folder")
+        return path
+    part = path.with_name(path.name + ".part")
+    try:
+        size = _stream(download, part)
+        if size != download.size:
+            raise OrdinateError(f"{download.url}: sent {size} bytes, takes {download.size}; try again later")
+        if _sha256(part) != download.sha256:
+            raise OrdinateError(
+                f"{download.url}: sent another file than the one published, by its sha256; it was removed"
+            )
+        part.replace(path)
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error or type(error).__name__
+        raise OrdinateError(f"{download.url}: could not be fetched to {path}: {reason}") from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+    return path
+
+
+def _stream(download: Download, part: Path) -> int:
+    """Write what the server sends, no more than a chunk beyond the size, and return its length."""
+    size = 0
+    with urllib.request.urlopen(download.url, timeout=TIMEOUT) as response:  # noqa: S310  # an address of the catalogue
+        part.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            while size <= download.size and (chunk := response.read(CHUNK)):
+                size += file.write(chunk)
+    return size
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
