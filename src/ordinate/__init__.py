@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ordinate.data.image_options import ImageOptions
     from ordinate.errors import OrdinateError
     from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor, load
 
@@ -18,6 +19,7 @@ _HOMES = {
     "OTDClassifier": "ordinate.estimators",
     "SupCRRegressor": "ordinate.estimators",
     "SupReMixRegressor": "ordinate.estimators",
+    "ImageOptions": "ordinate.data.image_options",
     "load": "ordinate.estimators",
     "OrdinateError": "ordinate.errors",
 }
@@ -25,7 +27,9 @@ _SUBPACKAGES = (
     "bench", "data", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics", "report"
 )  # fmt: skip
 
-__all__ = ["CLOCClassifier", "OTDClassifier", "OrdinateError", "SupCRRegressor", "SupReMixRegressor", "load"]
+__all__ = [
+    "CLOCClassifier", "ImageOptions", "OTDClassifier", "OrdinateError", "SupCRRegressor", "SupReMixRegressor", "load"
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

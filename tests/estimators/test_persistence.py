@@ -252,7 +252,10 @@ def test_a_changed_digit_is_noticed(name, model_folder):
     text = path.read_text()
     digits = [i for i, character in enumerate(text) if character in "12345678"]
     for i in digits[:: max(1, len(digits) // 40)]:
-        path.write_text(text[:i] + str(int(text[i]) + 1) + text[i + 1 :])
+        changed = text[:i] + str(int(text[i]) + 1) + text[i + 1 :]
+        if json.loads(changed) == json.loads(text):  # a digit past what float64 holds
+            continue
+        path.write_text(changed)
         with pytest.raises(OrdinateError, match="model: "):
             ordinate.load(model_folder)
 

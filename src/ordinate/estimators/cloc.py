@@ -11,19 +11,26 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from ordinate.data.image_options import ImageOptions
 from ordinate.data.samplers import RankBatches
+from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
+from ordinate.estimators import inputs
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_whole
 from ordinate.methods.cloc import CLOC
+from ordinate.methods.optimization import Optimization
 from ordinate.methods.training import ArrayBatches
+
+DECAY, IMAGE_DECAY = 3.0, 0.05
 
 
 class CLOCClassifier(RankClassifier):
     """Classify ranks by CLOC: a margin for every boundary between adjacent ranks, learned or yours.
 
     Args:
-        encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables or ``"resnet1d"`` for series.
+        encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables, ``"resnet1d"`` for series,
+            and for images ``"otd_convnet"`` or any network of timm by name, such as ``"resnet50"``.
         embedding_dim: d of the embeddings.
         critical_margins: ``{(1, 2): 0.8}`` fixes the margin of the boundary between the ranks 1 and 2 (counted
             from 0) and learns the others (CLOC, Section 4.4).
@@ -34,11 +41,13 @@ class CLOCClassifier(RankClassifier):
             if that is fewer.
         target_accuracy: of the training data, ends phase one.
         patience: ends phase two after so many epochs without a lower validation loss; None trains all.
-        batch_size: samples a batch, at least 4.
+        batch_size: samples a batch, at least 4; None takes 256, and 64 for images.
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
-        learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine in each phase.
+        learning_rate: of AdamW; it falls to 0 along a cosine in each phase.
+        weight_decay: of AdamW; None takes 3, and 0.05 for images.
         validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
+        images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
         accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
         checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
         verbose: 1 shows a progress bar.
@@ -74,11 +83,12 @@ class CLOCClassifier(RankClassifier):
         phase_epochs: tuple[int, int] | None = None,
         target_accuracy: float = 0.95,
         patience: int | None = None,
-        batch_size: int = 256,
+        batch_size: int | None = None,
         chunk_size: int | None = None,
         learning_rate: float = 1e-3,
-        weight_decay: float = 3.0,
+        weight_decay: float | None = None,
         validation_fraction: float = 0.0,
+        images: ImageOptions | None = None,
         accelerator: str = "auto",
         checkpoint_dir: str | Path | None = None,
         verbose: int = 0,
@@ -98,6 +108,7 @@ class CLOCClassifier(RankClassifier):
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
+        self.images = images
         self.accelerator = accelerator
         self.checkpoint_dir = checkpoint_dir
         self.verbose = verbose
@@ -134,7 +145,12 @@ class CLOCClassifier(RankClassifier):
                 optimization=self._optimization(),
             )
 
-    def _finish(self, training: ArrayBatches, validation: ArrayBatches | None) -> None:
+    def _optimization(self) -> Optimization:
+        if self.weight_decay is not None:
+            return super()._optimization()
+        return Optimization("adamw", self.learning_rate, IMAGE_DECAY if inputs.holds_images(self.reader_) else DECAY)
+
+    def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         if self.method_.collapsed_boundaries:
             boundaries = ", ".join(f"{low}|{high}" for low, high in self.method_.collapsed_boundaries)
             warnings.warn(
@@ -145,7 +161,7 @@ class CLOCClassifier(RankClassifier):
             )
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:
-        return RankBatches(targets, self.batch_size, distinct=2, seed=seed)
+        return RankBatches(targets, self._samples_a_batch, distinct=2, seed=seed)
 
 
 @contextmanager

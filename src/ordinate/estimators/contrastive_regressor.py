@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from torch import Tensor, nn
 
 from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.heads.linear import LinearHead
 from ordinate.heads.neighbours import NeighbourMean
@@ -46,7 +46,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n,) or (n, p), targets in their own units."""
         check_is_fitted(self)
-        embeddings = self._embed(inputs.read(self.reader_, inputs.check_input(self, X, reset=False)))
+        embeddings = self._embed(self._read(X))
         with torch.no_grad():
             predicted = self.head_(embeddings).double().numpy() + self.target_offset_
         return predicted[:, 0] if self.target_is_vector_ else predicted
@@ -83,14 +83,14 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         return centred.astype(np.float32)
 
     def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
-        return ShuffledBatches(len(targets), self.batch_size, seed)
+        return ShuffledBatches(len(targets), self._samples_a_batch, seed)
 
     def _new_method(self, targets: Tensor) -> ContrastiveRegression:
         method = self._build_method(self._new_encoder())
         method.head.standardise(targets)
         return method
 
-    def _finish(self, training: ArrayBatches, validation: ArrayBatches | None) -> None:
+    def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Choose the head with the lowest absolute error on the validation samples."""
         embeddings = self._embed(training.x).float().double()  # as a saved model holds them
         names = HEADS if self.head == "auto" else (self.head,)

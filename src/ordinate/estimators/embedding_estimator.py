@@ -14,8 +14,12 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from ordinate.data.augmentation import Augmentation
+from ordinate.data.image_options import ImageOptions
+from ordinate.data.image_reader import ImageReader
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.splits import split_rows
+from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
@@ -24,7 +28,8 @@ from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import StagedMethod
 from ordinate.methods.training import ArrayBatches, check_accelerator, train
 
-EMBED_ROWS = 4096
+EMBED_ROWS, EMBED_IMAGES = 4096, 64
+BATCH_SIZE, BATCH_SIZE_OF_IMAGES = 256, 64
 
 
 class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -35,17 +40,19 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     encoder: str
     embedding_dim: int
-    batch_size: int
+    batch_size: int | None
     chunk_size: int | None
     learning_rate: float
     weight_decay: float | None
     validation_fraction: float
     patience: int | None
+    images: ImageOptions | None
     accelerator: str
     checkpoint_dir: str | Path | None
     verbose: int
     random_state: Any
     method_: StagedMethod
+    views_of_images = 1
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -69,13 +76,14 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
         """Return the batches that the method trains on."""
 
-    def _finish(self, training: ArrayBatches, validation: ArrayBatches | None) -> None:
+    def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Fit what is fitted on the embeddings once the encoder is trained."""
 
     # fitting
 
     def _fit(self, X: Any, y: Any, validation: tuple[Any, Any] | None, *, stratify: bool) -> Self:
         self._check_parameters()
+        X, y = inputs.unpack(X, y)
         if y is None:
             raise OrdinateError(f"y: {type(self).__name__} requires y to be passed, but the target y is None")
         checked = inputs.check_input(self, X, reset=True)
@@ -92,15 +100,15 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                     f"validation_fraction: got {self.validation_fraction}, leaves {len(rows)} of {len(targets)} samples"
                 )
         elif validation is not None:
-            X_val, y_val = validation
+            X_val, y_val = inputs.unpack(*validation)
             held_out = (inputs.check_input(self, X_val, reset=False), self._targets(y_val, reset=False))
             if len(held_out[0]) != len(held_out[1]):
                 raise OrdinateError(
                     f"y: got {len(held_out[1])} labels for {len(held_out[0])} samples of validation, takes one a sample"
                 )
         checked, targets = _take(checked, rows), targets[rows]
-        self.reader_ = inputs.fit_reader(checked)
-        training_data = ArrayBatches(inputs.read(self.reader_, checked), torch.from_numpy(targets))
+        self.reader_, checked = inputs.fit_reader(checked, self._images, progress=bool(self.verbose))
+        training_data = self._training_data(inputs.read(self.reader_, checked), torch.from_numpy(targets))
         validation_data = None
         if held_out is not None:
             validation_data = ArrayBatches(inputs.read(self.reader_, held_out[0]), torch.from_numpy(held_out[1]))
@@ -124,11 +132,32 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 run=self._fingerprint(training_data, validation_data, seed),
             )
             self.n_iter_ = len(self.history_)
-            _prepare_inference(self.method_)
+            self._prepare_inference()
             self._finish(training_data, validation_data)
         return self
 
-    def _fingerprint(self, training: ArrayBatches, validation: ArrayBatches | None, seed: int) -> str:
+    @property
+    def _images(self) -> ImageOptions:
+        return ImageOptions() if self.images is None else self.images
+
+    def _training_data(self, x: Tensor, y: Tensor) -> ArrayBatches | ViewBatches:
+        """Return the samples as training sees them: images as augmented views."""
+        if not isinstance(self.reader_, ImageReader):
+            return ArrayBatches(x, y)
+        self.n_features_in_ = x.shape[1]
+        options = self._images
+        augmentation = Augmentation(options.augmentation, self.reader_.preprocessing.size)
+        views = options.views or (self.views_of_images if augmentation.changes else 1)
+        return ViewBatches(x, y, augmentation, views, options.workers)
+
+    @property
+    def _samples_a_batch(self) -> int:
+        """``batch_size``, or what suits the data."""
+        if self.batch_size is not None:
+            return self.batch_size
+        return BATCH_SIZE_OF_IMAGES if isinstance(self.reader_, ImageReader) else BATCH_SIZE
+
+    def _fingerprint(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None, seed: int) -> str:
         """Return a digest of all that determines the weights."""
         elsewhere = ("accelerator", "checkpoint_dir", "random_state", "verbose")
         settings = {name: value for name, value in self.get_params().items() if name not in elsewhere}
@@ -142,10 +171,17 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Return the untrained method for these training targets."""
         return self._build_method(self._new_encoder())
 
-    def _new_encoder(self) -> nn.Module:
+    def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
+        shape = inputs.sample_shape(self.reader_)
+        if isinstance(self.reader_, ImageReader):
+            pretrained = self._images.pretrained
+            options: dict[str, Any] = {"mean": self.reader_.mean, "std": self.reader_.scale}
+            if pretrained:  # normalised as its weights are used to, which saved weights bring along
+                options = {"small_stem": False} if for_saved_weights else {"pretrained": pretrained}
+            return build_encoder(self.encoder, shape, self.embedding_dim, **options)
         return build_encoder(
             self.encoder,
-            inputs.sample_shape(self.reader_),
+            shape,
             self.embedding_dim,
             numeric=inputs.numeric_positions(self.reader_),
             **self._encoder_options(),
@@ -157,7 +193,10 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _check_parameters(self) -> None:
         check_whole(self.embedding_dim, "embedding_dim")
-        check_whole(self.batch_size, "batch_size", least=4)
+        if self.batch_size is not None:
+            check_whole(self.batch_size, "batch_size", least=4)
+        if self.images is not None and not isinstance(self.images, ImageOptions):
+            raise OrdinateError(f"images: got {self.images!r}, takes ordinate.ImageOptions(...) or None")
         if self.chunk_size is not None:
             check_whole(self.chunk_size, "chunk_size")
         check_positive(self.learning_rate, "learning_rate")
@@ -192,14 +231,41 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     # embedding
 
     def transform(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
-        """Return the embeddings (n, embedding_dim) of samples, computed in float64."""
+        """Return the embeddings (n, embedding_dim) of samples, computed in float64 (images: in float32)."""
         check_is_fitted(self)
-        return self._embed(inputs.read(self.reader_, inputs.check_input(self, X, reset=False))).numpy()
+        return self._embed(self._read(X)).numpy()
+
+    def _read(self, X: Any) -> Tensor:
+        """Return samples as the encoder takes them."""
+        X = inputs.unpack(X, None)[0]
+        inputs.check_kind(self.reader_, X)
+        return inputs.read(self.reader_, inputs.check_input(self, X, reset=False))
 
     def _embed(self, x: Tensor) -> Tensor:
         """Embeddings in float64, so that a sample's does not depend on those beside it."""
+        if isinstance(self.reader_, ImageReader):
+            return self._embed_images(x)
         with torch.no_grad():
             return torch.cat([self.method_(part.double()) for part in x.split(EMBED_ROWS)])
+
+    def _embed_images(self, x: Tensor) -> Tensor:
+        """Embeddings computed in float32, on the GPU if there is one; float64 would take image networks far longer."""
+        on_gpu = self.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
+        device = torch.device("cuda" if on_gpu else "cpu")
+        encoder = self.method_.encoder.to(device)
+        with torch.no_grad():
+            parts = [encoder(part.to(device)).double().cpu() for part in x.split(EMBED_IMAGES)]
+        encoder.cpu()
+        return torch.cat(parts)
+
+    def _prepare_inference(self) -> None:
+        """Let go of the Trainer, so that the method can be pickled and copied, and set the dtype of prediction."""
+        method = self.method_
+        method._trainer = None
+        method._fabric_optimizers = []
+        method.cpu().double().eval()
+        if isinstance(self.reader_, ImageReader):
+            method.encoder.float()
 
     @property
     def _n_features_out(self) -> int:
@@ -226,10 +292,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _restore_method(self, weights: dict[str, Tensor]) -> None:
         """Build the method anew and give it the saved weights."""
-        method = self._build_method(self._new_encoder())
-        method.load_state_dict(weights)
-        _prepare_inference(method)
-        self.method_ = method
+        self.method_ = self._build_method(self._new_encoder(for_saved_weights=True))
+        self.method_.load_state_dict(weights)
+        self._prepare_inference()
 
     def _tensors(self) -> dict[str, Tensor]:
         """Fitted tensors besides the method's."""
@@ -241,10 +306,3 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
 def _take(X: Any, rows: NDArray[np.int64]) -> Any:
     return X.iloc[rows].reset_index(drop=True) if isinstance(X, pd.DataFrame) else X[rows]
-
-
-def _prepare_inference(method: StagedMethod) -> None:
-    """Let go of the Trainer, so that the method can be pickled and copied, and compute in float64 from here on."""
-    method._trainer = None
-    method._fabric_optimizers = []
-    method.cpu().double().eval()

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ordinate.data.image_options import ImageOptions
 from ordinate.data.samplers import RankBatches
+from ordinate.data.view_batches import ViewBatches
 from ordinate.estimators import inputs
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_whole
@@ -18,25 +20,27 @@ from ordinate.methods.optimization import Optimization
 from ordinate.methods.otd import OTD
 from ordinate.methods.training import ArrayBatches
 
-DECAY_OF_NUMBERS, DECAY = 3.0, 10.0
+DECAY_OF_NUMBERS, DECAY, IMAGE_DECAY = 3.0, 10.0, 0.05
 
 
 class OTDClassifier(RankClassifier):
     """Classify ranks by OTD: they are spread evenly over a half circle, and the nearest neighbours vote.
 
     Args:
-        encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables or ``"resnet1d"`` for series.
+        encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables, ``"resnet1d"`` for series,
+            and for images ``"otd_convnet"`` or any network of timm by name, such as ``"resnet50"``.
         embedding_dim: d of the embeddings.
         n_neighbors: training embeddings, nearest by cosine, that vote; 3 in the paper's Table 2.
         class_order: the classes from lowest to highest, where y does not tell.
         epochs: of training; None takes 300, or as many as 3000 batches make if that is fewer.
         patience: ends training after so many epochs without a lower validation loss; None trains all.
-        batch_size: samples a batch, at least 4.
+        batch_size: samples a batch, at least 4; None takes 256, and 64 for images.
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
         learning_rate: of AdamW; it falls to 0 along a cosine.
-        weight_decay: of AdamW; None takes 3 for a table of numbers alone, and 10 otherwise.
+        weight_decay: of AdamW; None takes 3 for a table of numbers alone, 0.05 for images and 10 otherwise.
         validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
+        images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
         accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
         checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
         verbose: 1 shows a progress bar.
@@ -68,11 +72,12 @@ class OTDClassifier(RankClassifier):
         class_order: Sequence[Any] | None = None,
         epochs: int | None = None,
         patience: int | None = None,
-        batch_size: int = 256,
+        batch_size: int | None = None,
         chunk_size: int | None = None,
         learning_rate: float = 1e-3,
         weight_decay: float | None = None,
         validation_fraction: float = 0.0,
+        images: ImageOptions | None = None,
         accelerator: str = "auto",
         checkpoint_dir: str | Path | None = None,
         verbose: int = 0,
@@ -89,6 +94,7 @@ class OTDClassifier(RankClassifier):
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
+        self.images = images
         self.accelerator = accelerator
         self.checkpoint_dir = checkpoint_dir
         self.verbose = verbose
@@ -116,12 +122,13 @@ class OTDClassifier(RankClassifier):
         if self.weight_decay is not None:
             return super()._optimization()
         decay = DECAY_OF_NUMBERS if inputs.holds_numbers_alone(self.reader_) else DECAY
+        decay = IMAGE_DECAY if inputs.holds_images(self.reader_) else decay
         return Optimization("adamw", self.learning_rate, decay)
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:
-        return RankBatches(targets, self.batch_size, required={0: 1, len(self.classes_) - 1: 2}, seed=seed)
+        return RankBatches(targets, self._samples_a_batch, required={0: 1, len(self.classes_) - 1: 2}, seed=seed)
 
-    def _finish(self, training: ArrayBatches, validation: ArrayBatches | None) -> None:
+    def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         self.method_.seen.clear()
         embeddings = unit(self._embed(training.x)).float().double()  # as a saved model holds them
         self.neighbours_ = NeighbourVote(embeddings, training.y, len(self.classes_), self.n_neighbors)

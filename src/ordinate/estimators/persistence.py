@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from ordinate.data.features import TableFeatures
+from ordinate.data.image_options import ImageOptions
+from ordinate.data.image_reader import ImageReader
 from ordinate.data.series import SeriesScaler
 from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import CLOCClassifier
@@ -26,7 +29,7 @@ FORMAT = 1
 CONFIG, WEIGHTS, HISTORY = "config.json", "weights.safetensors", "history.json"
 ESTIMATORS = {cls.__name__: cls for cls in (CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor)}
 PAIRS = {"beta", "epochs", "phase_epochs"}  # settings that are tuples, which JSON has no word for
-READERS: dict[str, type[Reader]] = {"table": TableFeatures, "series": SeriesScaler}
+READERS: dict[str, type[Reader]] = {"table": TableFeatures, "series": SeriesScaler, "images": ImageReader}
 
 
 def save_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
@@ -52,12 +55,11 @@ def write_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
     tensors = {name: _storable(value) for name, value in tensors.items()}
     save_file(tensors, folder / WEIGHTS)
     (folder / HISTORY).write_text(json.dumps(estimator.history_, indent=1) + "\n")
-    table = isinstance(estimator.reader_, TableFeatures)
     config: dict[str, Any] = {
         "format": FORMAT,
         "estimator": type(estimator).__name__,
         "params": _plain(estimator.get_params()),
-        "reader": {"kind": "table" if table else "series", **estimator.reader_.to_dict()},
+        "reader": {"kind": _kind(estimator.reader_), **estimator.reader_.to_dict()},
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": list(getattr(estimator, "feature_names_in_", [])),
         "fitted": _plain(estimator._state()),
@@ -100,6 +102,8 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
     params = config["params"]
     if params.get("critical_margins"):
         params["critical_margins"] = {(low, high): margin for low, high, margin in params["critical_margins"]}
+    if params.get("images"):
+        params["images"] = ImageOptions(**params["images"])
     for name in PAIRS.intersection(key for key, value in params.items() if isinstance(value, list)):
         params[name] = tuple(params[name])
     estimator = ESTIMATORS[config["estimator"]](**params)
@@ -121,6 +125,10 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
     return estimator
 
 
+def _kind(reader: Reader) -> str:
+    return next(kind for kind, cls in READERS.items() if isinstance(reader, cls))
+
+
 def _storable(value: torch.Tensor) -> torch.Tensor:
     """A float64 inference copy back to the float32 it came from."""
     return (value.float() if value.is_floating_point() else value).contiguous()
@@ -136,6 +144,8 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, ImageOptions):
+        return _plain(asdict(value))
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, np.random.RandomState):

@@ -38,7 +38,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
     def predict_proba(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n, C): the probability of every rank (CLOC), or its share of the neighbours' votes (OTD)."""
         check_is_fitted(self)
-        embeddings = self._embed(inputs.read(self.reader_, inputs.check_input(self, X, reset=False)))
+        embeddings = self._embed(self._read(X))
         return self._probabilities(embeddings).detach().numpy()
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:

@@ -6,6 +6,7 @@ from typing import Any
 from sklearn.utils import Tags
 from torch import nn
 
+from ordinate.data.image_options import ImageOptions
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.supcr import SupCR
@@ -15,7 +16,8 @@ class SupCRRegressor(ContrastiveRegressor):
     """Predict continuous targets by SupCR (Rank-N-Contrast): embeddings ordered by their targets, and a head on them.
 
     Args:
-        encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables or ``"resnet1d"`` for series.
+        encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables, ``"resnet1d"`` for series,
+            and for images ``"otd_convnet"`` or any network of timm by name, such as ``"resnet50"``.
         embedding_dim: d of the embeddings.
         scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after it,
             ``"regularise"`` both from the start.
@@ -25,11 +27,12 @@ class SupCRRegressor(ContrastiveRegressor):
         temperature, label_distance: of the loss.
         epochs: of the encoder and of the head.
         patience: ends the last stage after so many epochs without a lower validation loss; None trains all.
-        batch_size: samples a batch, at least 4.
+        batch_size: samples a batch, at least 4; None takes 256, and 64 for images.
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine in each stage.
         validation_fraction: share of the samples held out to choose the head, 0 for none; not used below 20 samples.
+        images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
         accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
         checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
         verbose: 1 shows a progress bar.
@@ -49,6 +52,8 @@ class SupCRRegressor(ContrastiveRegressor):
         ((1,), (1, 64))
     """
 
+    views_of_images = 2
+
     def __init__(
         self,
         encoder: str = "auto",
@@ -61,11 +66,12 @@ class SupCRRegressor(ContrastiveRegressor):
         label_distance: Any = "l1",
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
-        batch_size: int = 256,
+        batch_size: int | None = None,
         chunk_size: int | None = None,
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-4,
         validation_fraction: float = 0.1,
+        images: ImageOptions | None = None,
         accelerator: str = "auto",
         checkpoint_dir: str | Path | None = None,
         verbose: int = 0,
@@ -85,6 +91,7 @@ class SupCRRegressor(ContrastiveRegressor):
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
+        self.images = images
         self.accelerator = accelerator
         self.checkpoint_dir = checkpoint_dir
         self.verbose = verbose

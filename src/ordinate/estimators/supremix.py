@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
-from torch import nn
+from torch import Tensor, nn
 
+from ordinate.data.image_options import ImageOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.methods.optimization import Optimization
+from ordinate.methods.regression import ContrastiveRegression
 from ordinate.methods.supremix import SupReMix
 
 NEIGHBOURS_IN_WINDOW = 8  # samples of a batch on each side of an anchor that the automatic window holds
@@ -20,7 +22,8 @@ class SupReMixRegressor(ContrastiveRegressor):
     """Predict continuous targets by SupReMix: mixtures as hard negatives and positives, and a head on the encoder.
 
     Args:
-        encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables or ``"resnet1d"`` for series.
+        encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables, ``"resnet1d"`` for series,
+            and for images ``"otd_convnet"`` or any network of timm by name, such as ``"resnet50"``.
         embedding_dim: d of the embeddings.
         scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after it,
             ``"regularise"`` both from the start.
@@ -31,11 +34,12 @@ class SupReMixRegressor(ContrastiveRegressor):
         window: gamma in units of y, or ``"auto"``: what holds about 8 samples of a batch on each side of an anchor.
         epochs: of the encoder and of the head.
         patience: ends the last stage after so many epochs without a lower validation loss; None trains all.
-        batch_size: samples a batch, at least 4.
+        batch_size: samples a batch, at least 4; None takes 256, and 64 for images.
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine in each stage.
         validation_fraction: share of the samples held out to choose the head, 0 for none; not used below 20 samples.
+        images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
         accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
         checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
         verbose: 1 shows a progress bar.
@@ -69,11 +73,12 @@ class SupReMixRegressor(ContrastiveRegressor):
         window: float | str = "auto",
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
-        batch_size: int = 256,
+        batch_size: int | None = None,
         chunk_size: int | None = None,
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-4,
         validation_fraction: float = 0.1,
+        images: ImageOptions | None = None,
         accelerator: str = "auto",
         checkpoint_dir: str | Path | None = None,
         verbose: int = 0,
@@ -94,6 +99,7 @@ class SupReMixRegressor(ContrastiveRegressor):
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
+        self.images = images
         self.accelerator = accelerator
         self.checkpoint_dir = checkpoint_dir
         self.verbose = verbose
@@ -102,18 +108,22 @@ class SupReMixRegressor(ContrastiveRegressor):
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
         if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
             raise OrdinateError(f"y: got {y.shape[1]} targets a sample, takes one; SupCRRegressor takes several")
-        targets = super()._targets(column_or_1d(y, warn=True), reset=reset)
-        if reset:
-            self.window_ = self._choose_window(targets[:, 0])
-        return targets
+        return super()._targets(column_or_1d(y, warn=True), reset=reset)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.window != "auto" and (not isinstance(self.window, int | float) or not self.window > 0):
+            raise OrdinateError(f"window: got {self.window!r}, takes 'auto' or a label difference above 0")
+
+    def _new_method(self, targets: Tensor) -> ContrastiveRegression:
+        self.window_ = self._choose_window(targets[:, 0].numpy())
+        return super()._new_method(targets)
 
     def _choose_window(self, targets: NDArray[np.float32]) -> float:
         if self.window != "auto":
-            if not isinstance(self.window, int | float) or not self.window > 0:
-                raise OrdinateError(f"window: got {self.window!r}, takes 'auto' or a label difference above 0")
             return float(self.window)
         ordered = np.sort(targets.astype(np.float64))
-        batch = min(self.batch_size, len(ordered))
+        batch = min(self._samples_a_batch, len(ordered))
         reach = min(len(ordered) - 1, max(1, round(len(ordered) * NEIGHBOURS_IN_WINDOW / batch)))
         window = float(np.median(ordered[reach:] - ordered[:-reach]))
         return window if window > 0 else float(np.diff(np.unique(ordered)).min())

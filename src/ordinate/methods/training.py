@@ -18,10 +18,12 @@ from torch.utils.data import DataLoader, Dataset
 from tqdm import tqdm
 
 from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods.staged import StagedMethod
 
 CHECKPOINT = "last.ckpt"
+ROWS_AT_ONCE, IMAGES_AT_ONCE = 4096, 64  # in validation
 ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps", "tpu")
 
 
@@ -41,7 +43,7 @@ class ArrayBatches(Dataset[tuple[Tensor, Tensor]]):
 
 def train(
     method: StagedMethod,
-    training_data: ArrayBatches,
+    training_data: ArrayBatches | ViewBatches,
     batches: ShuffledBatches,
     validation_data: ArrayBatches | None = None,
     *,
@@ -83,6 +85,7 @@ def train(
             method.load_state_dict(checkpoint["state_dict"])
             method.on_load_checkpoint(checkpoint)
             return method.history
+        batches.set_epoch(len(checkpoint["stage"]["history"]))  # workers read ahead before Lightning sets it
     with _quiet():
         trainer = lightning.Trainer(
             accelerator=accelerator,
@@ -95,11 +98,12 @@ def train(
             enable_model_summary=False,
             num_sanity_val_steps=0,
         )
-        # generators of their own, so that starting to read draws nothing from the epoch's random numbers
-        loader = DataLoader(training_data, sampler=batches, batch_size=None, generator=torch.Generator())
+        loader = _loader(training_data, batches, seed)
         evaluation = None
         if validation_data is not None:
-            order = torch.arange(len(validation_data)).split(4096)
+            order = torch.arange(len(validation_data)).split(
+                IMAGES_AT_ONCE if isinstance(training_data, ViewBatches) else ROWS_AT_ONCE
+            )
             evaluation = DataLoader(
                 validation_data,
                 sampler=[part.tolist() for part in order],
@@ -116,6 +120,16 @@ def train(
                 signal.signal(signal.SIGINT, handler)
             raise KeyboardInterrupt from stopped
     return method.history
+
+
+def _loader(training_data: ArrayBatches | ViewBatches, batches: ShuffledBatches, seed: int) -> DataLoader[Any]:
+    """Return what reads the training batches; views are drawn by worker processes that stay over the epochs."""
+    own: Any = {"batch_size": None, "generator": torch.Generator()}  # so that it draws nothing from the epoch's numbers
+    if isinstance(training_data, ViewBatches):
+        workers = training_data.workers
+        requests = training_data.requests(batches, seed)
+        return DataLoader(training_data, sampler=requests, num_workers=workers, persistent_workers=workers > 0, **own)
+    return DataLoader(training_data, sampler=batches, **own)
 
 
 def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:

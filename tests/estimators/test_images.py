@@ -1,0 +1,257 @@
+"""The estimators on pictures: arrays, files, data sets; read, trained, saved, resumed."""
+
+import copy
+import json
+import signal
+import zipfile
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from PIL import Image
+from torch.utils.data import Dataset
+
+import ordinate
+from ordinate import ImageOptions
+from ordinate.data.images import ImageFiles
+from ordinate.data.pixels import Decoded, Preprocessing
+from ordinate.errors import OrdinateError
+from ordinate.methods.staged import StagedMethod
+from tests import processes
+from tests.data import pictures
+from tests.estimators.examples import CLASSIFIERS, cloc, for_every_estimator, otd, supcr
+
+RANKS = np.arange(60) % 3
+DRAWN = pictures.draw(RANKS)
+NEW_RANKS = np.arange(30) % 3
+NEW = pictures.draw(NEW_RANKS, seed=1)
+TINY = {"encoder": "test_resnet", "images": ImageOptions(augmentation="none", workers=0)}
+
+
+def fit(make, X=DRAWN, **options):
+    target = RANKS if make in CLASSIFIERS else RANKS.astype(float)
+    return make(**{**TINY, **options}).fit(X, target)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return fit(otd, learning_rate=3e-3, epochs=15)
+
+
+@pytest.fixture
+def paths(tmp_path):
+    return pictures.write(tmp_path, DRAWN, [f"{i}.png" for i in range(60)])
+
+
+def test_the_grade_of_new_pictures_is_learned(trained):
+    assert trained.score(NEW, NEW_RANKS) > 0.9
+    assert trained.transform(NEW).shape == (30, 8)
+    assert trained.n_features_in_ == 1
+    assert trained.reader_.preprocessing == Preprocessing((16, 16), 1)
+
+
+@for_every_estimator
+def test_every_estimator_takes_pictures_and_keeps_them_over_a_save(make, tmp_path):
+    images = ImageOptions(workers=0)
+    model = fit(make, images=images, epochs=2) if make is otd else fit(make, images=images)
+    assert np.isfinite(model.predict(NEW)).all()
+    model.save(tmp_path / "model")
+    loaded = ordinate.load(tmp_path / "model")
+    assert loaded.get_params() == model.get_params()
+    np.testing.assert_array_equal(loaded.transform(NEW), model.transform(NEW))
+    np.testing.assert_array_equal(loaded.predict(NEW), model.predict(NEW))
+    assert np.isfinite(copy.deepcopy(model).predict(NEW)).all()
+
+
+class Pictures(Dataset):
+    def __init__(self, form, labelled=True):
+        self.form = form
+        self.labelled = labelled
+
+    def __len__(self):
+        return len(DRAWN)
+
+    def __getitem__(self, index):
+        picture = self.form(DRAWN[index])
+        return (picture, RANKS[index]) if self.labelled else picture
+
+
+FORMS = {
+    "channels last": lambda: DRAWN.transpose(0, 2, 3, 1),
+    "floats": lambda: (DRAWN / 255).astype(np.float32),
+    "decoded": lambda: Decoded(DRAWN, Preprocessing((16, 16), 1)),
+    "a Dataset of arrays": lambda: Pictures(lambda picture: picture, labelled=False),
+    "a Dataset of tensors": lambda: Pictures(torch.from_numpy),
+    "a Dataset of floats": lambda: Pictures(lambda picture: torch.from_numpy(picture) / 255),
+    "a Dataset of PIL images": lambda: Pictures(lambda picture: Image.fromarray(picture[0])),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_every_form_of_the_same_pictures_trains_the_same(form):
+    expected, actual = fit(otd, epochs=1), fit(otd, form(), epochs=1)
+    np.testing.assert_array_equal(actual.transform(NEW), expected.transform(NEW))
+    np.testing.assert_array_equal(actual.transform(form()), expected.transform(DRAWN))
+
+
+def test_files_are_read_from_paths_of_any_kind(paths, tmp_path):
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for path in paths:
+            archive.write(path, path.name)
+    expected = fit(otd, epochs=1).transform(NEW)
+    for X in (
+        paths,
+        [str(path) for path in paths],
+        np.array([str(path) for path in paths]),
+        pd.Series([str(path) for path in paths], index=range(7, 67)),
+        ImageFiles([path.name for path in paths], tmp_path / "all.zip"),
+    ):
+        np.testing.assert_array_equal(fit(otd, X, epochs=1).transform(NEW), expected)
+
+
+def test_a_data_set_brings_its_labels_along():
+    model = otd(**TINY, epochs=1).fit(Pictures(torch.from_numpy), None)
+    np.testing.assert_array_equal(model.transform(NEW), fit(otd, epochs=1).transform(NEW))
+
+
+def test_what_was_done_to_the_training_images_is_done_to_new_ones(tmp_path):
+    images = ImageOptions(size=(12, 10), crop=(14, 14), equalize=True, channels=1, augmentation="none", workers=0)
+    model = fit(otd, np.repeat(DRAWN, 3, axis=1), epochs=1, images=images)
+    assert model.reader_.sample_shape == (1, 12, 10)
+    large = np.repeat(np.repeat(NEW, 3, axis=2), 3, axis=3)
+    assert model.transform(large).shape == model.transform(NEW).shape == (30, 8)
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(large), model.transform(large))
+
+
+def test_supcr_contrasts_two_views_and_the_others_one():
+    seen = []
+
+    class Watched(ordinate.SupCRRegressor):
+        def _build_method(self, encoder):
+            method = super()._build_method(encoder)
+            contrast = method.contrast
+            method.contrast = lambda x, y: seen.append((x.detach(), y)) or contrast(x, y)
+            return method
+
+    images = ImageOptions(augmentation="supcr", workers=0)
+    Watched(encoder="test_resnet", embedding_dim=8, batch_size=16, epochs=(1, 1), images=images, random_state=0,
+            validation_fraction=0).fit(DRAWN, RANKS.astype(float))  # fmt: skip
+    embeddings, labels = seen[0]
+    assert len(labels) in (30, 32)
+    assert torch.equal(labels[::2], labels[1::2])
+    assert not torch.equal(embeddings[::2], embeddings[1::2])
+
+
+def test_workers_change_nothing():
+    few, more = (fit(cloc, images=ImageOptions(workers=workers)) for workers in (0, 2))
+    np.testing.assert_array_equal(few.transform(NEW), more.transform(NEW))
+
+
+def test_pretrained_weights_are_started_from_and_saved(tmp_path):
+    options = {"encoder": "efficientnet_lite0", "images": ImageOptions(size=32, channels=3, pretrained=True, workers=0)}
+    model = fit(otd, epochs=1, learning_rate=1e-12, **options)
+    other = fit(otd, epochs=1, learning_rate=1e-12, random_state=7, **options)
+    for name, value in model.method_.encoder.backbone.named_parameters():
+        torch.testing.assert_close(value, dict(other.method_.encoder.backbone.named_parameters())[name])
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(NEW), model.transform(NEW))
+
+
+def test_a_small_pretrained_residual_network_is_loaded_with_its_own_stem(tmp_path):
+    import timm
+
+    torch.save(timm.create_model("resnet18", num_classes=0, in_chans=3).state_dict(), tmp_path / "weights.pth")
+    images = ImageOptions(channels=3, pretrained=str(tmp_path / "weights.pth"), augmentation="none", workers=0)
+    model = fit(otd, epochs=1, encoder="resnet18", images=images)
+    assert model.method_.encoder.backbone.conv1.kernel_size == (7, 7)
+    model.save(tmp_path / "model")
+    (tmp_path / "weights.pth").unlink()
+    np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(NEW), model.transform(NEW))
+
+
+# what cannot be used is said before an epoch is trained
+
+
+@pytest.fixture
+def no_epoch(monkeypatch):
+    monkeypatch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+
+
+class Uneven(Pictures):
+    def __getitem__(self, index):
+        return DRAWN[index, :, : 10 + index % 2], RANKS[index]
+
+
+UNUSABLE = {
+    "no such network": ({"encoder": "resnet19"}, DRAWN, "encoder: got 'resnet19'"),
+    "a network for tables": ({"encoder": "mlp"}, DRAWN, "encoder: 'mlp' does not take samples of shape (1, 16, 16)"),
+    "options of another kind": ({"images": {"size": 8}}, DRAWN, "images: got {'size': 8}, takes ordinate.ImageOptions"),
+    "five channels": ({}, np.zeros((60, 5, 8, 8)), "takes images of 1 or 3 channels"),
+    "bright floats": ({}, DRAWN / 2.0, "takes uint8, or floats from 0 to 1"),
+    "no such files": ({}, [f"absent/{i}.png" for i in range(60)], "60 of 60 images cannot be read: absent/0.png"),
+    "uneven samples": ({}, Uneven(None), "X: got a Dataset of samples of different shapes"),
+    "too few labels": ({}, DRAWN[:50], "y: got 60 labels for 50 samples"),
+    "weights that are not there": (
+        {"images": ImageOptions(pretrained="absent.pth")}, DRAWN, "pretrained: there is no file absent.pth"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("no_epoch")
+@pytest.mark.parametrize(("options", "X", "message"), UNUSABLE.values(), ids=UNUSABLE)
+def test_what_cannot_be_used_is_refused(options, X, message):
+    with pytest.raises(OrdinateError) as caught:
+        fit(otd, X, **options)
+    assert message in str(caught.value)
+
+
+@pytest.mark.usefixtures("no_epoch")
+def test_files_that_cannot_be_read_are_named_before_training(paths):
+    paths[3].write_bytes(b"")
+    paths[8].write_bytes(paths[9].read_bytes()[:50])
+    with pytest.raises(OrdinateError) as caught:
+        fit(otd, paths)
+    assert "X: 2 of 60 images cannot be read" in str(caught.value)
+    assert f"{paths[3]}: is empty, takes an image; {paths[8]}: is" in str(caught.value)
+
+
+def test_a_model_of_images_takes_no_table_and_the_other_way_round(trained):
+    with pytest.raises(OrdinateError, match="X: got another kind of data, takes images: paths, or"):
+        trained.predict(np.zeros((3, 4)))
+    table = otd(epochs=1).fit(np.random.default_rng(0).normal(size=(60, 3)), RANKS)
+    with pytest.raises(OrdinateError, match="X: got another kind of data, takes tables"):
+        table.predict(NEW)
+
+
+# killed and resumed
+
+
+def fit_and_die(folder, epoch):
+    step = StagedMethod.training_step
+
+    def step_and_die(method, data, batch_idx):
+        step(method, data, batch_idx)
+        if (method.current_epoch, batch_idx) == (epoch, 1):
+            processes.kill_me()
+
+    StagedMethod.training_step = step_and_die
+    fit(supcr, images=ImageOptions(augmentation="supcr", workers=0), checkpoint_dir=folder)
+
+
+@pytest.mark.parametrize("epoch", [0, 2, 4])
+def test_a_killed_fit_on_views_ends_with_the_weights_of_one_that_was_not(tmp_path, epoch):
+    again = partial(fit, supcr, images=ImageOptions(augmentation="supcr", workers=2))
+    assert processes.run(fit_and_die, str(tmp_path / "state"), epoch) == -signal.SIGKILL
+    resumed = again(checkpoint_dir=str(tmp_path / "state"))
+    np.testing.assert_array_equal(resumed.transform(NEW), again().transform(NEW))
+
+
+def test_the_saved_settings_are_readable(trained, tmp_path):
+    trained.save(tmp_path / "model")
+    config = json.loads((tmp_path / "model" / "config.json").read_text())
+    assert config["reader"]["kind"] == "images"
+    assert config["reader"]["size"] == [16, 16]
+    assert config["params"]["images"]["augmentation"] == "none"
