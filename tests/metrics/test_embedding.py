@@ -1,17 +1,15 @@
-"""Metrics of embeddings against scikit-learn's neighbours and loops over pairs."""
-
-from collections import Counter
+"""The order and the separability of embeddings against scikit-learn and loops over pairs."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from sklearn.metrics.pairwise import cosine_similarity
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.preprocessing import normalize
+from sklearn.svm import SVC
 
 from ordinate.errors import OrdinateError
-from ordinate.metrics import embedding, is_rank_ordered, knn_accuracy, knn_error, rank_cosine_matrix
+from ordinate.metrics import is_rank_ordered, rank_cosine_matrix, svm_accuracy
 
 
 def draw(n, num_classes, seed, d=4):
@@ -19,72 +17,55 @@ def draw(n, num_classes, seed, d=4):
     return rng.normal(size=(n, d)), rng.integers(0, num_classes, n)
 
 
-def neighbours_by_sorting(cosines, k):
-    """The k largest cosines of each row, ties in the order they come, by a full stable sort."""
-    return np.argsort(-np.round(cosines, 12), axis=1, kind="stable")[:, :k]
+# separability
 
 
-@pytest.fixture(params=[1 << 22, 50], ids=["one chunk", "many chunks"])
-def chunk(request, monkeypatch):
-    monkeypatch.setattr(embedding, "CHUNK", request.param)
+def noisy_arc(n, seed, noise=0.4, num_classes=4):
+    """Ranks along a half circle in 5 dimensions, near enough to one another to be mistaken."""
+    rng = np.random.default_rng(seed)
+    ranks = rng.integers(0, num_classes, n)
+    angles = np.pi * ranks / (num_classes - 1)
+    points = np.stack([np.cos(angles), np.sin(angles), *np.zeros((3, n))], axis=1)
+    return points + rng.normal(scale=noise, size=(n, 5)), ranks
 
 
-@pytest.mark.parametrize("k", [1, 4, 39])
-def test_knn_accuracy_leaves_each_query_out_of_its_own_neighbours(chunk, k):
-    points, ranks = draw(40, 3, seed=0)
-    nearest = NearestNeighbors(n_neighbors=k, metric="cosine").fit(points).kneighbors(return_distance=False)
-    expected = np.mean(ranks[nearest] == ranks[:, None])
-    assert knn_accuracy(points, ranks, k) == pytest.approx(expected, abs=1e-15)
+@pytest.mark.parametrize("seed", range(3))
+def test_svm_accuracy_is_that_of_scikit_learn_on_normalised_embeddings(seed):
+    refs, ref_ranks = noisy_arc(80, seed)
+    points, ranks = noisy_arc(60, seed + 100)
+    unit = normalize(refs)
+    machine = SVC(C=1, kernel="rbf", gamma=1 / (unit.shape[1] * unit.var())).fit(unit, ref_ranks)
+    expected = machine.score(normalize(points), ranks)
+    assert 0.4 < expected < 0.95
+    assert svm_accuracy(points, ranks, ref_emb=refs, ref_labels=ref_ranks) == pytest.approx(expected, abs=1e-15)
 
 
-@pytest.mark.parametrize("k", [1, 4, 25])
-def test_knn_accuracy_among_references(chunk, k):
-    points, ranks = draw(40, 3, seed=1)
-    refs, ref_ranks = draw(25, 3, seed=2)
-    nearest = NearestNeighbors(n_neighbors=k, metric="cosine").fit(refs).kneighbors(points, return_distance=False)
-    expected = np.mean(ref_ranks[nearest] == ranks[:, None])
-    actual = knn_accuracy(points, ranks, k, ref_emb=refs, ref_labels=ref_ranks)
-    assert actual == pytest.approx(expected, abs=1e-15)
+def test_the_length_of_an_embedding_does_not_change_the_svm():
+    refs, ref_ranks = noisy_arc(60, seed=0)
+    points, ranks = noisy_arc(40, seed=1)
+    longer = refs * 2.0 ** np.arange(-30, 30)[:, None]  # powers of two, so that not a bit of the directions changes
+    assert svm_accuracy(points, ranks, ref_emb=longer, ref_labels=ref_ranks) == svm_accuracy(
+        points, ranks, ref_emb=refs, ref_labels=ref_ranks
+    )
 
 
-def test_references_that_are_the_queries_are_not_left_out():
-    points, ranks = draw(20, 3, seed=3)
-    assert knn_accuracy(points, ranks, 1, ref_emb=points, ref_labels=ranks) == 1.0
+def test_a_ring_within_a_ring_is_separated_by_its_kernel_where_no_plane_could():
+    """On the sphere: one rank at the pole, the other around it."""
+    rng = np.random.default_rng(0)
+    around = rng.uniform(0, 2 * np.pi, 100)
+    ranks = np.arange(100) % 2
+    tilt = np.where(ranks == 0, rng.uniform(0, 0.3, 100), rng.uniform(1.2, 1.5, 100))
+    points = np.stack([np.sin(tilt) * np.cos(around), np.sin(tilt) * np.sin(around)], axis=1)
+    points = np.column_stack([points, np.where(rng.random(100) < 0.5, 1, -1) * np.cos(tilt)])
+    assert svm_accuracy(points[:50], ranks[:50], ref_emb=points[50:], ref_labels=ranks[50:]) == 1.0
 
 
-@pytest.mark.parametrize("k", [1, 3, 7])  # odd votes of two ranks cannot tie
-def test_knn_error_is_that_of_scikit_learn(chunk, k):
-    points, ranks = draw(60, 2, seed=4)
-    refs, ref_ranks = draw(50, 2, seed=5)
-    classifier = KNeighborsClassifier(n_neighbors=k, metric="cosine").fit(refs, ref_ranks)
-    assert knn_error(refs, ref_ranks, points, ranks, k) == pytest.approx(1 - classifier.score(points, ranks), abs=1e-15)
+def test_ranks_the_svm_never_saw_are_errors():
+    refs, ref_ranks = [[1.0, 0.0], [0.0, 1.0]], [0, 2]
+    assert svm_accuracy([[1.0, 0.1], [0.1, 1.0]], [0, 1], ref_emb=refs, ref_labels=ref_ranks) == 0.5
 
 
-grid_points = arrays(np.int8, st.tuples(st.integers(5, 20), st.just(2)), elements=st.integers(-2, 2))
-
-
-@given(grid_points, grid_points, st.integers(1, 5), st.randoms(use_true_random=False))
-def test_neighbours_and_votes_that_tie_are_settled_as_documented(refs, points, k, random):
-    ref_ranks = np.array([random.choice([0, 2, 7]) for _ in refs])
-    ranks = np.array([random.choice([0, 1, 2, 7]) for _ in points])
-    nearest = neighbours_by_sorting(cosine_similarity(points, refs), k)
-    wrong = 0
-    for rank, voted in zip(ranks, ref_ranks[nearest].tolist(), strict=True):
-        wrong += rank != Counter(voted).most_common(1)[0][0]  # of equal counts the one met first
-    assert knn_error(refs, ref_ranks, points, ranks, k) == wrong / len(points)
-    accuracy = knn_accuracy(points, ranks, k, ref_emb=refs, ref_labels=ref_ranks)
-    assert accuracy == pytest.approx(np.mean(ref_ranks[nearest] == ranks[:, None]), abs=1e-15)
-
-
-def test_three_ranks_with_a_vote_each_go_to_the_nearest():
-    refs = [[0.0, 1.0], [1.0, 1.0], [1.0, 0.1]]
-    assert knn_error(refs, [0, 1, 2], [[1.0, 0.0]], [2], k=3) == 0.0
-
-
-def test_the_scale_of_an_embedding_does_not_change_its_neighbours():
-    points, ranks = draw(30, 3, seed=6)
-    scale = np.logspace(-200, 100, 30)[:, None]
-    assert knn_accuracy(points * scale, ranks, 3) == knn_accuracy(points, ranks, 3)
+# the order of the ranks
 
 
 @given(st.integers(0, 1000), st.integers(1, 25))
@@ -135,16 +116,9 @@ GOOD, RANKS = np.eye(3), [0, 1, 1]
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: knn_accuracy(GOOD, RANKS, 3), "k: got 3, takes a whole number from 1 to 2"),
-        (lambda: knn_accuracy(GOOD, RANKS, 0), "k: got 0"),
-        (lambda: knn_accuracy(GOOD, RANKS, 1, ref_emb=GOOD), "ref_labels: got None"),
-        (lambda: knn_accuracy(GOOD, RANKS, 1, ref_labels=RANKS), "ref_emb: got None"),
-        (lambda: knn_accuracy(GOOD, [0, 1], 1), "labels: got 2 samples, takes 3, as many as embeddings"),
-        (lambda: knn_accuracy(GOOD[0], RANKS, 1), "embeddings: got shape"),
-        (lambda: knn_accuracy(GOOD * np.nan, RANKS, 1), "embeddings: got NaN"),
-        (lambda: knn_error(GOOD, RANKS, GOOD[:, :2], RANKS), "ref_emb: got 3 dimensions, takes 2"),
-        (lambda: knn_error(GOOD, [0, 1, 0.5], GOOD, RANKS), "ref_labels: got fractions"),
-        (lambda: knn_error(GOOD, RANKS, GOOD, RANKS, k=4), "k: got 4, takes a whole number from 1 to 3"),
+        (lambda: svm_accuracy(GOOD, RANKS, ref_emb=GOOD, ref_labels=[2, 2, 2]), "ref_labels: got the rank 2 alone"),
+        (lambda: svm_accuracy(GOOD, RANKS, ref_emb=GOOD[:, :2], ref_labels=RANKS), "ref_emb: got 2 dimensions"),
+        (lambda: svm_accuracy(GOOD, RANKS[:2], ref_emb=GOOD, ref_labels=RANKS), "labels: got 2 samples, takes 3"),
         (lambda: rank_cosine_matrix(GOOD, [0, 1, 2], 2), "labels: got ranks 0 to 2, takes 0 to 1"),
         (lambda: rank_cosine_matrix(GOOD, RANKS, 1), "num_classes: got 1"),
         (lambda: is_rank_ordered(GOOD[:2]), "matrix: got shape"),

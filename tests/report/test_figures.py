@@ -1,12 +1,17 @@
 """What the pictures show, read back from their axes."""
 
+import sys
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 from sklearn.decomposition import PCA
+from sklearn.manifold import trustworthiness
 from sklearn.metrics import confusion_matrix
 
+from ordinate.errors import OrdinateError
 from ordinate.metrics import rank_cosine_matrix
 from ordinate.report import figures
 
@@ -78,6 +83,40 @@ def test_embeddings_of_every_kind_are_shown(tmp_path, embeddings):
     figure = figures.embedding(embeddings, TARGETS[: len(embeddings)])
     assert np.isfinite(figure.axes[0].collections[0].get_offsets()).all()
     assert figures.save(figure, tmp_path / "embedding.png").stat().st_size > 1000
+
+
+def test_umap_keeps_near_what_is_near_by_cosine_and_gives_the_same_picture_again_without_a_warning():
+    around = RNG.uniform(0, np.pi, 60)
+    embeddings = np.column_stack([np.cos(around), np.sin(around)]) * RNG.uniform(1, 100, (60, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (axes,) = figures.embedding(embeddings, np.digitize(around, [1, 2]), NAMES, projection="umap").axes
+        again = figures.embedding(embeddings, around, projection="umap").axes[0]
+        few = figures.embedding(embeddings[:5], around[:5], projection="umap").axes[0]
+    points = np.empty((60, 2))
+    for rank, marks in enumerate(axes.collections):
+        points[np.digitize(around, [1, 2]) == rank] = marks.get_offsets()
+    assert trustworthiness(embeddings, points, n_neighbors=5, metric="cosine") > 0.95
+    np.testing.assert_array_equal(again.collections[0].get_offsets(), points)
+    assert axes.get_title(loc="left") == "Embedding, UMAP by cosine"
+    assert labels(axes.xaxis) == labels(axes.yaxis) == []
+    assert np.isfinite(few.collections[0].get_offsets()).all()
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "projection", "message"),
+    [
+        (EMBEDDINGS, "umap", r'projection: "umap" needs umap-learn.*pip install "ordinate\[umap\]"'),
+        (EMBEDDINGS[:4], "umap", "embeddings: got 4 samples, takes at least 5"),
+        (EMBEDDINGS, "tsne", "projection: got 'tsne', takes 'pca' or 'umap'"),
+    ],
+    ids=["not installed", "few samples", "unknown"],
+)
+def test_a_projection_that_cannot_be_made_is_refused(monkeypatch, embeddings, projection, message):
+    monkeypatch.setitem(sys.modules, "umap", None)
+    with pytest.raises(OrdinateError, match=message):
+        figures.embedding(embeddings, TARGETS[: len(embeddings)], projection=projection)
+    assert plt.get_fignums() == []
 
 
 # predictions

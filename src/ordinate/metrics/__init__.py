@@ -9,7 +9,8 @@ from ordinate.metrics.continuous import (
     rmse,
     spearman,
 )
-from ordinate.metrics.embedding import is_rank_ordered, knn_accuracy, knn_error, rank_cosine_matrix
+from ordinate.metrics.embedding import is_rank_ordered, rank_cosine_matrix, svm_accuracy
+from ordinate.metrics.neighbours import knn_accuracy, knn_accuracy_curve, knn_error, nearest_neighbours
 from ordinate.metrics.ranks import accuracy, adjacent_error_rates, quadratic_weighted_kappa, rank_report
 
 __all__ = [
@@ -19,8 +20,10 @@ __all__ = [
     "geometric_mean_error",
     "is_rank_ordered",
     "knn_accuracy",
+    "knn_accuracy_curve",
     "knn_error",
     "mae",
+    "nearest_neighbours",
     "pearson",
     "quadratic_weighted_kappa",
     "r2",
@@ -28,4 +31,5 @@ __all__ = [
     "rank_report",
     "rmse",
     "spearman",
+    "svm_accuracy",
 ]

@@ -4,16 +4,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ordinate.data.augmentation import Augmentation
+from ordinate.data.image_options import ImageOptions
+from ordinate.data.pixels import Decoded
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.rank_labels import to_ranks
-from ordinate.metrics import continuous_report, knn_accuracy, rank_report
-from ordinate.report import figures
+from ordinate.metrics import continuous_report, knn_accuracy, knn_accuracy_curve, nearest_neighbours, rank_report
+from ordinate.report import curves, figures, image_figures
 
 Metrics = dict[str, Any]
+
+MOST_NEIGHBOURS = 30  # in the picture of K-NN accuracy
+QUERIES, FOUND = 6, 10  # in the picture of image search
+SHOWN, VIEWS = 4, 6  # in the picture of augmented views
 
 
 def evaluate(model: EmbeddingEstimator, X: Any, y: Any) -> Metrics:
@@ -34,16 +43,27 @@ def evaluate(model: EmbeddingEstimator, X: Any, y: Any) -> Metrics:
     return metrics
 
 
-def draw(model: EmbeddingEstimator, X: Any, y: Any, folder: Path) -> list[Path]:
-    """Write the pictures of a fitted model on labelled samples into ``folder`` and return their paths."""
+def draw(model: EmbeddingEstimator, X: Any, y: Any, folder: Path, seen: tuple[Any, Any] | None = None) -> list[Path]:
+    """Write the pictures of a fitted model on labelled samples into ``folder`` and return their paths.
+
+    For images ``seen``, the training samples and their labels, gives two more: what an image search among them finds
+    (OTD, C.1), and augmented views (SupCR, Fig. 5).
+    """
+    drawn = _figures(model, X, y)
+    if seen is not None and isinstance(X, Decoded):
+        drawn["image_search"] = _image_search(model, X, y, *seen)
+        drawn["views"] = _views(model, seen[0])
+    return [figures.save(figure, folder / f"{name}.png") for name, figure in drawn.items()]
+
+
+def _figures(model: EmbeddingEstimator, X: Any, y: Any) -> dict[str, Figure]:
     embeddings = model.transform(X)
     if not isinstance(model, RankClassifier):
         y_true, y_pred = np.asarray(y, dtype=np.float64), model.predict(X)
-        drawn = {
+        return {
             "embedding": figures.embedding(embeddings, y_true),
             "predictions": figures.predicted_targets(y_true, y_pred),
         }
-        return [figures.save(figure, folder / f"{name}.png") for name, figure in drawn.items()]
     names = [str(name) for name in model.classes_]
     embeddings = embeddings / np.maximum(np.linalg.norm(embeddings, axis=1, keepdims=True), 1e-12)  # angles count
     ranks = to_ranks(y, model.classes_)
@@ -52,9 +72,47 @@ def draw(model: EmbeddingEstimator, X: Any, y: Any, folder: Path) -> list[Path]:
         "predictions": figures.predicted_ranks(ranks, to_ranks(model.predict(X), model.classes_), names),
         "cosine_matrix": figures.cosine_matrix(embeddings, ranks, names),
     }
+    if len(ranks) > 1:
+        ks = range(1, min(MOST_NEIGHBOURS, len(ranks) - 1) + 1)
+        drawn["knn_curve"] = curves.knn_curve(ks, {"embedding": knn_accuracy_curve(embeddings, ranks, ks)})
     if isinstance(model, CLOCClassifier):
-        drawn["margins"] = figures.margins(model.margins_, names, _fixed(model))
-    return [figures.save(figure, folder / f"{name}.png") for name, figure in drawn.items()]
+        fixed = _fixed(model)
+        drawn["margins"] = figures.margins(model.margins_, names, fixed)
+        drawn["margins_over_training"] = curves.margins_over_training(model.history_, names, fixed)
+    return drawn
+
+
+def _image_search(model: EmbeddingEstimator, X: Any, y: Any, seen: Any, seen_y: Any) -> Figure:
+    """The training images nearest to some images, whose labels are spread evenly."""
+    labels, seen_labels = np.asarray(y), np.asarray(seen_y)
+    by_label = np.argsort(labels, kind="stable")
+    queries = by_label[np.linspace(0, len(labels) - 1, min(QUERIES, len(labels))).astype(int)]
+    found = nearest_neighbours(model.transform(X[queries]), model.transform(seen), min(FOUND, len(seen)))
+    if isinstance(model, RankClassifier):
+        wrong = seen_labels[found] != labels[queries, None]
+    else:
+        wrong = np.zeros(found.shape, dtype=bool)  # a target is never quite the same
+    names = [
+        [_shown(label), *(_shown(other) for other in seen_labels[row])]
+        for label, row in zip(labels[queries], found, strict=True)
+    ]
+    return image_figures.image_search(X.pixels[queries], [seen.pixels[row] for row in found], wrong, names)
+
+
+def _views(model: EmbeddingEstimator, seen: Decoded) -> Figure:
+    options = model.images or ImageOptions()
+    augmentation = Augmentation(options.augmentation, seen.preprocessing.size)
+    rows = []
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        for pixels in seen.pixels[np.linspace(0, len(seen) - 1, SHOWN).astype(int)]:
+            views = [augmentation(torch.from_numpy(pixels)).numpy() for _ in range(VIEWS)]
+            rows.append([pixels, *views])
+    return image_figures.views(rows, ["original", *(f"view {place}" for place in range(1, VIEWS + 1))])
+
+
+def _shown(label: Any) -> str:
+    return f"{label:.3g}" if isinstance(label, float | np.floating) else str(label)
 
 
 def _fixed(model: CLOCClassifier) -> list[bool]:

@@ -1,5 +1,6 @@
 """Pictures of an embedding, of what is predicted from it, and of what a loss costs."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import cycle, pairwise
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ordinate.errors import OrdinateError
 from ordinate.metrics import rank_cosine_matrix
 
 COLOURS = "viridis"
@@ -32,35 +34,47 @@ STYLE = matplotlib.RcParams(
 
 def save(figure: Figure, path: Path) -> Path:
     """Write a figure and close it."""
-    figure.savefig(path)
+    figure.savefig(path, dpi=STYLE["savefig.dpi"])
     plt.close(figure)
     return path
 
 
-def embedding(embeddings: NDArray[np.float64], labels: NDArray[Any], names: Sequence[str] | None = None) -> Figure:
-    """Embeddings (n, d) on their first two principal components, coloured by label.
+def embedding(
+    embeddings: NDArray[np.float64],
+    labels: NDArray[Any],
+    names: Sequence[str] | None = None,
+    projection: str = "pca",
+) -> Figure:
+    """Embeddings (n, d) in two dimensions, coloured by label (CLOC, Fig. 5; SupCR, Fig. 1).
 
     Args:
         embeddings: (n, d).
         labels: (n,), ranks 0..C-1 where ``names`` are given, else targets.
         names: of the C ranks.
+        projection: ``"pca"``, their first two principal components, or ``"umap"``, by cosine, for 5 samples or more.
+
+    Raises:
+        OrdinateError: another projection, fewer than 5 samples for UMAP, or umap-learn is not installed.
     """
-    points, explained = _principal_components(embeddings)
+    if projection not in ("pca", "umap"):
+        raise OrdinateError(f"projection: got {projection!r}, takes 'pca' or 'umap'")
+    points, explained = _principal_components(embeddings) if projection == "pca" else (_umap(embeddings), None)
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(5.4, 4.4))
         if names is None:
             marks = axes.scatter(points[:, 0], points[:, 1], c=labels, cmap=COLOURS, s=14, alpha=0.85, linewidths=0)
             figure.colorbar(marks, ax=axes, label="target")
         else:
-            for rank, colour in enumerate(_rank_colours(len(names))):
+            for rank, colour in enumerate(rank_colours(len(names))):
                 x, y = points[labels == rank, 0], points[labels == rank, 1]
                 axes.scatter(x, y, color=colour, s=14, alpha=0.85, linewidths=0, label=str(rank))
-            legend = axes.legend(title="rank", frameon=False, markerscale=1.8, loc="best")
-            for text, name in zip(legend.get_texts(), names, strict=True):  # as they are, with every $ and _
-                text.set(text=name, parse_math=False)
-        axes.set_title("Embedding, principal components")
-        axes.set_xlabel(f"first, {explained[0]:.0%} of the variance")
-        axes.set_ylabel(f"second, {explained[1]:.0%}")
+            write_names(axes.legend(title="rank", frameon=False, markerscale=1.8, loc="best"), names)
+        if explained is None:
+            axes.set(title="Embedding, UMAP by cosine", xticks=[], yticks=[])  # its coordinates mean nothing
+        else:
+            axes.set_title("Embedding, principal components")
+            axes.set_xlabel(f"first, {explained[0]:.0%} of the variance")
+            axes.set_ylabel(f"second, {explained[1]:.0%}")
         axes.set_aspect("equal", adjustable="datalim")
     return figure
 
@@ -129,7 +143,7 @@ def growth(panels: Mapping[str, Mapping[str, Sequence[tuple[int, float]]]], loss
         losses: contenders that get a colour; others whose name starts with a loss are dashed in its colour, the
             rest is grey.
     """
-    colours = dict(zip(losses, _rank_colours(len(losses)), strict=True))
+    colours = dict(zip(losses, rank_colours(len(losses)), strict=True))
     with plt.rc_context(STYLE):
         figure, grid = plt.subplots(1, len(panels), figsize=(0.6 + 4.4 * len(panels), 5.2), squeeze=False)
         for axes, (measure, contenders) in zip(grid[0], panels.items(), strict=True):
@@ -190,5 +204,29 @@ def _principal_components(embeddings: NDArray[np.float64]) -> tuple[NDArray[np.f
     return points, share
 
 
-def _rank_colours(count: int) -> NDArray[np.float64]:
+def _umap(embeddings: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Coordinates (n, 2) by UMAP (McInnes et al., 2018), the same for the same embeddings."""
+    if len(embeddings) < 5:
+        raise OrdinateError(f"embeddings: got {len(embeddings)} samples, takes at least 5 for UMAP")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of packages it could use, and of a graph in parts, which the picture shows
+        try:
+            from umap import UMAP
+        except ImportError as error:
+            raise OrdinateError(
+                'projection: "umap" needs umap-learn, which is not installed; pip install "ordinate[umap]"'
+            ) from error
+        # one job, because a fixed random state leaves no more
+        umap = UMAP(n_neighbors=min(15, len(embeddings) - 1), metric="cosine", random_state=0, n_jobs=1)
+        return np.asarray(umap.fit_transform(embeddings), dtype=np.float64)
+
+
+def write_names(legend: Any, names: Sequence[str]) -> None:
+    """Put names into a legend as they are, with every $ and _."""
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set(text=name, parse_math=False)
+
+
+def rank_colours(count: int) -> NDArray[np.float64]:
+    """(count, 4), from the lowest rank to the highest."""
     return np.asarray(plt.get_cmap(COLOURS)(np.linspace(0, 0.95, count)))

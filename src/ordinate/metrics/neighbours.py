@@ -1,0 +1,191 @@
+"""What the nearest neighbours of an embedding tell, by cosine.
+
+Cosines are compared to 12 decimals, so that rounding breaks no tie; of equally near neighbours those that come first
+are nearer.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ordinate.errors import OrdinateError
+from ordinate.metrics.embedding import DECIMALS, unit_norm
+from ordinate.metrics.inputs import check_embeddings, check_neighbours, check_references
+
+CHUNK = 1 << 22  # cosines held at a time
+
+
+def knn_accuracy(
+    embeddings: ArrayLike,
+    labels: ArrayLike,
+    k: int,
+    *,
+    ref_emb: ArrayLike | None = None,
+    ref_labels: ArrayLike | None = None,
+) -> float:
+    """Share of the queries' k nearest neighbours by cosine that carry the query's label (OTD, eq. 6).
+
+    Args:
+        embeddings: (n, d), the queries.
+        labels: (n,), ranks.
+        k: neighbours of each query.
+        ref_emb: (m, d), where neighbours are looked for; None looks among the queries, each itself left out.
+        ref_labels: (m,), ranks, given with ``ref_emb``.
+
+    Returns:
+        A share in [0, 1].
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, or fewer than k neighbours.
+
+    Example:
+        >>> embeddings = [[1.0, 0.0], [0.9, 0.1], [0.1, 0.9], [0.0, 1.0]]
+        >>> knn_accuracy(embeddings, [0, 0, 1, 1], k=1)
+        1.0
+    """
+    return float(knn_accuracy_curve(embeddings, labels, [k], ref_emb=ref_emb, ref_labels=ref_labels)[0])
+
+
+def knn_accuracy_curve(
+    embeddings: ArrayLike,
+    labels: ArrayLike,
+    ks: Iterable[int],
+    *,
+    ref_emb: ArrayLike | None = None,
+    ref_labels: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    """:func:`knn_accuracy` for several k in one pass over the neighbours (OTD, Fig. 4).
+
+    Args:
+        embeddings: (n, d), the queries.
+        labels: (n,), ranks.
+        ks: numbers of neighbours, in any order.
+        ref_emb: (m, d), where neighbours are looked for; None looks among the queries, each itself left out.
+        ref_labels: (m,), ranks, given with ``ref_emb``.
+
+    Returns:
+        (len(ks),), shares in [0, 1].
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, no k, or fewer than k neighbours.
+
+    Example:
+        >>> embeddings = [[1.0, 0.0], [0.9, 0.1], [0.1, 0.9], [0.0, 1.0]]
+        >>> knn_accuracy_curve(embeddings, [0, 0, 1, 1], ks=[1, 2])
+        array([1. , 0.5])
+    """
+    queries, ranks = check_embeddings(embeddings, labels)
+    refs, ref_ranks = _references(ref_emb, ref_labels, queries, ranks)
+    leave_out_self = ref_emb is None
+    counts = np.array([check_neighbours(k, len(refs) - leave_out_self) for k in ks])
+    if not counts.size:
+        raise OrdinateError("ks: got none, takes at least one number of neighbours")
+    hits = np.zeros(counts.max(), dtype=np.int64)  # of the nearest, of the second nearest, ...
+    for rows, nearest in _nearest(queries, refs, len(hits), leave_out_self):
+        hits += np.sum(ref_ranks[nearest] == ranks[rows, None], axis=0)
+    return hits.cumsum()[counts - 1] / (len(queries) * counts)
+
+
+def knn_error(ref_emb: ArrayLike, ref_labels: ArrayLike, embeddings: ArrayLike, labels: ArrayLike, k: int = 3) -> float:
+    """Error of the k-nearest-neighbour classifier with cosine similarity (OTD, Table 2, where k is 3).
+
+    The neighbours vote with one voice each. Of ranks with equally many votes the one with the nearest neighbour
+    wins; of equally near neighbours those that come first are nearer.
+
+    Args:
+        ref_emb: (m, d), the training set.
+        ref_labels: (m,), ranks.
+        embeddings: (n, d), the test set.
+        labels: (n,), ranks.
+        k: neighbours that vote.
+
+    Returns:
+        The share in [0, 1] of the test set that is predicted wrongly.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, or fewer than k neighbours.
+
+    Example:
+        >>> knn_error([[1.0, 0.0], [0.0, 1.0]], [0, 1], [[0.9, 0.1], [0.8, 0.2]], [0, 1], k=1)
+        0.5
+    """
+    queries, ranks = check_embeddings(embeddings, labels)
+    refs, ref_ranks = check_references(ref_emb, ref_labels, queries)
+    k = check_neighbours(k, len(refs))
+    present, position = np.unique(ref_ranks, return_inverse=True)
+    wrong = 0
+    for rows, nearest in _nearest(queries, refs, k, leave_out_self=False):
+        voted = position[nearest]
+        cell = np.arange(len(voted))[:, None] * len(present) + voted
+        votes = np.bincount(cell.ravel(), minlength=len(voted) * len(present))[cell]
+        winner = np.take_along_axis(voted, votes.argmax(axis=1, keepdims=True), axis=1)[:, 0]
+        wrong += int(np.sum(present[winner] != ranks[rows]))
+    return wrong / len(queries)
+
+
+def nearest_neighbours(embeddings: ArrayLike, ref_emb: ArrayLike | None, k: int) -> NDArray[np.intp]:
+    """The k nearest references of every query by cosine: image search (OTD, Appendix C.1).
+
+    Args:
+        embeddings: (n, d), the queries.
+        ref_emb: (m, d), where neighbours are looked for; None looks among the queries, each itself left out.
+        k: neighbours of each query.
+
+    Returns:
+        (n, k), rows of ``ref_emb`` (of ``embeddings`` where that is None), the most similar first.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, or fewer than k neighbours.
+
+    Example:
+        >>> nearest_neighbours([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], None, k=2)
+        array([[1, 2],
+               [0, 2],
+               [1, 0]])
+    """
+    queries, _ = check_embeddings(embeddings, _no_labels(embeddings))
+    refs = queries if ref_emb is None else check_references(ref_emb, _no_labels(ref_emb), queries)[0]
+    k = check_neighbours(k, len(refs) - (ref_emb is None))
+    return np.concatenate([nearest for _, nearest in _nearest(queries, refs, k, leave_out_self=ref_emb is None)])
+
+
+def _references(
+    ref_emb: ArrayLike | None, ref_labels: ArrayLike | None, queries: NDArray[np.float64], ranks: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Where neighbours are looked for (m, d), and their ranks (m,): the references, or the queries themselves."""
+    if ref_emb is None and ref_labels is None:
+        return queries, ranks
+    if ref_emb is None or ref_labels is None:
+        missing = "ref_emb" if ref_emb is None else "ref_labels"
+        raise OrdinateError(f"{missing}: got None, takes an array whenever its counterpart is given")
+    return check_references(ref_emb, ref_labels, queries)
+
+
+def _no_labels(embeddings: ArrayLike) -> NDArray[np.float64]:
+    """Labels with which embeddings that have none pass the checks."""
+    try:
+        return np.zeros(np.shape(embeddings)[:1])
+    except ValueError:  # rows of different lengths, which the check of the embeddings names
+        return np.zeros(0)
+
+
+def _nearest(
+    queries: NDArray[np.float64], refs: NDArray[np.float64], k: int, leave_out_self: bool
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield chunks of queries (q,) and the indices of their k nearest references (q, k), the nearest first."""
+    query_units, ref_units = unit_norm(queries), unit_norm(refs)
+    step = max(1, CHUNK // len(refs))
+    for start in range(0, len(queries), step):
+        rows = np.arange(start, min(start + step, len(queries)))
+        cosine = np.round(query_units[rows] @ ref_units.T, DECIMALS)
+        if leave_out_self:
+            cosine[np.arange(len(rows)), rows] = -np.inf
+        # those above the k-th largest cosine, and of those that equal it the first that are needed
+        edge = np.partition(cosine, -k, axis=1)[:, [-k]]
+        above, level = cosine > edge, cosine == edge
+        needed = k - above.sum(axis=1, keepdims=True)
+        taken = above | (level & (level.cumsum(axis=1) <= needed))
+        nearest = np.nonzero(taken)[1].reshape(-1, k)
+        order = np.argsort(-np.take_along_axis(cosine, nearest, axis=1), axis=1, kind="stable")
+        yield rows, np.take_along_axis(nearest, order, axis=1)

@@ -1,0 +1,129 @@
+"""What one boundary's margin trades: CLOC trained with one value after the other (CLOC, Section 4.4, Table 2)."""
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from ordinate.errors import OrdinateError
+from ordinate.estimators.cloc import CLOCClassifier
+from ordinate.estimators.rank_labels import find_classes, to_ranks
+from ordinate.metrics import accuracy, adjacent_error_rates, mae
+
+CriticalMargins = dict[tuple[int, int], float]
+
+
+class MarginRun(TypedDict):
+    """One training: the margin that was fixed (None: learned), its seed, and what it reached on the test set."""
+
+    margin: float | None
+    seed: int
+    critical_error: float
+    accuracy: float
+    mae: float
+    adjacent_errors: list[float]
+
+
+def sweep_margin(
+    build: Callable[[CriticalMargins | None, int], CLOCClassifier],
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any,
+    boundary: tuple[int, int],
+    margins: Sequence[float | None],
+    seeds: Sequence[int],
+    *,
+    progress: bool = False,
+) -> list[MarginRun]:
+    """Train with every margin at one boundary, once a seed, and measure on the test set.
+
+    Args:
+        build: from the critical margins and a seed to an estimator that is not fitted.
+        X: samples to train on, whatever the estimator takes.
+        y: their labels.
+        X_test: samples to measure on.
+        y_test: their labels.
+        boundary: two adjacent ranks (h, h + 1), counted from 0.
+        margins: values of the boundary's margin; None learns it with the others.
+        seeds: of the trainings with each margin, at least one.
+        progress: show a progress bar over the trainings.
+
+    Returns:
+        A record for every margin and seed, in their order. An error rate is NaN where its boundary has no sample.
+
+    Raises:
+        OrdinateError: a boundary that is not there, or without a test sample; before any training.
+
+    Example:
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.3, 0.7])
+        >>> def build(margins, seed):
+        ...     return CLOCClassifier(critical_margins=margins, phase_epochs=(2, 2), random_state=seed)
+        >>> runs = sweep_margin(build, X, y, X, y, boundary=(0, 1), margins=[None, 0.8], seeds=[0])
+        >>> [run["margin"] for run in runs], runs[0]["critical_error"] == runs[0]["adjacent_errors"][0]
+        ([None, 0.8], True)
+    """
+    classes = find_classes(y, build(None, seeds[0]).class_order)
+    true = to_ranks(y_test, classes)
+    h = _boundary_index(boundary, true, len(classes))
+    runs: list[MarginRun] = []
+    for margin, seed in tqdm([*product(margins, seeds)], unit="fit", dynamic_ncols=True, disable=not progress):
+        model = build(None if margin is None else {(h, h + 1): margin}, seed).fit(X, y)
+        predicted = to_ranks(model.predict(X_test), classes)
+        errors = adjacent_error_rates(true, predicted, len(classes)).tolist()
+        runs.append(
+            {
+                "margin": margin,
+                "seed": seed,
+                "critical_error": errors[h],
+                "accuracy": accuracy(true, predicted),
+                "mae": mae(true, predicted),
+                "adjacent_errors": errors,
+            }
+        )
+    return runs
+
+
+def mean_trade(runs: Sequence[MarginRun]) -> dict[str, Any]:
+    """Means of a sweep's runs over their seeds, and standard deviations.
+
+    Returns:
+        ``margins``, ``critical_error``, ``accuracy`` and ``deviations``, (m,) each: all but the name of the boundary
+        that :func:`~ordinate.report.curves.margin_trade` takes.
+
+    Example:
+        >>> run = {"margin": 0.8, "mae": 0.3, "adjacent_errors": [0.1]}
+        >>> trade = mean_trade(
+        ...     [
+        ...         {**run, "seed": 0, "critical_error": 0.1, "accuracy": 0.75},
+        ...         {**run, "seed": 1, "critical_error": 0.1, "accuracy": 0.25},
+        ...     ]
+        ... )
+        >>> trade["margins"], trade["accuracy"], trade["deviations"][1]
+        ([0.8], array([0.5]), array([0.25]))
+    """
+    margins = list(dict.fromkeys(run["margin"] for run in runs))
+    errors = [[run["critical_error"] for run in runs if run["margin"] == margin] for margin in margins]
+    shares = [[run["accuracy"] for run in runs if run["margin"] == margin] for margin in margins]
+    return {
+        "margins": margins,
+        "critical_error": np.array([np.mean(values) for values in errors]),
+        "accuracy": np.array([np.mean(values) for values in shares]),
+        "deviations": tuple(np.array([np.std(values) for values in group]) for group in (errors, shares)),
+    }
+
+
+def _boundary_index(boundary: tuple[int, int], true: NDArray[np.int64], num_classes: int) -> int:
+    """Return h of the boundary (h, h + 1), beside which the test set has samples."""
+    low, high = boundary
+    if high - low != 1 or not 0 <= low < num_classes - 1:
+        raise OrdinateError(
+            f"boundary: got {boundary!r}, takes two adjacent ranks (h, h + 1) from 0 to {num_classes - 1}"
+        )
+    if not np.isin(true, boundary).any():
+        raise OrdinateError(f"y_test: got no sample of the ranks {low} and {high}, takes some to measure errors on")
+    return low

@@ -1,0 +1,73 @@
+"""Which pictures and numbers a fitted model gets."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from ordinate.metrics import knn_accuracy
+from ordinate.report import evaluation
+from tests.estimators.examples import cloc, draw_table, otd, ranks_of, supcr
+
+X, TARGET = draw_table(48)
+Y = ranks_of(TARGET)
+OF_RANKS = {"embedding", "predictions", "cosine_matrix", "knn_curve"}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return cloc(critical_margins={(1, 2): 0.8}).fit(X, Y)
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The figures by the name of their file, before they are saved."""
+    figures = {}
+
+    def keep(figure, path):
+        figures[path.name] = figure
+        return path
+
+    monkeypatch.setattr(evaluation.figures, "save", keep)
+    yield figures
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("make", "y", "pictures"),
+    [
+        (cloc, Y, OF_RANKS | {"margins", "margins_over_training"}),
+        (otd, Y, OF_RANKS),
+        (supcr, TARGET, {"embedding", "predictions"}),
+    ],
+    ids=["cloc", "otd", "supcr"],
+)
+def test_every_method_has_its_pictures(tmp_path, make, y, pictures):
+    paths = evaluation.draw(make().fit(X, y), X, y, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.png" for name in pictures}
+    assert set(paths) == set(tmp_path.iterdir())
+
+
+def test_the_margins_over_training_are_those_of_the_history_with_the_fixed_one_dashed(tmp_path, fitted, drawn):
+    evaluation.draw(fitted, X, Y, tmp_path)
+    (axes,) = drawn["margins_over_training.png"].axes
+    lines = [line for line in axes.lines if len(line.get_xdata()) == len(fitted.history_)]
+    assert [line.get_linestyle() for line in lines] == ["-", "--"]
+    for h, line in enumerate(lines):
+        assert list(line.get_ydata()) == [epoch[f"margin_{h}|{h + 1}"] for epoch in fitted.history_]
+    np.testing.assert_allclose([line.get_ydata()[-1] for line in lines], fitted.margins_, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("samples", "most"), [(48, 30), (9, 8), (2, 1)])
+def test_the_curve_of_neighbours_ends_at_30_or_at_all_there_are(tmp_path, fitted, drawn, samples, most):
+    rows = np.linspace(0, 47, samples, dtype=int)
+    evaluation.draw(fitted, X[rows], Y[rows], tmp_path)
+    (line,) = drawn["knn_curve.png"].axes[0].lines
+    assert line.get_xdata().tolist() == list(range(1, most + 1))
+    if samples == 48:
+        assert line.get_ydata()[2] == pytest.approx(evaluation.evaluate(fitted, X, Y)["knn_accuracy"], abs=1e-15)
+        assert line.get_ydata()[29] == pytest.approx(knn_accuracy(fitted.transform(X), Y, 30), abs=1e-15)
+
+
+def test_one_sample_has_no_neighbours_to_draw(tmp_path, fitted, drawn):
+    evaluation.draw(fitted, X[:1], Y[:1], tmp_path)
+    assert "knn_curve.png" not in drawn
