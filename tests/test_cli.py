@@ -28,8 +28,15 @@ ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
 QUICK = ["--epochs", "4", "--quiet"]
 FILES = {"config.json", "weights.safetensors", "metrics.json", "history.json"}
 PICTURES = {
-    "cloc": {"embedding.png", "predictions.png", "cosine_matrix.png", "margins.png"},
-    "otd": {"embedding.png", "predictions.png", "cosine_matrix.png"},
+    "cloc": {
+        "embedding.png",
+        "predictions.png",
+        "cosine_matrix.png",
+        "knn_curve.png",
+        "margins.png",
+        "margins_over_training.png",
+    },
+    "otd": {"embedding.png", "predictions.png", "cosine_matrix.png", "knn_curve.png"},
     "supcr": {"embedding.png", "predictions.png"},
     "supremix": {"embedding.png", "predictions.png"},
 }
@@ -260,7 +267,8 @@ FILE_ERRORS = {
     "objects": ("data.npz", npz_of(X=np.array([{}] * 12), grade=TWO_RANKS), "data.npz: could not be read"),
     "two targets": ("data.npz", npz_of(X=np.zeros((12, 2)), grade=np.zeros((12, 2))), "data.npz: "),
     "one number for a target": ("data.npz", npz_of(X=np.zeros((12, 2)), grade=1.0), "data.npz: "),
-    "images": ("data.npz", npz_of(X=np.zeros((12, 3, 4, 4)), grade=TWO_RANKS), "data.npz: "),
+    "volumes": ("data.npz", npz_of(X=np.zeros((12, 3, 4, 4, 4)), grade=TWO_RANKS), "data.npz: "),
+    "bright images": ("data.npz", npz_of(X=np.full((12, 3, 4, 4), 7.5), grade=TWO_RANKS), "X: got float64 from 7.5"),
     "a vector": ("data.npz", npz_of(X=np.zeros(12), grade=TWO_RANKS), "data.npz: "),
     "infinity": ("data.npz", npz_of(X=np.full((12, 2), np.inf), grade=TWO_RANKS), "data.npz: "),
     "text": ("data.npz", npz_of(X=np.full((12, 2), "a"), grade=TWO_RANKS), "data.npz: "),
@@ -401,7 +409,7 @@ def test_an_error_of_predict_is_one_line_and_writes_nothing(arguments, message, 
     [
         ([], "the following arguments are required: COMMAND"),
         (["train"], "invalid choice: 'train'"),
-        (["fit", "data.csv"], "the following arguments are required: --target"),
+        (["fit"], "the following arguments are required: data"),
         (["fit", "data.csv", "--target", "a", "--method", "svm"], "invalid choice: 'svm'"),
         (["fit", "data.csv", "--target", "a", "--epochs", "many"], "invalid int value: 'many'"),
     ],
@@ -466,7 +474,7 @@ def test_a_fit_killed_again_and_again_ends_with_the_files_of_one_that_was_not(ta
 
 @pytest.fixture
 def command(table):
-    return ["fit", table, "--target", "grade", "--method", "cloc", "--epochs", "60", "--quiet", "--out"]
+    return ["fit", table, "--target", "grade", "--method", "cloc", "--epochs", "300", "--quiet", "--out"]
 
 
 @pytest.fixture

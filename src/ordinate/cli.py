@@ -13,6 +13,7 @@ from ordinate import __version__
 from ordinate.errors import OrdinateError
 
 METHODS = ("auto", "cloc", "otd", "supcr", "supremix")
+AUGMENTATIONS = ("auto", "none", "flip", "supcr", "gaze", "adience", "hid", "koa", "idrid", "bracs")
 LOSSES = ("supcr", "mmnp", "supremix", "angular_triangle")
 
 
@@ -43,11 +44,15 @@ def build_parser() -> argparse.ArgumentParser:
     fit = commands.add_parser(
         "fit",
         help="train, measure and save a model",
-        description="Train on a table with a graded label, measure on held-out rows, save the model. "
-        "A run that was stopped continues when the same command is given again.",
+        description="Train on a table, series or images with a graded label, measure on held-out samples, save the "
+        "model. A run that was stopped continues when the same command is given again.",
     )
-    fit.add_argument("data", help="csv, tsv, parquet, or npz with X (n, features) or (n, channels, length)")
-    fit.add_argument("--target", required=True, help="column (or npz array) of the label")
+    fit.add_argument(
+        "data",
+        help="csv, tsv, parquet; npz with X (n, features), (n, channels, length) or (n, channels, height, width); a "
+        "folder or zip of images with a labels.csv (path, label) or a folder a rank; or a name of `ordinate datasets`",
+    )
+    fit.add_argument("--target", help="column (or npz array) of the label; a labels.csv may have it as label")
     fit.add_argument(
         "--method",
         choices=METHODS,
@@ -70,11 +75,22 @@ def build_parser() -> argparse.ArgumentParser:
     )
     fit.add_argument("--drop", default="", metavar="COLUMNS", help="columns to leave out, separated by commas")
     fit.add_argument("--categorical", default="", metavar="COLUMNS", help="columns whose numbers are codes")
+    fit.add_argument("--split", metavar="COLUMN", help="column that says train, validation or test")
+    fit.add_argument("--group", metavar="COLUMN", help="column of what stays on one side of a split, such as a subject")
+    fit.add_argument("--fold", type=int, default=0, help="held out, where an image set comes in folds (%(default)s)")
     fit.add_argument("--out", help="new folder for the model (DATA's name with -model)")
     fit.add_argument(
         "--test-fraction", type=float, default=0.2, help="share of rows held out to measure on (%(default)s)"
     )
     fit.add_argument("--epochs", type=int, help="of training, instead of the method's own")
+    fit.add_argument("--encoder", metavar="NAME", help="network, for images any of timm's, such as resnet18 (auto)")
+    images = fit.add_argument_group("images")
+    images.add_argument("--image-size", metavar="HxW", help="pixels that the encoder sees (the images' own, up to 256)")
+    images.add_argument("--augmentation", choices=AUGMENTATIONS, help="of training images (auto)")
+    images.add_argument("--pretrained", action="store_true", help="start from ImageNet weights")
+    images.add_argument("--skip-unreadable", action="store_true", help="leave out images that cannot be read")
+    images.add_argument("--recipe", metavar="NAME", help="train as a paper does, such as cloc-koa")
+    images.add_argument("--quick", action="store_true", help="the recipe's small version, for a CPU")
     fit.add_argument("--accelerator", choices=("auto", "cpu", "gpu"), default="auto")
     fit.add_argument("--seed", type=int, default=0, help="of splits and training (%(default)s)")
     fit.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -105,6 +121,15 @@ def build_parser() -> argparse.ArgumentParser:
     bench.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     bench.add_argument("--repeats", type=int, default=5, help="interleaved runs, for their median (%(default)s)")
     bench.add_argument("--out", default="ordinate-bench", help="folder for figures and picture (%(default)s)")
+
+    datasets = commands.add_parser(
+        "datasets",
+        help="the papers' image sets: which are here, where to get the others",
+        description="List the image sets of the papers and which of them lie in $ORDINATE_DATA; with a name, explain "
+        "one: what it is, where to ask for it, what to put where, and what is there.",
+    )
+    datasets.add_argument("name", nargs="?", help="of the set to explain")
+    datasets.add_argument("--download", metavar="FOLDER", help="fetch the set into FOLDER, where it may be fetched")
     return parser
 
 
@@ -135,9 +160,13 @@ def _run(command: str, options: dict[str, Any]) -> None:
 
         demo(**options)
     elif command == "fit":
-        from ordinate.commands.fit import fit
+        from ordinate.commands.fit import FitOptions, fit
 
-        fit(**options)
+        fit(FitOptions(**options))
+    elif command == "datasets":
+        from ordinate.commands.datasets import datasets
+
+        datasets(**options)
     elif command == "bench":
         from ordinate.commands.bench import bench
 

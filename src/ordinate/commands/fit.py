@@ -1,21 +1,32 @@
-"""``ordinate fit``: from a file with a graded label to a trained, measured, saved model."""
+"""``ordinate fit``: from data with a graded label to a trained, measured, saved model."""
 
-import hashlib
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ordinate.commands.labels import Label, parse_margins, understand_label
+from ordinate.commands.samples import (
+    Samples,
+    array_as_pictures,
+    duplicates_across,
+    is_images,
+    read_pictures,
+    read_table,
+)
 from ordinate.commands.workspace import Workspace
-from ordinate.data.splits import split_rows
-from ordinate.data.tables import read_labelled
+from ordinate.data.image_options import ImageOptions
+from ordinate.data.pixels import Decoded
+from ordinate.data.splits import split_groups, split_rows
 from ordinate.errors import OrdinateError
 from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.persistence import write_estimator
+from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.methods.training import check_accelerator
 from ordinate.report.evaluation import draw, evaluate
 from ordinate.report.text import metric_lines
@@ -23,80 +34,173 @@ from ordinate.report.text import metric_lines
 RANK_METHODS, CONTINUOUS_METHODS = ("cloc", "otd"), ("supcr", "supremix")
 VALIDATION_FRACTION = 0.2
 LEAST_ROWS = 10
+SIDES = ("train", "validation", "test")
+
+Rows = NDArray[np.int64]
 
 
-def fit(
-    data: str,
-    target: str,
-    method: str,
-    task: str,
-    order: str | None,
-    margin: list[str],
-    drop: str,
-    categorical: str,
-    out: str | None,
-    test_fraction: float,
-    epochs: int | None,
-    accelerator: str,
-    seed: int,
-    quiet: bool,
-) -> None:
-    """Train, measure and save; the options are those of the command line."""
-    check_accelerator(accelerator)
-    if not 0 < test_fraction < 1:
-        raise OrdinateError(f"--test-fraction: got {test_fraction}, takes a share above 0 and below 1")
-    if epochs is not None and epochs < 1:
-        raise OrdinateError(f"--epochs: got {epochs}, takes at least 1")
-    X, y = read_labelled(data, target, _names(drop), _names(categorical))
-    if len(y) < LEAST_ROWS:
-        raise OrdinateError(f"{data}: holds {len(y)} rows, takes at least {LEAST_ROWS} to train and to measure on")
-    label = understand_label(y, task, order, f"column {target!r}")
-    candidates = _candidates(method, label)
-    margins = parse_margins(margin, label.classes)
-    if margins and "cloc" not in candidates:
-        raise OrdinateError("--margin: is for CLOC, takes --method cloc")
-    if margins:
-        candidates = ("cloc",)  # only CLOC has margins to keep to
-    path = Path(out) if out is not None else Path(f"{Path(data).name.split('.')[0]}-model")
-    settings = {
-        "data": hashlib.sha256(Path(data).read_bytes()).hexdigest(),
-        "options": [target, method, task, order, margin, drop, categorical, test_fraction, epochs, seed],
-    }
+@dataclass(frozen=True)
+class FitOptions:
+    """The options of the command line, under their names there."""
 
-    with Workspace(path, settings) as workspace:
+    data: str
+    target: str | None
+    method: str
+    task: str
+    order: str | None
+    margin: list[str]
+    drop: str
+    categorical: str
+    split: str | None
+    group: str | None
+    fold: int
+    out: str | None
+    test_fraction: float
+    epochs: int | None
+    encoder: str | None
+    image_size: str | None
+    augmentation: str | None
+    pretrained: bool
+    skip_unreadable: bool
+    recipe: str | None
+    quick: bool
+    accelerator: str
+    seed: int
+    quiet: bool
+
+    def check(self) -> None:
+        """Raise where an option cannot be what it is, whatever the data."""
+        check_accelerator(self.accelerator)
+        if not 0 < self.test_fraction < 1:
+            raise OrdinateError(f"--test-fraction: got {self.test_fraction}, takes a share above 0 and below 1")
+        if self.epochs is not None and self.epochs < 1:
+            raise OrdinateError(f"--epochs: got {self.epochs}, takes at least 1")
+        if self.quick and self.recipe is None:
+            raise OrdinateError("--quick: is the small version of a recipe, takes --recipe")
+
+    @property
+    def path(self) -> Path:
+        return Path(self.out) if self.out is not None else Path(f"{Path(self.data).name.split('.')[0]}-model")
+
+    @property
+    def determining(self) -> list[Any]:
+        """All that the model depends on, beside the data."""
+        elsewhere = ("data", "out", "accelerator", "quiet")
+        return [value for name, value in asdict(self).items() if name not in elsewhere]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be trained: settings of the estimators, and the methods to choose from."""
+
+    label: Label
+    candidates: tuple[str, ...]
+    margins: dict[tuple[int, int], float]
+    settings: dict[str, Any]
+
+    def build(self, name: str, options: FitOptions, folder: Path) -> EmbeddingEstimator:
+        """Return the unfitted estimator of a method, which keeps its state in the folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = {
+            **self.settings, "accelerator": options.accelerator, "checkpoint_dir": str(folder),
+            "verbose": 0 if options.quiet else 1, "random_state": options.seed,
+        }  # fmt: skip
+        return _estimator(name, self.label, self.margins, options.epochs, settings)
+
+
+def fit(options: FitOptions) -> None:
+    """Train, measure and save."""
+    options.check()
+    recipe = None if options.recipe is None else read_recipe(options.recipe, quick=options.quick)
+    images = _image_options({} if recipe is None else recipe.settings.get("images", {}), options)
+    samples = _read(options, images)
+    plan = _plan(options, recipe, images, samples)
+    run = {"data": samples.digest, "options": options.determining}
+    with Workspace(options.path, run) as workspace:
         if workspace.resumes:
             print("continuing the run that was stopped")
-        rows, test_rows = _split(label, test_fraction, seed)
-        _describe(X, label, len(rows), len(test_rows))
-
-        def build(name: str, stage: str) -> EmbeddingEstimator:
-            folder = workspace.checkpoints / f"{name}-{stage}"
-            folder.mkdir(parents=True, exist_ok=True)
-            return _estimator(name, label, margins, epochs, accelerator, seed, folder, verbose=0 if quiet else 1)
-
-        chosen = candidates[0]
-        if len(candidates) > 1:
-            chosen = _choose(candidates, build, X, label, rows, seed)
+        rows, validation_rows, test_rows = _split(plan.label, samples, options)
+        _describe(samples, plan.label, rows, validation_rows, test_rows)
+        chosen = _choose(plan, options, samples, rows, validation_rows, workspace.checkpoints)
         print(f"training {chosen}")
-        model = build(chosen, "final").fit(_take(X, rows), label.values[rows])
+        X, y = samples.X, plan.label.values
+        watched = (_take(X, validation_rows), y[validation_rows]) if len(validation_rows) else None
+        model = plan.build(chosen, options, workspace.checkpoints / f"{chosen}-final")
+        model.fit(_take(X, rows), y[rows], validation=watched)
         model.checkpoint_dir = None
         model.verbose = 0
         for note in model.reader_.notes:
             print(f"note: {note}")
 
-        test_X, test_y = _take(X, test_rows), label.values[test_rows]
-        metrics = evaluate(model, test_X, test_y)
+        metrics = evaluate(model, _take(X, test_rows), y[test_rows])
         result = workspace.partial / "model"
         result.mkdir(exist_ok=True)
         write_estimator(model, result)
         record = {"method": chosen, "test_samples": len(test_rows), "training_samples": len(rows), **metrics}
         (result / "metrics.json").write_text(json.dumps(record, indent=2) + "\n")
-        pictures = draw(model, test_X, test_y, result)
+        pictures = draw(model, _take(X, test_rows), y[test_rows], result, (_take(X, rows), y[rows]))
         workspace.publish(result)
-    names = [str(name) for name in label.classes or []]
+    names = [str(name) for name in plan.label.classes or []]
     print(f"\n{chosen} on {len(test_rows)} held-out samples")
     print("\n".join(metric_lines(metrics, names)))
-    print(f"\nmodel, metrics and {len(pictures)} pictures: {path}")
+    print(f"\nmodel, metrics and {len(pictures)} pictures: {options.path}")
+
+
+def _read(options: FitOptions, images: ImageOptions) -> Samples:
+    """Return the samples, images decoded."""
+    if is_images(options.data):
+        samples = read_pictures(
+            options.data, options.target, options.split, options.group, images, fold=options.fold,
+            skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print,
+        )  # fmt: skip
+    else:
+        drop, categorical = _names(options.drop), _names(options.categorical)
+        samples = read_table(options.data, options.target, drop, categorical, options.split, options.group)
+        if getattr(samples.X, "ndim", 2) == 4:
+            samples = array_as_pictures(samples, images)
+        elif options.recipe or options.image_size or options.augmentation or options.pretrained:
+            raise OrdinateError(f"{options.data}: holds no images, takes none of the options of images")
+    if len(samples.y) < LEAST_ROWS:
+        raise OrdinateError(
+            f"{options.data}: holds {len(samples.y)} rows, takes at least {LEAST_ROWS} to train and to measure on"
+        )
+    return samples
+
+
+def _plan(options: FitOptions, recipe: Recipe | None, images: ImageOptions, samples: Samples) -> Plan:
+    settings = {} if recipe is None else dict(recipe.settings)
+    if isinstance(samples.X, Decoded):
+        settings["images"] = images
+    if options.encoder is not None:
+        settings["encoder"] = options.encoder
+    method = options.method if recipe is None else _method_of(recipe, options.method)
+    label = understand_label(samples.y, options.task, options.order, samples.name)
+    candidates = _candidates(method, label)
+    margins = parse_margins(options.margin, label.classes)
+    if margins and "cloc" not in candidates:
+        raise OrdinateError("--margin: is for CLOC, takes --method cloc")
+    return Plan(label, ("cloc",) if margins else candidates, margins, settings)  # only CLOC has margins to keep to
+
+
+def _image_options(settings: dict[str, Any], options: FitOptions) -> ImageOptions:
+    """The recipe's options of images, with those of the command line in their place."""
+    settings = dict(settings)
+    if options.image_size is not None:
+        sides = options.image_size.lower().split("x")
+        if not all(side.isdecimal() and int(side) > 0 for side in sides) or len(sides) > 2:
+            raise OrdinateError(f"--image-size: got {options.image_size!r}, takes SIDE or HEIGHTxWIDTH in pixels")
+        settings["size"] = (int(sides[0]), int(sides[-1]))
+    if options.augmentation is not None:
+        settings["augmentation"] = options.augmentation
+    if options.pretrained:
+        settings["pretrained"] = True
+    return ImageOptions(**settings)
+
+
+def _method_of(recipe: Recipe, method: str) -> str:
+    if method not in ("auto", recipe.method):
+        raise OrdinateError(f"--method: got {method}, but the recipe {recipe.name} is one of {recipe.method}")
+    return recipe.method
 
 
 def _candidates(method: str, label: Label) -> tuple[str, ...]:
@@ -109,25 +213,54 @@ def _candidates(method: str, label: Label) -> tuple[str, ...]:
     return (method,)
 
 
-def _split(label: Label, test_fraction: float, seed: int) -> tuple[Any, Any]:
-    rows, test_rows = split_rows(label.values, test_fraction, seed, stratify=label.is_ranks)
+def _split(label: Label, samples: Samples, options: FitOptions) -> tuple[Rows, Rows, Rows]:
+    """Rows to train, to validate (none unless the data set says which) and to measure on."""
+    if samples.splits is not None:
+        splits = samples.splits.to_numpy()
+        unknown = sorted(set(splits) - set(SIDES))
+        if unknown or "test" not in splits or "train" not in splits:
+            shown = ", ".join(map(repr, sorted(set(splits))[:6]))
+            raise OrdinateError(f"split: got {shown}, takes train and test, with or without validation")
+        rows, validation_rows, test_rows = (np.flatnonzero(splits == side) for side in SIDES)
+    else:
+        rows, test_rows = _divide(
+            label, samples.groups, np.arange(len(label.values)), options.test_fraction, options.seed
+        )
+        validation_rows = test_rows[:0]
     if len(test_rows) < 2 or len(rows) < 4:
         raise OrdinateError(f"--test-fraction: leaves {len(rows)} rows to train and {len(test_rows)} to measure on")
     if label.classes is not None:
         sizes = pd.Series(label.values[rows]).value_counts()
         if (sizes >= 2).sum() < 2:
             raise OrdinateError("label: takes at least two ranks with two samples or more")
-    return rows, test_rows
+    return rows, validation_rows, test_rows
 
 
-def _choose(candidates: tuple[str, ...], build: Any, X: Any, label: Label, rows: Any, seed: int) -> str:
+def _divide(label: Label, groups: pd.Series | None, rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:
+    """Divide rows in two, the second with a share of them; no group in both."""
+    labels = label.values[rows]
+    if groups is None:
+        rest, held_out = split_rows(labels, share, seed, stratify=label.is_ranks)
+    else:
+        rest, held_out = split_groups(labels, groups.iloc[rows], share, seed, stratify=label.is_ranks)
+    return rows[rest], rows[held_out]
+
+
+def _choose(
+    plan: Plan, options: FitOptions, samples: Samples, rows: Rows, validation_rows: Rows, checkpoints: Path
+) -> str:
     """Train each candidate on a part of the training rows and return the one with the lowest MAE on the rest."""
-    part, validation = split_rows(label.values[rows], VALIDATION_FRACTION, seed, stratify=label.is_ranks)
+    if len(plan.candidates) == 1:
+        return plan.candidates[0]
+    part, validation = rows, validation_rows
+    if len(validation_rows) == 0:
+        part, validation = _divide(plan.label, samples.groups, rows, VALIDATION_FRACTION, options.seed)
+    X, y = samples.X, plan.label.values
     errors = {}
-    for name in candidates:
+    for name in plan.candidates:
         print(f"trying {name}")
-        model = build(name, "trial").fit(_take(X, rows[part]), label.values[rows[part]])
-        errors[name] = evaluate(model, _take(X, rows[validation]), label.values[rows[validation]])["mae"]
+        model = plan.build(name, options, checkpoints / f"{name}-trial").fit(_take(X, part), y[part])
+        errors[name] = evaluate(model, _take(X, validation), y[validation])["mae"]
     print("validation MAE: " + ", ".join(f"{name} {error:.4f}" for name, error in errors.items()))
     return min(errors, key=errors.__getitem__)
 
@@ -137,32 +270,40 @@ def _estimator(
     label: Label,
     margins: dict[tuple[int, int], float],
     epochs: int | None,
-    accelerator: str,
-    seed: int,
-    folder: Path,
-    verbose: int,
+    settings: dict[str, Any],
 ) -> EmbeddingEstimator:
-    shared: dict[str, Any] = {
-        "accelerator": accelerator, "checkpoint_dir": str(folder), "verbose": verbose, "random_state": seed
-    }  # fmt: skip
+    settings = dict(settings)
     if name == "cloc":
-        phases = None if epochs is None else (max(1, epochs // 3), max(1, epochs - epochs // 3))
-        return CLOCClassifier(
-            critical_margins=margins or None, class_order=label.classes, phase_epochs=phases, **shared
-        )
+        if epochs is not None:
+            settings["phase_epochs"] = (max(1, epochs // 3), max(1, epochs - epochs // 3))
+        return CLOCClassifier(critical_margins=margins or None, class_order=label.classes, **settings)
     if name == "otd":
-        return OTDClassifier(class_order=label.classes, epochs=epochs, **shared)
-    two_stages: dict[str, Any] = {} if epochs is None else {"epochs": (epochs, max(1, epochs // 4))}
-    return {"supcr": SupCRRegressor, "supremix": SupReMixRegressor}[name](**two_stages, **shared)
+        if epochs is not None:
+            settings["epochs"] = epochs
+        return OTDClassifier(class_order=label.classes, **settings)
+    if epochs is not None:
+        settings["epochs"] = (epochs, max(1, epochs // 4))
+    return {"supcr": SupCRRegressor, "supremix": SupReMixRegressor}[name](**settings)
 
 
-def _describe(X: Any, label: Label, training: int, test: int) -> None:
-    shape = f"{X.shape[1]} columns" if isinstance(X, pd.DataFrame) else f"shape {X.shape[1:]}"
+def _describe(samples: Samples, label: Label, rows: Rows, validation_rows: Rows, test_rows: Rows) -> None:
+    X = samples.X
+    if isinstance(X, Decoded):
+        height, width = X.preprocessing.size
+        shape = f"{height} x {width} pixels, {'grey' if X.preprocessing.channels == 1 else 'in colour'}"
+    else:
+        shape = f"{X.shape[1]} columns" if isinstance(X, pd.DataFrame) else f"shape {X.shape[1:]}"
     if label.classes is None:
         kind = f"a continuous target from {np.min(label.values):g} to {np.max(label.values):g}"
     else:
         kind = f"{len(label.classes)} ranks, {' < '.join(map(str, label.classes))}"
-    print(f"{len(label.values)} samples of {shape}, {kind}; {training} to train, {test} held out")
+    training = len(rows) + len(validation_rows)
+    print(f"{len(label.values)} samples of {shape}, {kind}; {training} to train, {len(test_rows)} held out")
+    if isinstance(X, Decoded):
+        sides = np.full(len(label.values), "training", dtype=object)
+        sides[test_rows] = "test"
+        for note in duplicates_across(samples, sides):
+            print(f"note: {note}")
 
 
 def _names(text: str) -> list[str]:

@@ -1,0 +1,132 @@
+"""The samples that a command trains on: a table, series or images, with labels, and any splits and groups."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ordinate.data.image_options import ImageOptions
+from ordinate.data.image_sets import FOLDS, IMAGE_SETS, hold_out, load
+from ordinate.data.labelled_images import LabelledImages, holds_images, read_labelled_images
+from ordinate.data.pixels import Decoded, as_images, choose_preprocessing, decode, duplicates, require_readable
+from ordinate.data.tables import read_labelled
+from ordinate.errors import OrdinateError
+
+NAMED = 5  # images that a note names
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Labelled samples that have been read and found usable.
+
+    Args:
+        X: a DataFrame, an array of series, or decoded images.
+        y: (n,) labels.
+        name: of the label, for messages.
+        digest: of all that was read.
+        splits: (n,) "train", "validation" or "test".
+        groups: (n,).
+        paths: (n,) of images that are files.
+    """
+
+    X: Any
+    y: pd.Series
+    name: str
+    digest: str
+    splits: pd.Series | None = None
+    groups: pd.Series | None = None
+    paths: NDArray[np.str_] | None = None
+
+
+def is_images(data: str) -> bool:
+    """Return whether DATA is a folder or zip of images, or the name of an image set."""
+    return holds_images(data) or (data in IMAGE_SETS and not Path(data).exists())
+
+
+def read_table(
+    data: str, target: str | None, drop: list[str], categorical: list[str], split: str | None, group: str | None
+) -> Samples:
+    """Read a csv, parquet or npz file."""
+    if target is None:
+        raise OrdinateError("--target: takes the column of the label (only images can do without)")
+    sides = [name for name in (split, group) if name is not None]
+    X, y = read_labelled(data, target, drop, categorical)
+    if sides and not isinstance(X, pd.DataFrame):
+        raise OrdinateError(f"--{'split' if split else 'group'}: {data} holds arrays, takes a table")
+    for option, name in (("--split", split), ("--group", group)):
+        if name is not None and name not in X:
+            raise OrdinateError(f"{option}: no column {name!r} in {data}")
+    splits, groups = (None if name is None else X[name].astype(str) for name in (split, group))
+    digest = hashlib.sha256(Path(data).read_bytes()).hexdigest()
+    if sides:
+        X = X.drop(columns=sides)
+    return Samples(X, y, f"column {target!r}", digest, splits, groups)
+
+
+def read_pictures(
+    data: str,
+    target: str | None,
+    split: str | None,
+    group: str | None,
+    options: ImageOptions,
+    *,
+    fold: int,
+    skip_unreadable: bool,
+    progress: bool,
+    say: Callable[[str], None],
+) -> Samples:
+    """Read and decode all images, before any work is lost to one that cannot be read."""
+    images: Any = read_labelled_images(data, target, split, group) if holds_images(data) else load(data)
+    if images.splits is not None and set(images.splits) <= set(FOLDS):
+        images = hold_out(images, fold)
+        say(f"fold {fold} of {len(FOLDS)} is held out")
+    elif fold:
+        raise OrdinateError(f"--fold: got {fold}, but {data} has no folds")
+    if not isinstance(images.labels, pd.Series):
+        raise OrdinateError(f"{data}: has targets of several dimensions, takes one; see SupCRRegressor for more")
+    pictures: Any = images.files if isinstance(images, LabelledImages) else images.images
+    chosen = choose_preprocessing(pictures, options.size, options.channels, options.crop, options.equalize)
+    pixels, failures = decode(pictures, chosen, options.workers, progress)
+    if failures and not skip_unreadable:
+        try:
+            require_readable(failures, len(images))
+        except OrdinateError as error:
+            raise OrdinateError(
+                f"{data}: {str(error).removeprefix('X: ')}; --skip-unreadable leaves them out"
+            ) from None
+    kept = np.setdiff1d(np.arange(len(images)), list(failures))
+    for reason in failures.values():
+        say(f"left out: {reason}")
+    if failures:
+        images, pixels = images.take(kept), pixels[kept]
+    digest = hashlib.sha256(repr((images.labels.tolist(), images.splits is None or images.splits.tolist())).encode())
+    for part in np.array_split(pixels, max(1, len(pixels) // 1024)):
+        digest.update(part.tobytes())
+    paths = images.files.paths if isinstance(images, LabelledImages) else None
+    return Samples(
+        Decoded(pixels, chosen), images.labels, f"label {images.labels.name!r}", digest.hexdigest(),
+        images.splits, images.groups, paths,
+    )  # fmt: skip
+
+
+def array_as_pictures(samples: Samples, options: ImageOptions) -> Samples:
+    """Return samples of an npz that are images as decoded ones."""
+    array = as_images(samples.X)
+    chosen = choose_preprocessing(array, options.size, options.channels, options.crop, options.equalize)
+    return replace(samples, X=Decoded(decode(array, chosen, options.workers)[0], chosen))
+
+
+def duplicates_across(samples: Samples, sides: NDArray[Any]) -> list[str]:
+    """Return notes on images whose pixels stand on more than one side of the split."""
+    groups = [group for group in duplicates(samples.X.pixels) if len(set(sides[group])) > 1]
+    if not groups:
+        return []
+    names = samples.paths if samples.paths is not None else np.arange(len(sides)).astype(str)
+    shown = "; ".join(" = ".join(f"{names[row]} ({sides[row]})" for row in group[:3]) for group in groups[:NAMED])
+    many = f"{len(groups)} images stand" if len(groups) > 1 else "an image stands"
+    return [f"{many} on both sides of the split, pixel for pixel: {shown}"]

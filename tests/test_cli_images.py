@@ -1,0 +1,215 @@
+"""``ordinate fit`` and ``predict`` on images: folders, zips, arrays; splits, groups; what is wrong is said first."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate.cli import main
+from ordinate.methods.staged import StagedMethod
+from tests.data import pictures
+
+RANKS = np.arange(60) % 3
+DRAWN = pictures.draw(RANKS)
+NAMES = [f"scans/{i:02}.png" for i in range(60)]
+SUBJECTS = [f"s{i // 3}" for i in range(60)]
+TABLE = pd.DataFrame({"path": NAMES, "grade": RANKS, "subject": SUBJECTS})
+SPLITS = ["train"] * 36 + ["val"] * 12 + ["test"] * 12
+QUICK = ["--encoder", "test_resnet", "--epochs", "3", "--quiet"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(table=TABLE, names=NAMES, drawn=DRAWN, form="folder"):
+    pictures.write(Path("knees"), drawn, names)
+    if table is not None:
+        table.to_csv("knees/labels.csv", index=False)
+    if form == "folder":
+        return "knees"
+    with zipfile.ZipFile("knees.zip", "w") as archive:
+        for path in Path("knees").rglob("*.*"):
+            archive.write(path)
+    return "knees.zip"
+
+
+def fit(*arguments):
+    return main(["fit", *map(str, arguments), *QUICK])
+
+
+def read(path):
+    return json.loads(Path(path).read_text())
+
+
+def no_epoch(monkeypatch):
+    monkeypatch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+
+
+@pytest.mark.parametrize("form", ["folder", "zip"])
+def test_images_with_a_labels_csv_leave_a_model_that_predicts_new_ones(form, capsys):
+    data = write(form=form)
+    assert fit(data, "--target", "grade", "--method", "cloc", "--out", "model") == 0
+    assert "60 samples of 16 x 16 pixels, grey, 3 ranks, 0 < 1 < 2; 48 to train, 12 held out" in capsys.readouterr().out
+    made = {path.name for path in Path("model").iterdir()}
+    assert {"image_search.png", "views.png", "knn_curve.png", "margins_over_training.png"} <= made
+    assert main(["predict", "model", data, "--out", "grades.csv"]) == 0
+    grades = pd.read_csv("grades.csv")
+    assert [Path(path).as_posix().removeprefix("knees/") for path in grades["path"]] == NAMES
+    assert set(grades["prediction"]) <= {0, 1, 2}
+    np.testing.assert_allclose(grades.filter(like="probability").sum(axis=1), 1, atol=1e-4)
+
+
+def test_a_folder_a_rank_needs_no_target(capsys):
+    write(None, [f"{('mild', 'grave', 'worst')[rank]}/{i}.png" for i, rank in enumerate(RANKS)])
+    assert fit("knees", "--order", "mild,grave,worst", "--method", "otd", "--out", "model") == 0
+    assert "3 ranks, mild < grave < worst" in capsys.readouterr().out
+
+
+def test_a_continuous_label_trains_a_regressor():
+    data = write(TABLE.assign(age=20.5 + RANKS * 10 + np.linspace(0, 1, 60)))
+    assert fit(data, "--target", "age", "--method", "supcr", "--out", "model") == 0
+    assert read("model/metrics.json")["method"] == "supcr"
+    assert Path("model/image_search.png").exists()
+
+
+def test_the_columns_of_splits_and_groups_are_kept_to(monkeypatch, capsys):
+    seen = {}
+    fit_of = pytest.importorskip("ordinate.estimators").OTDClassifier.fit
+
+    def watch(model, X, y, validation=None):
+        seen.update(training=X.pixels, validation=None if validation is None else validation[0].pixels)
+        return fit_of(model, X, y, validation)
+
+    monkeypatch.setattr("ordinate.estimators.OTDClassifier.fit", watch)
+    data = write(TABLE.assign(split=SPLITS))
+    assert fit(data, "--target", "grade", "--method", "otd", "--out", "by-split") == 0
+    assert (seen["training"] == DRAWN[:36]).all()
+    assert (seen["validation"] == DRAWN[36:48]).all()
+    assert read("by-split/metrics.json")["test_samples"] == 12
+
+    TABLE.to_csv("knees/labels.csv", index=False)
+    assert fit(data, "--target", "grade", "--group", "subject", "--method", "otd", "--out", "by-group") == 0
+    rows = [index for index, picture in enumerate(DRAWN) if (seen["training"] == picture).all(axis=(1, 2, 3)).any()]
+    kept = {SUBJECTS[row] for row in rows}
+    assert kept.isdisjoint(SUBJECTS[row] for row in set(range(60)) - set(rows))
+    assert len(rows) < 60
+    assert seen["validation"] is None
+
+
+def test_tables_have_splits_and_groups_too(capsys):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "b"])
+    X.assign(grade=RANKS, split=SPLITS, subject=SUBJECTS).to_csv("data.csv", index=False)
+    arguments = ["fit", "data.csv", "--target", "grade", "--method", "otd", "--epochs", "2", "--quiet"]
+    assert main([*arguments, "--split", "split", "--group", "subject", "--out", "model"]) == 2
+    assert "split: got 'test', 'train', 'val', takes train and test" in capsys.readouterr().err
+    X.assign(grade=RANKS, split=[{"val": "validation"}.get(s, s) for s in SPLITS], subject=SUBJECTS).to_csv("data.csv")
+    assert main([*arguments, "--drop", "Unnamed: 0", "--split", "split", "--group", "subject", "--out", "model"]) == 0
+    assert "60 samples of 2 columns, 3 ranks, 0 < 1 < 2; 48 to train, 12 held out" in capsys.readouterr().out
+
+
+def test_images_in_an_npz_are_read_as_such(capsys):
+    np.savez("scans.npz", X=DRAWN.transpose(0, 2, 3, 1), grade=RANKS)
+    assert fit("scans.npz", "--target", "grade", "--method", "otd", "--image-size", "12x10", "--out", "model") == 0
+    assert "60 samples of 12 x 10 pixels, grey" in capsys.readouterr().out
+    assert read("model/config.json")["reader"]["size"] == [12, 10]
+
+
+def test_unreadable_images_are_all_named_before_training_and_left_out_if_asked(monkeypatch, capsys):
+    data = write()
+    Path("knees", NAMES[4]).write_bytes(b"")
+    Path("knees", NAMES[9]).write_text("no picture")
+    with monkeypatch.context() as patched:
+        no_epoch(patched)
+        assert fit(data, "--target", "grade", "--method", "otd", "--out", "model") == 2
+    line = capsys.readouterr().err
+    assert line.startswith("ordinate: knees: 2 of 60 images cannot be read: ")
+    assert "scans/04.png: is empty, takes an image; " in line
+    assert "scans/09.png: is no image that can be read; --skip-unreadable leaves them out" in line
+    assert sorted(path.name for path in Path().iterdir()) == ["knees"]
+
+    assert fit(data, "--target", "grade", "--method", "otd", "--skip-unreadable", "--out", "model") == 0
+    out = capsys.readouterr().out
+    assert "left out: " in out
+    assert "58 samples of 16 x 16 pixels" in out
+
+
+def test_the_same_image_on_both_sides_is_reported(capsys):
+    drawn = DRAWN.copy()
+    drawn[59], drawn[2] = drawn[5], drawn[8]  # the first pair stands on both sides, the second in training
+    data = write(TABLE.assign(split=SPLITS), drawn=drawn)
+    assert fit(data, "--target", "grade", "--method", "otd", "--out", "model") == 0
+    out = capsys.readouterr().out
+    assert "note: an image stands on both sides of the split, pixel for pixel: " in out
+    assert "scans/05.png (training)" in out
+    assert "scans/59.png (test)" in out
+    assert "scans/08.png" not in out
+
+
+def test_a_recipe_sets_everything_and_options_take_its_place(monkeypatch, capsys):
+    data = write(TABLE.assign(split=SPLITS))
+    more = ["--recipe", "otd-fingers", "--quick", "--image-size", "16", "--augmentation", "flip"]
+    assert fit(data, "--target", "grade", "--out", "model", *more) == 0
+    params = read("model/config.json")["params"]
+    assert params["embedding_dim"] == 100
+    assert (params["encoder"], params["epochs"]) == ("test_resnet", 3)
+    assert (params["images"]["size"], params["images"]["augmentation"]) == ([16, 16], "flip")
+    assert fit(data, "--target", "grade", "--out", "other", "--method", "cloc", *more) == 2
+    assert "--method: got cloc, but the recipe otd-fingers is one of otd" in capsys.readouterr().err
+
+
+WRONG = {
+    "no such recipe": (["--recipe", "otd-finger"], "recipe: got 'otd-finger', takes one of"),
+    "quick alone": (["--quick"], "--quick: is the small version of a recipe, takes --recipe"),
+    "no such network": (["--encoder", "resnet19"], "encoder: got 'resnet19'"),
+    "a size that is none": (["--image-size", "large"], "--image-size: got 'large', takes SIDE or HEIGHTxWIDTH"),
+    "a size of nothing": (["--image-size", "0"], "--image-size: got '0'"),
+    "a size of three": (["--image-size", "1x2x3"], "--image-size: got '1x2x3'"),
+    "no such column of splits": (["--split", "fold"], "knees/labels.csv: no column 'fold'"),
+    "splits of other names": (["--split", "subject"], "split: got 's0', 's1'"),
+    "a fold of nothing": (["--fold", "1"], "--fold: got 1, but knees has no folds"),
+    "no such target": (["--target", "grad"], "knees/labels.csv: no column 'grad'; did you mean 'grade'?"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG)
+def test_a_wrong_option_is_one_line_and_leaves_nothing(arguments, message, monkeypatch, capsys):
+    no_epoch(monkeypatch)
+    data = write()
+    assert main(["fit", data, "--target", "grade", "--method", "otd", *QUICK, *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"ordinate: {message}")
+    assert error.count("\n") == 1
+    assert [path.name for path in Path().iterdir()] == ["knees"]
+
+
+def test_options_of_images_are_refused_for_a_table(capsys):
+    pd.DataFrame({"a": np.arange(30), "grade": np.arange(30) % 3}).to_csv("data.csv", index=False)
+    for option in (["--image-size", "8"], ["--pretrained"], ["--augmentation", "flip"], ["--recipe", "cloc-koa"]):
+        assert main(["fit", "data.csv", "--target", "grade", *option]) == 2
+        assert capsys.readouterr().err == "ordinate: data.csv: holds no images, takes none of the options of images\n"
+    assert main(["fit", "data.csv"]) == 2
+    assert "--target: takes the column of the label" in capsys.readouterr().err
+
+
+def test_a_set_that_is_not_here_says_where_to_get_it(monkeypatch, capsys):
+    monkeypatch.setenv("ORDINATE_DATA", str(Path.cwd()))
+    assert main(["fit", "idrid", *QUICK]) == 2
+    assert "idrid" in capsys.readouterr().err
+
+
+def test_predicting_other_data_than_images_is_refused(capsys):
+    data = write()
+    assert fit(data, "--target", "grade", "--method", "otd", "--out", "model") == 0
+    pd.DataFrame({"a": np.arange(30.0)}).to_csv("data.csv", index=False)
+    capsys.readouterr()
+    assert main(["predict", "model", "data.csv"]) == 2
+    assert "takes images" in capsys.readouterr().err
+    Path("knees", NAMES[4]).write_bytes(b"")
+    assert main(["predict", "model", data]) == 2
+    assert "scans/04.png: is empty, takes an image" in capsys.readouterr().err
