@@ -1,0 +1,231 @@
+"""Measure CLOC and OTD on images beside their rivals: same network, same budget, same augmentation, several seeds.
+
+    ORDINATE_DATA=DIR python benchmarks/images.py [--sets fingers busi retinamnist koa] [--models OTD ...] [--seeds 3]
+        [--jobs 2] [--paper]
+
+The settings are the recipes of src/ordinate/recipes: their small version for a CPU, or with --paper the paper's, for a
+GPU. A rival takes the settings of the recipe and its own loss. Splits are the owner's; BUSI has none, and
+its seeds hold out one of five random blocks each. Test images are seen by no choice. Every finished run is kept in the
+results file; a run that was stopped continues from its last epoch when the script is given again.
+"""
+
+import argparse
+import json
+import os
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from pytorch_metric_learning import distances, losses
+from sklearn.linear_model import LogisticRegression
+from torch import Tensor, nn
+
+from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor
+from ordinate.data.image_sets import load
+from ordinate.estimators.recipes import Recipe, read_recipe
+from ordinate.functional.similarity import unit
+from ordinate.methods.cloc import CLOC
+from ordinate.methods.otd import OTD
+from ordinate.metrics import is_rank_ordered, knn_accuracy, knn_error, rank_cosine_matrix, rank_report, svm_accuracy
+from ordinate.report.text import table
+
+RESULTS = Path(__file__).parent / "results" / "images.json"
+STATE = Path(os.environ.get("ORDINATE_STATE", "images-state"))
+RECIPES = {
+    "fingers": "otd-fingers", "busi": "otd-busi", "retinamnist": "cloc-retinamnist", "koa": "cloc-koa"
+}  # fmt: skip
+MODELS = {
+    "fingers": ("OTD",),
+    "busi": ("OTD", "siamese", "triplet"),
+    "retinamnist": ("CLOC", "cross-entropy"),
+    "koa": ("CLOC", "cross-entropy", "SupCon", "SupCR", "CLOC, 1|2 fixed"),
+}
+SEEDS = {"busi": 5}  # five random blocks
+CRITICAL = {(1, 2): 1.5}  # KOA: the boundary between doubtful and minimal, learned margins lie near 0.5
+PAPER = {
+    "fingers": "K-NN accuracy 1.000", "busi": "SVM accuracy OTD 0.950, siamese 0.903, triplet 0.564",
+    "koa": "CLOC accuracy 0.6673, MAE 0.4167", "retinamnist": "ResNet-18 accuracy about 0.52"
+}  # fmt: skip
+
+
+class _PairLoss(nn.Module):
+    """A loss of pytorch-metric-learning, as OTD's module calls its own."""
+
+    def __init__(self, name: str, num_classes: int) -> None:
+        super().__init__()
+        self.num_classes = num_classes
+        self.loss: nn.Module = {
+            "siamese": lambda: losses.ContrastiveLoss(pos_margin=0.0, neg_margin=1.0),
+            "triplet": lambda: losses.TripletMarginLoss(margin=0.2),
+            "SupCon": lambda: losses.SupConLoss(temperature=0.1, distance=distances.CosineSimilarity()),
+        }[name]()
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        return self.loss(embeddings, labels)
+
+
+class PairNetwork(OTDClassifier):
+    """OTD's estimator with the loss of a rival; it is judged by the same neighbours."""
+
+    rival = ""
+
+    def _build_method(self, encoder: nn.Module) -> OTD:
+        method = super()._build_method(encoder)
+        method.add_module("loss", _PairLoss(self.rival, len(self.classes_)))
+        method.balance = False
+        return method
+
+
+class CrossEntropyClassifier(CLOCClassifier):
+    """CLOC without its contrast: the same network, classifier and phases."""
+
+    def _build_method(self, encoder: nn.Module) -> CLOC:
+        method = super()._build_method(encoder)
+        method.mmnp_weight = 0.0
+        return method
+
+
+def build(recipe: Recipe, model: str, seed: int, folder: Path, verbose: int) -> Any:
+    """Return the unfitted estimator of a model under a recipe's settings."""
+    run = {"random_state": seed, "checkpoint_dir": str(folder), "verbose": verbose}
+    if model == "OTD" or model.startswith("CLOC"):
+        return recipe.build(**({"critical_margins": CRITICAL} if "fixed" in model else {}), **run)
+    settings: dict[str, Any] = {**recipe.build().get_params(), **run}
+    if model == "cross-entropy":
+        return CrossEntropyClassifier(**settings)
+    shared = (
+        "encoder", "embedding_dim", "batch_size", "learning_rate", "weight_decay", "images", "random_state",
+        "checkpoint_dir", "verbose",
+    )  # fmt: skip
+    common = {name: settings[name] for name in shared}
+    epochs = sum(settings["phase_epochs"]) if "phase_epochs" in settings else settings["epochs"]
+    if model == "SupCR":
+        return SupCRRegressor(epochs=(epochs, 1), validation_fraction=0.0, **common)
+    return type(model, (PairNetwork,), {"rival": model})(epochs=epochs, **common)
+
+
+def read(name: str, seed: int) -> tuple[Any, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return images, ranks, and the rows to train and to test on."""
+    images: Any = load(name, fold=seed if name == "busi" else None)
+    ranks = images.labels.to_numpy()
+    pictures = images.images if hasattr(images, "images") else images.files
+    splits = images.splits.to_numpy()
+    return pictures, ranks, np.flatnonzero(splits != "test"), np.flatnonzero(splits == "test")
+
+
+def measure(name: str, model: str, seed: int, paper: bool, verbose: int) -> dict[str, Any]:
+    """Return what one model is worth on one set with one seed."""
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    warnings.simplefilter("ignore")
+    pictures, ranks, train, test = read(name, seed)
+    folder = STATE / "-".join((name, model, str(seed), "paper" if paper else "quick"))
+    folder.mkdir(parents=True, exist_ok=True)
+    recipe = read_recipe(RECIPES[name], quick=not paper)
+    started = time.perf_counter()
+    fitted = build(recipe, model, seed, folder, verbose).fit(pictures[train], ranks[train])
+    seconds = time.perf_counter() - started
+    num_classes = int(ranks.max()) + 1
+    seen, unseen = unit(torch.from_numpy(fitted.transform(pictures[train]))).numpy(), fitted.transform(pictures[test])
+    predicted = _predict(fitted, model, seen, ranks[train], pictures[test], unseen)
+    report = rank_report(ranks[test], predicted, num_classes)
+    cosines = rank_cosine_matrix(unseen, ranks[test], num_classes)
+    return {
+        "accuracy": report["accuracy"],
+        "mae": report["mae"],
+        "adjacent_errors": report["adjacent_error_rates"],
+        "knn_accuracy": knn_accuracy(unseen, ranks[test], 3),
+        "knn_error": knn_error(unseen, ranks[test], seen, ranks[train], 5),
+        "svm_accuracy": svm_accuracy(unseen, ranks[test], ref_emb=seen, ref_labels=ranks[train]),
+        "cosines": np.round(cosines, 4).tolist(),
+        "in_order": is_rank_ordered(cosines),
+        "margins": fitted.margins_.tolist() if hasattr(fitted, "margins_") else None,
+        "epochs": fitted.n_iter_,
+        "seconds": round(seconds, 1),
+    }
+
+
+def _predict(
+    fitted: Any, model: str, seen: NDArray[Any], ranks: NDArray[Any], test: Any, unseen: NDArray[Any]
+) -> NDArray[Any]:
+    """Ranks as the model predicts them; a representation alone gets a logistic regression on it."""
+    if model in ("SupCon", "SupCR"):
+        probe = LogisticRegression(max_iter=2000).fit(seen, ranks)
+        return probe.predict(unit(torch.from_numpy(unseen)).numpy())
+    return fitted.predict(test)
+
+
+def main() -> None:
+    """Run what is missing and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="+", choices=tuple(RECIPES), default=list(RECIPES))
+    parser.add_argument("--models", nargs="+")
+    parser.add_argument("--seeds", type=int)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--paper", action="store_true", help="the papers' settings; for a GPU")
+    options = parser.parse_args()
+    if "ORDINATE_DATA" not in os.environ:
+        parser.error("set ORDINATE_DATA to the folder of the data sets")
+    budget = "paper" if options.paper else "quick"
+    done = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    finished = {(run["set"], run["model"], run["seed"], run["budget"]) for run in done}
+    missing = [
+        (name, model, seed)
+        for name in options.sets
+        for seed in range(options.seeds or SEEDS.get(name, 3))
+        for model in MODELS[name]
+        if (not options.models or model in options.models) and (name, model, seed, budget) not in finished
+    ]
+    runs = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(
+        delayed(_labelled)(name, model, seed, options.paper, int(options.jobs == 1)) for name, model, seed in missing
+    )
+    for count, run in enumerate(runs, 1):
+        print(
+            f"{count}/{len(missing)}",
+            {k: v for k, v in run.items() if k not in ("cosines", "adjacent_errors")},
+            flush=True,
+        )
+        done = json.loads(RESULTS.read_text()) if RESULTS.exists() else []  # another process may have added to it
+        done.append(run)
+        pending = RESULTS.with_suffix(".tmp")
+        pending.write_text(json.dumps(sorted(done, key=_place), indent=1) + "\n")
+        pending.replace(RESULTS)
+    for name in options.sets:
+        print(f"\n{name}; the paper: {PAPER[name]}")
+        print(_summary([run for run in done if run["set"] == name and run["budget"] == budget], name))
+
+
+def _labelled(name: str, model: str, seed: int, paper: bool, verbose: int) -> dict[str, Any]:
+    budget = "paper" if paper else "quick"
+    return {"set": name, "model": model, "seed": seed, "budget": budget, **measure(name, model, seed, paper, verbose)}
+
+
+def _place(run: dict[str, Any]) -> tuple[str, int, int, str]:
+    return run["set"], MODELS[run["set"]].index(run["model"]), run["seed"], run["budget"]
+
+
+def _summary(runs: list[dict[str, Any]], name: str) -> str:
+    rows = []
+    for model in MODELS[name]:
+        own = [run for run in runs if run["model"] == model]
+        if own:
+            cells = [model, str(len(own))]
+            for key in ("accuracy", "mae", "knn_accuracy", "svm_accuracy"):
+                values = [run[key] for run in own]
+                cells.append(f"{np.mean(values):.4f} ± {np.std(values):.4f}")
+            errors = np.mean([run["adjacent_errors"] for run in own], axis=0)
+            ordered = sum(run["in_order"] for run in own)
+            minutes = np.mean([run["seconds"] for run in own]) / 60
+            rows.append(
+                [*cells, " ".join(f"{error:.3f}" for error in errors), f"{ordered}/{len(own)}", f"{minutes:.1f}"]
+            )
+    header = ["model", "runs", "accuracy", "MAE", "K-NN (3)", "SVM", "adjacent errors", "in order", "minutes"]
+    return table(header, rows)
+
+
+if __name__ == "__main__":
+    main()
