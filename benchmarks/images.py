@@ -113,9 +113,8 @@ def read(name: str, seed: int) -> tuple[Any, NDArray[np.int64], NDArray[np.int64
     """Return images, ranks, and the rows to train and to test on."""
     images: Any = load(name, fold=seed if name == "busi" else None)
     ranks = images.labels.to_numpy()
-    pictures = images.images if hasattr(images, "images") else images.files
     splits = images.splits.to_numpy()
-    return pictures, ranks, np.flatnonzero(splits != "test"), np.flatnonzero(splits == "test")
+    return images.images, ranks, np.flatnonzero(splits != "test"), np.flatnonzero(splits == "test")
 
 
 def measure(name: str, model: str, seed: int, paper: bool, verbose: int) -> dict[str, Any]:

@@ -39,10 +39,9 @@ def measure(name: str, batches: int) -> dict[str, Any]:
     estimator = recipe.build()
     options, size = estimator._images, estimator.batch_size or 64
     images: Any = load(recipe.dataset)
-    pictures = images.images if hasattr(images, "images") else images.files
-    preprocessing = choose_preprocessing(pictures, options.size, options.channels, options.crop, options.equalize)
+    preprocessing = choose_preprocessing(images.images, options.size, options.channels, options.crop, options.equalize)
     started = time.perf_counter()
-    pixels, _ = decode(pictures, preprocessing, WORKERS)
+    pixels, _ = decode(images.images, preprocessing, WORKERS)
     decoded = len(pixels) / (time.perf_counter() - started)
 
     augmentation = Augmentation(options.augmentation, preprocessing.size)

@@ -57,8 +57,8 @@ def test_a_labels_csv_names_images_labels_splits_and_groups(write, tmp_path, for
     assert images.labels.tolist() == RANKS.tolist()
     assert images.splits.tolist() == ["train"] * 6 + ["validation"] * 3 + ["test"] * 3
     assert images.groups.tolist() == TABLE["subject"].tolist()
-    assert (content(images.files) == DRAWN).all()
-    assert (content(images.take(np.array([3, 0])).files) == DRAWN[[3, 0]]).all()
+    assert (content(images.images) == DRAWN).all()
+    assert (content(images.take(np.array([3, 0])).images) == DRAWN[[3, 0]]).all()
     assert images.take(np.array([3, 0])).splits.tolist() == ["train", "train"]
     assert (content(read_images(path)) == DRAWN).all()
 
@@ -68,7 +68,7 @@ def test_the_column_of_paths_has_several_names_and_either_slash(write, name):
     table = TABLE[["path", "grade"]].rename(columns={"path": name})
     table[name] = "./" + table[name].str.replace("/", "\\")
     images = read_labelled_images(write(table=table))
-    assert (content(images.files) == DRAWN).all()
+    assert (content(images.images) == DRAWN).all()
     assert images.labels.tolist() == RANKS.tolist()
     assert images.splits is images.groups is None
 
@@ -76,7 +76,7 @@ def test_the_column_of_paths_has_several_names_and_either_slash(write, name):
 def test_without_a_labels_csv_every_folder_is_a_rank(write):
     images = read_labelled_images(write([f"{rank}/{i}.png" for i, rank in enumerate(RANKS)], None))
     assert sorted(images.labels) == sorted(RANKS)
-    for picture, rank in zip(content(images.files), images.labels, strict=True):
+    for picture, rank in zip(content(images.images), images.labels, strict=True):
         assert (picture == DRAWN[rank == RANKS]).all(axis=(1, 2, 3)).any()
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.data.image_sets.catalogue import DATA, IMAGE_SETS, ImageSet, download, find, image_set, load
-from ordinate.data.labelled_images import LabelledArrays, LabelledImages
+from ordinate.data.labelled_images import LabelledImages
 from ordinate.errors import OrdinateError
 from ordinate.report.text import table
 
@@ -81,7 +81,7 @@ def _paragraph(head: str, text: str) -> str:
     )
 
 
-def _counts(images: LabelledImages | LabelledArrays, task: str) -> str:
+def _counts(images: LabelledImages, task: str) -> str:
     """Return a table with a row a split: images of each rank, or the range of the target."""
     splits = pd.Series("all", index=range(len(images))) if images.splits is None else images.splits
     order = [split for split in ("train", "validation", "test") if split in set(splits)]

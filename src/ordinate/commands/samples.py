@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.image_sets import FOLDS, IMAGE_SETS, hold_out, load
-from ordinate.data.labelled_images import LabelledImages, holds_images, read_labelled_images
+from ordinate.data.images import ImageFiles
+from ordinate.data.labelled_images import holds_images, read_labelled_images
 from ordinate.data.pixels import Decoded, as_images, choose_preprocessing, decode, duplicates, require_readable
 from ordinate.data.tables import read_labelled
 from ordinate.errors import OrdinateError
@@ -81,17 +82,16 @@ def read_pictures(
     say: Callable[[str], None],
 ) -> Samples:
     """Read and decode all images, before any work is lost to one that cannot be read."""
-    images: Any = read_labelled_images(data, target, split, group) if holds_images(data) else load(data)
-    if images.splits is not None and set(images.splits) <= set(FOLDS):
+    images = read_labelled_images(data, target, split, group) if holds_images(data) else load(data)
+    if images.splits is not None and set(FOLDS).intersection(images.splits):
         images = hold_out(images, fold)
         say(f"fold {fold} of {len(FOLDS)} is held out")
     elif fold:
         raise OrdinateError(f"--fold: got {fold}, but {data} has no folds")
-    if not isinstance(images.labels, pd.Series):
+    if isinstance(images.labels, pd.DataFrame):
         raise OrdinateError(f"{data}: has targets of several dimensions, takes one; see SupCRRegressor for more")
-    pictures: Any = images.files if isinstance(images, LabelledImages) else images.images
-    chosen = choose_preprocessing(pictures, options.size, options.channels, options.crop, options.equalize)
-    pixels, failures = decode(pictures, chosen, options.workers, progress)
+    chosen = choose_preprocessing(images.images, options.size, options.channels, options.crop, options.equalize)
+    pixels, failures = decode(images.images, chosen, options.workers, progress)
     if failures and not skip_unreadable:
         try:
             require_readable(failures, len(images))
@@ -104,12 +104,14 @@ def read_pictures(
         say(f"left out: {reason}")
     if failures:
         images, pixels = images.take(kept), pixels[kept]
-    digest = hashlib.sha256(repr((images.labels.tolist(), images.splits is None or images.splits.tolist())).encode())
+    labels = pd.Series(images.labels)
+    columns = [None if column is None else column.tolist() for column in (labels, images.splits, images.groups)]
+    digest = hashlib.sha256(repr(columns).encode())
     for part in np.array_split(pixels, max(1, len(pixels) // 1024)):
         digest.update(part.tobytes())
-    paths = images.files.paths if isinstance(images, LabelledImages) else None
+    paths = images.images.paths if isinstance(images.images, ImageFiles) else None
     return Samples(
-        Decoded(pixels, chosen), images.labels, f"label {images.labels.name!r}", digest.hexdigest(),
+        Decoded(pixels, chosen), labels, f"label {labels.name!r}", digest.hexdigest(),
         images.splits, images.groups, paths,
     )  # fmt: skip
 

@@ -1,16 +1,17 @@
 """Reading labelled images: a folder or zip with a labels.csv, or with a folder a rank."""
 
 import io
-import zipfile
-from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.file_tree import FileTree
 from ordinate.data.images import SUFFIXES, ImageFiles
+from ordinate.data.pixels import Images
 from ordinate.data.tables import MISSING, require_columns, require_labels
 from ordinate.errors import OrdinateError
 
@@ -27,88 +28,28 @@ class LabelledImages:
     """Images with a label each, and where the data set has them, a split and a group each.
 
     Args:
-        files: n images.
+        images: n of them, files or uint8 (n, channels, height, width).
         labels: (n,) ranks, numbers or text; a DataFrame (n, p) for targets of p dimensions.
         splits: (n,) such as ``"train"``, ``"validation"``, ``"test"``, or the name of a fold.
         groups: (n,), such as the subject; no group is to stand on both sides of a split.
     """
 
-    files: ImageFiles
+    images: Images
     labels: pd.Series | pd.DataFrame
     splits: pd.Series | None = None
     groups: pd.Series | None = None
 
     def __len__(self) -> int:
-        return len(self.files)
+        return len(self.images)
 
     def take(self, rows: NDArray[np.int64]) -> "LabelledImages":
         """Return some of them, by index."""
         return LabelledImages(
-            self.files[rows],
+            self.images[rows],
             self.labels.iloc[rows].reset_index(drop=True),
             None if self.splits is None else self.splits.iloc[rows].reset_index(drop=True),
             None if self.groups is None else self.groups.iloc[rows].reset_index(drop=True),
         )
-
-
-@dataclass(frozen=True)
-class _Store:
-    """The files under a folder, or in a zip under the folder that holds everything in it."""
-
-    path: Path
-    root: str
-    names: list[str]
-
-    @classmethod
-    def of(cls, path: Path) -> "_Store":
-        if path.is_dir():
-            found = sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
-            return cls(path, "", found)
-        if not path.is_file():
-            raise OrdinateError(f"{path}: no such folder or zip")
-        try:
-            with zipfile.ZipFile(path) as archive:
-                found = sorted(name for name in archive.namelist() if not name.endswith("/"))
-        except (zipfile.BadZipFile, OSError) as error:
-            raise OrdinateError(f"{path}: could not be read: {error}") from error
-        found = [name for name in found if not name.startswith("__MACOSX/")]
-        root = ""
-        while found and all("/" in name for name in found) and len({name.split("/")[0] for name in found}) == 1:
-            first = found[0].split("/")[0] + "/"
-            root, found = root + first, [name.removeprefix(first) for name in found]
-        return cls(path, root, found)
-
-    @property
-    def images(self) -> list[str]:
-        return [name for name in self.names if name.lower().endswith(SUFFIXES)]
-
-    def files(self, names: Iterable[str]) -> ImageFiles:
-        if self.path.is_dir():
-            return ImageFiles([self.path / name for name in names])
-        return ImageFiles([self.root + name for name in names], self.path)
-
-    def table(self) -> pd.DataFrame:
-        """Return labels.csv, its images' paths in the column PATH."""
-        where = self.path / self.root / LABELS
-        if self.path.is_dir():
-            content = where.read_bytes()
-        else:
-            with zipfile.ZipFile(self.path) as archive:
-                content = archive.read(self.root + LABELS)
-        try:
-            frame = pd.read_csv(io.BytesIO(content), keep_default_na=False, na_values=MISSING, skipinitialspace=True)
-        except ValueError as error:
-            raise OrdinateError(f"{where}: could not be read: {str(error).splitlines()[0]}") from error
-        column = next((name for name in PATH_COLUMNS if name in frame), None)
-        if column is None:
-            raise OrdinateError(f"{where}: takes a column of paths named {', '.join(map(repr, PATH_COLUMNS))}")
-        frame[column] = frame[column].astype(str).str.replace("\\", "/", regex=False).str.removeprefix("./")
-        absent = sorted(set(frame[column]) - set(self.names))
-        if absent:
-            raise OrdinateError(f"{where}: {len(absent)} of its images are not there, such as {absent[0]}")
-        if frame.empty:
-            raise OrdinateError(f"{where}: names no image")
-        return frame.rename(columns={column: PATH})
 
 
 def holds_images(path: str | Path) -> bool:
@@ -122,11 +63,12 @@ def read_images(path: str | Path) -> ImageFiles:
     Raises:
         OrdinateError: no such folder or zip, or no image in it.
     """
-    store = _Store.of(Path(path))
-    names = store.table()[PATH].tolist() if LABELS in store.names else store.images
+    tree = FileTree.of(path)
+    root = _root(tree)
+    names = _table(tree, root)[PATH].tolist() if root + LABELS in tree.names else tree.images
     if not names:
         raise OrdinateError(f"{path}: holds no image ({', '.join(SUFFIXES)})")
-    return store.files(names)
+    return tree.files(names)
 
 
 def read_labelled_images(
@@ -147,8 +89,9 @@ def read_labelled_images(
     Raises:
         OrdinateError: whatever is wrong with it, and the way out.
     """
-    store = _Store.of(Path(path))
-    if LABELS not in store.names:
+    tree = FileTree.of(path)
+    root = _root(tree)
+    if root + LABELS not in tree.names:
         for name, value in (
             ("--split", split),
             ("--group", group),
@@ -156,8 +99,8 @@ def read_labelled_images(
         ):
             if value is not None:
                 raise OrdinateError(f"{name}: got {value!r}, a column of {LABELS}, which {path} does not hold")
-        return _folder_per_rank(store)
-    frame, where = store.table(), Path(path) / store.root / LABELS
+        return _folder_per_rank(tree, root)
+    frame, where = _table(tree, root), tree.path / root / LABELS
     require_columns(frame, [name for name in (target, split, group) if name is not None], where)
     split = split or ("split" if "split" in frame and target != "split" else None)
     group = group or ("group" if "group" in frame and target != "group" else None)
@@ -170,49 +113,52 @@ def read_labelled_images(
         if column is not None:
             require_labels(frame[column], column, where)
     return LabelledImages(
-        store.files(frame[PATH]),
+        tree.files(frame[PATH]),
         frame[target],
         None if split is None else frame[split].astype(str).map(lambda name: SPLITS.get(name.lower(), name)),
         None if group is None else frame[group].astype(str),
     )
 
 
-def _folder_per_rank(store: _Store) -> LabelledImages:
-    parts = [PurePosixPath(name).parts for name in store.images]
+def _root(tree: FileTree) -> str:
+    """The folder that holds everything in a zip, as archivers like to make one; nothing for a folder."""
+    if tree.path.is_dir():
+        return ""
+    levels = zip(*(name.split("/")[:-1] for name in tree.names), strict=False)
+    return "".join(f"{level[0]}/" for level in takewhile(lambda level: len(set(level)) == 1, levels))
+
+
+def _table(tree: FileTree, root: str) -> pd.DataFrame:
+    """Return labels.csv, its images' names in the column PATH."""
+    where = tree.path / root / LABELS
+    content = io.BytesIO(tree.content(root + LABELS))
+    try:
+        frame = pd.read_csv(content, keep_default_na=False, na_values=MISSING, skipinitialspace=True)
+    except ValueError as error:
+        raise OrdinateError(f"{where}: could not be read: {str(error).splitlines()[0]}") from error
+    column = next((name for name in PATH_COLUMNS if name in frame), None)
+    if column is None:
+        raise OrdinateError(f"{where}: takes a column of paths named {', '.join(map(repr, PATH_COLUMNS))}")
+    names = frame[column].astype(str).str.replace("\\", "/", regex=False).str.removeprefix("./")
+    absent = sorted(set(root + names) - set(tree.names))
+    if absent:
+        raise OrdinateError(
+            f"{where}: {len(absent)} of its images are not there, such as {absent[0].removeprefix(root)}"
+        )
+    if frame.empty:
+        raise OrdinateError(f"{where}: names no image")
+    return frame.assign(**{column: root + names}).rename(columns={column: PATH})
+
+
+def _folder_per_rank(tree: FileTree, root: str) -> LabelledImages:
+    parts = [PurePosixPath(name.removeprefix(root)).parts for name in tree.images]
     if not parts:
-        raise OrdinateError(f"{store.path}: holds neither {LABELS} nor images ({', '.join(SUFFIXES)}) in folders")
+        raise OrdinateError(f"{tree.path}: holds neither {LABELS} nor images ({', '.join(SUFFIXES)}) in folders")
     split = all(len(part) > 2 and part[0].lower() in SPLITS for part in parts)
     ranks = [part[1] if split else part[0] for part in parts]
     if any(len(part) < (3 if split else 2) for part in parts) or len(set(ranks)) < 2:
-        raise OrdinateError(f"{store.path}: takes a {LABELS}, or a folder of images for every rank")
+        raise OrdinateError(f"{tree.path}: takes a {LABELS}, or a folder of images for every rank")
     numbers = pd.to_numeric(pd.Series(ranks), errors="coerce")
     labels = pd.Series(ranks, name="label") if numbers.isna().any() else numbers.rename("label")
     splits = pd.Series([SPLITS[part[0].lower()] for part in parts], name="split") if split else None
-    return LabelledImages(store.files(store.images), labels, splits)
-
-
-@dataclass(frozen=True)
-class LabelledArrays:
-    """Images in an array with a label each, and where the data set has them, a split and a group each.
-
-    Args:
-        images: (n, channels, height, width) of uint8.
-        labels: as in `LabelledImages`, and so the rest.
-    """
-
-    images: NDArray[np.uint8]
-    labels: pd.Series | pd.DataFrame
-    splits: pd.Series | None = None
-    groups: pd.Series | None = None
-
-    def __len__(self) -> int:
-        return len(self.images)
-
-    def take(self, rows: NDArray[np.int64]) -> "LabelledArrays":
-        """Return some of them, by index."""
-        return LabelledArrays(
-            self.images[rows],
-            self.labels.iloc[rows].reset_index(drop=True),
-            None if self.splits is None else self.splits.iloc[rows].reset_index(drop=True),
-            None if self.groups is None else self.groups.iloc[rows].reset_index(drop=True),
-        )
+    return LabelledImages(tree.files(tree.images), labels, splits)

@@ -47,7 +47,7 @@ def test_holding_a_fold_out_leaves_the_rest_to_train_on():
     held = hold_out(images(["0", "1", "train", "1", "4"]), 1)
     assert held.splits.tolist() == ["train", "test", "train", "test", "train"]
     assert held.groups.tolist() == held.labels.tolist() == [0, 1, 2, 3, 4]
-    assert held.files.paths.tolist()[3] == "3.png"
+    assert held.images.paths.tolist()[3] == "3.png"
 
 
 @pytest.mark.parametrize(

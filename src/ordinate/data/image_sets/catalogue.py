@@ -19,7 +19,7 @@ from ordinate.data.image_sets.mpiifacegaze import read_mpiifacegaze
 from ordinate.data.image_sets.rank_folders import read_bracs, read_busi, read_hid, read_koa
 from ordinate.data.image_sets.retinamnist import read_retinamnist
 from ordinate.data.image_sets.skyfinder import read_skyfinder
-from ordinate.data.labelled_images import LabelledArrays, LabelledImages
+from ordinate.data.labelled_images import LabelledImages
 from ordinate.errors import OrdinateError
 
 DATA = "ORDINATE_DATA"  # the variable that says where the sets are
@@ -54,7 +54,7 @@ class ImageSet:
     terms: str
     source: str
     layout: tuple[str, ...]
-    read: Callable[..., LabelledImages | LabelledArrays]
+    read: Callable[..., LabelledImages]
     download: Download | None = None
 
 
@@ -319,9 +319,7 @@ def find(name: str) -> Path | None:
     return folder if held else None
 
 
-def load(
-    name: str, root: str | Path | None = None, *, fold: int | None = None, **options: Any
-) -> LabelledImages | LabelledArrays:
+def load(name: str, root: str | Path | None = None, *, fold: int | None = None, **options: Any) -> LabelledImages:
     """Read a set.
 
     Args:
@@ -343,11 +341,7 @@ def load(
             f"{name}: {where}; get it from {chosen.source}, and see `{way.format(name)}` for what to put where"
         )
     images = chosen.read(root, **options)
-    if fold is None:
-        return images
-    if isinstance(images, LabelledArrays):
-        raise OrdinateError(f"fold: got {fold}, and {name} has no folds")
-    return hold_out(images, fold)
+    return images if fold is None else hold_out(images, fold)
 
 
 def download(name: str, folder: str | Path) -> Path:

@@ -1,62 +1,22 @@
 """An owner's layout, found in a folder or in a zip at whatever level it stands."""
 
 import io
-import os
 import re
-import zipfile
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from ordinate.data.images import SUFFIXES, ImageFiles
+from ordinate.data.file_tree import FileTree
+from ordinate.data.images import SUFFIXES
 from ordinate.errors import OrdinateError
 
 SUFFIX = rf"\.(?:{'|'.join(suffix.removeprefix('.') for suffix in SUFFIXES)})"
 IMAGE = rf"[^/]+{SUFFIX}"
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The files under a folder or in a zip, by their names below it.
-
-    Args:
-        path: of the folder or zip.
-        names: with slashes, in order.
-    """
-
-    path: Path
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, path: str | Path) -> "Layout":
-        """List a folder or a zip.
-
-        Raises:
-            OrdinateError: there is no such folder or zip, or it cannot be read.
-        """
-        path = Path(path)
-        if path.is_dir():
-            walk = os.walk(path, followlinks=True)  # a link may lead to another disk
-            folders = ((Path(folder).relative_to(path).as_posix(), files) for folder, _, files in walk)
-            names = [f"{folder}/{file}".removeprefix("./") for folder, files in folders for file in files]
-        elif path.is_file():
-            try:
-                with zipfile.ZipFile(path) as archive:
-                    names = [name for name in archive.namelist() if not name.endswith("/")]
-            except (zipfile.BadZipFile, OSError) as error:
-                raise OrdinateError(f"{path}: could not be read: {error}") from error
-        else:
-            raise OrdinateError(f"{path}: no such folder or zip")
-        hidden = re.compile(r"(?:.*/)?(?:__MACOSX/.*|\.[^/]*)")
-        return cls(path, tuple(sorted(name for name in names if not hidden.fullmatch(name))))
-
-    @property
-    def images(self) -> list[str]:
-        """The names that end as those of images do."""
-        return [name for name in self.names if name.lower().endswith(SUFFIXES)]
+class Layout(FileTree):
+    """What an owner ships, under a folder or in a zip."""
 
     def match(self, pattern: str, expected: str) -> list[re.Match[str]]:
         """Return a match a file whose name ends with the pattern, all below one and the same folder.
@@ -102,13 +62,6 @@ class Layout:
                 raise OrdinateError(f"{self.path}: holds {end} more than once, as {names[0]} and {names[1]}")
         return [found[end][0] for end in ends]
 
-    def content(self, name: str) -> bytes:
-        """Return the bytes of a file."""
-        if self.path.is_dir():
-            return (self.path / name).read_bytes()
-        with zipfile.ZipFile(self.path) as archive:
-            return archive.read(name)
-
     def table(self, name: str, columns: Sequence[str], **options: Any) -> pd.DataFrame:
         """Return a table of text, blanks around names and values removed; ``options`` are those of ``pd.read_csv``.
 
@@ -137,9 +90,3 @@ class Layout:
                 f"{self.path / name}: column {column!r} holds {frame[column][numbers.isna()].iloc[0]!r}, takes numbers"
             )
         return numbers
-
-    def files(self, names: Iterable[str]) -> ImageFiles:
-        """Return the named files as images."""
-        if self.path.is_dir():
-            return ImageFiles(self.path / name for name in names)
-        return ImageFiles(names, self.path)

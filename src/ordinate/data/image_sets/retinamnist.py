@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 
 from ordinate.data.image_sets.layout import Layout
-from ordinate.data.labelled_images import SPLITS, LabelledArrays
+from ordinate.data.labelled_images import SPLITS, LabelledImages
 from ordinate.errors import OrdinateError
 
 FILE = "retinamnist.npz"
 PARTS = ("train", "val", "test")
 
 
-def read_retinamnist(root: str | Path) -> LabelledArrays:
+def read_retinamnist(root: str | Path) -> LabelledImages:
     """Read RetinaMNIST (MedMNIST v2): the label is the grade of retinopathy, 0 to 4; the splits the owner's.
 
     Args:
@@ -36,6 +36,6 @@ def read_retinamnist(root: str | Path) -> LabelledArrays:
     except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise OrdinateError(f"{path}: takes train_images, train_labels, val_..., test_...: {error}") from error
     splits = np.repeat([SPLITS[part] for part in PARTS], [len(grade) for grade in grades])
-    return LabelledArrays(
+    return LabelledImages(
         np.moveaxis(images, -1, 1), pd.Series(np.concatenate(grades), name="grade"), pd.Series(splits, name="split")
     )
