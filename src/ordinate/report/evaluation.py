@@ -83,10 +83,10 @@ def _figures(model: EmbeddingEstimator, X: Any, y: Any) -> dict[str, Figure]:
 
 
 def _image_search(model: EmbeddingEstimator, X: Any, y: Any, seen: Any, seen_y: Any) -> Figure:
-    """The training images nearest to some images, whose labels are spread evenly."""
+    """The training images nearest to the first image of every label, or of some labels where they are many."""
     labels, seen_labels = np.asarray(y), np.asarray(seen_y)
-    by_label = np.argsort(labels, kind="stable")
-    queries = by_label[np.linspace(0, len(labels) - 1, min(QUERIES, len(labels))).astype(int)]
+    first = np.unique(labels, return_index=True)[1]  # in the order of the labels
+    queries = first[np.linspace(0, len(first) - 1, min(QUERIES, len(first))).astype(int)]
     found = nearest_neighbours(model.transform(X[queries]), model.transform(seen), min(FOUND, len(seen)))
     if isinstance(model, RankClassifier):
         wrong = seen_labels[found] != labels[queries, None]
