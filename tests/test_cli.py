@@ -26,7 +26,10 @@ from tests.estimators.examples import draw_frame, draw_series, ranks_of
 ORDINATE = Path(sys.executable).with_name("ordinate")
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
 QUICK = ["--epochs", "4", "--quiet"]
-FILES = {"config.json", "weights.safetensors", "metrics.json", "history.json"}
+FILES = {
+    "config.json", "weights.safetensors", "metrics.json", "history.json", "held_out.json", "held_out.safetensors",
+    "split.json",
+}  # fmt: skip
 PICTURES = {
     "cloc": {
         "embedding.png",

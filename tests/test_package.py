@@ -18,7 +18,7 @@ FLOORS = [  # from the ground up: each imports only what lies below it, and itse
     {"errors"},
     {"functional"},
     {"metrics", "losses"},
-    {"heads", "encoders", "data"},
+    {"heads", "encoders", "data", "decisions"},
     {"methods"},
     {"estimators"},
     {"report", "bench"},

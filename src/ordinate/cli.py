@@ -7,6 +7,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from ordinate import __version__
@@ -32,105 +33,198 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"ordinate {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
 
-    demo = commands.add_parser(
+    _add_demo(commands)
+    _add_fit(commands)
+    _add_predict(commands)
+    _add_suspects(commands)
+    _add_search(commands)
+    _add_export(commands)
+    _add_bench(commands)
+    _add_datasets(commands)
+    return parser
+
+
+def _add_demo(commands: Any) -> None:
+    parser = commands.add_parser(
         "demo",
         help="the main job on real data, no network",
         description="Train on SWD (ranks) and diabetes (continuous), measure beside simple baselines, "
         "save models and pictures.",
     )
-    demo.add_argument("--out", default="ordinate-demo", help="new folder for models and pictures (%(default)s)")
-    demo.add_argument("--seed", type=int, default=0, help="of splits and training (%(default)s)")
+    parser.add_argument("--out", default="ordinate-demo", help="new folder for models and pictures (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of splits and training (%(default)s)")
 
-    fit = commands.add_parser(
+
+def _add_fit(commands: Any) -> None:
+    parser = commands.add_parser(
         "fit",
         help="train, measure and save a model",
         description="Train on a table, series or images with a graded label, measure on held-out samples, save the "
         "model. A run that was stopped continues when the same command is given again.",
     )
-    fit.add_argument(
+    parser.add_argument(
         "data",
         help="csv, tsv, parquet; npz with X (n, features), (n, channels, length) or (n, channels, height, width); a "
         "folder or zip of images with a labels.csv (path, label) or a folder a rank; or a name of `ordinate datasets`",
     )
-    fit.add_argument("--target", help="column (or npz array) of the label; a labels.csv may have it as label")
-    fit.add_argument(
+    parser.add_argument("--target", help="column (or npz array) of the label; a labels.csv may have it as label")
+    parser.add_argument(
         "--method",
         choices=METHODS,
         default="auto",
         help="auto trains the two that fit the label and keeps the one that validates best",
     )
-    fit.add_argument(
+    parser.add_argument(
         "--task",
         choices=("auto", "ranks", "continuous"),
         default="auto",
         help="what the label is; auto: whole numbers of up to 20 values, and ordered text, are ranks",
     )
-    fit.add_argument("--order", metavar="A,B,C", help="the ranks from lowest to highest, for labels that are text")
-    fit.add_argument(
+    parser.add_argument("--order", metavar="A,B,C", help="the ranks from lowest to highest, for labels that are text")
+    parser.add_argument(
         "--margin",
         action="append",
         default=[],
         metavar="A,B=M",
         help="fix CLOC's margin between the adjacent ranks A and B; may be repeated",
     )
-    fit.add_argument("--drop", default="", metavar="COLUMNS", help="columns to leave out, separated by commas")
-    fit.add_argument("--categorical", default="", metavar="COLUMNS", help="columns whose numbers are codes")
-    fit.add_argument("--split", metavar="COLUMN", help="column that says train, validation or test")
-    fit.add_argument("--group", metavar="COLUMN", help="column of what stays on one side of a split, such as a subject")
-    fit.add_argument("--fold", type=int, default=0, help="held out, where an image set comes in folds (%(default)s)")
-    fit.add_argument("--out", help="new folder for the model (DATA's name with -model)")
-    fit.add_argument(
+    _add_costs(parser, "train with wider margins where mistakes cost more, and predict the rank of least expected cost")
+    parser.add_argument("--drop", default="", metavar="COLUMNS", help="columns to leave out, separated by commas")
+    parser.add_argument("--categorical", default="", metavar="COLUMNS", help="columns whose numbers are codes")
+    parser.add_argument("--split", metavar="COLUMN", help="column that says train, validation or test")
+    parser.add_argument(
+        "--group", metavar="COLUMN", help="column of what stays on one side of a split, such as a subject"
+    )
+    parser.add_argument("--fold", type=int, default=0, help="held out, where an image set comes in folds (%(default)s)")
+    parser.add_argument("--out", help="new folder for the model (DATA's name with -model)")
+    parser.add_argument(
         "--test-fraction", type=float, default=0.2, help="share of rows held out to measure on (%(default)s)"
     )
-    fit.add_argument("--epochs", type=int, help="of training, instead of the method's own")
-    fit.add_argument("--encoder", metavar="NAME", help="network, for images any of timm's, such as resnet18 (auto)")
-    images = fit.add_argument_group("images")
+    parser.add_argument("--epochs", type=int, help="of training, instead of the method's own")
+    parser.add_argument("--encoder", metavar="NAME", help="network, for images any of timm's, such as resnet18 (auto)")
+    images = parser.add_argument_group("images")
     images.add_argument("--image-size", metavar="HxW", help="pixels that the encoder sees (the images' own, up to 256)")
     images.add_argument("--augmentation", choices=AUGMENTATIONS, help="of training images (auto)")
     images.add_argument("--pretrained", action="store_true", help="start from ImageNet weights")
     images.add_argument("--skip-unreadable", action="store_true", help="leave out images that cannot be read")
     images.add_argument("--recipe", metavar="NAME", help="train as a paper does, such as cloc-koa")
     images.add_argument("--quick", action="store_true", help="the recipe's small version, for a CPU")
-    fit.add_argument("--accelerator", choices=("auto", "cpu", "gpu"), default="auto")
-    fit.add_argument("--seed", type=int, default=0, help="of splits and training (%(default)s)")
-    fit.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--accelerator", choices=("auto", "cpu", "gpu"), default="auto")
+    parser.add_argument("--seed", type=int, default=0, help="of splits and training (%(default)s)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
-    predict = commands.add_parser(
+
+def _add_predict(commands: Any) -> None:
+    parser = commands.add_parser(
         "predict",
         help="predict with a saved model",
         description="Predict every row of a file; ranks come with a column of probability each.",
     )
-    predict.add_argument("model", help="folder that fit wrote")
-    predict.add_argument("data", help="file with the columns that the model was trained on; others are ignored")
-    predict.add_argument("--out", help="csv file to write; without it the predictions are printed")
+    parser.add_argument("model", help="folder that fit wrote")
+    parser.add_argument("data", help="file with the columns that the model was trained on; others are ignored")
+    parser.add_argument(
+        "--coverage", type=float, metavar="SHARE",
+        help="add lower and upper, between which the label lies this often, such as 0.9",
+    )  # fmt: skip
+    _add_costs(parser, "predict the rank of least expected cost (as the model was trained)")
+    parser.add_argument("--out", help="csv file to write; without it the predictions are printed")
 
-    bench = commands.add_parser(
+
+def _add_costs(parser: argparse.ArgumentParser, purpose: str) -> None:
+    parser.add_argument(
+        "--critical", action="append", default=[], metavar="A,B=COST",
+        help=f"{purpose}: the cost of a mistake across the boundary of A and B, 1 at others; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--costs", metavar="CSV",
+        help="the same for every mistake: true labels in the first column, predicted ones in the first row",
+    )  # fmt: skip
+
+
+def _add_suspects(commands: Any) -> None:
+    parser = commands.add_parser(
+        "suspects",
+        help="samples that look mislabelled, worst first",
+        description="Judge every label by models that were trained without it: CLOC for ranks, SupCR for continuous "
+        "targets.",
+    )
+    parser.add_argument("data", help="as for fit")
+    parser.add_argument("--target", help="column (or npz array) of the label; a labels.csv may have it as label")
+    parser.add_argument("--task", choices=("auto", "ranks", "continuous"), default="auto", help="what the label is")
+    parser.add_argument("--order", metavar="A,B,C", help="the ranks from lowest to highest, for labels that are text")
+    parser.add_argument("--drop", default="", metavar="COLUMNS", help="columns to leave out, separated by commas")
+    parser.add_argument("--categorical", default="", metavar="COLUMNS", help="columns whose numbers are codes")
+    parser.add_argument(
+        "--group", metavar="COLUMN", help="column of what stays on one side of a fold, such as a subject"
+    )
+    parser.add_argument("--folds", type=int, default=5, help="as many models are trained (%(default)s)")
+    parser.add_argument("--epochs", type=int, help="of each, instead of the method's own; 60 often do for a table")
+    parser.add_argument("--out", help="csv file to write; without it the table is printed")
+    parser.add_argument("--accelerator", choices=("auto", "cpu", "gpu"), default="auto")
+    parser.add_argument("--seed", type=int, default=0, help="of folds and training (%(default)s)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _add_search(commands: Any) -> None:
+    parser = commands.add_parser(
+        "search",
+        help="the samples nearest to a query in a model's embedding",
+        description="Find the samples of a data set that lie nearest to each query, by the cosine of their embeddings.",
+    )
+    parser.add_argument("model", help="folder that fit wrote")
+    parser.add_argument("query", help="file, or folder or zip of images, with the samples to search by")
+    parser.add_argument("--among", required=True, metavar="DATA", help="file, or folder or zip of images, to search in")
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="column of DATA's label, to show it; folders a rank need none"
+    )
+    parser.add_argument("--k", type=int, default=10, help="neighbours of each query (%(default)s)")
+    parser.add_argument("--out", help="csv file to write; without it a table is printed")
+
+
+def _add_export(commands: Any) -> None:
+    parser = commands.add_parser(
+        "export",
+        help="a saved model as one graph for other runtimes",
+        description="Write a model's inference as one graph, from what it reads to embeddings and predictions, with a "
+        "JSON that says how a row becomes its input. The graph is checked against the model first.",
+    )
+    parser.add_argument("model", help="folder that fit wrote")
+    parser.add_argument(
+        "--format", dest="file_format", choices=("onnx", "torch"), default="onnx",
+        help="onnx, or torch for a .pt2 of torch.export (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="FILE", help="new file (MODEL's name with .onnx or .pt2)")
+
+
+def _add_bench(commands: Any) -> None:
+    parser = commands.add_parser(
         "bench",
         help="time and memory of the losses",
         description="Time each loss, forward and backward, and its peak memory, beside its published loop, "
         "pytorch-metric-learning's losses and the three matrix products that it cannot do without.",
     )
-    bench.add_argument(
+    parser.add_argument(
         "--losses", nargs="+", choices=LOSSES, default=list(LOSSES), metavar="LOSS", help=", ".join(LOSSES)
     )
-    bench.add_argument(
+    parser.add_argument(
         "--sizes", nargs="+", type=int, metavar="N", help="of the batch (128, doubled to 16384; on a GPU to 131072)"
     )
-    bench.add_argument("--dim", type=int, default=128, help="of the embeddings (%(default)s)")
-    bench.add_argument("--dtype", choices=("float32", "float64", "bfloat16"), default="float32")
-    bench.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    bench.add_argument("--repeats", type=int, default=5, help="interleaved runs, for their median (%(default)s)")
-    bench.add_argument("--out", default="ordinate-bench", help="folder for figures and picture (%(default)s)")
+    parser.add_argument("--dim", type=int, default=128, help="of the embeddings (%(default)s)")
+    parser.add_argument("--dtype", choices=("float32", "float64", "bfloat16"), default="float32")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--repeats", type=int, default=5, help="interleaved runs, for their median (%(default)s)")
+    parser.add_argument("--out", default="ordinate-bench", help="folder for figures and picture (%(default)s)")
 
-    datasets = commands.add_parser(
+
+def _add_datasets(commands: Any) -> None:
+    parser = commands.add_parser(
         "datasets",
         help="the papers' image sets: which are here, where to get the others",
         description="List the image sets of the papers and which of them lie in $ORDINATE_DATA; with a name, explain "
         "one: what it is, where to ask for it, what to put where, and what is there.",
     )
-    datasets.add_argument("name", nargs="?", help="of the set to explain")
-    datasets.add_argument("--download", metavar="FOLDER", help="fetch the set into FOLDER, where it may be fetched")
-    return parser
+    parser.add_argument("name", nargs="?", help="of the set to explain")
+    parser.add_argument("--download", metavar="FOLDER", help="fetch the set into FOLDER, where it may be fetched")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -163,18 +257,8 @@ def _run(command: str, options: dict[str, Any]) -> None:
         from ordinate.commands.fit import FitOptions, fit
 
         fit(FitOptions(**options))
-    elif command == "datasets":
-        from ordinate.commands.datasets import datasets
-
-        datasets(**options)
-    elif command == "bench":
-        from ordinate.commands.bench import bench
-
-        bench(**options)
-    else:
-        from ordinate.commands.predict import predict
-
-        predict(**options)
+    else:  # a module of its own name holds each of the others
+        getattr(import_module(f"ordinate.commands.{command}"), command)(**options)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

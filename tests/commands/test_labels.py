@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ordinate.commands.labels import MOST_RANKS, parse_margins, understand_label
+from ordinate.commands.labels import MOST_RANKS, parse_boundaries, understand_label
 from ordinate.errors import OrdinateError
 
 ONE_DAY, NEXT_DAY = pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-02")
@@ -126,7 +126,7 @@ GRADES = ["low", "mid", "high"]
     ],
 )
 def test_margins_belong_to_boundaries_between_adjacent_ranks(margins, classes, fixed):
-    assert parse_margins(margins, classes) == fixed
+    assert parse_boundaries("--margin", margins, classes) == fixed
 
 
 @pytest.mark.parametrize(
@@ -152,4 +152,4 @@ def test_margins_belong_to_boundaries_between_adjacent_ranks(margins, classes, f
 )
 def test_a_margin_that_cannot_be_used_is_an_error(margins, classes, message):
     with pytest.raises(OrdinateError, match=f"^{message}"):
-        parse_margins(margins, classes)
+        parse_boundaries("--margin", margins, classes)

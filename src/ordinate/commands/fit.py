@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.labels import Label, parse_margins, understand_label
+from ordinate.commands.costs import COSTS, parse_costs, write_costs
+from ordinate.commands.labels import Label, parse_boundaries, understand_label
 from ordinate.commands.samples import (
     Samples,
     array_as_pictures,
@@ -22,19 +23,22 @@ from ordinate.commands.workspace import Workspace
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.pixels import Decoded
 from ordinate.data.splits import split_groups, split_rows
+from ordinate.decisions import compare_decisions, margins_from_costs
 from ordinate.errors import OrdinateError
 from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.methods.training import check_accelerator
-from ordinate.report.evaluation import draw, evaluate
+from ordinate.report.evaluation import Metrics, draw, evaluate
 from ordinate.report.text import metric_lines
 
 RANK_METHODS, CONTINUOUS_METHODS = ("cloc", "otd"), ("supcr", "supremix")
 VALIDATION_FRACTION = 0.2
 LEAST_ROWS = 10
 SIDES = ("train", "validation", "test")
+SPLIT = "split.json"  # in a model's folder: the rows of the data that it was trained and measured on
 
 Rows = NDArray[np.int64]
 
@@ -49,6 +53,8 @@ class FitOptions:
     task: str
     order: str | None
     margin: list[str]
+    critical: list[str]
+    costs: str | None
     drop: str
     categorical: str
     split: str | None
@@ -85,7 +91,7 @@ class FitOptions:
     @property
     def determining(self) -> list[Any]:
         """All that the model depends on, beside the data."""
-        elsewhere = ("data", "out", "accelerator", "quiet")
+        elsewhere = ("data", "out", "accelerator", "quiet", "costs")
         return [value for name, value in asdict(self).items() if name not in elsewhere]
 
 
@@ -96,6 +102,7 @@ class Plan:
     label: Label
     candidates: tuple[str, ...]
     margins: dict[tuple[int, int], float]
+    costs: NDArray[np.float64] | None
     settings: dict[str, Any]
 
     def build(self, name: str, options: FitOptions, folder: Path) -> EmbeddingEstimator:
@@ -115,7 +122,8 @@ def fit(options: FitOptions) -> None:
     images = _image_options({} if recipe is None else recipe.settings.get("images", {}), options)
     samples = _read(options, images)
     plan = _plan(options, recipe, images, samples)
-    run = {"data": samples.digest, "options": options.determining}
+    costs = None if plan.costs is None else plan.costs.tolist()
+    run = {"data": samples.digest, "options": options.determining, "costs": costs}
     with Workspace(options.path, run) as workspace:
         if workspace.resumes:
             print("continuing the run that was stopped")
@@ -132,18 +140,32 @@ def fit(options: FitOptions) -> None:
         for note in model.reader_.notes:
             print(f"note: {note}")
 
-        metrics = evaluate(model, _take(X, test_rows), y[test_rows])
         result = workspace.partial / "model"
         result.mkdir(exist_ok=True)
+        unseen, seen = (_take(X, test_rows), y[test_rows]), (_take(X, rows), y[rows])
+        metrics = _judge(model, *unseen, plan, result)
         write_estimator(model, result)
         record = {"method": chosen, "test_samples": len(test_rows), "training_samples": len(rows), **metrics}
         (result / "metrics.json").write_text(json.dumps(record, indent=2) + "\n")
-        pictures = draw(model, _take(X, test_rows), y[test_rows], result, (_take(X, rows), y[rows]))
+        split = {"data": samples.digest, "train": rows.tolist(), "test": test_rows.tolist()}
+        (result / SPLIT).write_text(json.dumps(split) + "\n")
+        pictures = draw(model, *unseen, result, seen)
         workspace.publish(result)
     names = [str(name) for name in plan.label.classes or []]
     print(f"\n{chosen} on {len(test_rows)} held-out samples")
     print("\n".join(metric_lines(metrics, names)))
     print(f"\nmodel, metrics and {len(pictures)} pictures: {options.path}")
+
+
+def _judge(model: EmbeddingEstimator, X: Any, y: Any, plan: Plan, folder: Path) -> Metrics:
+    """Return the metrics on samples held out, and keep in the folder what was said of them."""
+    metrics = evaluate(model, X, y)
+    held_out = HeldOut.measure(model, X, y)
+    held_out.write(folder)
+    if plan.costs is not None and plan.label.classes is not None:
+        metrics["decisions"] = compare_decisions(held_out.labels, held_out.predicted, plan.costs)
+        write_costs(folder / COSTS, plan.costs, plan.label.classes)
+    return metrics
 
 
 def _read(options: FitOptions, images: ImageOptions) -> Samples:
@@ -176,10 +198,14 @@ def _plan(options: FitOptions, recipe: Recipe | None, images: ImageOptions, samp
     method = options.method if recipe is None else _method_of(recipe, options.method)
     label = understand_label(samples.y, options.task, options.order, samples.name)
     candidates = _candidates(method, label)
-    margins = parse_margins(options.margin, label.classes)
+    margins = parse_boundaries("--margin", options.margin, label.classes)
     if margins and "cloc" not in candidates:
         raise OrdinateError("--margin: is for CLOC, takes --method cloc")
-    return Plan(label, ("cloc",) if margins else candidates, margins, settings)  # only CLOC has margins to keep to
+    costs = parse_costs(options.costs, options.critical, label.classes)
+    if costs is not None and "cloc" in candidates:
+        margins = {**margins_from_costs(costs), **margins}
+    candidates = ("cloc",) if margins else candidates  # only CLOC has margins to keep to
+    return Plan(label, candidates, margins, costs, settings)
 
 
 def _image_options(settings: dict[str, Any], options: FitOptions) -> ImageOptions:

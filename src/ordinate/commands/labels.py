@@ -85,24 +85,24 @@ def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
     return Label(text, present)
 
 
-def parse_margins(margins: list[str], classes: list[Any] | None) -> dict[tuple[int, int], float]:
-    """Turn ``A,B=M`` into boundaries between adjacent ranks and their margins."""
-    fixed: dict[tuple[int, int], float] = {}
-    if margins and classes is None:
-        raise OrdinateError("--margin: is for ranks, and the label is continuous")
+def parse_boundaries(option: str, given: list[str], classes: list[Any] | None) -> dict[tuple[int, int], float]:
+    """Turn the ``A,B=NUMBER`` of an option into boundaries between adjacent ranks and their numbers."""
+    found: dict[tuple[int, int], float] = {}
+    if given and classes is None:
+        raise OrdinateError(f"{option}: is for ranks, and the label is continuous")
     names = [str(label) for label in classes or []]
-    for text in margins:
+    for text in given:
         boundary, _, value = text.rpartition("=")
         low, _, high = (part.strip() for part in boundary.partition(","))
         try:
-            margin = float(value)
+            number = float(value)
         except ValueError:
-            margin = math.nan
-        if not 0 < margin < math.inf:
-            raise OrdinateError(f"--margin: got {text!r}, takes two adjacent ranks and a number above 0, as in 1,2=0.8")
+            number = math.nan
+        if not 0 < number < math.inf:
+            raise OrdinateError(f"{option}: got {text!r}, takes two adjacent ranks and a number above 0, as in 1,2=0.8")
         if low not in names or high not in names or names.index(high) - names.index(low) != 1:
-            raise OrdinateError(f"--margin: got {boundary!r}, takes two adjacent ranks of {', '.join(names)}")
-        if (names.index(low), names.index(high)) in fixed:
-            raise OrdinateError(f"--margin: got the boundary {boundary!r} twice, takes one margin for it")
-        fixed[(names.index(low), names.index(high))] = margin
-    return fixed
+            raise OrdinateError(f"{option}: got {boundary!r}, takes two adjacent ranks of {', '.join(names)}")
+        if (names.index(low), names.index(high)) in found:
+            raise OrdinateError(f"{option}: got the boundary {boundary!r} twice, takes one number for it")
+        found[(names.index(low), names.index(high))] = number
+    return found

@@ -6,49 +6,53 @@ from typing import Any
 
 import pandas as pd
 
-from ordinate.data.image_reader import ImageReader
+from ordinate.commands.costs import COSTS, parse_costs
+from ordinate.commands.csv_file import check_new, write_csv
+from ordinate.commands.model_samples import fit_to
 from ordinate.data.images import ImageFiles
 from ordinate.data.labelled_images import holds_images, read_images
-from ordinate.data.pixels import Decoded
 from ordinate.data.tables import read_samples
-from ordinate.errors import OrdinateError
+from ordinate.decisions import decide
 from ordinate.estimators import load
+from ordinate.estimators.held_out import HeldOut
+from ordinate.estimators.rank_classifier import RankClassifier
 
 
-def predict(model: str, data: str, out: str | None) -> None:
-    """Write the predictions as csv to ``out``, or print them."""
+def predict(
+    model: str, data: str, *, coverage: float | None, costs: str | None, critical: list[str], out: str | None
+) -> None:
+    """Write the predictions as csv to ``out``, or print them.
+
+    Args:
+        model: folder of a saved model.
+        data: table, npz, or folder or zip of images.
+        coverage: of sets of ranks or intervals to add, calibrated on the samples that ``fit`` held out.
+        costs: csv file of a cost matrix to decide ranks by; None takes the model's own, if it was trained with one.
+        critical: ``A,B=COST`` of boundaries, instead of a matrix.
+        out: csv file to write.
+    """
+    check_new(out)
     estimator = load(model)
-    X: Any = read_images(data) if holds_images(data) else read_samples(data)
-    if hasattr(estimator, "feature_names_in_"):
-        if not isinstance(X, pd.DataFrame):
-            raise OrdinateError(f"{data}: holds an array, takes a table with the columns of the training data")
-        names = [str(name) for name in estimator.feature_names_in_]
-        absent = [name for name in names if name not in X.columns]
-        if absent:
-            raise OrdinateError(
-                f"{data}: lacks the columns {', '.join(absent)}, takes those that the model was trained on"
-            )
-        X = X[names]
-    columns = {"path": X.paths} if isinstance(X, ImageFiles) else {}
-    if isinstance(X, ImageFiles) and isinstance(estimator.reader_, ImageReader):
-        preprocessing = estimator.reader_.preprocessing  # decoded once for both predictions
-        X = Decoded(estimator.reader_.transform(X).numpy(), preprocessing)
-    predictions = pd.DataFrame({**columns, "prediction": estimator.predict(X)})
-    if hasattr(estimator, "predict_proba"):
-        for label, column in zip(estimator.classes_, estimator.predict_proba(X).T, strict=True):
+    classes = estimator.classes_.tolist() if isinstance(estimator, RankClassifier) else None
+    matrix = parse_costs(costs, critical, classes, found=Path(model) / COSTS)
+    held_out = None if coverage is None else HeldOut.read(model)
+    calibration = None if held_out is None or coverage is None else held_out.calibrate(coverage)
+    given: Any = read_images(data) if holds_images(data) else read_samples(data)
+    X = fit_to(estimator, given, data)
+    predictions = pd.DataFrame({"path": given.paths} if isinstance(given, ImageFiles) else {})
+    if isinstance(estimator, RankClassifier):
+        predicted = estimator.predict_proba(X)
+        ranks = predicted.argmax(axis=1) if matrix is None else decide(predicted, matrix)
+        predictions["prediction"] = estimator.classes_[ranks]
+        for label, column in zip(estimator.classes_, predicted.T, strict=True):
             predictions[f"probability_{label}"] = column
+    else:
+        predicted = estimator.predict(X)
+        predictions["prediction"] = predicted
+    if held_out is not None and calibration is not None:
+        predictions["lower"], predictions["upper"] = held_out.sets(predicted, calibration)
     if out is None:
         predictions.to_csv(sys.stdout, index=False, float_format="%.6g")
         return
-    path = Path(out)
-    if not path.parent.is_dir():
-        raise OrdinateError(f"--out: {path} cannot be written: No such folder as {path.parent}")
-    if path.exists():
-        raise OrdinateError(f"--out: {path} exists, takes a new file")
-    pending = path.with_name(f".{path.name}.partial")
-    try:
-        predictions.to_csv(pending, index=False, float_format="%.6g")
-    except OSError as error:
-        raise OrdinateError(f"--out: {path} cannot be written: {error.strerror or error}") from error
-    pending.replace(path)
-    print(f"{len(predictions)} predictions: {path}")
+    write_csv(predictions, out)
+    print(f"{len(predictions)} predictions: {out}")

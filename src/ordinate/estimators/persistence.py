@@ -72,8 +72,13 @@ def write_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
 def load(folder: str | Path) -> Any:
     """Return the estimator that :meth:`save` or the command line wrote to ``folder``.
 
-    Only JSON and tensors are read: nothing in the folder is run. Damage is an error.
+    Only JSON and tensors are read: nothing in the folder is run. Damage is an error. ``"hf://user/name@revision"`` is
+    fetched from the Hugging Face hub, see :func:`~ordinate.estimators.hub.load_from_hub`.
     """
+    if str(folder).startswith("hf://"):
+        from ordinate.estimators.hub import load_from_hub
+
+        return load_from_hub(str(folder))
     folder = Path(folder)
     if not (folder / CONFIG).is_file():
         raise OrdinateError(f"model: {folder} holds no {CONFIG}, takes a folder that `save` or `ordinate fit` wrote")

@@ -25,6 +25,15 @@ def metric_lines(metrics: dict[str, Any], names: Sequence[str] = ()) -> list[str
         for boundary, value in zip(boundaries, metrics.get(name, []), strict=False):
             shown = "    no such samples" if value is None else f"{value:>10.4f}"
             lines.append(f"  {title + ' ' + boundary:<40}{shown}")
+    if "decisions" in metrics:
+        decisions = metrics["decisions"]
+        costs = [decisions[rule]["expected_cost"] for rule in ("least_cost", "most_probable")]
+        lines.append(f"  {'cost of a sample, decided by cost':<40}{costs[0]:>10.4f}")
+        lines.append(f"  {'and by the most probable rank':<40}{costs[1]:>10.4f}")
+        lines.append(
+            f"  {'saved, and its standard error':<40}{decisions['saving']:>10.4f}"
+            f"{decisions['saving_standard_error']:>10.4f}"
+        )
     return lines
 
 

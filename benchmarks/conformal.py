@@ -1,0 +1,237 @@
+"""Promised against measured coverage of sets and intervals, and their size beside MAPIE's plain ones.
+
+    ORDINATE_DATA=DIR python benchmarks/conformal.py [--sets nursery balance_scale ...] [--seeds 20] [--jobs 1]
+
+One model a set, method and seed, trained for few epochs (EPOCHS), so that there is something to be unsure of. Tables
+are split at random, 40 % to train, 30 % to calibrate and 30 % to measure on, of Nursery 3000 rows; RetinaMNIST is
+trained on its owner's training part, and its other images are halved. MAPIE (LAC and APS sets, absolute residuals) gets
+the same predictions; its LAC sets may be empty, so that they are also shown with the most probable rank put into empty
+ones. Every finished run is kept in the results file; the script continues where it was stopped.
+"""
+
+import argparse
+import json
+import os
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from joblib import Parallel, delayed
+from mapie.classification import SplitConformalClassifier
+from mapie.regression import SplitConformalRegressor
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+import tabular
+from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor
+from ordinate.data.image_sets import load
+from ordinate.decisions import (
+    calibrate_intervals,
+    calibrate_ranks,
+    interval_coverage,
+    intervals,
+    neighbour_difficulty,
+    rank_coverage,
+    rank_sets,
+)
+from ordinate.estimators.recipes import read_recipe
+from ordinate.report.text import table
+
+RESULTS = Path(__file__).parent / "results" / "conformal.json"
+METHODS = {
+    "nursery": ("CLOC", "OTD"), "balance_scale": ("CLOC", "OTD"), "airfoil": ("SupCR",), "retinamnist": ("CLOC",)
+}  # fmt: skip
+EPOCHS: dict[str, Any] = {"CLOC": (10, 20), "OTD": 20, "SupCR": (60, 15), "retinamnist": (2, 6)}
+COVERAGES = (0.8, 0.9, 0.95)
+ROWS = 3000  # of Nursery
+
+Array = NDArray[Any]
+
+
+class _Votes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """A classifier for MAPIE whose probabilities are its samples."""
+
+    def __init__(self, classes: int) -> None:
+        self.classes = classes
+        self.classes_ = np.arange(classes)
+
+    def fit(self, X: Array, y: Array) -> "_Votes":
+        """Return itself: there is nothing to fit."""
+        return self
+
+    def predict_proba(self, X: Array) -> Array:
+        """Return the probabilities."""
+        return np.asarray(X)
+
+    def predict(self, X: Array) -> Array:
+        """Return the most probable rank."""
+        return np.argmax(X, axis=1)
+
+
+class _Predictions(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """A regressor for MAPIE whose predictions are its samples."""
+
+    fitted_ = True
+
+    def fit(self, X: Array, y: Array) -> "_Predictions":
+        """Return itself: there is nothing to fit."""
+        return self
+
+    def predict(self, X: Array) -> Array:
+        """Return the predictions."""
+        return np.asarray(X)[:, 0]
+
+
+def read(name: str, seed: int) -> tuple[Any, Array, Array, Array, Array]:
+    """Return samples and labels, and the rows to train, to calibrate and to measure on."""
+    random = np.random.default_rng(seed)
+    if name == "retinamnist":
+        images: Any = load(name)
+        splits = images.splits.to_numpy()
+        other = random.permutation(np.flatnonzero(splits != "train"))
+        half = len(other) // 2
+        return images.images, images.labels.to_numpy(), np.flatnonzero(splits == "train"), other[:half], other[half:]
+    X, y = tabular.read(name)
+    order = random.permutation(len(y))[:ROWS]
+    train, calibrate, test = np.split(order, [round(0.4 * len(order)), round(0.7 * len(order))])
+    take = X.iloc if hasattr(X, "iloc") else X
+    return take, y, train, calibrate, test
+
+
+def train(name: str, method: str, X: Any, y: Array, seed: int) -> Any:
+    """Return a model fitted with few epochs."""
+    if name == "retinamnist":
+        recipe = read_recipe("cloc-retinamnist", quick=True)
+        return recipe.build(phase_epochs=EPOCHS[name], random_state=seed, verbose=0).fit(X, y)
+    if method == "SupCR":
+        return SupCRRegressor(epochs=EPOCHS[method], random_state=seed).fit(X, y)
+    order = list(range(len(tabular.ORDERS[name])))
+    if method == "OTD":
+        return OTDClassifier(class_order=order, epochs=EPOCHS[method], random_state=seed).fit(X, y)
+    return CLOCClassifier(class_order=order, phase_epochs=EPOCHS[method], random_state=seed).fit(X, y)
+
+
+def measure(name: str, method: str, seed: int) -> dict[str, Any]:
+    """Return what each way of making sets covers, and how large they are, for every promised coverage."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    started = time.perf_counter()
+    X, y, fitted, calibrated, test = read(name, seed)
+    model = train(name, method, X[fitted], y[fitted], seed)
+    seconds = round(time.perf_counter() - started, 1)
+    sets_of = _interval_sets if method == "SupCR" else _rank_sets
+    worth, sets = sets_of(model, X[calibrated], y[calibrated], X[test], y[test])
+    return {"set": name, "method": method, "seed": seed, "worth": worth, "sets": sets, "seconds": seconds}
+
+
+def _rank_sets(model: Any, known_X: Any, known_y: Array, X: Any, y: Array) -> tuple[float, list[dict[str, Any]]]:
+    """Accuracy, and coverage and size of every kind of set."""
+    known, new = model.predict_proba(known_X), model.predict_proba(X)
+    num_classes = new.shape[1]
+    found = []
+    for coverage in COVERAGES:
+        ours = rank_coverage(y, rank_sets(new, calibrate_ranks(known_y, known, coverage)), num_classes)
+        found.append({"promised": coverage, "kind": "Ordinate", "coverage": ours["coverage"], "size": ours["mean_size"],
+                      "by_rank": ours["coverage_by_rank"], "empty": 0.0})  # fmt: skip
+        for score in ("lac", "aps"):
+            mapie = SplitConformalClassifier(
+                _Votes(num_classes), coverage, conformity_score=score, prefit=True, random_state=0
+            )
+            members = mapie.conformalize(known, known_y).predict_set(new)[1][:, :, 0]
+            found.append({"promised": coverage, "kind": f"MAPIE {score.upper()}", **_of_members(members, y)})
+            if score == "lac":
+                empty = ~members.any(axis=1)
+                members[empty, new[empty].argmax(axis=1)] = True
+                found.append({"promised": coverage, "kind": "MAPIE LAC, none empty", **_of_members(members, y)})
+    return float((new.argmax(axis=1) == y).mean()), found
+
+
+def _of_members(members: Array, y: Array) -> dict[str, float]:
+    return {
+        "coverage": float(members[np.arange(len(y)), y].mean()),
+        "size": float(members.sum(axis=1).mean()),
+        "empty": float((~members.any(axis=1)).mean()),
+    }
+
+
+def _interval_sets(model: Any, known_X: Any, known_y: Array, X: Any, y: Array) -> tuple[float, list[dict[str, Any]]]:
+    """MAE, and coverage and width of every kind of interval."""
+    known, new = model.predict(known_X), model.predict(X)
+    half = len(known_y) // 2  # the adaptive width takes one half to tell the difficulty, the other to calibrate
+    embedded, residuals = model.transform(known_X), known_y - known
+    difficulty = neighbour_difficulty(embedded[half:], embedded[:half], residuals[:half])
+    expected = neighbour_difficulty(model.transform(X), embedded[:half], residuals[:half])
+    found = []
+    for coverage in COVERAGES:
+        mapie = SplitConformalRegressor(_Predictions(), coverage, prefit=True).conformalize(known[:, None], known_y)
+        adaptive = calibrate_intervals(known_y[half:], known[half:], coverage, difficulty=difficulty)
+        kinds = {
+            "Ordinate": intervals(new, calibrate_intervals(known_y, known, coverage)),
+            "Ordinate, adaptive": intervals(new, adaptive, difficulty=expected),
+            "MAPIE absolute": mapie.predict_interval(new[:, None])[1][:, :, 0],
+        }
+        for kind, bounds in kinds.items():
+            measured = interval_coverage(y, bounds)
+            found.append({"promised": coverage, "kind": kind, "coverage": measured["coverage"],
+                          "size": measured["mean_width"], "empty": 0.0})  # fmt: skip
+    return float(np.abs(new - y).mean()), found
+
+
+def show(results: list[dict[str, Any]], names: list[str]) -> None:
+    """Print a table a set and method."""
+    for name in names:
+        for method in METHODS[name]:
+            runs = [run for run in results if run["set"] == name and run["method"] == method]
+            if not runs:
+                continue
+            what, size = ("MAE", "mean width") if method == "SupCR" else ("accuracy", "mean size")
+            print(f"\n{name}, {method}, {len(runs)} splits, {what} {np.mean([run['worth'] for run in runs]):.3f}")
+            sets = [entry for run in runs for entry in run["sets"]]
+            rows = []
+            for coverage, kind in dict.fromkeys((entry["promised"], entry["kind"]) for entry in sets):
+                own = [entry for entry in sets if (entry["promised"], entry["kind"]) == (coverage, kind)]
+                covered = [entry["coverage"] for entry in own]
+                rows.append([
+                    kind, f"{coverage:.2f}", f"{np.mean(covered):.3f} ± {np.std(covered):.3f}",
+                    f"{np.mean([entry['size'] for entry in own]):.3f}",
+                    f"{np.mean([entry['empty'] for entry in own]):.3f}",
+                ])  # fmt: skip
+            print(table(["sets", "promised", "measured", size, "empty"], rows))
+
+
+def main() -> None:
+    """Measure what is not in the results yet, and show all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    if "ORDINATE_DATA" not in os.environ:
+        parser.error("set ORDINATE_DATA to the folder of the data sets")
+    results = json.loads(options.results.read_text()) if options.results.exists() else []
+    done = {(run["set"], run["method"], run["seed"]) for run in results}
+    wanted = [
+        (name, method, seed)
+        for name in options.sets
+        for method in METHODS[name]
+        for seed in range(options.seeds)
+        if (name, method, seed) not in done
+    ]
+    options.results.parent.mkdir(parents=True, exist_ok=True)
+    finished = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(delayed(measure)(*run) for run in wanted)
+    for number, run in enumerate(finished, start=1):
+        results.append(run)
+        pending = options.results.with_suffix(".tmp")
+        ordered = sorted(results, key=lambda r: (r["set"], r["method"], r["seed"]))
+        pending.write_text(json.dumps(ordered, indent=1) + "\n")
+        pending.replace(options.results)
+        print(f"{number}/{len(wanted)} {run['set']} {run['method']} {run['seed']}: {run['seconds']} s", flush=True)
+    show(results, options.sets)
+
+
+if __name__ == "__main__":
+    main()

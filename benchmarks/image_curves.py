@@ -1,0 +1,183 @@
+"""Draw curves of the image papers on the data at hand.
+
+    ORDINATE_DATA=DIR python benchmarks/image_curves.py [--curves precautions sizes trade]
+
+Margins learned with and without CLOC's precautions (CLOC, Fig. 4) and separability by the size of OTD's embedding (OTD,
+Fig. 13) on RetinaMNIST, and what one boundary's margin trades (CLOC, Table 2) on KOA: on its validation images, so that
+a margin can be chosen without a look at the test images. All are trained with the small recipes. A finished training is
+kept in the results file; a stopped one continues from its last epoch when the script is given again.
+"""
+
+import argparse
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import relu
+
+from ordinate import CLOCClassifier, OTDClassifier
+from ordinate.data.image_sets import load
+from ordinate.estimators.recipes import read_recipe
+from ordinate.losses import MMNPLoss
+from ordinate.methods.cloc import CLOC
+from ordinate.report.curves import accuracy_by_embedding_size, margin_trade, margins_over_training
+from ordinate.report.embedding_sizes import mean_by_size, sweep_embedding_dim
+from ordinate.report.figures import save
+from ordinate.report.margin_sweep import mean_trade, sweep_margin
+
+RESULTS = Path(__file__).parent / "results" / "image_curves.json"
+STATE = Path(os.environ.get("ORDINATE_STATE", "images-state"))
+SIZES, SIZE_SEEDS = (2, 4, 8, 16, 32, 64, 128, 256), (0, 1, 2)
+MARGINS: tuple[float | None, ...] = (None, 1.0, 1.5, 2.0, 3.0)
+BOUNDARY, TRADE_SEEDS = (1, 2), (0,)
+PHASE_ONE = 60  # epochs; without precautions margins are gone long before
+
+
+class BareMargins(MMNPLoss):
+    """Margins without the precautions of Section 3.3: behind a ReLU instead of a softplus, and started close to 0."""
+
+    def __init__(self, num_classes: int) -> None:
+        super().__init__(num_classes)
+        self.raw.data.uniform_(0.0, 0.5)
+
+    @property
+    def margins(self) -> Tensor:
+        return relu(self.raw) + 1e-6  # the loss takes none of 0
+
+
+class OnePhase(CLOCClassifier):
+    """CLOC that learns its margins to the end: neither early stopping nor a second phase."""
+
+    def _build_method(self, encoder: nn.Module) -> CLOC:
+        method = super()._build_method(encoder)
+        method.target_accuracy = 2.0  # is never reached
+        return method
+
+
+class WithoutPrecautions(OnePhase):
+    """And with bare margins."""
+
+    def _build_method(self, encoder: nn.Module) -> CLOC:
+        method = super()._build_method(encoder)
+        method.mmnp = BareMargins(len(self.classes_))
+        return method
+
+
+def trainings(curve: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the name of every training of a curve, and what runs it and returns its record."""
+    if curve == "precautions":
+        for name, kind in (("with", OnePhase), ("without", WithoutPrecautions)):
+            yield name, partial(_margins_learned, kind)
+    elif curve == "sizes":
+        for size in SIZES:
+            for seed in SIZE_SEEDS:
+                yield f"{size}-{seed}", partial(_size, size, seed)
+    else:
+        for margin in MARGINS:
+            for seed in TRADE_SEEDS:
+                yield f"{margin}-{seed}", partial(_trade, margin, seed)
+
+
+def _margins_learned(kind: type[OnePhase]) -> list[dict[str, float]]:
+    """The history of a phase one, on all of RetinaMNIST that is no test image."""
+    settings = read_recipe("cloc-retinamnist", quick=True).build().get_params()
+    settings |= {
+        "phase_epochs": (PHASE_ONE, 1),
+        "random_state": 0,
+        "checkpoint_dir": _folder("precautions", kind.__name__),
+    }
+    X, y, _, _ = _read("retinamnist", "test")
+    return kind(**settings).fit(X, y).history_[:PHASE_ONE]
+
+
+def _size(size: int, seed: int) -> Any:
+    settings = read_recipe("cloc-retinamnist", quick=True).build().get_params()
+    shared = {name: settings[name] for name in ("encoder", "batch_size", "learning_rate", "weight_decay", "images")}
+
+    def build(embedding_dim: int, seed: int) -> OTDClassifier:
+        folder = _folder("sizes", f"{embedding_dim}-{seed}")
+        return OTDClassifier(embedding_dim=embedding_dim, epochs=30, random_state=seed, checkpoint_dir=folder, **shared)
+
+    return sweep_embedding_dim(build, *_read("retinamnist", "test"), [size], [seed])[0]
+
+
+def _trade(margin: float | None, seed: int) -> Any:
+    def build(margins: Any, seed: int) -> CLOCClassifier:
+        folder = _folder("trade", f"{margin}-{seed}")
+        run = {"random_state": seed, "checkpoint_dir": folder, "verbose": 1}
+        return read_recipe("cloc-koa", quick=True).build(critical_margins=margins, **run)
+
+    return sweep_margin(build, *_read("koa", "validation"), BOUNDARY, [margin], [seed])[0]
+
+
+def _read(name: str, judged: str) -> tuple[Any, Any, Any, Any]:
+    """Images and ranks to train on, then those to measure on; with validation images, test images are left out."""
+    images: Any = load(name)
+    ranks, splits = images.labels.to_numpy(), images.splits.to_numpy()
+    train = np.flatnonzero((splits != judged) & (splits != "test"))
+    held_out = np.flatnonzero(splits == judged)
+    return images.images[train], ranks[train], images.images[held_out], ranks[held_out]
+
+
+def _folder(*names: str) -> str:
+    folder = STATE / "-".join(("curves", *names))
+    folder.mkdir(parents=True, exist_ok=True)
+    return str(folder)
+
+
+def draw(done: dict[str, dict[str, Any]], folder: Path) -> list[Path]:
+    """Draw the curves whose trainings are all there."""
+    paths = []
+    if set(done.get("precautions", {})) == {"with", "without"}:
+        histories = done["precautions"]
+        names = [str(rank) for rank in range(5)]
+        figure = margins_over_training(histories["with"], names, [False] * 4, histories["without"])
+        paths.append(save(figure, folder / "margins-precautions.png"))
+    if len(done.get("sizes", {})) == len(SIZES) * len(SIZE_SEEDS):
+        sizes, accuracies = mean_by_size(list(done["sizes"].values()))
+        figure = accuracy_by_embedding_size(sizes, {"RetinaMNIST, OTD": accuracies})
+        paths.append(save(figure, folder / "embedding-size.png"))
+    if len(done.get("trade", {})) == len(MARGINS) * len(TRADE_SEEDS):
+        figure = margin_trade(**mean_trade(list(done["trade"].values())), boundary_name="KOA grade 1 | 2")
+        paths.append(save(figure, folder / "margin-trade.png"))
+    return paths
+
+
+def main() -> None:
+    """Run what is missing, draw what is complete."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    curves = ("precautions", "sizes", "trade")
+    parser.add_argument("--curves", nargs="+", choices=curves, default=list(curves))
+    parser.add_argument("--pictures", type=Path, default=Path(), help="folder for the pictures (the current one)")
+    options = parser.parse_args()
+    if "ORDINATE_DATA" not in os.environ:
+        parser.error("set ORDINATE_DATA to the folder of the data sets")
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    warnings.simplefilter("ignore")
+    for curve in options.curves:
+        for name, run in trainings(curve):
+            if name not in _done().get(curve, {}):
+                record = run()
+                done = _done()  # another process may have added to it
+                done.setdefault(curve, {})[name] = record
+                pending = RESULTS.with_suffix(".tmp")
+                pending.write_text(json.dumps(done, indent=1) + "\n")
+                pending.replace(RESULTS)
+                print(curve, name, record[-1] if isinstance(record, list) else record, flush=True)
+    for path in draw(_done(), options.pictures):
+        print(path)
+
+
+def _done() -> dict[str, dict[str, Any]]:
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
+if __name__ == "__main__":
+    main()

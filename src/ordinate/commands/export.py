@@ -1,0 +1,28 @@
+"""``ordinate export``: a saved model as one graph for other runtimes."""
+
+from pathlib import Path
+
+from ordinate.errors import OrdinateError
+from ordinate.estimators import load
+from ordinate.estimators.export import ONNX, TORCH, export_model
+
+SUFFIXES = {"onnx": ONNX, "torch": TORCH}
+
+
+def export(model: str, file_format: str, out: str | None) -> None:
+    """Write the graph and its description, and print what goes in, what comes out and how well it agrees."""
+    suffix = SUFFIXES[file_format]
+    path = Path(f"{Path(model).resolve().name}{suffix}" if out is None else out)
+    if path.suffix != suffix:
+        raise OrdinateError(f"--out: got {out}, takes a name that ends in {suffix}, as --format is {file_format}")
+    exported = export_model(load(model), path)
+    print(f"graph: {exported.path}")
+    print(f"  input samples {_shape(exported.input_shape)}")
+    for name, shape in exported.outputs.items():
+        difference = exported.differences[name]
+        print(f"  output {name} {_shape(shape)}, at most {difference:.1e} from the model on random samples")
+    print(f"how a row becomes the input, and what the outputs mean: {exported.description}")
+
+
+def _shape(sample: tuple[int, ...]) -> str:
+    return f"({', '.join(map(str, ('n', *sample)))}{'' if sample else ','})"

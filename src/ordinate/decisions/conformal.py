@@ -1,0 +1,445 @@
+"""Sets and intervals that hold the truth as often as promised: split conformal prediction.
+
+From samples the model has not seen, and their true labels, comes how far sets have to reach; then, of new samples
+drawn like those, at least the promised share has its label in its set, whatever the model is worth (Papadopoulos et
+al., *Inductive confidence machines for regression*, ECML 2002; Vovk et al., *Algorithmic Learning in a Random World*,
+2005). The promise is of the average over new samples and calibration sets: one rank may be covered less than another,
+which :func:`rank_coverage` shows.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ordinate.decisions.inputs import check_coverage, check_probabilities, shape_of
+from ordinate.errors import OrdinateError
+from ordinate.metrics import nearest_neighbours
+from ordinate.metrics.embedding import DECIMALS
+from ordinate.metrics.inputs import check_num_classes, check_ranks, check_targets
+
+Report = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RankCalibration:
+    """How far sets of ranks reach: the promised coverage, C, and the last key that belongs to a set."""
+
+    coverage: float
+    num_classes: int
+    threshold: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class IntervalCalibration:
+    """How far intervals reach: the promised coverage, and half an interval's width in every dimension of the target.
+
+    ``scaled`` says that the widths are in units of the samples' difficulty.
+    """
+
+    coverage: float
+    half_widths: tuple[float, ...]
+    scaled: bool
+
+
+def least_samples(coverage: float, dimensions: int = 1) -> int:
+    """Return the fewest samples that a coverage can be calibrated on.
+
+    Args:
+        coverage: the promised share, above 0 and below 1.
+        dimensions: p of the targets; 1 for ranks.
+
+    Returns:
+        The smallest n for which one in n + 1 samples may lie outside of its set.
+
+    Raises:
+        OrdinateError: a coverage that is no share.
+
+    Example:
+        >>> least_samples(0.9), least_samples(0.95)
+        (9, 19)
+    """
+    return math.ceil(round(dimensions / (1 - check_coverage(coverage)), 9)) - 1
+
+
+def calibrate_ranks(y_true: ArrayLike, probabilities: ArrayLike, coverage: float = 0.9) -> RankCalibration:
+    """Find how far sets of adjacent ranks have to reach to hold the true one as often as promised.
+
+    A set holds the most probable rank and those on either side whose level reaches a threshold; levels are the closest
+    fit to the probabilities that only falls from the most probable rank outwards (isotonic regression). Where the
+    probabilities are true, no sets of adjacent ranks around the most probable one cover as much with a smaller mean
+    size; with one peak they are the smallest sets of all (Sadinle, Lei and Wasserman, *Least Ambiguous Set-Valued
+    Classifiers with Bounded Error Levels*, JASA 114, 2019), but never empty.
+
+    Votes of few neighbours leave many levels at exactly 0. Of equal ones those enter first that lie nearer to the most
+    probable rank, then nearer to the middle of the scale, then those of a less certain sample.
+
+    Args:
+        y_true: (n,), ranks 0..C-1 of samples that the model has not seen.
+        probabilities: (n, C), what the model said of them; rows sum to 1.
+        coverage: the promised share of new samples, above 0 and below 1.
+
+    Returns:
+        What :func:`rank_sets` takes. Where the most probable rank alone is right more often than promised, sets hold
+        it alone.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are no ranks or probabilities, or too few samples for the
+            coverage.
+
+    Example:
+        >>> probabilities = [[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.5, 0.4, 0.1]]
+        >>> calibration = calibrate_ranks([0, 1, 2, 1], probabilities, coverage=0.8)
+        >>> rank_sets([[0.9, 0.1, 0.0], [0.1, 0.45, 0.45]], calibration)
+        array([[0, 0],
+               [1, 2]])
+    """
+    known, ranks = check_probabilities(probabilities, y_true)
+    place = _place(len(ranks), coverage)
+    keys = _keys(known)[:, np.arange(len(ranks)), ranks]
+    last = np.lexsort(keys[::-1])[place]
+    return RankCalibration(float(coverage), known.shape[1], tuple(keys[:, last].tolist()))
+
+
+def rank_sets(probabilities: ArrayLike, calibration: RankCalibration) -> NDArray[np.int64]:
+    """The set of adjacent ranks of every sample, which holds the true one as often as promised.
+
+    Args:
+        probabilities: (n, C), of new samples; rows sum to 1.
+        calibration: of :func:`calibrate_ranks`.
+
+    Returns:
+        (n, 2), the lowest and the highest rank of each set, both of which belong to it; the most probable rank does,
+        and a set for a larger coverage holds those for smaller ones.
+
+    Raises:
+        OrdinateError: values that are no probabilities, or of another number of ranks than calibrated.
+
+    Example:
+        >>> calibration = RankCalibration(coverage=0.9, num_classes=3, threshold=(-0.2, 1.0, 0.0, 1.0))
+        >>> rank_sets([[0.9, 0.1, 0.0], [0.3, 0.4, 0.3]], calibration)
+        array([[0, 0],
+               [0, 2]])
+    """
+    values, _ = check_probabilities(probabilities)
+    if values.shape[1] != calibration.num_classes:
+        raise OrdinateError(
+            f"probabilities: got {values.shape[1]} ranks, takes {calibration.num_classes}, as many as calibrated"
+        )
+    inside = np.ones(values.shape, dtype=bool)  # keys not past the threshold, compared from the last entry to the first
+    for key, limit in zip(_keys(values)[::-1], calibration.threshold[::-1], strict=True):
+        inside = (key < limit) | ((key == limit) & inside)
+    return np.stack([inside.argmax(axis=1), values.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)], axis=1)
+
+
+def calibrate_intervals(
+    y_true: ArrayLike, y_pred: ArrayLike, coverage: float = 0.9, *, difficulty: ArrayLike | None = None
+) -> IntervalCalibration:
+    """Find how wide intervals around predictions have to be to hold the target as often as promised.
+
+    The width is the same everywhere, or proportional to each sample's difficulty. For targets of p dimensions the
+    intervals make a box that holds all of them as often as promised: each dimension may miss a p-th of what the box
+    may (Bonferroni).
+
+    Args:
+        y_true: (n,) or (n, p), targets of samples that the model has not seen.
+        y_pred: the same shape, what the model predicted.
+        coverage: the promised share of new samples, above 0 and below 1.
+        difficulty: the same shape, above 0: the error to expect, which must not come from these targets, such as that
+            of :func:`neighbour_difficulty` with other samples; None for the same width everywhere.
+
+    Returns:
+        What :func:`intervals` takes.
+
+    Raises:
+        OrdinateError: shapes that differ, values that are not finite, a difficulty that is not above 0, or too few
+            samples for the coverage.
+
+    Example:
+        >>> calibration = calibrate_intervals([1.0, 2.0, 3.0, 4.0], [1.5, 2.0, 3.0, 6.0], coverage=0.6)
+        >>> calibration.half_widths
+        (0.5,)
+    """
+    true, pred = check_targets(y_true, y_pred)
+    place = _place(len(true), coverage, true.shape[1])
+    errors = np.abs(true - pred) / _scale(difficulty, y_pred)
+    return IntervalCalibration(float(coverage), tuple(np.sort(errors, axis=0)[place].tolist()), difficulty is not None)
+
+
+def intervals(
+    y_pred: ArrayLike, calibration: IntervalCalibration, *, difficulty: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """The interval around every prediction, which holds the target as often as promised.
+
+    Args:
+        y_pred: (n,) or (n, p), predictions for new samples.
+        calibration: of :func:`calibrate_intervals`.
+        difficulty: the same shape, made as it was for the calibration; None where that had none.
+
+    Returns:
+        (n, 2) or (n, p, 2), lower and upper ends.
+
+    Raises:
+        OrdinateError: values that are not finite, of another number of dimensions than calibrated, or a difficulty
+            where the calibration had none, or the other way round.
+
+    Example:
+        >>> calibration = IntervalCalibration(coverage=0.9, half_widths=(0.5,), scaled=False)
+        >>> intervals([1.0, 4.0], calibration).round(6)
+        array([[0.5, 1.5],
+               [3.5, 4.5]])
+    """
+    pred, _ = check_targets(y_pred, y_pred)
+    if pred.shape[1] != len(calibration.half_widths):
+        raise OrdinateError(
+            f"y_pred: got {pred.shape[1]} dimensions, takes {len(calibration.half_widths)}, as many as calibrated"
+        )
+    if calibration.scaled != (difficulty is not None):
+        wanted = "one a prediction, as the calibration had" if calibration.scaled else "None, as the calibration had"
+        raise OrdinateError(f"difficulty: got {'None' if difficulty is None else 'values'}, takes {wanted}")
+    half = np.asarray(calibration.half_widths) * _scale(difficulty, y_pred)
+    half = half + 4 * np.finfo(np.float64).eps * (np.abs(pred) + half)  # a target at the very end stays inside
+    return np.stack([pred - half, pred + half], axis=-1).reshape(*np.shape(y_pred), 2)
+
+
+def neighbour_difficulty(
+    embeddings: ArrayLike, ref_emb: ArrayLike, residuals: ArrayLike, k: int = 20
+) -> NDArray[np.float64]:
+    """The error to expect of a prediction: that of its nearest neighbours in the embedding.
+
+    Half-way between the mean absolute residual of the k nearest references by cosine and that of all, so that a
+    handful of lucky references makes no sample certain (after Papadopoulos, Vovk and Gammerman, *Regression Conformal
+    Prediction with Nearest Neighbours*, JAIR 40, 2011). The references are samples that the model has not seen, and
+    that are not among those calibrated on.
+
+    Args:
+        embeddings: (n, d).
+        ref_emb: (m, d), the references.
+        residuals: (m,) or (m, p), by how much their targets were missed.
+        k: neighbours of each sample.
+
+    Returns:
+        (n,) or (n, p), what :func:`calibrate_intervals` and :func:`intervals` take as ``difficulty``.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, or fewer than k references.
+
+    Example:
+        >>> neighbour_difficulty([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.1], [0.1, 1.0]], [1.0, -3.0], k=1)
+        array([1.5, 2.5])
+    """
+    errors = np.abs(check_targets(residuals, residuals)[0])
+    nearest = nearest_neighbours(embeddings, ref_emb, k)
+    if len(errors) != np.shape(ref_emb)[0]:
+        raise OrdinateError(f"residuals: got {len(errors)} samples, takes {np.shape(ref_emb)[0]}, as many as ref_emb")
+    expected: NDArray[np.float64] = (errors[nearest].mean(axis=1) + errors.mean(axis=0)) / 2
+    return expected.reshape(len(nearest), *np.shape(residuals)[1:])
+
+
+def rank_coverage(y_true: ArrayLike, sets: ArrayLike, num_classes: int) -> Report:
+    """How often sets of ranks hold the true one, overall and by rank, and how large they are.
+
+    Args:
+        y_true: (n,), ranks 0..C-1, of samples that the sets were not calibrated on.
+        sets: (n, 2), of :func:`rank_sets`.
+        num_classes: C, at least 2.
+
+    Returns:
+        ``coverage`` and ``mean_size``, and ``coverage_by_rank`` and ``mean_size_by_rank``, lists of the C true ranks
+        in which None stands for a rank without samples; ready for JSON.
+
+    Raises:
+        OrdinateError: shapes that do not fit, or values that are no ranks 0..C-1.
+
+    Example:
+        >>> rank_coverage([0, 0, 1], [[0, 0], [1, 2], [1, 2]], num_classes=3)["coverage_by_rank"]
+        [0.5, 1.0, None]
+    """
+    num_classes = check_num_classes(num_classes)
+    shape = shape_of(sets, "sets")
+    if len(shape) != 2 or shape[1] != 2:
+        raise OrdinateError(f"sets: got shape {shape}, takes (n, 2), the lowest and the highest rank")
+    ends = np.asarray(sets)
+    true, low = check_ranks(y_true, ends[:, 0], num_classes)
+    _, high = check_ranks(y_true, ends[:, 1], num_classes)
+    inside, size = (low <= true) & (true <= high), high - low + 1
+    return {
+        "coverage": float(inside.mean()),
+        "mean_size": float(size.mean()),
+        "coverage_by_rank": _by_rank(inside, true, num_classes),
+        "mean_size_by_rank": _by_rank(size, true, num_classes),
+    }
+
+
+def interval_coverage(y_true: ArrayLike, bounds: ArrayLike) -> Report:
+    """How often intervals hold the target, in all of its dimensions, and how wide they are.
+
+    Args:
+        y_true: (n,) or (n, p), targets of samples that the intervals were not calibrated on.
+        bounds: (n, 2) or (n, p, 2), of :func:`intervals`.
+
+    Returns:
+        ``coverage`` and ``mean_width``, the mean over the dimensions; ready for JSON.
+
+    Raises:
+        OrdinateError: shapes that do not fit, or values that are not finite.
+
+    Example:
+        >>> interval_coverage([1.0, 2.0], [[0.5, 1.5], [2.5, 4.5]])
+        {'coverage': 0.5, 'mean_width': 1.5}
+    """
+    shape, wanted = shape_of(bounds, "bounds"), (*shape_of(y_true, "y_true"), 2)
+    if shape != wanted:
+        raise OrdinateError(f"bounds: got shape {shape}, takes {wanted}, two ends a target")
+    ends = np.asarray(bounds)
+    true, low = check_targets(y_true, ends[..., 0])
+    _, high = check_targets(y_true, ends[..., 1])
+    inside = ((low <= true) & (true <= high)).all(axis=1)
+    return {"coverage": float(inside.mean()), "mean_width": float((high - low).mean())}
+
+
+def rank_coverage_report(
+    y_true: ArrayLike, probabilities: ArrayLike, coverage: float = 0.9, *, repeats: int = 100, seed: int = 0
+) -> Report:
+    """What a promised coverage comes to, from one set of samples: calibrated on a random half, measured on the other.
+
+    Args:
+        y_true: (n,), ranks 0..C-1 of samples that the model has not seen.
+        probabilities: (n, C), what the model said of them.
+        coverage: the promised share, above 0 and below 1.
+        repeats: random halves.
+        seed: of the halves.
+
+    Returns:
+        The means over the halves of what :func:`rank_coverage` returns, ``promised``, and ``deviation``, the standard
+        deviation of the coverage from half to half.
+
+    Raises:
+        OrdinateError: as :func:`calibrate_ranks`, for half the samples.
+
+    Example:
+        >>> y_true = [0, 1, 2] * 20
+        >>> report = rank_coverage_report(y_true, np.eye(3)[y_true], coverage=0.9)
+        >>> report["coverage"], report["mean_size"]
+        (1.0, 1.0)
+    """
+    known, ranks = check_probabilities(probabilities, y_true)
+    reports = []
+    for fitted, measured in _halves(len(ranks), repeats, seed):
+        calibration = calibrate_ranks(ranks[fitted], known[fitted], coverage)
+        reports.append(rank_coverage(ranks[measured], rank_sets(known[measured], calibration), known.shape[1]))
+    return _mean_report(reports, coverage)
+
+
+def interval_coverage_report(
+    y_true: ArrayLike, y_pred: ArrayLike, coverage: float = 0.9, *, repeats: int = 100, seed: int = 0
+) -> Report:
+    """What a promised coverage comes to, from one set of samples: calibrated on a random half, measured on the other.
+
+    Args:
+        y_true: (n,) or (n, p), targets of samples that the model has not seen.
+        y_pred: the same shape, what the model predicted.
+        coverage: the promised share, above 0 and below 1.
+        repeats: random halves.
+        seed: of the halves.
+
+    Returns:
+        The means over the halves of what :func:`interval_coverage` returns, ``promised``, and ``deviation``, the
+        standard deviation of the coverage from half to half.
+
+    Raises:
+        OrdinateError: as :func:`calibrate_intervals`, for half the samples.
+
+    Example:
+        >>> targets = np.linspace(0, 1, 60)
+        >>> sorted(interval_coverage_report(targets, targets + 0.1, coverage=0.9))
+        ['coverage', 'deviation', 'mean_width', 'promised']
+    """
+    true, pred = check_targets(y_true, y_pred)
+    reports = []
+    for fitted, measured in _halves(len(true), repeats, seed):
+        calibration = calibrate_intervals(true[fitted], pred[fitted], coverage)
+        reports.append(interval_coverage(true[measured], intervals(pred[measured], calibration)))
+    return _mean_report(reports, coverage)
+
+
+def _place(samples: int, coverage: float, dimensions: int = 1) -> int:
+    """Where, of n calibration scores in ascending order, the last stands that a set has to reach, from 0.
+
+    The score of a new sample is equally likely to have each of the n + 1 places among them.
+    """
+    least = least_samples(coverage, dimensions)
+    if samples < least:
+        raise OrdinateError(
+            f"coverage: got {coverage} for {samples} samples, takes at least {least} to calibrate it on"
+        )
+    outside = math.floor(round((samples + 1) * (1 - coverage) / dimensions, 9))
+    return samples - outside
+
+
+def _keys(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(4, n, C): what says when a rank enters its sample's set, compared entry by entry; -inf for the most probable."""
+    n, num_classes = probabilities.shape
+    ranks, mode = np.arange(num_classes), probabilities.argmax(axis=1)[:, None]
+    below = _falling_above(probabilities[:, ::-1], num_classes - 1 - mode)[:, ::-1]
+    level = np.minimum(_falling_above(probabilities, mode), below)
+    certainty = probabilities.max(axis=1, keepdims=True)
+    entries = (-level, np.abs(ranks - mode), np.abs(ranks - (num_classes - 1) / 2), certainty)
+    keys = np.stack([np.broadcast_to(entry, (n, num_classes)) for entry in entries]).round(DECIMALS)
+    return np.where(ranks == mode, -np.inf, keys)
+
+
+def _falling_above(probabilities: NDArray[np.float64], mode: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(n, C), the probabilities above the mode (n, 1) as their isotonic regression makes them fall; inf elsewhere.
+
+    By its min-max formula: the level of a rank is the least, over the starts up to it, of the largest mean from there
+    to an end at the rank or beyond.
+    """
+    num_classes = probabilities.shape[1]
+    total = np.pad(probabilities.cumsum(axis=1), ((0, 0), (1, 0)))
+    levels = np.full(probabilities.shape, np.inf)
+    for start in range(1, num_classes):
+        means = (total[:, start + 1 :] - total[:, start, None]) / np.arange(1, num_classes - start + 1)
+        largest = np.maximum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
+        levels[:, start:] = np.where(mode < start, np.minimum(levels[:, start:], largest), levels[:, start:])
+    return levels
+
+
+def _scale(difficulty: ArrayLike | None, y_pred: ArrayLike) -> NDArray[np.float64]:
+    """The difficulty (n, p), or 1 everywhere."""
+    if difficulty is None:
+        return np.ones((1, 1))
+    shape = shape_of(difficulty, "difficulty")
+    if shape != np.shape(y_pred):
+        raise OrdinateError(f"difficulty: got shape {shape}, takes {np.shape(y_pred)}, one a prediction")
+    scale, _ = check_targets(difficulty, y_pred)
+    if scale.min() <= 0:
+        raise OrdinateError(f"difficulty: got {scale.min():g}, takes values above 0")
+    return scale
+
+
+def _by_rank(values: NDArray[Any], ranks: NDArray[np.int64], num_classes: int) -> list[float | None]:
+    return [float(values[ranks == rank].mean()) if (ranks == rank).any() else None for rank in range(num_classes)]
+
+
+def _halves(n: int, repeats: int, seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    if n < 2 or repeats < 1:
+        raise OrdinateError(f"repeats: got {repeats} halves of {n} samples, takes at least 1 and 2 samples")
+    random = np.random.default_rng(seed)
+    orders = [random.permutation(n) for _ in range(repeats)]
+    return [(order[: n // 2], order[n // 2 :]) for order in orders]
+
+
+def _mean_report(reports: list[Report], coverage: float) -> Report:
+    """Means over the halves; by rank, over those that have samples of it."""
+    means: Report = {"promised": coverage, "deviation": float(np.std([report["coverage"] for report in reports]))}
+    for name, value in reports[0].items():
+        values = [report[name] for report in reports]
+        if not isinstance(value, list):
+            means[name] = float(np.mean(values))
+            continue
+        columns = [[entry for entry in column if entry is not None] for column in zip(*values, strict=True)]
+        means[name] = [float(np.mean(column)) if column else None for column in columns]
+    return means

@@ -1,0 +1,296 @@
+"""What mistakes cost: the rank of least expected cost, what it saves, and margins that press costly boundaries.
+
+Costs are a matrix (C, C): the row is the true rank, the column the predicted one, the diagonal 0. A rank is decided as
+decision theory has it (Berger, *Statistical Decision Theory and Bayesian Analysis*, 1985): the one whose cost, averaged
+over the probabilities of the true rank, is least. With a cost of 1 for every mistake that is the most probable rank,
+with the distance of ranks their median.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ordinate.decisions.inputs import check_probabilities
+from ordinate.errors import OrdinateError
+from ordinate.metrics import rank_report
+from ordinate.metrics.inputs import check_num_classes, check_ranks
+
+TIE = 1e-12  # of the largest cost: costs that differ by less are equal
+USUAL_MARGIN, LARGEST_MARGIN = 0.5, 2.0  # about where margins are learned, and the widest gap between two cosines
+
+Critical = Mapping[tuple[int, int], float | tuple[float, float]]
+
+
+def cost_matrix(num_classes: int, critical: Critical | None = None, *, power: float = 1.0) -> NDArray[np.float64]:
+    """The cost of every mistake: the boundaries between the predicted and the true rank, added up.
+
+    A boundary costs 1, so that without critical ones the cost is the distance of the ranks.
+
+    Args:
+        num_classes: C, at least 2.
+        critical: ``{(1, 2): 5.0}`` makes the boundary between the ranks 1 and 2 cost 5, ``{(1, 2): (5.0, 2.0)}`` 5 to
+            predict too low across it (a disease missed) and 2 to predict too high (a false alarm).
+        power: of the sum, above 0; 2 makes distant mistakes cost more than near ones together.
+
+    Returns:
+        (C, C), true by predicted rank.
+
+    Raises:
+        OrdinateError: a boundary that is not one between adjacent ranks, or a cost below 0.
+
+    Example:
+        >>> cost_matrix(3, {(1, 2): (5.0, 2.0)})
+        array([[0., 1., 3.],
+               [1., 0., 2.],
+               [6., 5., 0.]])
+    """
+    num_classes = check_num_classes(num_classes)
+    if not 0 < power < np.inf:
+        raise OrdinateError(f"power: got {power!r}, takes a number above 0")
+    boundaries = {(low, low + 1): low for low in range(num_classes - 1)}
+    too_low, too_high = np.ones((2, num_classes - 1))
+    for boundary, cost in (critical or {}).items():
+        if boundary not in boundaries:
+            raise OrdinateError(
+                f"critical: got boundary {boundary!r}, takes two adjacent ranks (h, h + 1) from 0 to {num_classes - 1}"
+            )
+        pair = cost if isinstance(cost, tuple) else (cost, cost)
+        if len(pair) != 2 or not all(0 <= value < np.inf for value in pair):
+            raise OrdinateError(f"critical[{boundary}]: got {cost!r}, takes a cost of at least 0, or two of them")
+        too_low[boundaries[boundary]], too_high[boundaries[boundary]] = pair
+    below, above = (np.concatenate([[0.0], steps.cumsum()]) for steps in (too_low, too_high))
+    lower = np.maximum(below[:, None] - below, 0) ** power
+    higher = np.maximum(above - above[:, None], 0) ** power
+    return lower + higher
+
+
+def check_costs(costs: ArrayLike, num_classes: int | None = None) -> NDArray[np.float64]:
+    """Return a cost matrix once it is known to be one.
+
+    Args:
+        costs: (C, C), true by predicted rank; at least 0, and 0 on the diagonal.
+        num_classes: C; None takes any from 2.
+
+    Returns:
+        The matrix as float64.
+
+    Raises:
+        OrdinateError: another shape, values that are not finite or below 0, or a diagonal that is not 0.
+
+    Example:
+        >>> check_costs([[0, 1], [10, 0]], num_classes=2)
+        array([[ 0.,  1.],
+               [10.,  0.]])
+    """
+    wanted = f"({num_classes or 'C'}, {num_classes or 'C'})"
+    try:
+        matrix = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise OrdinateError(f"costs: takes a matrix of numbers {wanted}") from error
+    size = len(matrix) if num_classes is None and matrix.ndim else num_classes
+    if size == 1 or matrix.shape != (size, size):
+        raise OrdinateError(f"costs: got shape {matrix.shape}, takes {wanted}, true by predicted rank")
+    if not np.isfinite(matrix).all() or matrix.min() < 0:
+        raise OrdinateError("costs: got NaN, infinity or a value below 0, takes finite costs of at least 0")
+    if matrix.diagonal().any():
+        raise OrdinateError(f"costs: got a diagonal {matrix.diagonal().tolist()}, takes 0 where nothing is mistaken")
+    return matrix
+
+
+def read_costs(path: str | Path, classes: Sequence[Any]) -> NDArray[np.float64]:
+    """Read a cost matrix from a csv file with the true labels in its first column, the predicted ones in its first row.
+
+    Args:
+        path: of the file; labels may stand in any order.
+        classes: (C,), the labels from the lowest rank to the highest.
+
+    Returns:
+        (C, C), true by predicted rank.
+
+    Raises:
+        OrdinateError: a file that cannot be read, other labels than the classes, or no cost matrix.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "costs.csv"
+        >>> pd.DataFrame([[0, 1], [10, 0]], ["healthy", "ill"], ["healthy", "ill"]).to_csv(path)
+        >>> read_costs(path, ["healthy", "ill"])
+        array([[ 0.,  1.],
+               [10.,  0.]])
+    """
+    try:
+        frame = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False, skipinitialspace=True)
+    except (OSError, ValueError) as error:  # pandas' errors of parsing are ValueErrors
+        raise OrdinateError(f"costs: {path} cannot be read: {error}") from error
+    names = [str(label) for label in classes]
+    rows, columns = ([str(label).strip() for label in axis] for axis in (frame.index, frame.columns))
+    for side, found in (("first column", rows), ("first row", columns)):
+        if sorted(found) != sorted(names):
+            raise OrdinateError(
+                f"costs: the {side} of {path} has {', '.join(found)}, takes {', '.join(names)} once each"
+            )
+    cells = frame.to_numpy()[np.ix_([rows.index(name) for name in names], [columns.index(name) for name in names])]
+    return check_costs(cells, len(names))
+
+
+def decide(probabilities: ArrayLike, costs: ArrayLike) -> NDArray[np.int64]:
+    """The rank of least expected cost for every sample.
+
+    It is as good as the probabilities: where they are far off, it may cost more than the most probable rank, and
+    :func:`compare_decisions` tells.
+
+    Args:
+        probabilities: (n, C), of the true rank; rows sum to 1.
+        costs: (C, C), true by predicted rank.
+
+    Returns:
+        (n,), ranks; of equal expected costs, to 12 digits, the lowest.
+
+    Raises:
+        OrdinateError: values that are no probabilities, or no cost matrix.
+
+    Example:
+        >>> decide([[0.8, 0.2], [0.95, 0.05]], [[0, 1], [10, 0]])
+        array([1, 0])
+    """
+    known, _ = check_probabilities(probabilities)
+    matrix = check_costs(costs, known.shape[1])
+    expected = known @ matrix
+    least = expected.min(axis=1, keepdims=True)
+    return (expected <= least + TIE * matrix.max()).argmax(axis=1)
+
+
+def expected_cost(y_true: ArrayLike, y_pred: ArrayLike, costs: ArrayLike) -> float:
+    """Mean cost of predicted ranks.
+
+    Args:
+        y_true: (n,), ranks 0..C-1.
+        y_pred: (n,), ranks 0..C-1.
+        costs: (C, C), true by predicted rank.
+
+    Returns:
+        A value >= 0, in units of the costs.
+
+    Raises:
+        OrdinateError: lengths that differ, values that are no ranks 0..C-1, or no cost matrix.
+
+    Example:
+        >>> expected_cost([0, 0, 1, 1], [0, 1, 1, 0], [[0, 1], [10, 0]])
+        2.75
+    """
+    return float(_costs_of(y_true, y_pred, costs).mean())
+
+
+def boundary_errors(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int) -> dict[str, list[float | None]]:
+    """How often each boundary is missed from above and overstepped from below.
+
+    Args:
+        y_true: (n,), ranks 0..C-1.
+        y_pred: (n,), ranks 0..C-1.
+        num_classes: C, at least 2.
+
+    Returns:
+        ``too_low``, of the samples truly above a boundary the share predicted below it (one minus sensitivity), and
+        ``too_high``, of those below it the share predicted above it (one minus specificity): lists of the C-1
+        boundaries, None where no sample lies on that side; ready for JSON.
+
+    Raises:
+        OrdinateError: lengths that differ, or values that are no ranks 0..C-1.
+
+    Example:
+        >>> boundary_errors([0, 1, 2, 2], [0, 0, 2, 0], num_classes=3)["too_low"]
+        [0.6666666666666666, 0.5]
+    """
+    num_classes = check_num_classes(num_classes)
+    true, pred = check_ranks(y_true, y_pred, num_classes)
+    boundaries = np.arange(num_classes - 1)
+    above, raised = true[:, None] > boundaries, pred[:, None] > boundaries
+    return {"too_low": _shares(~raised, above), "too_high": _shares(raised, ~above)}
+
+
+def compare_decisions(y_true: ArrayLike, probabilities: ArrayLike, costs: ArrayLike) -> dict[str, Any]:
+    """What deciding by cost saves over taking the most probable rank, and what it gives up.
+
+    Args:
+        y_true: (n,), ranks 0..C-1 of two samples or more that the model has not seen.
+        probabilities: (n, C), what the model said of them.
+        costs: (C, C), true by predicted rank.
+
+    Returns:
+        ``most_probable`` and ``least_cost``: the metrics of both decisions (``expected_cost``, those of
+        :func:`~ordinate.metrics.rank_report` and of :func:`boundary_errors`); ``saving``, the mean cost saved a sample,
+        below 0 where deciding by cost costs more, and ``saving_standard_error``: less than two of them may be chance.
+        Ready for JSON.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are no ranks or probabilities, or one sample.
+
+    Example:
+        >>> comparison = compare_decisions([0, 1, 1], [[0.9, 0.1], [0.7, 0.3], [0.2, 0.8]], [[0, 1], [5, 0]])
+        >>> round(comparison["saving"], 3), comparison["least_cost"]["accuracy"]
+        (1.667, 1.0)
+    """
+    known, true = check_probabilities(probabilities, y_true)
+    if len(true) < 2:
+        raise OrdinateError("y_true: got 1 sample, takes at least two to tell a saving from chance")
+    num_classes = known.shape[1]
+    decisions = {"most_probable": known.argmax(axis=1), "least_cost": decide(known, costs)}
+    comparison: dict[str, Any] = {
+        name: {
+            "expected_cost": expected_cost(true, pred, costs),
+            **rank_report(true, pred, num_classes),
+            **boundary_errors(true, pred, num_classes),
+        }
+        for name, pred in decisions.items()
+    }
+    saved = _costs_of(true, decisions["most_probable"], costs) - _costs_of(true, decisions["least_cost"], costs)
+    comparison["saving"] = float(saved.mean())
+    comparison["saving_standard_error"] = float(saved.std(ddof=1) / np.sqrt(len(saved)))
+    return comparison
+
+
+def margins_from_costs(costs: ArrayLike) -> dict[tuple[int, int], float]:
+    """Margins that press CLOC where mistakes cost more than usual (CLOC, Section 4.4).
+
+    A boundary costs what mistaking its two ranks does, in the direction that costs more. With r its cost over that of
+    the cheapest boundary, its margin is ``2 - 1.5 / r``: 0.5, about what margins are learned to be, for r = 1; 1.25 for
+    2, 1.7 for 5; never quite 2, the widest gap there is between two cosines. It trades accuracy elsewhere, and
+    :func:`~ordinate.report.margin_sweep.sweep_margin` measures how much.
+
+    Args:
+        costs: (C, C), true by predicted rank, such as :func:`cost_matrix` makes from critical boundaries.
+
+    Returns:
+        ``{(1, 2): 1.7}``, what :class:`~ordinate.CLOCClassifier` takes as ``critical_margins``; the cheapest boundaries
+        are left out, and their margins learned.
+
+    Raises:
+        OrdinateError: no cost matrix, or one in which a boundary costs nothing.
+
+    Example:
+        >>> margins_from_costs(cost_matrix(4, {(1, 2): 5.0}))
+        {(1, 2): 1.7}
+    """
+    matrix = check_costs(costs)
+    steps = np.maximum(matrix.diagonal(1), matrix.diagonal(-1))
+    if steps.min() == 0:
+        raise OrdinateError(f"costs: got boundaries that cost {steps.tolist()}, takes costs above 0")
+    margins = LARGEST_MARGIN - (LARGEST_MARGIN - USUAL_MARGIN) * steps.min() / steps
+    return {(h, h + 1): float(margins[h]) for h in np.flatnonzero(steps > steps.min() + TIE * matrix.max()).tolist()}
+
+
+def _costs_of(y_true: ArrayLike, y_pred: ArrayLike, costs: ArrayLike) -> NDArray[np.float64]:
+    """(n,), the cost of every prediction."""
+    matrix = check_costs(costs)
+    true, pred = check_ranks(y_true, y_pred, len(matrix))
+    return matrix[true, pred]
+
+
+def _shares(wrong: NDArray[np.bool_], side: NDArray[np.bool_]) -> list[float | None]:
+    """Of the samples on a side of each boundary, the share that is wrong."""
+    sizes, errors = side.sum(axis=0).tolist(), (wrong & side).sum(axis=0).tolist()
+    return [error / size if size else None for error, size in zip(errors, sizes, strict=True)]

@@ -1,0 +1,174 @@
+"""Which labels look wrong: how far each lies from what its sample tells without it.
+
+A network learns the labels that it is trained on, the wrong ones too. So what a label is compared with has to come from
+models that have not seen it: out-of-fold probabilities, embeddings and predictions, as confident learning takes them
+(Northcutt, Jiang and Chuang, *Confident Learning: Estimating Uncertainty in Dataset Labels*, JAIR 70, 2021);
+:func:`ordinate.estimators.label_errors.find_label_errors` makes them.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ordinate.decisions.inputs import check_probabilities
+from ordinate.errors import OrdinateError
+from ordinate.metrics import nearest_neighbours
+from ordinate.metrics.embedding import DECIMALS
+from ordinate.metrics.inputs import LARGEST, check_embeddings, check_neighbours
+
+
+def suspicion(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64]:
+    """How many ranks farther the label lies from the truth than the rank that fits best, where the truth is certain.
+
+    As the normalised margin of confident learning, the probability of the likeliest class less that of the label, but
+    in ranks: with ``d(r) = sum_c p_c |r - c|``, the expected distance from rank r to the truth, and its smallest
+    value ``d*``, the suspicion of label y is ``(d(y) - d*) / (1 + 2 d*)``. The divisor is the width of where the truth
+    may lie: the best rank itself and ``d*`` to either side. So a label two ranks off is worse than one that is one
+    rank off, and one that contradicts a sure prediction is worse than one that contradicts a vague one.
+
+    Args:
+        labels: (n,), ranks 0..C-1.
+        probabilities: (n, C), of every rank, from a model that has not seen the sample; rows sum to 1.
+
+    Returns:
+        (n,), values from 0, where no rank fits better, to C-1.
+
+    Raises:
+        OrdinateError: shapes that do not fit, labels that are no ranks 0..C-1, or rows that are no probabilities.
+
+    Example:
+        >>> suspicion([0, 1, 2], [[0.9, 0.1, 0.0], [0.9, 0.1, 0.0], [0.9, 0.1, 0.0]])
+        array([0.        , 0.66666667, 1.5       ])
+    """
+    ranks, distances = _expected_distances(labels, probabilities)
+    least = distances.min(axis=1)
+    return (distances[np.arange(len(ranks)), ranks] - least) / (1 + 2 * least)
+
+
+def suggested_ranks(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.int64]:
+    """The rank with the smallest expected distance to the truth, which is the median; the label where none is nearer.
+
+    Args:
+        labels: (n,), ranks 0..C-1.
+        probabilities: (n, C), of every rank, from a model that has not seen the sample; rows sum to 1.
+
+    Returns:
+        (n,), ranks that differ from the labels where, and only where, :func:`suspicion` is above 0.
+
+    Raises:
+        OrdinateError: as :func:`suspicion`.
+
+    Example:
+        >>> suggested_ranks([0, 1, 2], [[0.9, 0.1, 0.0], [0.5, 0.5, 0.0], [0.4, 0.3, 0.3]])
+        array([0, 1, 1])
+    """
+    ranks, distances = _expected_distances(labels, probabilities)
+    kept = distances[np.arange(len(ranks)), ranks] == distances.min(axis=1)
+    return np.where(kept, ranks, distances.argmin(axis=1))
+
+
+def neighbour_shares(
+    embeddings: ArrayLike, ref_emb: ArrayLike, ref_labels: ArrayLike, num_classes: int, k: int
+) -> NDArray[np.float64]:
+    """Share of every rank among the k nearest references by cosine.
+
+    Args:
+        embeddings: (n, d), the samples.
+        ref_emb: (m, d), where neighbours are looked for.
+        ref_labels: (m,), ranks 0..C-1.
+        num_classes: C.
+        k: neighbours of each sample.
+
+    Returns:
+        (n, C), shares in [0, 1]; rows sum to 1.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, or fewer than k neighbours.
+
+    Example:
+        >>> neighbour_shares([[1.0, 0.1]], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], [0, 1, 1], num_classes=2, k=2)
+        array([[0.5, 0.5]])
+    """
+    nearest = nearest_neighbours(embeddings, ref_emb, k)
+    _, ref_ranks = check_embeddings(ref_emb, ref_labels, num_classes, names=("ref_emb", "ref_labels"))
+    return _shares(ref_ranks[nearest], num_classes)
+
+
+def neighbour_suspicion(embeddings: ArrayLike, labels: ArrayLike, k: int = 10) -> NDArray[np.float64]:
+    """:func:`suspicion` of every label where the shares of ranks among its k nearest neighbours are the probabilities.
+
+    Args:
+        embeddings: (n, d) of samples whose labels the encoder has not seen, such as those of another task or of raw
+            features; a trained one has brought a wrong label among its like.
+        labels: (n,), ranks.
+        k: neighbours of each sample, by cosine, itself left out.
+
+    Returns:
+        (n,), values from 0, where no rank lies nearer to the neighbours', to C-1.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, or fewer than k neighbours.
+
+    Example:
+        >>> embeddings = [[1.0, 0.0], [0.9, 0.1], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0], [0.1, 0.9]]
+        >>> neighbour_suspicion(embeddings, [0, 0, 2, 2, 2, 2], k=2)
+        array([0., 0., 2., 0., 0., 0.])
+    """
+    points, ranks = check_embeddings(embeddings, labels)
+    return suspicion(ranks, _shares(ranks[nearest_neighbours(points, None, k)], int(ranks.max()) + 1))
+
+
+def residual_suspicion(targets: ArrayLike, predictions: ArrayLike, k: int = 50) -> NDArray[np.float64]:
+    """How many times farther a target lies from its prediction than those of similar predictions do.
+
+    The residual in units of the local spread, a normalised nonconformity score (Papadopoulos, Vovk and Gammerman,
+    *Regression Conformal Prediction with Nearest Neighbours*, JAIR 40, 2011). The spread is the median absolute
+    residual of the k samples around it in the order of the predictions, which wrong targets among them hardly move.
+
+    Args:
+        targets: (n,), real labels.
+        predictions: (n,), of a model that has not seen the sample.
+        k: samples that tell the spread, itself among them.
+
+    Returns:
+        (n,), values of at least 0; infinity where the spread is 0 and the residual is not.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, or fewer than k samples.
+
+    Example:
+        >>> residual_suspicion([0.0, 2.0, 4.0, 9.0], [0.5, 1.5, 4.5, 5.0], k=3)
+        array([1., 1., 1., 8.])
+    """
+    wanted, predicted = _as_targets(targets, "targets"), _as_targets(predictions, "predictions")
+    if len(wanted) != len(predicted):
+        raise OrdinateError(f"predictions: got {len(predicted)} samples, takes {len(wanted)}, as many as targets")
+    k = check_neighbours(k, len(wanted))
+    residuals = np.abs(wanted - predicted)
+    order = np.argsort(predicted, kind="stable")
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(residuals[order], k), axis=1)
+    spread = np.empty_like(residuals)
+    spread[order] = medians[np.clip(np.arange(len(order)) - k // 2, 0, len(medians) - 1)]
+    far = np.where(residuals > 0, np.inf, 0.0)
+    return np.divide(residuals, spread, out=far, where=spread > 0)
+
+
+def _expected_distances(labels: ArrayLike, probabilities: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Labels (n,), and from every rank (n, C) the expected distance to the truth."""
+    shares, _ = check_probabilities(probabilities)
+    _, ranks = check_embeddings(shares, labels, shares.shape[1], names=("probabilities", "labels"))
+    every = np.arange(shares.shape[1])
+    return ranks, np.round(shares @ np.abs(every[:, None] - every), DECIMALS)
+
+
+def _shares(neighbours: NDArray[np.int64], num_classes: int) -> NDArray[np.float64]:
+    """Share of every rank (n, C) among the ranks of neighbours (n, k)."""
+    return np.stack([np.mean(neighbours == rank, axis=1) for rank in range(num_classes)], axis=1)
+
+
+def _as_targets(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = np.asarray(values)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "biuf":
+        raise OrdinateError(f"{name}: got {array.dtype} of shape {array.shape}, takes real numbers, (n,)")
+    if not (np.abs(array) <= LARGEST).all():
+        raise OrdinateError(f"{name}: got NaN, infinity or more than {LARGEST:g}, takes finite values")
+    return array.astype(np.float64)

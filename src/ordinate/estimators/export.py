@@ -1,0 +1,278 @@
+"""Fitted estimators as files that other runtimes read: ONNX, or a program of torch.export."""
+
+import json
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from ordinate import __version__
+from ordinate.data.features import NumericColumn, TableFeatures
+from ordinate.data.image_reader import ImageReader
+from ordinate.errors import OrdinateError
+from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.inference_graph import InferenceGraph
+from ordinate.estimators.persistence import READERS
+from ordinate.estimators.rank_classifier import RankClassifier
+
+ONNX, TORCH = ".onnx", ".pt2"
+INPUT = "samples"
+BATCHES = (1, 7)  # samples that a graph is checked on
+EMBEDDING_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4}  # relative to the largest entry
+PREDICTION_TOLERANCE = {"probability": 1e-6, "prediction": 1e-9}  # the same, at the same embedding; equally near
+# neighbours may change places, which changes votes by 5e-7
+
+HOW = {
+    "table": (
+        "samples has a column for each of features: those of reader.columns in their order. A column with a mean is a "
+        "number x, its median where missing: first (x - mean) / scale; with quantiles, then its normal score, the "
+        "standard normal quantile, within -3 and 3, of its place among them: the mean of the place interpolated from "
+        "the left and from the right, 0 at the first quantile and 1 at the last; with indicator, then 1 where it was "
+        "missing and 0 elsewhere. A column with categories is text (whole numbers without .0): 1 at its category and "
+        "0 at the others, all 0 where missing or none of them."
+    ),
+    "series": "samples[:, c] is (series[:, c] - reader.mean[c]) / reader.scale[c], and 0 where a point is missing.",
+    "images": (
+        "samples holds pixels 0 to 255: each image as grey (reader.channels 1) or RGB (3), transparency over black; "
+        "the central reader.crop (height, width) of it, if given; its histogram equalised, if reader.equalize; "
+        "resized to reader.size (height, width), bilinear with antialiasing. The graph normalises them."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written.
+
+    Args:
+        path: the graph.
+        description: JSON beside it: input, outputs, classes, and how a raw sample becomes the input.
+        input_shape: of one sample.
+        outputs: from the name of each output to its shape without the batch.
+        differences: from the name of each output to the largest difference from the estimator on random input.
+    """
+
+    path: Path
+    description: Path
+    input_shape: tuple[int, ...]
+    outputs: dict[str, tuple[int, ...]]
+    differences: dict[str, float]
+
+
+def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
+    """Write the inference of a fitted estimator as one graph, with a JSON beside it.
+
+    The graph takes ``samples``, what the estimator's reader gives (float32 features or series, uint8 images), in
+    batches of any size, and gives ``embedding`` and ``probability`` (classifiers) or ``prediction`` (regressors, in
+    units of the labels), float64. It is checked against the estimator on random samples before it appears: embeddings
+    to 1e-9 for tables and 1e-4 for series and images, whose convolutions are in float32, relative to the largest
+    entry; probabilities to 1e-6 and predictions to 1e-9 at the same embedding. Heads that go by the nearest training
+    samples hold these samples' embeddings; where such neighbours are equally near up to 1e-9, predictions may differ.
+
+    Args:
+        estimator: fitted.
+        path: new file: .onnx, which takes ``pip install "ordinate[export]"``, or .pt2, which ``torch.export.load``
+            reads. The JSON has its name and .json.
+
+    Raises:
+        OrdinateError: a file that exists or cannot be written, a package that is missing, an encoder that cannot be
+            exported, or a graph that disagrees with the estimator; nothing is left then.
+
+    Example:
+        >>> import numpy as np
+        >>> from ordinate import CLOCClassifier
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> model = CLOCClassifier(phase_epochs=(2, 2), random_state=0).fit(X, np.digitize(X[:, 0], [0.3, 0.7]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     exported = export_model(model, f"{folder}/model.pt2")
+        ...     program = torch.export.load(exported.path).module()
+        >>> program(torch.zeros(4, *exported.input_shape))["probability"].shape
+        torch.Size([4, 3])
+    """
+    check_is_fitted(estimator)
+    path = Path(path)
+    description = path.with_name(f"{path.name}.json")
+    if path.suffix not in (ONNX, TORCH):
+        raise OrdinateError(f"path: got {path}, takes a name that ends in {ONNX} or {TORCH}")
+    for file in (path, description):
+        if file.exists():
+            raise OrdinateError(f"path: {file} exists, takes a new file")
+    if not path.parent.is_dir():
+        raise OrdinateError(f"path: {path} cannot be written: No such folder as {path.parent}")
+    graph = InferenceGraph(estimator).eval()
+    try:
+        folder = tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise OrdinateError(f"path: {path} cannot be written: {error.strerror}") from error
+    with folder:
+        pending = Path(folder.name) / path.name
+        _write(graph, pending)
+        run = _open_onnx(pending) if path.suffix == ONNX else torch.export.load(pending).module()
+        differences, outputs = _check(estimator, graph, run)
+        record = _describe(estimator, graph, outputs, differences)
+        pending_description = pending.with_name(description.name)
+        pending_description.write_text(json.dumps(record, indent=1) + "\n")
+        pending_description.replace(description)
+        pending.replace(path)
+    return Exported(path, description, graph.sample_shape, outputs, differences)
+
+
+def _write(graph: InferenceGraph, path: Path) -> None:
+    samples = _random_samples(graph, 3, torch.Generator().manual_seed(0))
+    try:
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the exporters, about themselves
+            if path.suffix == TORCH:
+                shapes = {INPUT: {0: torch.export.Dim("n")}}
+                torch.export.save(torch.export.export(graph, (samples,), dynamic_shapes=shapes), path)
+                return
+            program = torch.onnx.export(
+                graph,
+                (samples,),
+                input_names=[INPUT],
+                output_names=["embedding", graph.predicts],
+                dynamic_shapes={INPUT: {0: "n"}},
+                custom_translation_table={torch.ops.aten.scalar_tensor.default: _exact_scalar},
+                dynamo=True,
+                verbose=False,
+            )
+            assert program is not None  # noqa: S101  # as no file was given to write to
+            program.save(path, external_data=False)
+    except ImportError as error:
+        raise _lacks(error) from error
+    except Exception as error:  # an encoder of timm can fail to export in as many ways as there are operations
+        reason = str(error).strip().splitlines() or [""]
+        raise OrdinateError(
+            f"encoder: cannot be exported as {path.suffix}: {type(error).__name__}: {reason[0]}"
+        ) from error
+
+
+def _exact_scalar(s: Any, dtype: int = 1, **_: Any) -> Any:
+    """Return a number as a constant of its dtype, which torch's own translation takes through float32."""
+    from onnx.helper import make_tensor
+    from onnxscript import opset18
+
+    if not isinstance(s, int | float):
+        return opset18.Cast(s, to=dtype)
+    return opset18.Constant(value=make_tensor("", dtype, [], [s]))
+
+
+def _open_onnx(path: Path) -> Callable[[Tensor], dict[str, Tensor]]:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise _lacks(error) from error
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+
+    def run(samples: Tensor) -> dict[str, Tensor]:
+        values = session.run(names, {INPUT: samples.numpy()})
+        return {name: torch.from_numpy(value) for name, value in zip(names, values, strict=True)}
+
+    return run
+
+
+def _lacks(error: ImportError) -> OrdinateError:
+    return OrdinateError(
+        f'path: {ONNX} takes onnx, onnxscript and onnxruntime ({error}): pip install "ordinate[export]"'
+    )
+
+
+def _random_samples(graph: InferenceGraph, n: int, generator: torch.Generator) -> Tensor:
+    """Return samples of the kind and shape that the estimator's reader gives."""
+    shape = (n, *graph.sample_shape)
+    if len(shape) == 4:
+        return torch.randint(0, 256, shape, dtype=torch.uint8, generator=generator)
+    return torch.randn(shape, generator=generator)
+
+
+def _check(
+    estimator: EmbeddingEstimator, graph: InferenceGraph, run: Callable[[Tensor], dict[str, Tensor]]
+) -> tuple[dict[str, float], dict[str, tuple[int, ...]]]:
+    """Return the largest differences from the estimator, and the outputs' shapes, or raise where they disagree."""
+    generator = torch.Generator().manual_seed(1)
+    differences = dict.fromkeys(("embedding", graph.predicts), 0.0)
+    with torch.no_grad():
+        for n in BATCHES:
+            samples = _random_samples(graph, n, generator)
+            found = run(samples)
+            # on the CPU, as a GPU may round convolutions; images go in as bytes, as the estimator reads them
+            embedding = estimator.method_(samples if samples.dtype == torch.uint8 else samples.double()).double()
+            _compare("embedding", found["embedding"], embedding, EMBEDDING_TOLERANCE[graph.dtype])
+            at_found, undecided = _predict(estimator, found["embedding"]), graph.undecided(found["embedding"])
+            _compare(graph.predicts, found[graph.predicts], at_found, PREDICTION_TOLERANCE[graph.predicts], undecided)
+            for name, expected in (("embedding", embedding), (graph.predicts, _predict(estimator, embedding))):
+                differences[name] = max(differences[name], float((found[name] - expected).abs().max()))
+    return differences, {name: tuple(found[name].shape[1:]) for name in differences}
+
+
+def _predict(estimator: EmbeddingEstimator, embeddings: Tensor) -> Tensor:
+    """Return what the estimator itself makes of embeddings."""
+    if isinstance(estimator, RankClassifier):
+        return estimator._probabilities(embeddings)
+    assert isinstance(estimator, ContrastiveRegressor)  # noqa: S101  # or there were no graph
+    predicted = estimator.head_(embeddings).double() + torch.from_numpy(estimator.target_offset_)
+    return predicted[:, 0] if estimator.target_is_vector_ else predicted
+
+
+def _compare(name: str, found: Tensor, expected: Tensor, tolerance: float, may_differ: Tensor | None = None) -> None:
+    """Raise where rows of an output differ that may not."""
+    if found.shape != expected.shape:
+        raise OrdinateError(f"export: {name} has shape {tuple(found.shape)}, the estimator's has {expected.shape}")
+    bound = tolerance * float(expected.abs().max())
+    difference = (found - expected).abs().reshape(len(expected), -1).amax(1)
+    if may_differ is not None:
+        difference = difference[~may_differ]
+    if not bool((difference <= bound).all()):
+        raise OrdinateError(
+            f"export: {name} differs by {float(difference.max()):.2g} from the estimator's, takes at most {bound:.2g}; "
+            "nothing was written"
+        )
+
+
+def _describe(
+    estimator: EmbeddingEstimator,
+    graph: InferenceGraph,
+    outputs: dict[str, tuple[int, ...]],
+    differences: dict[str, float],
+) -> dict[str, Any]:
+    """Return what a program needs to know to use the graph, ready for JSON."""
+    reader = estimator.reader_
+    kind = next(kind for kind, cls in READERS.items() if isinstance(reader, cls))
+    record: dict[str, Any] = {
+        "ordinate": __version__,
+        "estimator": type(estimator).__name__,
+        "input": {
+            "name": INPUT,
+            "dtype": "uint8" if isinstance(reader, ImageReader) else "float32",
+            "shape": ["n", *graph.sample_shape],
+            "how": HOW[kind],
+        },
+        "outputs": [{"name": name, "dtype": "float64", "shape": ["n", *shape]} for name, shape in outputs.items()],
+        "largest_differences": differences,
+        "reader": {"kind": kind, **reader.to_dict()},
+    }
+    if isinstance(estimator, RankClassifier):
+        record["classes"] = estimator.classes_.tolist()
+    if isinstance(reader, TableFeatures):
+        record["features"] = _feature_names(reader)
+    return record
+
+
+def _feature_names(reader: TableFeatures) -> list[str]:
+    names = []
+    for column in reader.columns:
+        if isinstance(column, NumericColumn):
+            names.append(column.name)
+            names += [f"{column.name}, normal score"] if column.quantiles else []
+            names += [f"{column.name}, missing"] if column.indicator else []
+        else:
+            names += [f"{column.name} is {category}" for category in column.categories]
+    return names

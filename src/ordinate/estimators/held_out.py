@@ -1,0 +1,149 @@
+"""What a fitted model said of samples that it had not seen, kept beside the model: what it may promise of new ones."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from ordinate.decisions import (
+    IntervalCalibration,
+    RankCalibration,
+    calibrate_intervals,
+    calibrate_ranks,
+    intervals,
+    rank_sets,
+)
+from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.rank_labels import to_ranks
+
+FORMAT = 1
+RECORD, ARRAYS = "held_out.json", "held_out.safetensors"
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Labels of samples held out from training, and what the model said of them.
+
+    Args:
+        labels: (n,) ranks 0..C-1, or targets (n,) or (n, p).
+        predicted: probabilities (n, C) of ranks, or predicted targets in the shape of the labels.
+        classes: the labels of the ranks from lowest to highest; None for targets.
+
+    Example:
+        >>> import numpy as np
+        >>> from ordinate import OTDClassifier
+        >>> X = np.linspace(0, 1, 90)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.3, 0.7])
+        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X[::2], y[::2])
+        >>> held_out = HeldOut.measure(model, X[1::2], y[1::2])
+        >>> lower, upper = predict_sets(model, held_out, [[0.1], [0.9]], coverage=0.9)
+        >>> lower.tolist(), upper.tolist()
+        ([0, 2], [0, 2])
+    """
+
+    labels: NDArray[Any]
+    predicted: NDArray[np.float64]
+    classes: list[Any] | None
+
+    @classmethod
+    def measure(cls, model: EmbeddingEstimator, X: Any, y: Any) -> Self:
+        """Return what a fitted model says of labelled samples that neither training nor a choice has seen."""
+        if isinstance(model, RankClassifier):
+            return cls(to_ranks(y, model.classes_), model.predict_proba(X), model.classes_.tolist())
+        return cls(np.asarray(y, dtype=np.float64), np.asarray(model.predict(X), dtype=np.float64), None)
+
+    def calibrate(self, coverage: float = 0.9) -> RankCalibration | IntervalCalibration:
+        """Return how far sets and intervals of a coverage reach; too few samples for it are an error."""
+        if self.classes is None:
+            return calibrate_intervals(self.labels, self.predicted, coverage)
+        return calibrate_ranks(self.labels, self.predicted, coverage)
+
+    def sets(
+        self, predicted: ArrayLike, calibration: RankCalibration | IntervalCalibration
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the lowest and the highest label of new samples, in the labels' own terms.
+
+        Args:
+            predicted: what the same model says of new samples, probabilities (n, C) or targets.
+            calibration: of :meth:`calibrate`.
+        """
+        if isinstance(calibration, IntervalCalibration):
+            bounds = intervals(predicted, calibration)
+            return bounds[..., 0], bounds[..., 1]
+        classes = np.asarray(self.classes)
+        lowest, highest = rank_sets(predicted, calibration).T
+        return classes[lowest], classes[highest]
+
+    def write(self, folder: str | Path) -> None:
+        """Write ``held_out.json`` and ``held_out.safetensors`` into an existing folder, such as the model's."""
+        arrays = {"labels": self.labels, "predicted": self.predicted}
+        content = save(
+            {name: np.ascontiguousarray(value) for name, value in arrays.items()}
+        )  # as save takes them to be
+        record: dict[str, Any] = {"format": FORMAT, "samples": len(self.labels), "classes": self.classes}
+        record["sha256"] = _digest(record, content)
+        (Path(folder) / ARRAYS).write_bytes(content)
+        (Path(folder) / RECORD).write_text(json.dumps(record, indent=2) + "\n")
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Self:
+        """Return what :meth:`write` wrote to a folder; damage is an error, and nothing in it is run."""
+        folder = Path(folder)
+        if not (folder / RECORD).is_file():
+            raise OrdinateError(
+                f"model: {folder} holds no {RECORD}, takes a model whose held-out samples were kept; fit it anew"
+            )
+        try:
+            record, arrays = _read(folder)
+            return cls(arrays["labels"], arrays["predicted"], record["classes"])
+        except OrdinateError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
+            raise OrdinateError(f"model: {folder / RECORD} or {ARRAYS} is damaged: {error}") from error
+
+
+def predict_sets(
+    model: EmbeddingEstimator, held_out: HeldOut, X: Any, coverage: float = 0.9
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The lowest and the highest label that a new sample may have, right for at least the promised share of them.
+
+    Args:
+        model: fitted.
+        held_out: what the same model said of samples like the new ones.
+        X: samples as the model takes them.
+        coverage: the promised share, above 0 and below 1.
+
+    Returns:
+        Two arrays (n,), labels as in ``classes_``; of continuous labels two arrays of the predictions' shape, in their
+        units.
+
+    Raises:
+        OrdinateError: a record of another model, or of too few samples for the coverage.
+    """
+    classes = model.classes_.tolist() if isinstance(model, RankClassifier) else None
+    if held_out.classes != classes:
+        raise OrdinateError(f"held_out: got one of the classes {held_out.classes}, takes one of the model's, {classes}")
+    calibration = held_out.calibrate(coverage)
+    return held_out.sets(model.predict_proba(X) if isinstance(model, RankClassifier) else model.predict(X), calibration)
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The record and the arrays in a folder, of this format and not damaged."""
+    record, content = json.loads((folder / RECORD).read_text()), (folder / ARRAYS).read_bytes()
+    if record["format"] != FORMAT:
+        raise OrdinateError(f"model: {folder / RECORD} has format {record['format']}, takes {FORMAT}; update ordinate")
+    if record.pop("sha256") != _digest(record, content):
+        raise OrdinateError(f"model: {folder / RECORD} or {ARRAYS} is damaged, its checksum is not the one saved")
+    return record, load(content)
+
+
+def _digest(record: dict[str, Any], content: bytes) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode() + content).hexdigest()

@@ -1,0 +1,226 @@
+"""Fitted estimators on the Hugging Face hub: the folder that ``save`` writes, and a model card.
+
+What is uploaded tells of the training data: category names, up to 200 sorted values of every column of numbers, and,
+where the nearest training samples predict, their embeddings.
+"""
+
+import copy
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from ordinate import __version__
+from ordinate.data.image_reader import ImageReader
+from ordinate.data.series import SeriesScaler
+from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.persistence import CONFIG, HISTORY, WEIGHTS, load, save_estimator
+from ordinate.estimators.rank_classifier import RankClassifier
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+SCHEME = "hf://"
+CARD = "README.md"
+METHODS = {
+    "CLOCClassifier": "CLOC", "OTDClassifier": "OTD", "SupCRRegressor": "SupCR", "SupReMixRegressor": "SupReMix"
+}  # fmt: skip
+
+CARD_TEXT = """\
+# {name}
+
+{kind} by {method}, trained with Ordinate {version} on {data}.
+It predicts {predicted} and gives embeddings of {dim} dimensions that follow the order of the labels.
+
+```python
+from ordinate.estimators.hub import load_from_hub
+
+model = load_from_hub("{name}")  # revision="..." pins a version
+model.predict(X), model.transform(X)
+```
+{metrics}
+The folder holds JSON and safetensors alone: loading it runs no code from it.
+"""
+
+
+def push_to_hub(
+    estimator: EmbeddingEstimator,
+    repo_id: str,
+    *,
+    license: str | None = None,  # noqa: A002  # its name on the hub
+    metrics: Mapping[str, float] | None = None,
+    private: bool | None = None,
+    revision: str | None = None,
+    token: str | None = None,
+    commit_message: str | None = None,
+) -> str:
+    """Upload a fitted estimator as a model repository of the hub, with a card; return the commit's identifier.
+
+    The repository is made if it is not there, and the identifier pins this version in :func:`load_from_hub`.
+
+    Args:
+        estimator: fitted.
+        repo_id: ``"user/name"``.
+        license: identifier such as ``"apache-2.0"``, for the card.
+        metrics: what the model is worth on held-out samples, from name to value, for the card.
+        private: whether a new repository is; None leaves it to the hub.
+        revision: branch to commit to; None takes main.
+        token: of the hub; None takes the one that ``hf auth login`` stored.
+        commit_message: None says what was uploaded.
+
+    Raises:
+        OrdinateError: a name that is none, no access, or a hub out of reach.
+    """
+    check_is_fitted(estimator)
+    with tempfile.TemporaryDirectory(prefix="ordinate-hub-") as folder:
+        write_hub_folder(estimator, Path(folder) / "model", repo_id=repo_id, license=license, metrics=metrics)
+        message = commit_message or f"{type(estimator).__name__} by ordinate {__version__}"
+        api = _api(token)
+        try:
+            api.create_repo(repo_id, private=private, exist_ok=True)
+            commit = api.upload_folder(
+                repo_id=repo_id, folder_path=Path(folder) / "model", revision=revision, commit_message=message
+            )
+        except _failures() as error:
+            raise OrdinateError(f"repo_id: {repo_id} cannot be uploaded to: {_reason(error)}") from error
+    return commit.oid
+
+
+def load_from_hub(
+    repo_id: str,
+    *,
+    revision: str | None = None,
+    token: str | None = None,
+    cache_dir: str | Path | None = None,
+    local_files_only: bool = False,
+) -> Any:
+    """Return the estimator in a model repository of the hub, downloading it unless it is in the cache.
+
+    Nothing but the three files of a saved model is fetched, and :func:`ordinate.load` reads them: checksums are
+    verified and no code of the repository is run.
+
+    Args:
+        repo_id: ``"user/name"``; ``"hf://user/name"`` and ``"hf://user/name@revision"`` are understood too.
+        revision: branch, tag or commit; a full commit identifier pins what is loaded. None takes main.
+        token: of the hub; None takes the one that ``hf auth login`` stored.
+        cache_dir: of downloads; None takes the hub's own.
+        local_files_only: load from the cache or fail, without a connection.
+
+    Raises:
+        OrdinateError: no such repository or revision, a hub out of reach, or what is there is no saved model.
+    """
+    name, _, pinned = repo_id.removeprefix(SCHEME).partition("@")
+    if pinned and revision is not None:
+        raise OrdinateError(f"revision: got {revision!r} beside the one in {repo_id!r}, takes one of them")
+    api = _api(token)
+    try:
+        folder = api.snapshot_download(
+            name,
+            revision=revision or pinned or None,
+            cache_dir=cache_dir,
+            local_files_only=local_files_only,
+            allow_patterns=[CONFIG, WEIGHTS, HISTORY],
+        )
+    except _failures() as error:
+        raise OrdinateError(f"repo_id: {repo_id} cannot be loaded: {_reason(error)}") from error
+    return load(folder)
+
+
+def write_hub_folder(
+    estimator: EmbeddingEstimator,
+    folder: str | Path,
+    *,
+    repo_id: str | None = None,
+    license: str | None = None,  # noqa: A002  # its name on the hub
+    metrics: Mapping[str, float] | None = None,
+) -> None:
+    """Write what :func:`push_to_hub` uploads: a saved model, without paths of this machine, and its card.
+
+    Args:
+        estimator: fitted.
+        folder: new or empty; :func:`ordinate.load` reads it.
+        repo_id: ``"user/name"``, for the card; None takes the folder's name.
+        license: as in :func:`push_to_hub`.
+        metrics: as in :func:`push_to_hub`.
+
+    Example:
+        >>> import numpy as np
+        >>> from ordinate import OTDClassifier
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> model = OTDClassifier(epochs=2, random_state=0).fit(X, np.digitize(X[:, 0], [0.3, 0.7]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_hub_folder(model, folder, license="apache-2.0", metrics={"accuracy": 0.95})
+        ...     sorted(path.name for path in Path(folder).iterdir())
+        ['README.md', 'config.json', 'history.json', 'weights.safetensors']
+    """
+    check_is_fitted(estimator)
+    public = copy.copy(estimator)
+    public.checkpoint_dir = None
+    if public.images is not None and public.images.pretrained:
+        public.images = replace(public.images, pretrained=True)  # where the first weights came from
+    card = _card(estimator, repo_id or Path(folder).resolve().name, license, dict(metrics or {}))
+    save_estimator(public, Path(folder))
+    (Path(folder) / CARD).write_text(card, encoding="utf-8")
+
+
+def _card(estimator: EmbeddingEstimator, name: str, license: str | None, metrics: dict[str, float]) -> str:  # noqa: A002  # its name on the hub
+    """Return the card: YAML that the hub reads, and text."""
+    method = METHODS[type(estimator).__name__]
+    classifies = isinstance(estimator, RankClassifier)
+    reader = estimator.reader_
+    kind = "ordinal-classification" if classifies else "regression"
+    tags = ["ordinate", method.lower(), kind, "contrastive-learning"]
+    if isinstance(reader, ImageReader):
+        task = "image-classification" if classifies else "image-feature-extraction"  # the hub has no image regression
+        data = f"images of {reader.preprocessing.size[0]} x {reader.preprocessing.size[1]} pixels"
+    else:
+        task = "tabular-classification" if classifies else "tabular-regression"
+        data = f"a table of {estimator.n_features_in_} columns"
+        if isinstance(reader, SeriesScaler):
+            data = f"series of {estimator.n_features_in_} channels"
+            tags.append("time-series")
+    head = _hub().ModelCardData(
+        library_name="ordinate", license=license, tags=tags, pipeline_tag=task, metrics=list(metrics) or None
+    )
+    lines = "".join(f"| {metric} | {value:.4g} |\n" for metric, value in metrics.items())
+    predicted = f"the ranks {' < '.join(map(str, estimator.classes_))}" if classifies else "a continuous target"
+    text = CARD_TEXT.format(
+        name=name,
+        kind="Ordinal classification" if classifies else "Regression",
+        method=method,
+        version=__version__,
+        data=data,
+        predicted=predicted,
+        dim=estimator.embedding_dim,
+        metrics=f"\n| on held-out samples | |\n|---|---|\n{lines}" if metrics else "",
+    )
+    return f"---\n{head.to_yaml()}\n---\n\n{text}"
+
+
+def _hub() -> ModuleType:
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise OrdinateError('the hub takes huggingface_hub: pip install "ordinate[hub]"') from error
+    return huggingface_hub
+
+
+def _api(token: str | None) -> "HfApi":
+    return _hub().HfApi(token=token, library_name="ordinate", library_version=__version__)
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What the hub's client raises where a name, a right or a connection is wanting."""
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    return HfHubHTTPError, HFValidationError, OSError
+
+
+def _reason(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"

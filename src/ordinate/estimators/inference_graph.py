@@ -1,0 +1,154 @@
+"""A fitted estimator's inference as one module of tensor operations, for other runtimes.
+
+It starts where the estimator's reader ends and computes in the estimator's own precision, float64 behind encoders of
+tables and in every head. Convolutions are in float32, as runtimes have no others: images are so in the estimator
+too, series are not.
+"""
+
+import copy
+
+import torch
+from jaxtyping import Bool, Float, Num
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from ordinate.data.features import TableFeatures
+from ordinate.errors import OrdinateError
+from ordinate.estimators.cloc import CLOCClassifier
+from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.otd import OTDClassifier
+from ordinate.heads.neighbours import TIE_BREAK, NeighbourMean, NeighbourVote
+
+TIE = 1e-9  # between similarities, relative to the largest: below, rounding decides which neighbour is nearer
+
+
+class InferenceGraph(nn.Module):
+    """From a batch as the reader gives it to embeddings and predictions.
+
+    Args:
+        estimator: fitted.
+
+    The forward pass takes float32 features (n, f) or series (n, c, t), or uint8 images (n, c, h, w), and returns
+    float64: ``"embedding"`` (n, d), and ``"probability"`` (n, C) of a classifier or ``"prediction"`` (n,) or (n, p)
+    of a regressor, in units of the labels.
+
+    Raises:
+        OrdinateError: an estimator of another kind.
+
+    Example:
+        >>> import numpy as np
+        >>> from ordinate import SupCRRegressor
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> model = SupCRRegressor(epochs=(2, 2), random_state=0).fit(X, 10 * X[:, 0])
+        >>> graph = InferenceGraph(model)
+        >>> {name: tuple(value.shape) for name, value in graph(torch.zeros(5, *graph.sample_shape)).items()}
+        {'embedding': (5, 64), 'prediction': (5,)}
+    """
+
+    def __init__(self, estimator: EmbeddingEstimator) -> None:
+        super().__init__()
+        encoder = estimator.method_.encoder
+        reader = estimator.reader_
+        if isinstance(reader, TableFeatures):
+            self.sample_shape: tuple[int, ...] = (reader.width,)
+        else:
+            encoder, self.sample_shape = copy.deepcopy(encoder).float(), reader.sample_shape
+        self.encoder = encoder
+        self.dtype = next(encoder.parameters()).dtype
+        self.head = _head(estimator)
+        self.predicts = "prediction" if isinstance(estimator, ContrastiveRegressor) else "probability"
+
+    def forward(self, samples: Num[Tensor, "n ..."]) -> dict[str, Tensor]:
+        embedding = self.encoder(samples.to(self.dtype)).double()
+        return {"embedding": embedding, self.predicts: self.head(embedding)}
+
+    def undecided(self, embeddings: Float[Tensor, "n d"]) -> Bool[Tensor, " n"]:
+        """Return where rounding decides which training samples are the nearest, so that predictions may differ."""
+        head = self.head.head if isinstance(self.head, _Shifted) else self.head
+        if not isinstance(head, _Vote | _Mean) or head.k == len(head.embeddings):
+            return torch.zeros(len(embeddings), dtype=torch.bool)
+        nearest = head.nearness(embeddings).topk(head.k + 1).values
+        return nearest[:, -2] - nearest[:, -1] <= TIE * nearest.abs().amax(1)
+
+
+def _head(estimator: EmbeddingEstimator) -> nn.Module:
+    """Return the module from embeddings to probabilities or predictions."""
+    if isinstance(estimator, CLOCClassifier):
+        return nn.Sequential(estimator.method_.classifier, nn.Softmax(dim=1))
+    if isinstance(estimator, OTDClassifier):
+        return _Vote(estimator.neighbours_)
+    if isinstance(estimator, ContrastiveRegressor):
+        head = estimator.head_
+        offset = torch.from_numpy(estimator.target_offset_)
+        return _Shifted(_Mean(head) if isinstance(head, NeighbourMean) else head, offset, estimator.target_is_vector_)
+    raise OrdinateError(f"estimator: got {type(estimator).__name__}, takes one of ordinate's four")
+
+
+class _Shifted(nn.Module):
+    """Predictions of a head that was trained on centred targets."""
+
+    offset: Tensor
+
+    def __init__(self, head: nn.Module, offset: Float[Tensor, " p"], is_vector: bool) -> None:
+        super().__init__()
+        self.head = head
+        self.is_vector = is_vector
+        self.register_buffer("offset", offset)
+
+    def forward(self, embeddings: Float[Tensor, "n d"]) -> Tensor:
+        predicted = self.head(embeddings) + self.offset
+        return predicted[:, 0] if self.is_vector else predicted
+
+
+class _Vote(nn.Module):
+    """:class:`~ordinate.heads.NeighbourVote` for a batch of any size."""
+
+    embeddings: Tensor
+    weights: Tensor
+    one_hot: Tensor
+
+    def __init__(self, head: NeighbourVote) -> None:
+        super().__init__()
+        self.k = head.k
+        self.register_buffer("embeddings", normalize(head.embeddings, eps=0))
+        votes = 1 + TIE_BREAK * 0.5 ** torch.arange(self.k, dtype=torch.float64)
+        self.register_buffer("weights", votes / votes.sum())
+        self.register_buffer("one_hot", nn.functional.one_hot(head.ranks, head.num_classes).double())
+
+    def nearness(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n m"]:
+        """Return cosines."""
+        norm = torch.linalg.vector_norm(queries, dim=1, keepdim=True)
+        return queries / torch.where(norm == 0, 1, norm) @ self.embeddings.T
+
+    def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
+        nearest = self.nearness(queries).topk(self.k).indices
+        return (self.weights[:, None] * self.one_hot[nearest]).sum(1)
+
+
+class _Mean(nn.Module):
+    """:class:`~ordinate.heads.NeighbourMean` for a batch of any size."""
+
+    embeddings: Tensor
+    targets: Tensor
+    centre: Tensor
+
+    def __init__(self, head: NeighbourMean) -> None:
+        super().__init__()
+        self.k = head.k
+        self.register_buffer("centre", head.embeddings.mean(0))  # distances from it lose fewer digits than from 0
+        self.register_buffer("embeddings", head.embeddings - self.centre)
+        self.register_buffer("targets", head.targets)
+
+    def nearness(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n m"]:
+        """Return negative squared distances, up to what they have in common in a row."""
+        return 2 * (queries - self.centre) @ self.embeddings.T - self.embeddings.square().sum(1)
+
+    def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n p"]:
+        nearest = self.nearness(queries).topk(self.k).indices
+        between = (queries - self.centre)[:, None] - self.embeddings[nearest]
+        distance = torch.linalg.vector_norm(between, dim=2)
+        closest = distance.amin(1, keepdim=True)
+        # relative to the closest, so that a distance of 0 divides nothing by 0
+        weights = torch.where(closest > 0, closest / distance, (distance == 0).double())
+        return (weights[:, :, None] * self.targets[nearest]).sum(1) / weights.sum(1, keepdim=True)

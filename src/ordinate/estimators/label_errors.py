@@ -1,0 +1,197 @@
+"""Samples that look mislabelled, by models that have not seen their labels."""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils import check_random_state
+
+from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion, suggested_ranks, suspicion
+from ordinate.errors import OrdinateError
+from ordinate.estimators import inputs
+from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.rank_labels import find_classes, to_ranks
+from ordinate.functional.inputs import check_whole
+
+NEIGHBOURS = 10  # training embeddings that tell a sample's rank
+SPREAD = 50  # samples that tell the local spread of a continuous target
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A model, the rows (m,) that it was trained on with their samples, and those (n - m,) that it has not seen."""
+
+    model: Any
+    rows: Rows
+    X: Any
+    unseen_rows: Rows
+    unseen: Any
+
+
+def find_label_errors(
+    estimator: RankClassifier | ContrastiveRegressor,
+    X: Any,
+    y: ArrayLike,
+    *,
+    folds: int = 5,
+    groups: ArrayLike | None = None,
+) -> pd.DataFrame:
+    """Rank all samples by how suspicious their labels are.
+
+    Clones of the estimator are trained with one fold of the samples left out at a time (cross-fitting, as in confident
+    learning: Northcutt, Jiang and Chuang, JAIR 70, 2021), and judge the samples of that fold. Ranks: by
+    :func:`~ordinate.decisions.label_errors.suspicion`, from :func:`out_of_fold_probabilities`. Continuous targets: by
+    :func:`~ordinate.decisions.label_errors.residual_suspicion`, from the predictions.
+
+    Args:
+        estimator: what is trained, with its settings; it is not fitted itself. Its ``random_state`` also draws the
+            folds, and its ``checkpoint_dir`` gets a folder a fold.
+        X: n samples, as the estimator takes them.
+        y: (n,), labels; at least two of every rank.
+        folds: as many models are trained.
+        groups: (n,), such as the subject of every sample; no group is on both sides of a fold.
+
+    Returns:
+        A row a sample, the most suspicious first: ``row``, its place in X from 0; ``label``; ``suggested``, the rank
+        that fits best, or the prediction; ``suspicion``, for ranks from 0, where none fits better than the label, to
+        C-1, for targets the residual in units of the local spread.
+
+    Raises:
+        OrdinateError: what the estimator refuses, more than one target a sample, or folds that leave no sample of a
+            rank to train on.
+
+    Example:
+        >>> from ordinate import OTDClassifier
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.3, 0.7])
+        >>> y[3] = 2
+        >>> table = find_label_errors(OTDClassifier(epochs=20, random_state=0), X, y, folds=3)
+        >>> table.loc[0, ["row", "label", "suggested"]].tolist()
+        [3, 2, 0]
+    """
+    X, y = inputs.unpack(X, y)
+    if isinstance(estimator, RankClassifier):
+        classes = find_classes(y, estimator.class_order)
+        ranks = to_ranks(y, classes)
+        probabilities = _probabilities(estimator, X, ranks, classes, folds, groups)
+        labels, suggested = classes[ranks], classes[suggested_ranks(ranks, probabilities)]
+        scores = suspicion(ranks, probabilities)
+    else:
+        labels = np.asarray(y, dtype=np.float64)
+        if labels.ndim != 1:
+            raise OrdinateError(f"y: got shape {labels.shape}, takes one target a sample, (n,)")
+        suggested = np.empty_like(labels)
+        for fold in _cross_fit(estimator, X, labels, np.zeros(len(labels), np.int64), folds, groups):
+            suggested[fold.unseen_rows] = fold.model.predict(fold.unseen)
+        scores = residual_suspicion(labels, suggested, min(SPREAD, len(labels)))
+    table = pd.DataFrame({"row": np.arange(len(labels)), "label": labels, "suggested": suggested, "suspicion": scores})
+    return table.sort_values("suspicion", ascending=False, kind="stable", ignore_index=True)
+
+
+def out_of_fold_probabilities(
+    estimator: RankClassifier, X: Any, y: ArrayLike, *, folds: int = 5, groups: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Probabilities of every sample's ranks from a model that was trained without it.
+
+    They are the mean of two: the model's own, and the shares of the ranks among the sample's 10 nearest neighbours in
+    the model's embedding of its training samples.
+
+    Args:
+        estimator: what is trained, with its settings; it is not fitted itself.
+        X: n samples, as the estimator takes them.
+        y: (n,), labels; at least two of every rank.
+        folds: as many models are trained.
+        groups: (n,), such as the subject of every sample; no group is on both sides of a fold.
+
+    Returns:
+        (n, C), columns in the order of the ranks; rows sum to 1.
+
+    Raises:
+        OrdinateError: as :func:`find_label_errors`.
+
+    Example:
+        >>> from ordinate import OTDClassifier
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.3, 0.7])
+        >>> probabilities = out_of_fold_probabilities(OTDClassifier(epochs=20, random_state=0), X, y, folds=3)
+        >>> probabilities[[0, 30, 59]].round().tolist()
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    X, y = inputs.unpack(X, y)
+    classes = find_classes(y, estimator.class_order)
+    return _probabilities(estimator, X, to_ranks(y, classes), classes, folds, groups)
+
+
+def _probabilities(
+    estimator: RankClassifier, X: Any, ranks: Rows, classes: NDArray[Any], folds: int, groups: ArrayLike | None
+) -> NDArray[np.float64]:
+    ordered = clone(estimator).set_params(class_order=classes.tolist())
+    probabilities = np.empty((len(ranks), len(classes)))
+    for fold in _cross_fit(ordered, X, classes[ranks], ranks, folds, groups):
+        shares = neighbour_shares(
+            fold.model.transform(fold.unseen), fold.model.transform(fold.X), ranks[fold.rows], len(classes),
+            min(NEIGHBOURS, len(fold.rows)),
+        )  # fmt: skip
+        probabilities[fold.unseen_rows] = (fold.model.predict_proba(fold.unseen) + shares) / 2
+    return probabilities
+
+
+def _cross_fit(
+    estimator: EmbeddingEstimator, X: Any, labels: NDArray[Any], strata: Rows, folds: int, groups: ArrayLike | None
+) -> Iterator[Fold]:
+    """Train a clone without each fold; folds hold about as many samples of every stratum."""
+    unfitted = clone(estimator)
+    unfitted._check_parameters()
+    X = inputs.check_input(unfitted, X, reset=True)
+    if len(X) != len(labels):
+        raise OrdinateError(f"y: got {len(labels)} labels for {len(X)} samples, takes one a sample")
+    X = inputs.fit_reader(X, unfitted._images)[1]  # images are decoded once
+    seed = int(check_random_state(unfitted.random_state).randint(np.iinfo(np.int32).max))
+    for number, (rows, unseen) in enumerate(_split(strata, folds, groups, seed)):
+        model = clone(estimator)
+        if estimator.checkpoint_dir is not None:
+            folder = Path(estimator.checkpoint_dir) / f"fold-{number}"
+            folder.mkdir(parents=True, exist_ok=True)
+            model.set_params(checkpoint_dir=folder)
+        seen = _take(X, rows)
+        model.fit(seen, labels[rows])
+        yield Fold(model, rows, seen, unseen, _take(X, unseen))
+
+
+def _split(strata: Rows, folds: int, groups: ArrayLike | None, seed: int) -> list[tuple[Rows, Rows]]:
+    """Rows to train on and rows that are left out, for every fold."""
+    folds = check_whole(folds, "folds", least=2)
+    codes = np.arange(len(strata)) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    if len(codes) != len(strata):
+        raise OrdinateError(f"groups: got {len(codes)}, takes {len(strata)}, one a sample")
+    most = int(np.bincount(strata).max()) if groups is None else int(codes.max()) + 1
+    if folds > most:
+        what = "groups" if groups is not None else "samples of the largest rank" if strata.any() else "samples"
+        raise OrdinateError(f"folds: got {folds}, takes at most {most}, the {what}")
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # ranks of fewer samples than folds stand in some only
+        splits = list(kind(folds, shuffle=True, random_state=seed).split(strata, strata, codes))
+    for rows, _ in splits:
+        absent = np.setdiff1d(strata, strata[rows])
+        if len(absent):
+            raise OrdinateError(
+                f"y: a fold leaves no sample of rank {absent[0]} to train on, takes at least two of every rank"
+                + ("" if groups is None else ", in two groups")
+            )
+    return splits
+
+
+def _take(X: Any, rows: Rows) -> Any:
+    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]

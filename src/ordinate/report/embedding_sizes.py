@@ -1,0 +1,104 @@
+"""What the size of an embedding is worth: one training after the other (OTD, C.2, Fig. 13)."""
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from ordinate.errors import OrdinateError
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.rank_labels import to_ranks
+from ordinate.metrics import knn_accuracy, svm_accuracy
+
+
+class SizeRun(TypedDict):
+    """One training: its embedding's dimensions, its seed, and what the embedding was worth on the test set."""
+
+    embedding_dim: int
+    seed: int
+    svm_accuracy: float
+    knn_accuracy: float
+
+
+def sweep_embedding_dim(
+    build: Callable[[int, int], RankClassifier],
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any,
+    sizes: Sequence[int],
+    seeds: Sequence[int],
+    *,
+    progress: bool = False,
+) -> list[SizeRun]:
+    """Train with every size of the embedding, once a seed, and judge the embeddings of the test set.
+
+    Args:
+        build: from the embedding's dimensions and a seed to a classifier that is not fitted.
+        X: samples to train on, whatever the classifier takes.
+        y: their labels.
+        X_test: samples to measure on, at least two.
+        y_test: their labels.
+        sizes: dimensions of the embedding, each at least 1.
+        seeds: of the trainings with each size.
+        progress: show a progress bar over the trainings.
+
+    Returns:
+        A record for every size and seed, in their order: the accuracy of a support vector machine with an RBF kernel,
+        fitted on the training embeddings (Table 1), and the share of three nearest neighbours with the same rank (eq.
+        6; of fewer where there are no three).
+
+    Raises:
+        OrdinateError: sizes below 1, or fewer than two test samples; before any training.
+
+    Example:
+        >>> from ordinate import OTDClassifier
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.3, 0.7])
+        >>> def build(size, seed):
+        ...     return OTDClassifier(embedding_dim=size, epochs=2, random_state=seed)
+        >>> runs = sweep_embedding_dim(build, X, y, X, y, sizes=[2, 8], seeds=[0])
+        >>> [run["embedding_dim"] for run in runs]
+        [2, 8]
+    """
+    if min(sizes) < 1:
+        raise OrdinateError(f"sizes: got {min(sizes)}, takes dimensions of at least 1")
+    if len(y_test) < 2:
+        raise OrdinateError(f"y_test: got {len(y_test)} sample(s), takes at least two, to have neighbours")
+    runs: list[SizeRun] = []
+    for size, seed in tqdm([*product(sizes, seeds)], unit="fit", dynamic_ncols=True, disable=not progress):
+        model = build(size, seed).fit(X, y)
+        ranks, test_ranks = to_ranks(y, model.classes_), to_ranks(y_test, model.classes_)
+        unseen = model.transform(X_test)
+        runs.append(
+            {
+                "embedding_dim": size,
+                "seed": seed,
+                "svm_accuracy": svm_accuracy(unseen, test_ranks, ref_emb=model.transform(X), ref_labels=ranks),
+                "knn_accuracy": knn_accuracy(unseen, test_ranks, min(3, len(test_ranks) - 1)),
+            }
+        )
+    return runs
+
+
+def mean_by_size(runs: Sequence[SizeRun]) -> tuple[list[int], NDArray[np.float64]]:
+    """Sizes, ascending, and the mean SVM accuracy of each over its seeds: what ``accuracy_by_embedding_size`` draws.
+
+    Example:
+        >>> run = {"seed": 0, "knn_accuracy": 0.5}
+        >>> mean_by_size(
+        ...     [
+        ...         {**run, "embedding_dim": 8, "svm_accuracy": 0.75},
+        ...         {**run, "embedding_dim": 2, "svm_accuracy": 0.5},
+        ...         {**run, "embedding_dim": 8, "svm_accuracy": 0.25},
+        ...     ]
+        ... )
+        ([2, 8], array([0.5, 0.5]))
+    """
+    sizes = sorted({run["embedding_dim"] for run in runs})
+    return sizes, np.array(
+        [np.mean([run["svm_accuracy"] for run in runs if run["embedding_dim"] == size]) for size in sizes]
+    )

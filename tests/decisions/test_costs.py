@@ -1,0 +1,255 @@
+"""Decisions by cost against brute force over all ranks, costs against sums over boundaries."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import confusion_matrix, recall_score
+
+from ordinate.decisions import (
+    boundary_errors,
+    check_costs,
+    compare_decisions,
+    cost_matrix,
+    decide,
+    expected_cost,
+    margins_from_costs,
+    read_costs,
+)
+from ordinate.errors import OrdinateError
+from ordinate.losses import MMNPLoss
+from ordinate.metrics import mae, rank_report
+
+C = 4
+entries = st.integers(0, 9)
+matrices = st.lists(st.lists(entries, min_size=C, max_size=C), min_size=C, max_size=C).map(
+    lambda rows: np.array(rows, dtype=float) * (1 - np.eye(C))
+)
+rows_of_probability = st.lists(st.lists(entries, min_size=C, max_size=C).filter(any), min_size=1, max_size=20).map(
+    lambda rows: np.array(rows, dtype=float) / np.sum(rows, axis=1, keepdims=True)
+)
+ranks = st.lists(st.tuples(st.integers(0, C - 1), st.integers(0, C - 1)), min_size=1, max_size=30)
+steps = st.tuples(st.floats(0, 10), st.floats(0, 10))
+
+
+# costs
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_without_critical_boundaries_the_cost_is_a_power_of_the_distance(power):
+    distance = np.abs(np.subtract.outer(range(5), range(5)))
+    np.testing.assert_allclose(cost_matrix(5, power=power), distance**power, rtol=1e-15)
+
+
+@given(st.lists(steps, min_size=C - 1, max_size=C - 1))
+def test_a_mistake_costs_the_sum_of_the_boundaries_it_crosses(pairs):
+    costs = cost_matrix(C, {(h, h + 1): pair for h, pair in enumerate(pairs)})
+    for true, pred in product(range(C), repeat=2):
+        crossed = [pairs[h][0] for h in range(pred, true)] + [pairs[h][1] for h in range(true, pred)]
+        assert costs[true, pred] == pytest.approx(sum(crossed), rel=1e-12, abs=1e-12)
+
+
+def test_one_cost_counts_in_both_directions():
+    np.testing.assert_array_equal(cost_matrix(3, {(0, 1): 4.0}), cost_matrix(3, {(0, 1): (4.0, 4.0)}))
+
+
+def test_a_file_gives_its_costs_whatever_the_order_of_its_labels(tmp_path):
+    costs = cost_matrix(3, {(1, 2): (5.0, 2.0)})
+    frame = pd.DataFrame(costs, ["low", "mid", "high"], ["low", "mid", "high"])
+    frame.loc[["high", "low", "mid"], ["mid", "high", "low"]].to_csv(tmp_path / "costs.csv")
+    np.testing.assert_array_equal(read_costs(tmp_path / "costs.csv", ["low", "mid", "high"]), costs)
+    pd.DataFrame(costs).to_csv(tmp_path / "numbers.csv")
+    np.testing.assert_array_equal(read_costs(tmp_path / "numbers.csv", [0, 1, 2]), costs)
+
+
+# decisions
+
+
+@given(rows_of_probability, matrices)
+def test_the_decision_is_the_cheapest_of_all_ranks(probabilities, costs):
+    decided = decide(probabilities, costs)
+    for row, rank in zip(probabilities, decided, strict=True):
+        expected = [sum(row[true] * costs[true, pred] for true in range(C)) for pred in range(C)]
+        assert expected[rank] <= min(expected) + 1e-11
+        assert all(expected[lower] > expected[rank] for lower in range(rank))
+
+
+@given(rows_of_probability)
+def test_with_a_cost_of_1_for_every_mistake_the_most_probable_rank_is_decided(probabilities):
+    np.testing.assert_array_equal(decide(probabilities, 1 - np.eye(C)), probabilities.argmax(axis=1))
+
+
+@given(rows_of_probability)
+def test_with_the_distance_for_a_cost_the_median_is_decided(probabilities):
+    medians = (probabilities.cumsum(axis=1) >= 0.5 - 1e-9).argmax(axis=1)
+    np.testing.assert_array_equal(decide(probabilities, cost_matrix(C)), medians)
+
+
+@given(rows_of_probability, st.floats(1, 50), st.floats(1, 50))
+def test_a_dearer_miss_never_lowers_a_decision(probabilities, cost, more):
+    """Of the boundary between the ranks 1 and 2, predicting too low."""
+    cheap, dear = (cost_matrix(C, {(1, 2): (value, 1.0)}) for value in sorted((cost, cost + more)))
+    assert ((decide(probabilities, dear) > 1) >= (decide(probabilities, cheap) > 1)).all()
+
+
+@given(matrices, st.floats(0.01, 1000))
+def test_the_unit_of_the_costs_does_not_change_a_decision(costs, unit):
+    rows = np.random.default_rng(0).dirichlet(np.ones(C), 30)
+    np.testing.assert_array_equal(decide(rows, costs), decide(rows, unit * costs))
+
+
+@given(ranks, matrices)
+def test_the_expected_cost_is_read_off_the_confusion_matrix(pairs, costs):
+    true, pred = np.array(pairs).T
+    confusion = confusion_matrix(true, pred, labels=range(C), normalize="all")
+    assert expected_cost(true, pred, costs) == pytest.approx((confusion * costs).sum(), rel=1e-12, abs=1e-12)
+    assert expected_cost(true, pred, cost_matrix(C)) == pytest.approx(mae(true, pred), rel=1e-12)
+
+
+@given(ranks)
+def test_boundary_errors_are_one_less_sensitivity_and_specificity(pairs):
+    true, pred = np.array(pairs).T
+    errors = boundary_errors(true, pred, C)
+    for h in range(C - 1):
+        for name, side in (("too_low", 1), ("too_high", 0)):
+            found = errors[name][h]
+            if not ((true > h) == side).any():
+                assert found is None
+            else:
+                recall = recall_score(true > h, pred > h, pos_label=side, zero_division=0.0)
+                assert found == pytest.approx(1 - recall, abs=1e-12)
+
+
+def draw_samples(n=400):
+    rng = np.random.default_rng(0)
+    probabilities = rng.dirichlet(np.ones(C), n)
+    return (rng.random((n, 1)) > probabilities.cumsum(axis=1)).sum(axis=1).clip(max=C - 1), probabilities
+
+
+def test_the_comparison_holds_both_decisions_and_their_paired_difference():
+    true, probabilities = draw_samples()
+    costs = cost_matrix(C, {(1, 2): (8.0, 1.0)})
+    comparison = compare_decisions(true, probabilities, costs)
+    usual, decided = probabilities.argmax(axis=1), decide(probabilities, costs)
+    for name, pred in (("most_probable", usual), ("least_cost", decided)):
+        assert comparison[name] == {
+            "expected_cost": expected_cost(true, pred, costs),
+            **rank_report(true, pred, C),
+            **boundary_errors(true, pred, C),
+        }
+    saved = costs[true, usual] - costs[true, decided]
+    assert comparison["saving"] == pytest.approx(saved.mean(), rel=1e-12)
+    assert comparison["saving_standard_error"] == pytest.approx(saved.std(ddof=1) / 20, rel=1e-12)
+    assert comparison["saving"] > 3 * comparison["saving_standard_error"]
+    assert comparison["least_cost"]["too_low"][1] < comparison["most_probable"]["too_low"][1]
+    assert json.loads(json.dumps(comparison, allow_nan=False)) == comparison
+
+
+def test_the_standard_error_is_that_of_the_bootstrap():
+    true, probabilities = draw_samples()
+    costs = cost_matrix(C, {(1, 2): 5.0})
+    comparison = compare_decisions(true, probabilities, costs)
+    rng = np.random.default_rng(1)
+    saved = costs[true, probabilities.argmax(axis=1)] - costs[true, decide(probabilities, costs)]
+    drawn = [rng.choice(saved, len(saved)).mean() for _ in range(2000)]
+    assert comparison["saving_standard_error"] == pytest.approx(np.std(drawn), rel=0.06)
+
+
+# margins
+
+
+def test_margins_follow_the_documented_formula_and_are_what_the_loss_takes():
+    margins = margins_from_costs(cost_matrix(5, {(1, 2): (5.0, 1.0), (3, 4): 2.0}))
+    assert margins == {(1, 2): 1.7, (3, 4): 1.25}
+    assert MMNPLoss(5, margins=margins).margins[[1, 3]].tolist() == pytest.approx([1.7, 1.25], abs=1e-6)
+
+
+@given(st.lists(st.floats(0.01, 1e6), min_size=2, max_size=6))
+def test_a_dearer_boundary_never_gets_a_smaller_margin_and_all_are_within_range(costs):
+    margins = margins_from_costs(cost_matrix(len(costs) + 1, {(h, h + 1): cost for h, cost in enumerate(costs)}))
+    values = [margins.get((h, h + 1), 0.5) for h in range(len(costs))]
+    order = np.argsort(costs, kind="stable")
+    assert (np.diff(np.array(values)[order]) >= -1e-6).all()  # sums of costs are rounded
+    assert all(0.5 <= margin <= 2 for margin in margins.values())
+
+
+@given(st.floats(0.01, 100))
+def test_equal_boundaries_leave_every_margin_to_be_learned(cost):
+    assert margins_from_costs(cost * cost_matrix(4)) == {}
+
+
+# errors
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        (0.0, r"costs: got shape \(\), takes \(2, 2\)"),
+        ([[0.0]], r"costs: got shape \(1, 1\), takes \(2, 2\)"),
+        (np.zeros((2, 3)), r"costs: got shape \(2, 3\), takes \(2, 2\)"),
+        ([[0, 1], [1]], r"costs: takes a matrix of numbers \(2, 2\)"),
+        ([[0, "x"], [1, 0]], "costs: takes a matrix of numbers"),
+        ([[0, -1], [1, 0]], "costs: got NaN, infinity or a value below 0"),
+        ([[0, np.inf], [1, 0]], "costs: got NaN, infinity"),
+        ([[0, np.nan], [1, 0]], "costs: got NaN, infinity"),
+        ([[0, 1], [1, 2]], r"costs: got a diagonal \[0.0, 2.0\], takes 0"),
+    ],
+)
+def test_what_is_no_cost_matrix_is_refused(costs, message):
+    for use in (
+        lambda: check_costs(costs, 2),
+        lambda: decide([[0.5, 0.5]], costs),
+        lambda: expected_cost([0], [1], costs),
+        lambda: margins_from_costs(costs),
+    ):
+        with pytest.raises(OrdinateError, match="costs: "):
+            use()
+    with pytest.raises(OrdinateError, match=message):
+        check_costs(costs, 2)
+
+
+@pytest.mark.parametrize("boundary", [(1, 0), (0, 2), (2, 3), (-1, 0), 1, "0,1"])
+def test_a_critical_boundary_lies_between_adjacent_ranks(boundary):
+    with pytest.raises(OrdinateError, match=r"critical: got boundary .*, takes two adjacent ranks"):
+        cost_matrix(3, {boundary: 2.0})
+
+
+@pytest.mark.parametrize("cost", [-1.0, np.nan, np.inf, (1.0,), (1.0, -2.0)])
+def test_a_critical_cost_is_one_or_two_numbers_of_at_least_0(cost):
+    with pytest.raises(OrdinateError, match=r"critical\[\(0, 1\)\]: got .*, takes a cost of at least 0"):
+        cost_matrix(3, {(0, 1): cost})
+
+
+def test_other_arguments_are_checked():
+    with pytest.raises(OrdinateError, match="power: got 0"):
+        cost_matrix(3, power=0)
+    with pytest.raises(OrdinateError, match="y_true: got 1 sample, takes at least two"):
+        compare_decisions([0], [[0.5, 0.5]], cost_matrix(2))
+    with pytest.raises(OrdinateError, match=r"costs: got boundaries that cost \[0.0, 1.0\]"):
+        margins_from_costs(cost_matrix(3, {(0, 1): 0.0}))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x,a,b\na,0,1\n", "the first column of .* has a, takes a, b once each"),
+        ("x,a,c\na,0,1\nb,1,0\n", "the first row of .* has a, c, takes a, b once each"),
+        ("x,a,b\na,0,1\na,1,0\n", "the first column of .* has a, a"),
+        ("x,a,b\na,0,\nb,1,0\n", r"costs: takes a matrix of numbers \(2, 2\)"),
+        ("x,a,b\na,0,-1\nb,1,0\n", "a value below 0"),
+        ("", "cannot be read"),
+    ],
+)
+def test_a_file_without_a_cost_matrix_is_refused(text, message, tmp_path):
+    (tmp_path / "costs.csv").write_text(text)
+    with pytest.raises(OrdinateError, match=message):
+        read_costs(tmp_path / "costs.csv", ["a", "b"])
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(OrdinateError, match=r"costs: .* cannot be read"):
+        read_costs(tmp_path / "absent.csv", ["a", "b"])

@@ -1,0 +1,149 @@
+"""Decisions on the command line: what mistakes cost, in training and prediction, and sets with a promised coverage."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ordinate
+from ordinate.cli import main
+from ordinate.decisions import calibrate_ranks, cost_matrix, decide, rank_sets
+from ordinate.estimators.held_out import HeldOut
+from tests.estimators.examples import draw_frame, ranks_of
+
+QUICK = ["--epochs", "4", "--quiet"]
+GRADES = np.array(["low", "mid", "high"])
+
+
+def draw(n):
+    frame, target = draw_frame(n)
+    return frame.assign(grade=GRADES[ranks_of(target)], target=target)
+
+
+def write_costs(path, matrix):
+    pd.DataFrame(matrix, GRADES, GRADES).to_csv(path)
+    return str(path)
+
+
+def predictions(capsys, *arguments):
+    assert main(["predict", *arguments]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return pd.read_csv(io.StringIO(out))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A working directory with new samples in it."""
+    monkeypatch.chdir(tmp_path)
+    draw(12).to_csv("new.csv", index=False)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Models of ranks, of ranks with costs, and of a continuous target, each with half of 80 samples held out."""
+    path = tmp_path_factory.mktemp("fitted")
+    draw(80).to_csv(path / "data.csv", index=False)
+    settings = {
+        "ranks": ["--target", "grade", "--order", "low,mid,high", "--drop", "target", "--method", "cloc"],
+        "costs": [
+            *("--target", "grade", "--order", "low,mid,high", "--drop", "target", "--critical", "mid,high=5"),
+        ],
+        "target": ["--target", "target", "--drop", "grade", "--method", "supcr"],
+    }
+    for name, arguments in settings.items():
+        out = ["--out", str(path / name), "--test-fraction", "0.5"]
+        assert main(["fit", str(path / "data.csv"), *arguments, *out, *QUICK]) == 0
+    return path
+
+
+def test_sets_hold_the_coverage_of_the_samples_that_fit_held_out(models, capsys):
+    printed = predictions(capsys, str(models / "ranks"), "new.csv", "--coverage", "0.9")
+    assert list(printed.columns[-2:]) == ["lower", "upper"]
+    held_out = HeldOut.read(models / "ranks")
+    assert len(held_out.labels) == 41  # stratified
+    model = ordinate.load(models / "ranks")
+    probabilities = model.predict_proba(draw(12)[list(model.feature_names_in_)])
+    sets = rank_sets(probabilities, calibrate_ranks(held_out.labels, held_out.predicted, 0.9))
+    assert printed[["lower", "upper"]].to_numpy().tolist() == GRADES[sets].tolist()
+
+
+def test_intervals_lie_around_the_predictions_and_grow_with_the_coverage(models, capsys):
+    half = {}
+    for coverage in ("0.5", "0.9"):
+        printed = predictions(capsys, str(models / "target"), "new.csv", "--coverage", coverage)
+        np.testing.assert_allclose((printed["lower"] + printed["upper"]) / 2, printed["prediction"], rtol=1e-4)
+        half[coverage] = (printed["upper"] - printed["lower"]) / 2
+    held_out = HeldOut.read(models / "target")
+    residuals = np.sort(np.abs(held_out.labels - held_out.predicted))
+    np.testing.assert_allclose(half["0.9"], residuals[36], rtol=1e-3)  # the 37th of 40, ceil(41 * 0.9)
+    np.testing.assert_allclose(half["0.5"], residuals[20], rtol=1e-3)
+
+
+def test_costs_decide_between_the_same_probabilities(models, folder, capsys):
+    matrix = [[0, 1, 1], [1, 0, 1], [50, 50, 0]]
+    costs = write_costs(folder / "costs.csv", matrix)
+    plain = predictions(capsys, str(models / "ranks"), "new.csv")
+    careful = predictions(capsys, str(models / "ranks"), "new.csv", "--costs", costs)
+    probabilities = [f"probability_{grade}" for grade in GRADES]
+    pd.testing.assert_frame_equal(plain[probabilities], careful[probabilities])
+    model = ordinate.load(models / "ranks")
+    known = model.predict_proba(draw(12)[list(model.feature_names_in_)])
+    assert careful["prediction"].tolist() == GRADES[decide(known, matrix)].tolist()
+    assert plain["prediction"].tolist() == GRADES[known.argmax(axis=1)].tolist()
+    assert (careful["prediction"] == "high").sum() > (plain["prediction"] == "high").sum()
+
+
+def test_a_model_trained_with_costs_has_wider_margins_and_decides_by_them(models, capsys):
+    model = ordinate.load(models / "costs")
+    assert model.margins_[1] == pytest.approx(2 - 1.5 / 5)
+    printed = predictions(capsys, str(models / "costs"), "new.csv")
+    known = model.predict_proba(draw(12)[list(model.feature_names_in_)])
+    assert printed["prediction"].tolist() == GRADES[decide(known, cost_matrix(3, {(1, 2): 5.0}))].tolist()
+
+
+def test_fit_says_what_deciding_by_cost_saves(folder, capsys):
+    draw(80).to_csv("data.csv", index=False)
+    arguments = ["--target", "grade", "--order", "low,mid,high", "--drop", "target", "--method", "otd"]
+    assert main(["fit", "data.csv", *arguments, "--critical", "low,mid=3", *QUICK]) == 0
+    lines = {line[2:42].strip(): line[42:].split() for line in capsys.readouterr().out.splitlines()}
+    by_cost, usual = (
+        float(lines[name][0]) for name in ("cost of a sample, decided by cost", "and by the most probable rank")
+    )
+    assert float(lines["saved, and its standard error"][0]) == pytest.approx(usual - by_cost, abs=1.01e-4)
+    held_out = HeldOut.read(folder / "data-model")
+    costs = cost_matrix(3, {(0, 1): 3.0})
+    assert by_cost == pytest.approx(costs[held_out.labels, decide(held_out.predicted, costs)].mean(), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "message"),
+    [
+        ("ranks", ["--coverage", "0.99"], "coverage: got 0.99 for 41 samples, takes at least 99"),
+        ("ranks", ["--coverage", "1.5"], "coverage: got 1.5"),
+        ("ranks", ["--costs", "none.csv"], "costs: none.csv cannot be read"),
+        ("ranks", ["--costs", "new.csv"], "costs: the first column of new.csv has"),
+        (
+            "ranks",
+            ["--critical", "low,high=5"],
+            "--critical: got 'low,high', takes two adjacent ranks of low, mid, high",
+        ),
+        ("ranks", ["--critical", "low,mid=5", "--costs", "c.csv"], "--costs: has every cost, takes no --critical"),
+        ("target", ["--critical", "1,2=5"], "--critical: is for ranks, and the label is continuous"),
+        ("target", ["--costs", "c.csv"], "--costs: is for ranks, and the label is continuous"),
+    ],
+)
+def test_what_cannot_be_decided_is_one_line(model, arguments, message, models, capsys):
+    assert main(["predict", str(models / model), "new.csv", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"ordinate: {message}")
+    assert err.count("\n") == 1
+
+
+def test_a_model_without_its_held_out_samples_promises_nothing(models, folder, capsys):
+    ordinate.load(models / "ranks").save(folder / "bare")
+    assert main(["predict", "bare", "new.csv", "--coverage", "0.9"]) == 2
+    assert "holds no held_out.json, takes a model whose held-out samples were kept" in capsys.readouterr().err
