@@ -28,7 +28,7 @@ ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
 QUICK = ["--epochs", "4", "--quiet"]
 FILES = {
     "config.json", "weights.safetensors", "metrics.json", "history.json", "held_out.json", "held_out.safetensors",
-    "split.json",
+    "split.json", "report.html",
 }  # fmt: skip
 PICTURES = {
     "cloc": {

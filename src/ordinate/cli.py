@@ -36,6 +36,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_fit(commands)
     _add_predict(commands)
+    _add_report(commands)
+    _add_compare(commands)
     _add_suspects(commands)
     _add_search(commands)
     _add_export(commands)
@@ -139,6 +141,36 @@ def _add_costs(parser: argparse.ArgumentParser, purpose: str) -> None:
         "--costs", metavar="CSV",
         help="the same for every mistake: true labels in the first column, predicted ones in the first row",
     )  # fmt: skip
+
+
+def _add_report(commands: Any) -> None:
+    parser = commands.add_parser(
+        "report",
+        help="one HTML page on a model",
+        description="Write one HTML file, which opens offline, on a saved model and what it makes of labelled samples: "
+        "those that fit held out, where DATA is what it was given.",
+    )
+    parser.add_argument("model", help="folder that fit wrote")
+    parser.add_argument("data", help="labelled samples, as fit takes them")
+    parser.add_argument("--target", help="column of the label")
+    parser.add_argument("--suspects", metavar="CSV", help="labels to check, as `ordinate suspects` wrote them for DATA")
+    parser.add_argument(
+        "--out", default="report.html", help="file to write; one that is there is replaced (%(default)s)"
+    )
+
+
+def _add_compare(commands: Any) -> None:
+    parser = commands.add_parser(
+        "compare",
+        help="several models on one HTML page",
+        description="Set saved models side by side on the same labelled samples.",
+    )
+    parser.add_argument("models", nargs="+", help="folders that fit wrote, two or more")
+    parser.add_argument("--data", required=True, help="labelled samples, as fit takes them")
+    parser.add_argument("--target", help="column of the label")
+    parser.add_argument(
+        "--out", default="comparison.html", help="file to write; one that is there is replaced (%(default)s)"
+    )
 
 
 def _add_suspects(commands: Any) -> None:

@@ -41,3 +41,19 @@ def parse_costs(
 def write_costs(path: Path, costs: NDArray[np.float64], classes: list[Any]) -> None:
     """Write a cost matrix as ``--costs`` takes it."""
     pd.DataFrame(costs, classes, classes).to_csv(path, index_label="true")
+
+
+def costs_of_rules(compared: dict[str, Any] | None) -> pd.DataFrame | None:
+    """Return what :func:`~ordinate.decisions.compare_decisions` found as a table for the report."""
+    if compared is None:
+        return None
+    rules = {"the rank of least expected cost": "least_cost", "the most probable rank": "most_probable"}
+    return pd.DataFrame(
+        {
+            "rule": list(rules),
+            "cost a sample": [compared[rule]["expected_cost"] for rule in rules.values()],
+            "accuracy": [compared[rule]["accuracy"] for rule in rules.values()],
+            "saved a sample": [compared["saving"], 0.0],
+            "its standard error": [compared["saving_standard_error"], 0.0],
+        }
+    )

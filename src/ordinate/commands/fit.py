@@ -1,6 +1,7 @@
 """``ordinate fit``: from data with a graded label to a trained, measured, saved model."""
 
 import json
+import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.costs import COSTS, parse_costs, write_costs
+from ordinate.commands.costs import COSTS, costs_of_rules, parse_costs, write_costs
 from ordinate.commands.labels import Label, parse_boundaries, understand_label
 from ordinate.commands.samples import (
     Samples,
@@ -32,12 +33,15 @@ from ordinate.estimators.persistence import write_estimator
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.methods.training import check_accelerator
 from ordinate.report.evaluation import Metrics, draw, evaluate
+from ordinate.report.page import write_report
 from ordinate.report.text import metric_lines
 
 RANK_METHODS, CONTINUOUS_METHODS = ("cloc", "otd"), ("supcr", "supremix")
 VALIDATION_FRACTION = 0.2
 LEAST_ROWS = 10
 SIDES = ("train", "validation", "test")
+LEAST_REPORTED = 3  # held-out samples
+REPORT = "report.html"
 SPLIT = "split.json"  # in a model's folder: the rows of the data that it was trained and measured on
 
 Rows = NDArray[np.int64]
@@ -87,6 +91,18 @@ class FitOptions:
     @property
     def path(self) -> Path:
         return Path(self.out) if self.out is not None else Path(f"{Path(self.data).name.split('.')[0]}-model")
+
+    @property
+    def command(self) -> str:
+        """What to type to get the same."""
+        usual = {"method": "auto", "task": "auto", "fold": 0, "test_fraction": 0.2, "accelerator": "auto"}
+        words = ["ordinate", "fit", self.data]
+        for name, value in asdict(self).items():
+            if name == "data" or not value or value == usual.get(name):
+                continue
+            for each in value if isinstance(value, list) else [value]:
+                words += [f"--{name.replace('_', '-')}", *([] if each is True else [str(each)])]
+        return shlex.join(words)
 
     @property
     def determining(self) -> list[Any]:
@@ -150,11 +166,18 @@ def fit(options: FitOptions) -> None:
         split = {"data": samples.digest, "train": rows.tolist(), "test": test_rows.tolist()}
         (result / SPLIT).write_text(json.dumps(split) + "\n")
         pictures = draw(model, *unseen, result, seen)
+        if len(test_rows) >= LEAST_REPORTED:
+            names = [f"row {row}" for row in test_rows] if samples.paths is None else samples.paths[test_rows].tolist()
+            write_report(
+                model, *unseen, result / REPORT, training=seen, target=options.target or "the label", names=names,
+                projections=("pca", "tsne"), costs=costs_of_rules(metrics.get("decisions")), command=options.command,
+                facts={"Data": options.data, "Data, sha256": samples.digest},
+            )  # fmt: skip
         workspace.publish(result)
     names = [str(name) for name in plan.label.classes or []]
     print(f"\n{chosen} on {len(test_rows)} held-out samples")
     print("\n".join(metric_lines(metrics, names)))
-    print(f"\nmodel, metrics and {len(pictures)} pictures: {options.path}")
+    print(f"\nmodel, metrics, report and {len(pictures)} pictures: {options.path}")
 
 
 def _judge(model: EmbeddingEstimator, X: Any, y: Any, plan: Plan, folder: Path) -> Metrics:

@@ -1,0 +1,192 @@
+"""``ordinate report``: a page on a saved model and what it makes of labelled samples."""
+
+import json
+import shlex
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ordinate.commands.costs import COSTS, costs_of_rules
+from ordinate.commands.fit import SPLIT
+from ordinate.commands.labels import understand_label
+from ordinate.commands.model_samples import fit_to
+from ordinate.commands.samples import Samples, is_images, read_pictures, read_table
+from ordinate.data.features import plain_text
+from ordinate.data.image_options import ImageOptions
+from ordinate.data.image_reader import ImageReader
+from ordinate.data.pixels import Decoded, as_images, decode
+from ordinate.decisions import compare_decisions, read_costs
+from ordinate.errors import OrdinateError
+from ordinate.estimators import load
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.persistence import CONFIG
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.rank_labels import to_ranks
+from ordinate.report.page import write_report
+
+
+@dataclass(frozen=True)
+class ReportSamples:
+    """Samples as a model takes them, and which of them it has not seen.
+
+    Args:
+        X: all samples.
+        y: (n,) labels, of the type of the model's classes.
+        names: (n,) of the samples.
+        digest: of the data.
+        measured: rows to measure on.
+        trained: rows that the model was trained on; None where that is not known.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    names: list[str]
+    digest: str
+    measured: NDArray[np.int64]
+    trained: NDArray[np.int64] | None
+
+    def take(self, rows: NDArray[np.int64]) -> tuple[Any, NDArray[Any]]:
+        """Return the samples of some rows, and their labels."""
+        return self.X.iloc[rows] if isinstance(self.X, pd.DataFrame) else self.X[rows], self.y[rows]
+
+
+def report(model: str, data: str, target: str | None, out: str, suspects: str | None = None) -> None:
+    """Write the page of a model to ``out``; ``suspects`` is a csv that ``ordinate suspects`` wrote for the data."""
+    start = time.monotonic()
+    check_place(out)
+    estimator = load(model)
+    doubted = None if suspects is None else _read_suspects(suspects)
+    samples = read_samples(estimator, model, data, target)
+    X, y = samples.take(samples.measured)
+    path = write_report(
+        estimator,
+        X,
+        y,
+        out,
+        training=None if samples.trained is None else samples.take(samples.trained),
+        target=target or "the label",
+        names=[samples.names[row] for row in samples.measured],
+        suspects=None if doubted is None else _among(doubted, samples.measured),
+        costs=costs_of_rules(_compared(estimator, Path(model) / COSTS, X, y)),
+        command=command_line("report", [model], data, target, out),
+        facts={"Model": model, **hashes(model), "Data": data, "Data, sha256": samples.digest},
+    )
+    size = path.stat().st_size / 1e6
+    print(f"report on {len(y)} samples: {path}, {size:.1f} MB, in {time.monotonic() - start:.0f} s")
+
+
+def _read_suspects(path: str) -> pd.DataFrame:
+    try:
+        frame = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise OrdinateError(f"--suspects: {path} cannot be read: {error}") from error
+    absent = {"row", "label", "suggested", "suspicion"} - set(frame.columns)
+    if absent:
+        raise OrdinateError(f"--suspects: {path} lacks {', '.join(sorted(absent))}, takes what `suspects` wrote")
+    return frame[frame["label"] != frame["suggested"]]
+
+
+def _among(suspects: pd.DataFrame, measured: NDArray[np.int64]) -> pd.DataFrame:
+    """Return the suspects among the measured rows, numbered as these are."""
+    places = pd.Series(np.arange(len(measured)), index=measured)
+    kept = suspects[suspects["row"].isin(places.index)]
+    return kept.assign(row=places.loc[kept["row"]].to_numpy())
+
+
+def _compared(estimator: EmbeddingEstimator, path: Path, X: Any, y: NDArray[Any]) -> dict[str, Any] | None:
+    """Return what deciding by a model's costs saves, if it was trained with costs."""
+    if not path.is_file() or not isinstance(estimator, RankClassifier):
+        return None
+    classes = estimator.classes_
+    return compare_decisions(to_ranks(y, classes), estimator.predict_proba(X), read_costs(path, classes.tolist()))
+
+
+def check_place(out: str) -> None:
+    """Raise before any work where the page cannot be written."""
+    path = Path(out)
+    if path.is_dir():
+        raise OrdinateError(f"--out: {path} is a folder, takes a file")
+    if not path.parent.is_dir():
+        raise OrdinateError(f"--out: {path} cannot be written: No such folder as {path.parent}")
+
+
+def command_line(name: str, models: list[str], data: str, target: str | None, out: str) -> str:
+    """Return what to type to get the page again."""
+    words = ["ordinate", name, *models] if name == "report" else ["ordinate", name, *models, "--data"]
+    return shlex.join([*words, data, *([] if target is None else ["--target", target]), "--out", out])
+
+
+def hashes(model: str) -> dict[str, str]:
+    """Return the sha256 of a saved model's configuration and weights, by what they are."""
+    saved = json.loads((Path(model) / CONFIG).read_text())["sha256"]
+    return {f"Model, sha256 of {name}": digest for name, digest in saved.items()}
+
+
+def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: str | None) -> ReportSamples:
+    """Read the labelled samples of a file, folder, zip or image set as a saved model takes them.
+
+    Measured are the rows that the model's folder or the data itself says it was not trained on, or all.
+
+    Raises:
+        OrdinateError: data or labels that cannot be read, or that the model does not know.
+    """
+    samples = _read(estimator, data, target)
+    X = fit_to(estimator, samples.X, data)
+    if isinstance(estimator.reader_, ImageReader) and isinstance(X, np.ndarray):
+        preprocessing = estimator.reader_.preprocessing
+        X = Decoded(decode(as_images(X), preprocessing, estimator.reader_.workers)[0], preprocessing)
+    names = [f"row {row}" for row in range(len(samples.y))] if samples.paths is None else samples.paths.tolist()
+    measured, trained = _sides(Path(model) / SPLIT, samples)
+    return ReportSamples(X, labels_for(estimator, samples.y, samples.name), names, samples.digest, measured, trained)
+
+
+def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArray[Any]:
+    """Return labels of the type of the model's classes, or targets.
+
+    Raises:
+        OrdinateError: labels that the model does not know.
+    """
+    if not isinstance(estimator, RankClassifier):
+        return understand_label(y, "continuous", None, name).values
+    known = {plain_text(label): label for label in estimator.classes_.tolist()}
+    if pd.api.types.is_bool_dtype(y):
+        y = y.astype(int)
+    shown = [plain_text(label) for label in y]
+    unknown = sorted(set(shown) - set(known))
+    if unknown:
+        raise OrdinateError(f"{name}: holds {', '.join(unknown[:5])}, takes the ranks of the model: {', '.join(known)}")
+    return np.array([known[text] for text in shown])
+
+
+def _read(estimator: EmbeddingEstimator, data: str, target: str | None) -> Samples:
+    if not is_images(data):
+        return read_table(data, target, [], [], None, None)
+    if not isinstance(estimator.reader_, ImageReader):
+        raise OrdinateError(f"{data}: holds images, and the model was trained on other data")
+    used = estimator.reader_.preprocessing
+    options = ImageOptions(size=used.size, channels=used.channels, crop=used.crop, equalize=used.equalize)
+    return read_pictures(
+        data, target, None, None, options, fold=0, skip_unreadable=False, progress=False, say=print
+    )  # fmt: skip
+
+
+def _sides(path: Path, samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Return the rows to measure on, and those that the model was trained on if that is known."""
+    every = np.arange(len(samples.y))
+    if path.is_file():
+        try:
+            split = json.loads(path.read_text())
+            known = split["data"] == samples.digest
+            measured, trained = (np.asarray(split[side], dtype=np.int64) for side in ("test", "train"))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise OrdinateError(f"model: {path} is damaged: {error}") from error
+        return (measured, trained) if known else (every, None)
+    if samples.splits is not None and {"train", "test"} <= set(samples.splits):
+        splits = samples.splits.to_numpy()
+        return np.flatnonzero(splits == "test"), np.flatnonzero(splits == "train")
+    return every, None

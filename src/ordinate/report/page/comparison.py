@@ -1,0 +1,148 @@
+"""Several models on the same samples, on one page."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate import __version__
+from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.report.page import document, plots, words
+from ordinate.report.page.contents import Contents, gather, kind_of_samples
+from ordinate.report.page.groups import group_by_label
+from ordinate.report.page.page import score_rows, versions
+from ordinate.report.page.projections import project
+from ordinate.report.page.scores import Predictor, score_all
+
+
+def write_comparison(
+    models: Mapping[str, EmbeddingEstimator],
+    X: Any,
+    y: Any,
+    path: str | Path,
+    *,
+    unseen: bool = False,
+    target: str = "the label",
+    command: str | None = None,
+    facts: Mapping[str, str] | None = None,
+) -> Path:
+    """Write a page that sets models side by side: their scores, and their embeddings with one selection.
+
+    Args:
+        models: fitted, by name; two or more, all of the same ranks or all of a target.
+        X: (n, ...) samples that all of them take; or a dictionary of them by the name of the model, where models
+            take other columns or sizes of the same samples.
+        y: (n,) their labels.
+        path: of the file; one that is there is replaced.
+        unseen: whether no model was trained on any of them; the page says so.
+        target: name of the label.
+        command: that made the page.
+        facts: more to get it again by.
+
+    Returns:
+        The path.
+
+    Raises:
+        OrdinateError: fewer than two models, models of other ranks, or what
+            :func:`~ordinate.report.page.write_report` raises.
+
+    Example:
+        >>> import tempfile
+        >>> from ordinate import OTDClassifier
+        >>> X = np.linspace(0, 1, 40)[:, None]
+        >>> models = {
+        ...     name: OTDClassifier(epochs=2, random_state=seed).fit(X, X[:, 0] > 0.5)
+        ...     for seed, name in enumerate(["first", "second"])
+        ... }
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = write_comparison(models, X, X[:, 0] > 0.5, f"{folder}/comparison.html")
+        ...     "second" in page.read_text()
+        True
+    """
+    if len(models) < 2:
+        raise OrdinateError(f"models: got {len(models)}, takes at least two to compare")
+    given = X if isinstance(X, dict) else dict.fromkeys(models, X)
+    gathered = {name: gather(model, given[name], y) for name, model in models.items()}
+    first = next(iter(gathered.values()))
+    for name, contents in gathered.items():
+        if contents.names != first.names:
+            raise OrdinateError(
+                f"models: {name} predicts {_predicts(contents)}, and {next(iter(models))} {_predicts(first)}; takes "
+                "models of one label"
+            )
+    scored = {name: score_all(contents) for name, contents in gathered.items()}
+    predictors = [Predictor(name, of[0].predicted, of[0].scores) for name, of in scored.items()]
+    predictors += next(iter(scored.values()))[1:]
+    groups = group_by_label(first)
+    columns: dict[str, NDArray[Any]] = {}
+    for place, contents in enumerate(gathered.values()):
+        points = project(contents.embeddings, ("pca",))[0].points
+        columns[f"x{place}"], columns[f"y{place}"] = points.T
+        columns[f"colour{place}"] = plots.uncoloured(len(first))
+    source = plots.point_source(**columns)
+    size = 6.0 if len(first) < 500 else 4.0
+    drawn = [plots.cloud(f"model-{place}", source, str(place), size) for place in range(len(models))]
+    errors = np.concatenate([np.abs(contents.errors) for contents in gathered.values()])
+    data = {
+        "ranks": first.names,
+        "true": first.true.tolist(),
+        "range": [float(first.true.min()), float(first.true.max())],
+        "largeError": float(np.quantile(errors, 0.95)) or 1.0,
+        "models": [
+            {"predicted": contents.predicted.tolist(), "error": contents.errors.tolist()}
+            for contents in gathered.values()
+        ],
+    }
+    page = document.render(
+        "compare.html",
+        "compare.js",
+        title=f"{len(models)} models of {target}",
+        introduction=_introduce(first, unseen=unseen),
+        scores=score_rows(predictors, own=len(models)),
+        metrics=list(predictors[0].scores),
+        models=[{"name": name, "note": _note(predictor)} for name, predictor in zip(models, predictors, strict=False)],
+        colours=document.rank_colours(len(first.names) if first.names else document.SHADES),
+        ranks=first.names,
+        counts=np.bincount(groups.of, minlength=len(groups.names)).tolist(),
+        range=[first.label_name(first.true.min()), first.label_name(first.true.max())],
+        command=command,
+        facts=[*(facts or {}).items(), *versions()],
+        version=__version__,
+        date=date.today().isoformat(),
+        data=data,
+        plots=plots.document(drawn),
+    )
+    return document.write(page, path)
+
+
+def _introduce(contents: Contents, *, unseen: bool) -> str:
+    seen = "None of the models was trained on them." if unseen else "Some models may have been trained on some of them."
+    return f"On {len(contents):,} samples, {kind_of_samples(contents)}, the same for all. {seen}"
+
+
+def _predicts(contents: Contents) -> str:
+    return "a number" if contents.names is None else " < ".join(contents.names)
+
+
+def _note(predictor: Predictor) -> str:
+    metric, score = next(iter(predictor.scores.items()))
+    return f"{metric} {words.percent(score.value)}" if metric == "accuracy" else f"{metric} {score.value:.3g}"
+
+
+def names_of(folders: Sequence[str]) -> list[str]:
+    """Return the shortest ends of paths that tell them apart.
+
+    Example:
+        >>> names_of(["a/model", "b/model"]), names_of(["out/cloc", "out/otd"])
+        (['a/model', 'b/model'], ['cloc', 'otd'])
+    """
+    parts = [Path(folder).resolve().parts for folder in folders]
+    for depth in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-depth:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    raise OrdinateError(f"models: got {folders[0]} twice, takes different ones")

@@ -1,0 +1,137 @@
+"""What a report is about: a fitted model, and what it makes of labelled samples."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d
+
+from ordinate.data.series import SeriesScaler
+from ordinate.errors import OrdinateError
+from ordinate.estimators import inputs
+from ordinate.estimators.cloc import CLOCClassifier
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.rank_labels import to_ranks
+from ordinate.metrics.embedding import unit_norm
+
+LEAST = 3  # samples of which a report can speak
+POOLED_SIDE, POOLED_LENGTH = 16, 64  # of images and series as plain features
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A model and its predictions.
+
+    Args:
+        model: fitted.
+        names: of the C ranks, from the lowest; None for a continuous target.
+        inputs: (n, ...), samples as the encoder takes them.
+        true: (n,), ranks 0..C-1 or targets.
+        predicted: (n,), likewise.
+        probabilities: (n, C), for ranks.
+        embeddings: (n, d), of norm 1 for ranks, whose angles count.
+        training_inputs: (m, ...), samples that the model was trained on, where they are known.
+        training_labels: (m,), like ``true``.
+    """
+
+    model: EmbeddingEstimator
+    names: list[str] | None
+    inputs: Tensor
+    true: NDArray[Any]
+    predicted: NDArray[Any]
+    probabilities: NDArray[np.float64] | None
+    embeddings: NDArray[np.float64]
+    training_inputs: Tensor | None = None
+    training_labels: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.true)
+
+    @property
+    def method(self) -> str:
+        return type(self.model).__name__.removesuffix("Classifier").removesuffix("Regressor")
+
+    @cached_property
+    def errors(self) -> NDArray[np.float64]:
+        """(n,), predicted minus true, in ranks or in units of the target."""
+        return (self.predicted - self.true).astype(np.float64)
+
+    @cached_property
+    def collapsed(self) -> list[tuple[int, int]]:
+        """Boundaries whose margin is next to nothing, of a CLOC model."""
+        return self.model.method_.collapsed_boundaries if isinstance(self.model, CLOCClassifier) else []
+
+    def label_name(self, label: Any) -> str:
+        """Return a label, true or predicted, as text."""
+        return f"{label:.4g}" if self.names is None else self.names[int(label)]
+
+
+def gather(model: EmbeddingEstimator, X: Any, y: Any, training: tuple[Any, Any] | None = None) -> Contents:
+    """Embed and predict labelled samples, reading each once.
+
+    Raises:
+        OrdinateError: labels that do not fit the samples or the model, fewer than 3 samples, or targets of several
+            dimensions.
+    """
+    samples, true = _labelled(model, X, y, "y")
+    if len(true) < LEAST:
+        raise OrdinateError(f"y: got {len(true)} samples, takes at least {LEAST} to report on")
+    embedded = model._embed(samples)  # once, for the embedding and for the prediction
+    embeddings = embedded.numpy()
+    probabilities, names = None, None
+    if isinstance(model, RankClassifier):
+        with torch.no_grad():
+            probabilities = model._probabilities(embedded).double().numpy()
+        names = [str(name) for name in model.classes_]
+        predicted = probabilities.argmax(axis=1)
+        embeddings = unit_norm(embeddings)
+    else:
+        with torch.no_grad():
+            predicted = model.head_(embedded).double().numpy()[:, 0] + model.target_offset_[0]
+    seen, seen_labels = (None, None) if training is None else _labelled(model, *training, "training")
+    return Contents(model, names, samples, true, predicted, probabilities, embeddings, seen, seen_labels)
+
+
+def plain_features(x: Tensor) -> NDArray[np.float32]:
+    """Return samples as rows of numbers (n, width), without anything learned: images and series are made small."""
+    x = x.float()
+    if x.dim() == 4:
+        side = (min(POOLED_SIDE, x.shape[2]), min(POOLED_SIDE, x.shape[3]))
+        x = torch.cat([adaptive_avg_pool2d(part, side) for part in x.split(512)]) / 255
+    elif x.dim() == 3:
+        x = adaptive_avg_pool1d(x, min(POOLED_LENGTH, x.shape[2]))
+    return x.flatten(1).numpy()
+
+
+def _labelled(model: EmbeddingEstimator, X: Any, y: Any, name: str) -> tuple[Tensor, NDArray[Any]]:
+    X, y = inputs.unpack(X, y)
+    samples = model._read(X)
+    if isinstance(model, RankClassifier):
+        labels: NDArray[Any] = to_ranks(y, model.classes_)
+    else:
+        labels = np.asarray(y, dtype=np.float64)
+        if labels.ndim != 1 or not model.target_is_vector_:
+            raise OrdinateError(f"{name}: got labels of shape {labels.shape}, a report takes one target a sample, (n,)")
+        if not np.isfinite(labels).all():
+            raise OrdinateError(f"{name}: got NaN or infinity, takes finite targets")
+    if len(labels) != len(samples):
+        raise OrdinateError(f"{name}: got {len(labels)} labels for {len(samples)} samples, takes one a sample")
+    return samples, labels
+
+
+def kind_of_samples(contents: Contents) -> str:
+    """Return what a sample is, for a sentence about several."""
+    shape = contents.inputs.shape[1:]
+    if len(shape) == 3:
+        colour = "grey" if shape[0] == 1 else "colour"
+        return f"{colour} images of {shape[1]} x {shape[2]} pixels"
+    if len(shape) == 2 and isinstance(contents.model.reader_, SeriesScaler):
+        channels = "one channel" if shape[0] == 1 else f"{shape[0]} channels"
+        return f"series of {shape[1]} steps in {channels}"
+    count = contents.model.n_features_in_
+    return "rows of one column" if count == 1 else f"rows of {count} columns"

@@ -1,0 +1,80 @@
+"""One HTML file that needs nothing else: everything inlined, nothing allowed to be fetched."""
+
+import base64
+import hashlib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bokeh.resources import Resources
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+
+from ordinate.errors import OrdinateError
+from ordinate.report.figures import COLOURS
+
+LIGHT, DARK = (0.0, 0.86), (0.22, 1.0)  # parts of the colours of ranks that show on white and on black
+SHADES = 32  # of a continuous target
+
+
+def render(template: str, script: str, **values: Any) -> str:
+    """Return a template of this package as a page that a script of this package runs.
+
+    Every value is escaped, and no script runs but those of this package: their hashes are in the page's
+    Content-Security-Policy, which also forbids every request.
+    """
+    environment = Environment(loader=PackageLoader(__package__, "assets"), autoescape=True, undefined=StrictUndefined)
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    environment.trim_blocks = environment.lstrip_blocks = True
+    scripts = {
+        "theme": _asset("theme.js"),
+        "bokeh": "\n".join(_bokeh()),
+        "page": _asset("shared.js") + _asset(script),
+    }
+    policy = "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src " + " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts.values()
+    )
+    return environment.get_template(template).render(
+        **{**values, "style": Markup(_asset("page.css")), "policy": policy},  # noqa: S704  # assets of this package
+        scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704  # likewise
+    )
+
+
+def write(page: str, path: str | Path) -> Path:
+    """Write a page whole or not at all.
+
+    Raises:
+        OrdinateError: it cannot be written there.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise OrdinateError(f"--out: {path} cannot be written: No such folder as {path.parent}")
+    if path.is_dir():
+        raise OrdinateError(f"--out: {path} is a folder, takes a file")
+    pending = path.with_name(f".{path.name}.partial")
+    try:
+        pending.write_text(page, encoding="utf-8")
+        pending.replace(path)
+    except OSError as error:
+        pending.unlink(missing_ok=True)
+        raise OrdinateError(f"--out: {path} cannot be written: {error.strerror or error}") from error
+    return path
+
+
+def rank_colours(count: int) -> dict[str, list[str]]:
+    """Return a colour a rank for the light and for the dark page, from the lowest to the highest."""
+    return {
+        theme: [to_hex(colour) for colour in colormaps[COLOURS](np.linspace(*part, max(2, count)))]
+        for theme, part in (("light", LIGHT), ("dark", DARK))
+    }
+
+
+def _asset(name: str) -> str:
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _bokeh() -> list[str]:
+    return [text.replace("</script", "<\\/script") for text in Resources(mode="inline", components=["bokeh"]).js_raw]

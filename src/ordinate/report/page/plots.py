@@ -1,0 +1,169 @@
+"""The pictures that Bokeh draws: points and lines between axes, their colours left to the page."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from bokeh.document import Document
+from bokeh.models import BoxSelectTool, ColumnDataSource, LassoSelectTool, PanTool, Plot, Tool, WheelZoomTool
+from bokeh.plotting import figure
+from numpy.typing import ArrayLike, NDArray
+
+from ordinate.report.page.calibration import Calibration
+
+DRAGS: dict[str, type[Tool]] = {"pan": PanTool, "box": BoxSelectTool, "lasso": LassoSelectTool}
+INK = "#000000"  # the page puts its own in place of it
+
+
+def document(plots: Sequence[Plot]) -> Any:
+    """Return what BokehJS draws, ready for JSON; the page places every plot by its name."""
+    drawn = Document()
+    for plot in plots:
+        drawn.add_root(plot)
+    return drawn.to_json(deferred=False)
+
+
+def point_source(**columns: NDArray[Any]) -> ColumnDataSource:
+    """Return the samples; plots that share them share what is selected. The page gives them their colours."""
+    return ColumnDataSource(dict[str, Any](columns), name="samples")
+
+
+def uncoloured(n: int) -> NDArray[np.uint32]:
+    """Return the colours of n samples before the page gives them theirs."""
+    return np.zeros(n, dtype=np.uint32)
+
+
+def cloud(name: str, source: ColumnDataSource, of: str = "", size: float = 6) -> Plot:
+    """Return an embedding: points without axes, whose distances mean the same both ways.
+
+    Args:
+        name: of the plot.
+        source: of the points.
+        of: what the names of the columns x, y and colour end in.
+        size: of a point, in pixels.
+    """
+    plot = _plot(name, match_aspect=True, height=460, sizing_mode="stretch_both")
+    plot.axis.visible = False
+    plot.grid.visible = False
+    points = _points(plot, source, f"x{of}", f"y{of}", size, f"colour{of}")
+    plot.x_range.renderers = plot.y_range.renderers = [points]
+    if name == "embedding":
+        nearest = ColumnDataSource({"x0": [], "y0": [], "x1": [], "y1": []}, name="neighbours")
+        plot.segment(
+            "x0", "y0", "x1", "y1", source=nearest, line_color=INK, line_width=1.2, line_alpha=0.55, name="ink"
+        )
+        plot.scatter("x1", "y1", source=nearest, size=11, fill_color=None, line_color=INK, line_width=1.5, name="ink")
+        chosen = ColumnDataSource({"x": [], "y": []}, name="chosen")
+        plot.scatter("x", "y", source=chosen, size=15, fill_color=None, line_color=INK, line_width=2.5, name="ink")
+    return plot
+
+
+def predicted_targets(source: ColumnDataSource, values: ArrayLike) -> Plot:
+    """Return predicted against true targets, with the line where they agree."""
+    low, high = float(np.min(values)), float(np.max(values))
+    room = 0.04 * (high - low or 1)
+    ends = (low - room, high + room)
+    plot = _plot("predicted", x_range=ends, y_range=ends, height=420)
+    plot.line(ends, ends, line_color=INK, line_alpha=0.45, line_width=1.2, name="ink")
+    _points(plot, source, "true", "predicted", 5)
+    _name_axes(plot, "true", "predicted")
+    return plot
+
+
+def margins_over_training(history: Sequence[dict[str, float]], boundaries: int) -> Plot:
+    """Return the margin of every boundary after each epoch; the page colours the lines by rank."""
+    epochs = [epoch["epoch"] + 1 for epoch in history]
+    plot = _plot("margin-history", height=300)
+    for h in range(boundaries):
+        values = [epoch[f"margin_{h}|{h + 1}"] for epoch in history]
+        plot.line(epochs, values, line_width=2.2, line_color=INK, name=f"rank-{h}")
+    first = sum(epoch["stage"] == 0 for epoch in history)
+    if 0 < first < len(history):
+        high = max(max(epoch[f"margin_{h}|{h + 1}"] for h in range(boundaries)) for epoch in history)
+        middle = (epochs[first - 1] + epochs[first]) / 2
+        plot.line([middle, middle], [0, 1.08 * high], line_color=INK, line_alpha=0.45, line_dash="dashed", name="ink")
+    plot.y_range.start = 0
+    _name_axes(plot, "epoch", "margin, in cosine")
+    return plot
+
+
+def reliability(calibration: Calibration) -> Plot:
+    """Return the share that is right against the probability promised, a point for every tenth, larger for more."""
+    kept = calibration.counts > 0
+    source = ColumnDataSource(
+        {
+            "promised": calibration.promised[kept],
+            "measured": calibration.measured[kept],
+            "size": 7 + 17 * np.sqrt(calibration.counts[kept] / calibration.counts.max()),
+        },
+        name="reliability",
+    )
+    plot = _plot("calibration", x_range=(-0.02, 1.06), y_range=(-0.02, 1.08), height=320)
+    plot.line([0, 1], [0, 1], line_color=INK, line_alpha=0.45, line_width=1.2, name="ink")
+    plot.line("promised", "measured", source=source, line_width=1.6, line_color=INK, name="accent")
+    plot.scatter("promised", "measured", size="size", source=source, fill_color=INK, line_color=INK, name="accent")
+    _name_axes(plot, "probability promised", "share right")
+    return plot
+
+
+def promised_coverage(coverage: pd.DataFrame) -> Plot:
+    """Return the measured coverage of prediction sets against the promised one."""
+    source = ColumnDataSource({name: coverage[name].to_numpy(dtype=float) for name in ("promised", "measured")})
+    low = max(0.0, float(coverage[["promised", "measured"]].to_numpy(dtype=float).min()) - 0.05)
+    plot = _plot("coverage", x_range=(low, 1.01), y_range=(low, 1.01), height=320)
+    plot.line([low, 1], [low, 1], line_color=INK, line_alpha=0.45, line_width=1.2, name="ink")
+    plot.line("promised", "measured", source=source, line_width=1.6, line_color=INK, name="accent")
+    plot.scatter("promised", "measured", size=10, source=source, fill_color=INK, line_color=INK, name="accent")
+    _name_axes(plot, "promised", "measured")
+    return plot
+
+
+def margin_trade(margins: Sequence[float | None], critical_error: ArrayLike, accuracy: ArrayLike) -> Plot:
+    """Return the error rate at the critical boundary against the accuracy, a point a margin."""
+    error, share = np.asarray(critical_error, dtype=np.float64), np.asarray(accuracy, dtype=np.float64)
+    shown = ["learned" if margin is None else f"{margin:g}" for margin in margins]
+    source = ColumnDataSource({"accuracy": share, "error": error, "margin": shown})
+    order = [place for _, place in sorted((m, place) for place, m in enumerate(margins) if m is not None)]
+    plot = _plot("margin-trade", height=320)
+    plot.line(share[order], error[order], line_color=INK, line_alpha=0.35, line_width=1.6, name="ink")
+    plot.scatter("accuracy", "error", size=11, source=source, fill_color=INK, line_color=INK, name="accent")
+    plot.text(
+        "accuracy", "error", "margin", source=source, x_offset=9, y_offset=-5, text_color=INK, text_font_size="13px",
+        name="ink",
+    )  # fmt: skip
+    for axis in (plot.x_range, plot.y_range):
+        axis.range_padding = 0.25
+    _name_axes(plot, "accuracy over all ranks", "error rate at the boundary")
+    return plot
+
+
+def _plot(name: str, **options: Any) -> Any:
+    plot = figure(
+        **{"sizing_mode": "stretch_width", **options}, name=name, tools="", toolbar_location=None, min_border=4
+    )
+    plot.output_backend = "canvas"
+    plot.background_fill_color = plot.border_fill_color = None
+    plot.outline_line_color = None
+    plot.axis.axis_line_color = None
+    plot.axis.major_tick_line_color = None
+    plot.axis.minor_tick_line_color = None
+    plot.axis.axis_label_text_font_style = "normal"
+    plot.axis.axis_label_text_font_size = plot.axis.major_label_text_font_size = "13px"
+    return plot
+
+
+def _points(plot: Any, source: ColumnDataSource, x: str, y: str, size: float, colour: str = "colour") -> Any:
+    for name, tool in DRAGS.items():
+        plot.add_tools(tool(name=name))
+    plot.add_tools(WheelZoomTool(name="zoom", zoom_on_axis=False))
+    plot.toolbar.active_drag = None
+    return plot.scatter(
+        x, y, source=source, size=size, fill_color=colour, line_color=colour, line_width=0.5, fill_alpha=0.85,
+        line_alpha=0.9, nonselection_fill_alpha=0.07, nonselection_line_alpha=0.0, selection_fill_alpha=0.95,
+        selection_line_alpha=0.9, name="points",
+    )  # fmt: skip
+
+
+def _name_axes(plot: Any, x: str, y: str) -> None:
+    plot.xaxis.axis_label, plot.yaxis.axis_label = x, y

@@ -1,0 +1,248 @@
+"""What was trained, how good it is and what to be careful about, in plain words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from ordinate.metrics import adjacent_error_rates
+from ordinate.report.page.calibration import Calibration
+from ordinate.report.page.contents import Contents, kind_of_samples
+from ordinate.report.page.duplicates import Duplicates
+from ordinate.report.page.groups import FEW
+from ordinate.report.page.scores import Predictor, gain
+
+FEW_MEASURED = 10  # samples of a rank, below which little is known of it
+OFTEN_CROSSED, CROSSINGS = (
+    0.1,
+    3,
+)  # share beside a boundary and number of samples from which crossing it is worth a word
+POORLY_CALIBRATED = 0.1
+NAMED = 4  # ranks or boundaries that a caution names
+LABELS_IN_A_SENTENCE = 8
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something to be careful about: in a few words, and why."""
+
+    title: str
+    reason: str
+
+
+def introduce(contents: Contents, target: str) -> str:
+    """Say what was trained on what, to predict what."""
+    trained_on = "" if contents.training_labels is None else f" on {_count(len(contents.training_labels), 'sample')}"
+    of = kind_of_samples(contents)
+    return f"{contents.method} was trained{trained_on}, {of}, to predict {_label(contents, target)}."
+
+
+def judge(contents: Contents, predictors: Sequence[Predictor]) -> str:
+    """Say how good the predictions are, and beside what."""
+    model, simple = predictors[0], predictors[1:]
+    held_out = "samples it has not seen" if contents.training_labels is not None else "the samples of this report"
+    if contents.names:
+        score = model.scores["accuracy"]
+        sentence = (
+            f"Of {len(contents):,} {held_out}, it gives {percent(score.value)} their true rank "
+            f"(95% interval {percent(score.low)} to {percent(score.high)}), and is off by "
+            f"{model.scores['mean error, in ranks'].value:.2f} ranks on average."
+        )
+        others = [f"{other.name}, would reach {percent(other.scores['accuracy'].value)}" for other in simple]
+    else:
+        score = model.scores["mean error"]
+        sentence = (
+            f"On {len(contents):,} {held_out}, its predictions are off by {score.value:.3g} on average "
+            f"(95% interval {score.low:.3g} to {score.high:.3g})."
+        )
+        others = [f"{other.name}, would be off by {other.scores['mean error'].value:.3g}" for other in simple]
+    reached = "; ".join(others)
+    return f"{sentence} {reached[0].upper()}{reached[1:]}."
+
+
+def find_cautions(
+    contents: Contents,
+    predictors: Sequence[Predictor],
+    calibration: Calibration | None,
+    duplicates: Duplicates,
+    suspects: pd.DataFrame,
+) -> list[Caution]:
+    """Return what to be careful about, what weighs most first."""
+    found = [
+        *_about_the_samples(contents, duplicates),
+        *_about_simple_predictors(contents, predictors),
+        *_about_margins(contents),
+        *_about_missed_ranks(contents),
+        *_about_small_ranks(contents),
+        *_about_boundaries(contents),
+    ]
+    if calibration is not None and calibration.error > POORLY_CALIBRATED:
+        promised = np.nansum(calibration.promised * calibration.counts) / len(contents)
+        direction = "too sure" if promised > np.mean(contents.errors == 0) else "not sure enough"
+        found.append(
+            Caution(
+                f"Its probabilities are {direction}",
+                f"They promise {promised:.0%} right on average; {np.mean(contents.errors == 0):.0%} are. "
+                "Do not read them as chances before calibrating them.",
+            )
+        )
+    if duplicates.contradicting:
+        found.append(
+            Caution(
+                "The same sample, other labels",
+                f"{_count(duplicates.contradicting, 'sample')} equal another in all that the model sees and have "
+                "another label. No model can be right on all of them.",
+            )
+        )
+    if len(suspects):
+        found.append(
+            Caution(
+                f"{_count(len(suspects), 'label')} to check",
+                "What is nearest to them has another label, or models trained without them say so; see “Labels to "
+                "check”.",
+            )
+        )
+    return found
+
+
+def _about_the_samples(contents: Contents, duplicates: Duplicates) -> list[Caution]:
+    if contents.training_labels is None:
+        return [
+            Caution(
+                "It may have seen these samples",
+                "It is not known which samples the model was trained on. If these are among them, everything here "
+                "looks better than it is.",
+            )
+        ]
+    if duplicates.seen:
+        return [
+            Caution(
+                "Samples from training",
+                f"{duplicates.seen:,} of {len(contents):,} samples equal one that the model was trained on, in all "
+                "that it sees. On them it is easily right.",
+            )
+        ]
+    return []
+
+
+def _about_simple_predictors(contents: Contents, predictors: Sequence[Predictor]) -> list[Caution]:
+    error = next(name for name in predictors[0].scores if name.startswith("mean error"))
+    best = min(predictors[1:], key=lambda other: other.scores[error].value)
+    lead = gain(contents, best)
+    if lead.low > 0:
+        return []
+    title = "Worse than something simple" if lead.high < 0 else "Not clearly better than something simple"
+    return [
+        Caution(
+            title,
+            f"The mean error of “{best.name}” is {best.scores[error].value:.3g}, the model's "
+            f"{predictors[0].scores[error].value:.3g}" + (", within chance." if lead.high >= 0 else "."),
+        )
+    ]
+
+
+def _about_margins(contents: Contents) -> list[Caution]:
+    if not contents.collapsed or contents.names is None:
+        return []
+    names = [f"{contents.names[low]} | {contents.names[high]}" for low, high in contents.collapsed]
+    return [
+        Caution(
+            "Collapsed margins",
+            f"Between {_listed(names)} the learned margin is almost 0: training did not keep these ranks apart. Fix "
+            "the margin, set a floor, or end phase one earlier.",
+        )
+    ]
+
+
+def _about_small_ranks(contents: Contents) -> list[Caution]:
+    if contents.names is None:
+        if len(contents) >= 5 * FEW_MEASURED:
+            return []
+        return [Caution("Few samples", f"All is measured on {len(contents)} samples; look at the intervals.")]
+    found = []
+    measured = np.bincount(contents.true, minlength=len(contents.names))
+    if contents.training_labels is not None:
+        counts = np.bincount(contents.training_labels, minlength=len(contents.names))
+        small = [f"{name} ({count})" for name, count in zip(contents.names, counts, strict=True) if count < FEW]
+        if small:
+            found.append(
+                Caution("Ranks with few training samples", f"{_listed(small)}: fewer than {FEW} to learn from.")
+            )
+    absent = [name for name, count in zip(contents.names, measured, strict=True) if count == 0]
+    if absent:
+        found.append(Caution("Ranks without a sample here", f"{_listed(absent)}: nothing is known of them."))
+    small = [f"{name} ({n})" for name, n in zip(contents.names, measured, strict=True) if 0 < n < FEW_MEASURED]
+    if small:
+        found.append(
+            Caution("Ranks with few samples here", f"{_listed(small)}: what is measured on them is mostly chance.")
+        )
+    return found
+
+
+def _about_missed_ranks(contents: Contents) -> list[Caution]:
+    if contents.names is None:
+        return []
+    counts = np.bincount(contents.true, minlength=len(contents.names))
+    hits = np.bincount(contents.true[contents.errors == 0], minlength=len(contents.names))
+    missed = [
+        f"{name} ({count})"
+        for name, count, hit in zip(contents.names, counts, hits, strict=True)
+        if hit == 0 and count >= CROSSINGS
+    ]
+    if not missed:
+        return []
+    return [Caution("Ranks it never finds", f"No sample of {_listed(missed)} is predicted as what it is.")]
+
+
+def _about_boundaries(contents: Contents) -> list[Caution]:
+    if contents.names is None:
+        return []
+    rates = adjacent_error_rates(contents.true, contents.predicted, len(contents.names))
+    worst = int(np.nanargmax(rates))
+    low, high = contents.names[worst], contents.names[worst + 1]
+    pair = {worst, worst + 1}
+    crossed = sum(t != p and {t, p} == pair for t, p in zip(contents.true, contents.predicted, strict=True))
+    if rates[worst] < OFTEN_CROSSED or crossed < CROSSINGS:
+        return []
+    return [
+        Caution(
+            f"The boundary {low} | {high} is often crossed",
+            f"{rates[worst]:.0%} of the samples of these two ranks are taken for the other one.",
+        )
+    ]
+
+
+def _label(contents: Contents, target: str) -> str:
+    if contents.names is None:
+        low, high = contents.true.min(), contents.true.max()
+        return f"{target}, a number ({low:.4g} to {high:.4g} here)"
+    names = contents.names
+    if len(names) > LABELS_IN_A_SENTENCE:
+        return f"{target}, one of {len(names)} ranks from {names[0]} to {names[-1]}"
+    return f"{target}, one of {len(names)} ranks: {' < '.join(names)}"
+
+
+def percent(share: float) -> str:
+    """Return a share in whole percent, or in tenths where it is nearly all or nearly nothing.
+
+    Example:
+        >>> percent(0.91), percent(0.997), percent(1.0)
+        ('91%', '99.7%', '100%')
+    """
+    return f"{share:.1%}" if 0 < share < 0.01 or 0.99 < share < 1 else f"{share:.0%}"
+
+
+def boundary_names(names: Sequence[str]) -> list[str]:
+    """Return the name of every boundary between adjacent ranks."""
+    return [f"{low} | {high}" for low, high in pairwise(names)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

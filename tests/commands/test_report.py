@@ -1,0 +1,119 @@
+"""``ordinate report`` and ``compare``: saved models, data in files, rows that were held out, and what is wrong."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate.commands.compare import compare
+from ordinate.commands.report import report
+from ordinate.errors import OrdinateError
+from tests.data import pictures
+from tests.estimators.examples import cloc, draw_table, otd, ranks_of, supcr
+
+X, TARGET = draw_table(48)
+RANKS = ranks_of(TARGET)
+FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
+NAMES = np.array(["mild", "moderate", "severe"])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ordinate.report.page.page.project", lambda embeddings, _: quick(embeddings))
+    FRAME.assign(grade=RANKS, level=TARGET, name=NAMES[RANKS], patient=range(48)).to_csv("data.csv", index=False)
+    return tmp_path
+
+
+def quick(embeddings):
+    from ordinate.report.page.projections import project
+
+    return project(embeddings, ("pca",))
+
+
+def data_of(path):
+    text = path.read_text()
+    return json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL).group(1))
+
+
+def test_a_model_of_a_table_is_reported_on_and_columns_it_does_not_know_are_left_out(folder, capsys):
+    cloc().fit(FRAME, RANKS).save("model")
+    report("model", "data.csv", "grade", "report.html")
+    assert "report on 48 samples: report.html" in capsys.readouterr().out
+    assert data_of(folder / "report.html")["true"] == RANKS.tolist()
+    assert "ordinate report model data.csv --target grade --out report.html" in (folder / "report.html").read_text()
+
+
+def test_labels_that_are_text_keep_the_order_of_the_model(folder):
+    otd(class_order=NAMES.tolist()).fit(FRAME, NAMES[RANKS]).save("model")
+    report("model", "data.csv", "name", "report.html")
+    assert data_of(folder / "report.html")["ranks"] == NAMES.tolist()
+
+
+def test_targets_are_reported_on(folder):
+    supcr().fit(FRAME, TARGET).save("model")
+    report("model", "data.csv", "level", "report.html")
+    np.testing.assert_allclose(data_of(folder / "report.html")["true"], TARGET, rtol=1e-12)
+
+
+def test_rows_that_the_model_was_trained_on_are_not_measured(folder):
+    import hashlib
+
+    cloc().fit(FRAME[:30], RANKS[:30]).save("model")
+    split = {"data": hashlib.sha256((folder / "data.csv").read_bytes()).hexdigest()}
+    split |= {"train": list(range(30)), "test": list(range(30, 48))}
+    (folder / "model" / "split.json").write_text(json.dumps(split))
+    report("model", "data.csv", "grade", "report.html")
+    data = data_of(folder / "report.html")
+    assert data["true"] == RANKS[30:].tolist()
+    assert data["names"][0] == "row 30"
+    assert "It may have seen these samples" not in (folder / "report.html").read_text()
+    (folder / "model" / "split.json").write_text("{}")
+    with pytest.raises(OrdinateError, match=r"model: model/split.json is damaged"):
+        report("model", "data.csv", "grade", "report.html")
+
+
+def test_images_with_a_split_are_measured_on_its_test_part(folder):
+    ranks = np.arange(40) % 2
+    names = [f"{i:02}.png" for i in range(40)]
+    pictures.write(folder / "scans", pictures.draw(ranks), names)
+    split = ["train"] * 24 + ["test"] * 16
+    pd.DataFrame({"path": names, "grade": ranks, "split": split}).to_csv("scans/labels.csv", index=False)
+    otd(encoder="test_resnet", epochs=1).fit(pictures.draw(ranks)[:24], ranks[:24]).save("model")
+    report("model", "scans", "grade", "report.html")
+    data = data_of(folder / "report.html")
+    assert (len(data["true"]), data["shown"]["kind"]) == (16, "pictures")
+    assert data["names"][0].endswith("24.png")
+
+
+def test_models_are_compared_on_the_same_rows(folder, capsys):
+    cloc().fit(FRAME, RANKS).save("one")
+    otd().fit(FRAME[["a", "b"]], RANKS).save("two")
+    compare(["one", "two"], "data.csv", "grade", "comparison.html")
+    assert "2 models on 48 samples: comparison.html" in capsys.readouterr().out
+    assert len(data_of(folder / "comparison.html")["models"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "target", "out", "message"),
+    [
+        ("data.csv", None, "r.html", "--target: takes the column of the label"),
+        ("data.csv", "grad", "r.html", r"data.csv: no column 'grad'; did you mean 'grade'\?"),
+        (
+            "data.csv",
+            "name",
+            "r.html",
+            "column 'name': holds mild, moderate, severe, takes the ranks of the model: 0, 1, 2",
+        ),
+        ("data.csv", "grade", "no/r.html", "--out: no/r.html cannot be written: No such folder as no"),
+        ("data.csv", "grade", "model", "--out: model is a folder, takes a file"),
+        ("dat.csv", "grade", "r.html", "dat.csv: no such file; did you mean data.csv"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_leaves_nothing(folder, data, target, out, message):
+    cloc().fit(FRAME, RANKS).save("model")
+    with pytest.raises(OrdinateError, match=message):
+        report("model", data, target, out)
+    assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "model"]

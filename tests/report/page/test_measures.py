@@ -1,0 +1,168 @@
+"""What a page measures: scores, groups, calibration, coverage, duplicates, order, suspects."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import accuracy_score, cohen_kappa_score
+from sklearn.neighbors import KNeighborsClassifier
+
+from ordinate.errors import OrdinateError
+from ordinate.report.page.calibration import calibrate
+from ordinate.report.page.coverage import measure_coverage
+from ordinate.report.page.duplicates import find_duplicates
+from ordinate.report.page.groups import group_by_label
+from ordinate.report.page.order import find_order
+from ordinate.report.page.scores import gain, score_all
+from ordinate.report.page.suspects import check_suspects, find_suspects, nearest
+from tests.report.page.stand_ins import contents
+
+RNG = np.random.default_rng(0)
+TRUE = RNG.integers(0, 4, 200)
+PREDICTED = np.clip(TRUE + RNG.integers(-1, 2, 200), 0, 3)
+
+
+def test_scores_are_scikit_learns_and_lie_in_their_intervals():
+    model = score_all(contents(TRUE, PREDICTED))[0]
+    assert model.scores["accuracy"].value == pytest.approx(accuracy_score(TRUE, PREDICTED), abs=1e-15)
+    kappa = cohen_kappa_score(TRUE, PREDICTED, weights="quadratic")
+    assert model.scores["weighted kappa"].value == pytest.approx(kappa, abs=1e-12)
+    for score in model.scores.values():
+        assert score.low < score.value < score.high
+
+
+def test_the_interval_of_a_share_is_that_of_the_normal_approximation():
+    score = score_all(contents(TRUE, PREDICTED))[0].scores["accuracy"]
+    half = 1.96 * np.sqrt(score.value * (1 - score.value) / len(TRUE))
+    assert score.high - score.low == pytest.approx(2 * half, rel=0.15)
+
+
+def test_simple_predictors_know_the_training_samples_alone():
+    seen, labels = RNG.normal(size=(60, 2)), RNG.integers(0, 4, 60)
+    inputs = RNG.normal(size=(200, 2))
+    _, constant, neighbours = score_all(contents(TRUE, PREDICTED, inputs=inputs, trained_on=(seen, labels)))
+    assert constant.name == f"the commonest rank, {'abcd'[np.bincount(labels).argmax()]}"
+    assert set(constant.predicted) == {np.bincount(labels).argmax()}
+    expected = KNeighborsClassifier(5).fit(seen.astype(np.float32), labels).predict(inputs.astype(np.float32))
+    np.testing.assert_array_equal(neighbours.predicted, expected)
+
+
+def test_a_constant_target_is_the_mean_of_the_training_targets():
+    of = contents([1.0, 2.0, 4.0], [1.0, 2.0, 3.0], names=None, trained_on=([[0.0, 0.0]] * 4, [1.0, 1.0, 1.0, 5.0]))
+    assert score_all(of)[1].predicted.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_the_gain_is_how_much_the_mean_error_is_lower():
+    of = contents(TRUE, TRUE)
+    simple = score_all(of)[1]
+    assert gain(of, simple).value == pytest.approx(simple.scores["mean error, in ranks"].value, abs=1e-12)
+    assert gain(of, simple).low > 0
+
+
+def test_groups_of_targets_are_between_round_numbers_and_hold_every_sample():
+    true = np.array([0.3, 1.0, 9.7, 5.0, 5.2] * 6)
+    groups = group_by_label(contents(true, true, names=None, trained_on=(np.zeros((3, 2)), [0.5, 5.5, 9.9])))
+    assert groups.names == ["0 to 2", "2 to 4", "4 to 6", "6 to 8", "8 to 10"]
+    for value, group in zip(true, groups.of, strict=True):
+        low, high = map(float, groups.names[group].split(" to "))
+        assert low <= value < high
+    assert groups.trained_on.tolist() == [1, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("true", [[5.0, 5.0, 5.0], [-1e-7, 0.0, 1e-7], [1e6, 3e6, 2e6]])
+def test_any_range_of_targets_has_groups(true):
+    groups = group_by_label(contents(true, true, names=None))
+    assert 0 <= min(groups.of) <= max(groups.of) < len(groups.names)
+
+
+def test_shots_are_few_below_20_and_many_above_100():
+    labels = np.repeat([0, 1, 2, 3], [19, 20, 100, 101])
+    groups = group_by_label(contents(TRUE, TRUE, trained_on=(np.zeros((240, 2)), labels)))
+    assert groups.shots == ["few", "medium", "medium", "many"]
+    assert group_by_label(contents(TRUE, TRUE)).shots == []
+
+
+def test_calibration_counts_every_sample_once_and_weighs_its_tenths():
+    confidence, right = RNG.uniform(0.25, 1, 500), RNG.random(500) < 0.5
+    found = calibrate(confidence, right)
+    assert found.counts.sum() == 500
+    expected = 0.0
+    for low in np.arange(10) / 10:
+        inside = (confidence >= low) & (confidence < low + 0.1)
+        if inside.any():
+            expected += inside.mean() * abs(confidence[inside].mean() - right[inside].mean())
+    assert found.error == pytest.approx(expected, abs=1e-9)
+    assert calibrate([1.0, 1.0], [True, True]).error == 0
+
+
+def test_coverage_is_measured_for_every_rank_and_close_to_what_is_promised():
+    probabilities = RNG.dirichlet(np.ones(4), 2000)
+    true = np.array([RNG.choice(4, p=row) for row in probabilities])
+    found = measure_coverage(contents(true, probabilities.argmax(axis=1), probabilities=probabilities))
+    assert list(found.columns) == ["promised", "measured", "mean_size", *"abcd"]
+    np.testing.assert_allclose(found["measured"], found["promised"], atol=0.02)
+    assert measure_coverage(contents(true[:79], true[:79], probabilities=probabilities[:79])) is None
+
+
+def test_coverage_of_intervals_is_measured_too():
+    true = RNG.normal(size=1000)
+    found = measure_coverage(contents(true, true + RNG.normal(size=1000), names=None))
+    np.testing.assert_allclose(found["measured"], found["promised"], atol=0.03)
+    assert (np.diff(found["mean_size"]) > 0).all()
+
+
+def test_duplicates_are_equal_to_the_last_bit():
+    inputs = [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0 + 1e-6], [5.0, 5.0]]
+    found = find_duplicates(contents([0, 1, 0, 0], [0, 0, 0, 0], inputs=inputs, trained_on=([[5.0, 5.0]], [0])))
+    assert (found.contradicting, found.seen) == (2, 1)
+
+
+def test_ranks_on_a_half_circle_have_their_angles_and_lie_in_order():
+    angles = np.repeat(np.linspace(0, np.pi, 5), 3)
+    embeddings = np.column_stack([np.cos(angles), np.sin(angles)])
+    order = find_order(embeddings, np.repeat([0, 1, 2, 3, 4], 3), 5)
+    np.testing.assert_allclose(order.angles, [0, 45, 90, 135, 180], atol=1e-5)
+    assert order.ordered
+    mixed = find_order(embeddings, np.repeat([0, 3, 2, 1, 4], 3), 6)
+    assert not mixed.ordered
+    assert np.isnan(mixed.angles[5])
+
+
+def test_the_nearest_are_those_of_all_distances():
+    embeddings = RNG.normal(size=(30, 4))
+    distances = np.linalg.norm(embeddings[:, None] - embeddings, axis=2) + np.diag(np.full(30, np.inf))
+    np.testing.assert_array_equal(nearest(embeddings, 5), np.argsort(distances, axis=1)[:, :5])
+    assert nearest(embeddings[:3], 10).shape == (3, 2)
+
+
+def test_planted_label_errors_among_ranks_are_suspects_worst_first():
+    true = np.repeat([0, 1, 2], 30)
+    embeddings = np.eye(3)[true] + 0.01 * RNG.normal(size=(90, 3))
+    embeddings[3] = embeddings[:30].mean(axis=0)  # amid its rank
+    planted = {0: 1, 40: 0, 3: 2}
+    labels = true.copy()
+    for row, label in planted.items():
+        labels[row] = label
+    found = find_suspects(contents(labels, labels, embeddings=embeddings), nearest(embeddings, 10))
+    assert set(found["row"]) == set(planted)
+    assert dict(zip(found["row"], found["suggested"], strict=True)) == {0: "a", 40: "b", 3: "a"}
+    assert found["suspicion"].is_monotonic_decreasing
+
+
+def test_planted_label_errors_among_targets_are_suspects():
+    target = np.linspace(0, 1, 100)
+    labels = target + RNG.normal(scale=0.1, size=100)
+    labels[50] = 3.0
+    found = find_suspects(contents(labels, labels, names=None), nearest(target[:, None], 10))
+    assert found["row"].tolist() == [50]
+    assert found["suspicion"][0] == 1
+
+
+def test_a_table_of_suspects_is_checked():
+    good = pd.DataFrame({"suspicion": [0.9], "row": [3], "suggested": ["b"], "label": ["a"], "more": [1]})
+    assert list(check_suspects(good, 4).columns) == ["row", "label", "suggested", "suspicion"]
+    with pytest.raises(OrdinateError, match="suspects: lacks the columns label, takes row, label"):
+        check_suspects(good.drop(columns="label"), 4)
+    with pytest.raises(
+        OrdinateError, match="suspects: got rows that are none of the samples, takes numbers from 0 to 2"
+    ):
+        check_suspects(good, 3)

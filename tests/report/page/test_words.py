@@ -1,0 +1,90 @@
+"""What a page says in words, and what it warns of."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate.report.page import words
+from ordinate.report.page.calibration import calibrate
+from ordinate.report.page.duplicates import Duplicates
+from ordinate.report.page.scores import score_all
+from tests.report.page.stand_ins import contents
+
+RNG = np.random.default_rng(0)
+TRUE = np.repeat([0, 1, 2, 3], 50)
+SEEN = (RNG.normal(size=(200, 2)), TRUE)
+NONE = pd.DataFrame({"row": []})
+
+
+def titles(of, calibration=None, duplicates=Duplicates(0, 0), suspects=NONE):
+    return [caution.title for caution in words.find_cautions(of, score_all(of), calibration, duplicates, suspects)]
+
+
+def test_a_good_model_on_unseen_samples_needs_no_caution():
+    assert titles(contents(TRUE, TRUE, trained_on=SEEN)) == []
+
+
+def test_samples_that_may_have_been_trained_on_are_said_first():
+    assert titles(contents(TRUE, TRUE))[0] == "It may have seen these samples"
+
+
+def test_samples_that_were_trained_on_are_counted():
+    assert titles(contents(TRUE, TRUE, trained_on=SEEN), duplicates=Duplicates(3, 0)) == ["Samples from training"]
+
+
+def test_a_model_no_better_than_a_constant_is_named_so():
+    constant = np.full(200, np.bincount(TRUE).argmax())
+    assert "Not clearly better than something simple" in titles(contents(TRUE, constant, trained_on=SEEN))
+    assert "Worse than something simple" in titles(contents(TRUE, 3 - TRUE, trained_on=SEEN))
+
+
+def test_a_boundary_that_is_often_crossed_is_named():
+    predicted = np.where((TRUE == 2) & (np.arange(200) % 3 == 0), 3, TRUE)
+    assert titles(contents(TRUE, predicted, trained_on=SEEN)) == ["The boundary c | d is often crossed"]
+
+
+def test_a_rank_that_is_never_found_is_named():
+    of = contents(TRUE, np.where(TRUE == 2, 1, TRUE), trained_on=SEEN)
+    (caution,) = [c for c in words.find_cautions(of, score_all(of), None, Duplicates(0, 0), NONE) if "never" in c.title]
+    assert caution.reason == "No sample of c (50) is predicted as what it is."
+
+
+def test_small_and_empty_ranks_are_named():
+    true = np.repeat([0, 1, 2], [100, 90, 5])
+    found = titles(contents(true, true, trained_on=(RNG.normal(size=(115, 2)), np.repeat([0, 1, 3], [50, 50, 15]))))
+    assert found == [
+        "Ranks with few training samples", "Ranks without a sample here", "Ranks with few samples here"
+    ]  # fmt: skip
+
+
+def test_probabilities_that_promise_too_much_are_said_to():
+    of = contents(TRUE, np.where(np.arange(200) % 2, TRUE, (TRUE + 2) % 4), trained_on=SEEN)
+    sure = calibrate(np.full(200, 0.95), of.errors == 0)
+    assert "Its probabilities are too sure" in titles(of, sure)
+    unsure = calibrate(np.full(200, 0.25), of.errors == 0)
+    assert "Its probabilities are not sure enough" in titles(of, unsure)
+
+
+def test_contradicting_samples_and_suspects_are_counted():
+    of = contents(TRUE, TRUE, trained_on=SEEN)
+    found = titles(of, duplicates=Duplicates(0, 2), suspects=pd.DataFrame({"row": [1]}))
+    assert found == ["The same sample, other labels", "1 label to check"]
+
+
+def test_the_sentences_state_what_was_measured():
+    predicted = np.where(np.arange(200) % 4 == 0, np.minimum(TRUE + 1, 3), TRUE)
+    of = contents(TRUE, predicted, trained_on=SEEN)
+    assert words.introduce(of, "grade") == (
+        "OTD was trained on 200 samples, rows of 2 columns, to predict grade, one of 4 ranks: a < b < c < d."
+    )
+    judged = words.judge(of, score_all(of))
+    right = (predicted == TRUE).mean()
+    assert f"Of 200 samples it has not seen, it gives {right:.0%} their true rank" in judged
+    assert "The commonest rank, a, would reach 25%; the 5 nearest neighbours, untrained, would reach" in judged
+
+
+@pytest.mark.parametrize(("n", "expected"), [(20, "Few samples"), (60, None)])
+def test_few_samples_of_a_target_are_said(n, expected):
+    target = np.linspace(0, 1, n)
+    found = titles(contents(target, target, names=None, trained_on=(RNG.normal(size=(50, 2)), RNG.random(50))))
+    assert found == ([expected] if expected else [])
