@@ -1,6 +1,7 @@
 """Decisions on the command line: what mistakes cost, in training and prediction, and sets with a promised coverage."""
 
 import io
+import json
 
 import numpy as np
 import pandas as pd
@@ -147,3 +148,35 @@ def test_a_model_without_its_held_out_samples_promises_nothing(models, folder, c
     ordinate.load(models / "ranks").save(folder / "bare")
     assert main(["predict", "bare", "new.csv", "--coverage", "0.9"]) == 2
     assert "holds no held_out.json, takes a model whose held-out samples were kept" in capsys.readouterr().err
+
+
+def test_a_report_tells_held_out_rows_apart_knows_its_target_and_shows_costs_and_suspects(models, folder, capsys):
+    arguments = ["--target", "grade", "--order", "low,mid,high", "--drop", "target", "--folds", "2"]
+    assert main(["suspects", str(models / "data.csv"), *arguments, "--out", "suspects.csv", *QUICK]) == 0
+    capsys.readouterr()
+    arguments = ["report", str(models / "costs"), str(models / "data.csv"), "--suspects", "suspects.csv"]
+    assert main(arguments) == 0
+    assert "report on 41 samples: report.html" in capsys.readouterr().out
+    page = (folder / "report.html").read_text()
+    assert "the rank of least expected cost" in page
+    suspects = pd.read_csv("suspects.csv")
+    doubted = set(suspects.loc[suspects["label"] != suspects["suggested"], "row"])
+    held_out = json.loads((models / "costs" / "split.json").read_text())["test"]
+    assert f"{len(doubted & set(held_out))} label" in page
+
+
+def test_suspects_of_another_kind_are_one_line(models, folder, capsys):
+    assert main(["report", str(models / "ranks"), str(models / "data.csv"), "--suspects", "new.csv"]) == 2
+    assert capsys.readouterr().err.startswith("ordinate: --suspects: new.csv lacks label, row")
+
+
+def test_models_are_compared_on_rows_that_none_has_seen(models, folder, capsys):
+    arguments = ["compare", str(models / "ranks"), str(models / "costs"), "--data", str(models / "data.csv")]
+    assert main(arguments) == 0
+    assert "2 models on 41 samples: comparison.html" in capsys.readouterr().out
+
+
+def test_fit_leaves_a_report_that_says_how_to_get_it_again(models):
+    page = (models / "costs" / "report.html").read_text()
+    assert "--critical mid,high=5 --drop target" in page
+    assert "<title>CLOC on grade" in page

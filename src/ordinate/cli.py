@@ -152,7 +152,7 @@ def _add_report(commands: Any) -> None:
     )
     parser.add_argument("model", help="folder that fit wrote")
     parser.add_argument("data", help="labelled samples, as fit takes them")
-    parser.add_argument("--target", help="column of the label")
+    parser.add_argument("--target", help="column of the label (the one that fit was given)")
     parser.add_argument("--suspects", metavar="CSV", help="labels to check, as `ordinate suspects` wrote them for DATA")
     parser.add_argument(
         "--out", default="report.html", help="file to write; one that is there is replaced (%(default)s)"
@@ -167,7 +167,7 @@ def _add_compare(commands: Any) -> None:
     )
     parser.add_argument("models", nargs="+", help="folders that fit wrote, two or more")
     parser.add_argument("--data", required=True, help="labelled samples, as fit takes them")
-    parser.add_argument("--target", help="column of the label")
+    parser.add_argument("--target", help="column of the label (the one that fit was given)")
     parser.add_argument(
         "--out", default="comparison.html", help="file to write; one that is there is replaced (%(default)s)"
     )

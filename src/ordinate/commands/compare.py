@@ -5,7 +5,7 @@ from functools import reduce
 
 import numpy as np
 
-from ordinate.commands.report import check_place, command_line, hashes, read_samples
+from ordinate.commands.report import check_place, command_line, hashes, read_samples, trained_target
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.report.page import write_comparison
@@ -19,6 +19,7 @@ def compare(models: list[str], data: str, target: str | None, out: str) -> None:
     if len(models) < 2:
         raise OrdinateError(f"models: got {len(models)}, takes at least two to compare")
     names = names_of(models)
+    target = target or trained_target(models[0])
     estimators = {name: load(model) for name, model in zip(names, models, strict=True)}
     folders = dict(zip(names, models, strict=True))
     given = {name: read_samples(estimators[name], folder, data, target) for name, folder in folders.items()}

@@ -163,7 +163,7 @@ def fit(options: FitOptions) -> None:
         write_estimator(model, result)
         record = {"method": chosen, "test_samples": len(test_rows), "training_samples": len(rows), **metrics}
         (result / "metrics.json").write_text(json.dumps(record, indent=2) + "\n")
-        split = {"data": samples.digest, "train": rows.tolist(), "test": test_rows.tolist()}
+        split = {"data": samples.digest, "target": options.target, "train": rows.tolist(), "test": test_rows.tolist()}
         (result / SPLIT).write_text(json.dumps(split) + "\n")
         pictures = draw(model, *unseen, result, seen)
         if len(test_rows) >= LEAST_REPORTED:

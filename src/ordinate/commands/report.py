@@ -60,6 +60,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     start = time.monotonic()
     check_place(out)
     estimator = load(model)
+    target = target or trained_target(model)
     doubted = None if suspects is None else _read_suspects(suspects)
     samples = read_samples(estimator, model, data, target)
     X, y = samples.take(samples.measured)
@@ -78,6 +79,19 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     )
     size = path.stat().st_size / 1e6
     print(f"report on {len(y)} samples: {path}, {size:.1f} MB, in {time.monotonic() - start:.0f} s")
+
+
+def trained_target(model: str) -> str | None:
+    """Return the column that ``fit`` trained the model on, where it has kept one."""
+    path = Path(model) / SPLIT
+    return _read_split(path).get("target") if path.is_file() else None
+
+
+def _read_split(path: Path) -> dict[str, Any]:
+    try:
+        return {"target": None, **json.loads(path.read_text())}
+    except (OSError, ValueError, TypeError) as error:
+        raise OrdinateError(f"model: {path} is damaged: {error}") from error
 
 
 def _read_suspects(path: str) -> pd.DataFrame:
@@ -180,10 +194,10 @@ def _sides(path: Path, samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.
     every = np.arange(len(samples.y))
     if path.is_file():
         try:
-            split = json.loads(path.read_text())
+            split = _read_split(path)
             known = split["data"] == samples.digest
             measured, trained = (np.asarray(split[side], dtype=np.int64) for side in ("test", "train"))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise OrdinateError(f"model: {path} is damaged: {error}") from error
         return (measured, trained) if known else (every, None)
     if samples.splits is not None and {"train", "test"} <= set(samples.splits):
