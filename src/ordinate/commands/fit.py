@@ -94,11 +94,11 @@ class FitOptions:
 
     @property
     def command(self) -> str:
-        """What to type to get the same."""
+        """What to type to get the same, in a folder of its usual name."""
         usual = {"method": "auto", "task": "auto", "fold": 0, "test_fraction": 0.2, "accelerator": "auto"}
         words = ["ordinate", "fit", self.data]
         for name, value in asdict(self).items():
-            if name == "data" or not value or value == usual.get(name):
+            if name in ("data", "out", "quiet") or not value or value == usual.get(name):
                 continue
             for each in value if isinstance(value, list) else [value]:
                 words += [f"--{name.replace('_', '-')}", *([] if each is True else [str(each)])]

@@ -196,3 +196,8 @@ def test_names_of_models_tell_them_apart():
     assert names_of(["x/cloc", "y/otd"]) == ["cloc", "otd"]
     with pytest.raises(OrdinateError, match="models: got a twice, takes different ones"):
         names_of(["a", "a"])
+
+
+def test_the_same_page_is_written_again(tmp_path, model):
+    first, second = (write_report(model, X, RANKS, tmp_path / name, projections=("pca", "tsne")) for name in "ab")
+    assert first.read_bytes() == second.read_bytes()

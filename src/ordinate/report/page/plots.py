@@ -21,7 +21,19 @@ def document(plots: Sequence[Plot]) -> Any:
     drawn = Document()
     for plot in plots:
         drawn.add_root(plot)
-    return drawn.to_json(deferred=False)
+    return _renumbered(drawn.to_json(deferred=False), {})
+
+
+def _renumbered(node: Any, known: dict[str, str]) -> Any:
+    """Return a node of the JSON with its models numbered from 1, whatever was drawn before: the same page each time."""
+    if isinstance(node, dict):
+        return {
+            key: known.setdefault(value, f"p{len(known) + 1}")
+            if key == "id" and isinstance(value, str)
+            else _renumbered(value, known)
+            for key, value in node.items()
+        }
+    return [_renumbered(each, known) for each in node] if isinstance(node, list) else node
 
 
 def point_source(**columns: NDArray[Any]) -> ColumnDataSource:
