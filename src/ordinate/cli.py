@@ -51,9 +51,11 @@ def _add_demo(commands: Any) -> None:
         "demo",
         help="the main job on real data, no network",
         description="Train on SWD (ranks) and diabetes (continuous), measure beside simple baselines, "
-        "save models and pictures.",
+        "save models, reports and pictures.",
     )
-    parser.add_argument("--out", default="ordinate-demo", help="new folder for models and pictures (%(default)s)")
+    parser.add_argument(
+        "--out", default="ordinate-demo", help="new folder for models, reports and pictures (%(default)s)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of splits and training (%(default)s)")
 
 

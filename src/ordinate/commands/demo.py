@@ -18,16 +18,21 @@ from sklearn.preprocessing import StandardScaler
 from skordinal.classifiers import LogisticAT
 from skordinal.datasets import load_swd
 
+from ordinate.commands.fit import REPORT
 from ordinate.commands.workspace import Workspace
 from ordinate.data.splits import split_rows
 from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
 from ordinate.metrics import continuous_report, rank_report
 from ordinate.report.evaluation import draw
+from ordinate.report.page import write_report
 from ordinate.report.text import table
 
 TEST_FRACTION = 0.25
+
+Labelled = tuple[pd.DataFrame, Any]
 
 
 def demo(out: str, seed: int) -> None:
@@ -42,7 +47,7 @@ def demo(out: str, seed: int) -> None:
         }
         (result / "measured.json").write_text(json.dumps(measured, indent=2) + "\n")
         workspace.publish(result)
-    print(f"\nmodels and pictures: {out}, in {time.monotonic() - start:.0f} s")
+    print(f"\nmodels, pictures and a report.html each: {out}, in {time.monotonic() - start:.0f} s")
     print("next: ordinate fit YOUR.csv --target COLUMN")
 
 
@@ -66,7 +71,7 @@ def _ranks(result: Path, checkpoints: Path, seed: int) -> dict[str, Any]:
     for name, model in (baselines | ours).items():
         predicted = _fit(model, name, X.iloc[rows], y[rows]).predict(X.iloc[test])
         measured[name] = dict(rank_report(y[test], predicted, classes))
-    _keep(ours, X.iloc[test], y[test], result, "swd")
+    _keep(ours, (X.iloc[test], y[test]), (X.iloc[rows], y[rows]), result, "swd", "the decision")
     columns = ("accuracy", "mae", "quadratic_weighted_kappa")
     _show(measured, columns, ("model", "accuracy", "MAE", "weighted kappa"), ours)
     margins = ", ".join(f"{h}|{h + 1} {margin:.2f}" for h, margin in enumerate(ours["CLOC"].margins_))
@@ -96,7 +101,7 @@ def _continuous(result: Path, checkpoints: Path, seed: int) -> dict[str, Any]:
     for name, model in (baselines | ours).items():
         predicted = _fit(model, name, X.iloc[rows], y[rows]).predict(X.iloc[test])
         measured[name] = dict(continuous_report(y[test], predicted))
-    _keep(ours, X.iloc[test], y[test], result, "diabetes")
+    _keep(ours, (X.iloc[test], y[test]), (X.iloc[rows], y[rows]), result, "diabetes", "progression")
     _show(measured, ("mae", "rmse", "r2", "spearman"), ("model", "MAE", "RMSE", "R2", "Spearman"), ours)
     return measured
 
@@ -108,13 +113,20 @@ def _fit(model: BaseEstimator, name: str, X: pd.DataFrame, y: Any) -> Any:
     return model.fit(X, y)
 
 
-def _keep(models: dict[str, EmbeddingEstimator], X: pd.DataFrame, y: Any, result: Path, data: str) -> None:
+def _keep(
+    models: dict[str, EmbeddingEstimator], unseen: Labelled, seen: Labelled, result: Path, data: str, target: str
+) -> None:
     for name, model in models.items():
         model.set_params(checkpoint_dir=None, verbose=0)
         folder = result / f"{data}-{name.lower()}"
         folder.mkdir(exist_ok=True)
         write_estimator(model, folder)
-        draw(model, X, y, folder)
+        HeldOut.measure(model, *unseen).write(folder)
+        draw(model, *unseen, folder)
+        write_report(
+            model, *unseen, folder / REPORT, training=seen, target=target, projections=("pca", "tsne"),
+            command="ordinate demo",
+        )  # fmt: skip
 
 
 def _show(measured: dict[str, Any], columns: tuple[str, ...], header: tuple[str, ...], ours: dict[str, Any]) -> None:
