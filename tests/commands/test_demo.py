@@ -1,0 +1,38 @@
+"""The demo on the data that dependencies carry: models, pictures, reports and what was measured."""
+
+import json
+from functools import partial
+
+import pytest
+
+import ordinate
+from ordinate.commands import demo
+
+SHORT = {
+    "CLOCClassifier": {"phase_epochs": (2, 2)},
+    "OTDClassifier": {"epochs": 2},
+    "SupCRRegressor": {"epochs": (2, 1)},
+    "SupReMixRegressor": {"epochs": (2, 1)},
+}
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """The four methods, trained for few epochs."""
+    for name, epochs in SHORT.items():
+        monkeypatch.setattr(demo, name, partial(getattr(demo, name), **epochs))
+
+
+def test_the_demo_leaves_models_with_reports_beside_simple_baselines(short, tmp_path, capsys):
+    demo.demo(str(tmp_path / "out"), seed=0)
+    measured = json.loads((tmp_path / "out" / "measured.json").read_text())
+    assert {"CLOC", "OTD", "gradient boosting", "most frequent rank"} <= set(measured["swd"])
+    assert {"SupCR", "SupReMix", "ridge", "mean"} <= set(measured["diabetes"])
+    folders = ("swd-cloc", "swd-otd", "diabetes-supcr", "diabetes-supremix")
+    for folder in folders:
+        model = ordinate.load(tmp_path / "out" / folder)
+        assert type(model).__name__.lower().startswith(folder.split("-")[1])
+        assert "<title>" in (tmp_path / "out" / folder / "report.html").read_text()
+    printed = capsys.readouterr().out
+    cloc = next(line.split() for line in printed.splitlines() if line.startswith("* CLOC"))
+    assert cloc[2] == f"{measured['swd']['CLOC']['accuracy']:.3f}"
