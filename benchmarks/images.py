@@ -34,7 +34,7 @@ from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.functional.similarity import unit
 from ordinate.methods.cloc import CLOC
 from ordinate.methods.otd import OTD
-from ordinate.metrics import is_rank_ordered, knn_accuracy, knn_error, rank_cosine_matrix, rank_report, svm_accuracy
+from ordinate.metrics import is_rank_ordered, knn_accuracy, rank_cosine_matrix, rank_report, svm_accuracy
 from ordinate.report.text import table
 
 RESULTS = Path(__file__).parent / "results" / "images.json"
@@ -155,7 +155,6 @@ def measure(name: str, model: str, seed: int, paper: bool, verbose: int) -> dict
         "mae": report["mae"],
         "adjacent_errors": report["adjacent_error_rates"],
         "knn_accuracy": knn_accuracy(unseen, ranks[test], 3),
-        "knn_error": knn_error(unseen, ranks[test], seen, ranks[train], 5),
         "svm_accuracy": svm_accuracy(unseen, ranks[test], ref_emb=seen, ref_labels=ranks[train]),
         "cosines": np.round(cosines, 4).tolist(),
         "in_order": is_rank_ordered(cosines),

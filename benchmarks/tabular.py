@@ -30,6 +30,7 @@ from torch import nn
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
 from ordinate.data.features import TableFeatures
 from ordinate.encoders import MLP, build_encoder
+from ordinate.estimators.cloc import DECAY
 from ordinate.metrics import knn_error
 from ordinate.report.text import table
 
@@ -116,8 +117,8 @@ def network(
     head = nn.Linear(64, outputs)
     centre, scale = (0.0, 1.0) if ranks else (float(y[train].mean()), float(y[train].std()))
     wanted = torch.from_numpy(y if ranks else ((y - centre) / scale).astype(np.float32)[:, None])
-    default = (CLOCClassifier() if ranks else SupCRRegressor()).get_params()
-    train_network(encoder, head, x[train], wanted[train], default["weight_decay"] if ours else 1e-4, seed)
+    decay = DECAY if ours and ranks else 1e-4  # CLOC's; 1e-4 is SupCR's too
+    train_network(encoder, head, x[train], wanted[train], decay, seed)
     with torch.no_grad():
         embeddings = encoder(x)
         output = head(embeddings).numpy()

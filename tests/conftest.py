@@ -1,6 +1,7 @@
-"""Settings of every test: one thread, and the same hypothesis examples on every machine."""
+"""Settings of every test: one thread, Ctrl-C that is heard, and the same hypothesis examples on every machine."""
 
 import os
+import signal
 
 import hypothesis
 import torch
@@ -10,3 +11,7 @@ if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # kernels run without a GPU; read when Triton is imported
 hypothesis.settings.register_profile("ordinate", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("ordinate")
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # a suite that runs in the background hands it on to its processes
+    signal.signal(signal.SIGINT, signal.default_int_handler)

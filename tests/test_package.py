@@ -21,17 +21,23 @@ FLOORS = [  # from the ground up: each imports only what lies below it, and itse
     {"heads", "encoders", "data", "decisions"},
     {"methods"},
     {"estimators"},
-    {"report", "bench"},
+    {"report", "bench", "protocols"},
+    {"tables"},
     {"commands"},
     {"cli"},
 ]
 FLOOR = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}
 
 PUBLIC = {
-    "ordinate": "CLOCClassifier OTDClassifier OrdinateError SupCRRegressor SupReMixRegressor load",
+    "ordinate": "CLOCClassifier Imbalance OTDClassifier OrdinateError SupCRRegressor SupReMixRegressor load",
     "ordinate.functional": "angular_distance angular_triangle flatten_views mmnp supcr supremix",
     "ordinate.losses": "AngularTriangleLoss MMNPLoss SupCRLoss SupReMixLoss",
-    "ordinate.heads": "Classifier LinearHead NeighbourMean NeighbourVote fit_ridge",
+    "ordinate.heads": "CORALLayer CORNHead Classifier DEXHead DLDLv2Head LinearHead NeighbourMean NeighbourVote ORHead "
+    "build_head equal_bins fit_ridge rank_probabilities",
+    "ordinate.metrics": "accuracy_within angular_error delta_order distance_rank_correlation kendall local_linearity "
+    "mse ordered_triples shot_regions shot_report vector_angular_error",
+    "ordinate.estimators.rivals": "EndToEndRegressor GOLClassifier MWRClassifier NeighbourClassifier OrdinalClassifier "
+    "POEClassifier RepresentationClassifier RepresentationRegressor",
     "ordinate.encoders": "MLP PeriodicEmbedding ResNet1d build_encoder",
     "ordinate.methods": "CLOC OTD SupCR SupReMix",
     "ordinate.estimators": "CLOCClassifier OTDClassifier SupCRRegressor SupReMixRegressor load",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ordinate.data.image_options import ImageOptions
     from ordinate.errors import OrdinateError
     from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor, load
+    from ordinate.methods.imbalance import Imbalance
 
 __version__ = "0.1.0"
 
@@ -20,15 +21,18 @@ _HOMES = {
     "SupCRRegressor": "ordinate.estimators",
     "SupReMixRegressor": "ordinate.estimators",
     "ImageOptions": "ordinate.data.image_options",
+    "Imbalance": "ordinate.methods.imbalance",
     "load": "ordinate.estimators",
     "OrdinateError": "ordinate.errors",
 }
 _SUBPACKAGES = (
-    "bench", "data", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics", "report"
+    "bench", "data", "decisions", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics",
+    "protocols", "report", "tables",
 )  # fmt: skip
 
 __all__ = [
-    "CLOCClassifier", "ImageOptions", "OTDClassifier", "OrdinateError", "SupCRRegressor", "SupReMixRegressor", "load"
+    "CLOCClassifier", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "SupCRRegressor",
+    "SupReMixRegressor", "load",
 ]  # fmt: skip
 
 

@@ -13,8 +13,11 @@ from typing import Any
 from ordinate import __version__
 from ordinate.errors import OrdinateError
 
-METHODS = ("auto", "cloc", "otd", "supcr", "supremix")
 AUGMENTATIONS = ("auto", "none", "flip", "supcr", "gaze", "adience", "hid", "koa", "idrid", "bracs")
+PROTOCOLS = (
+    "corruption-robustness", "epoch-time", "label-bias", "label-permutation", "reduced-data", "transfer",
+    "unseen-targets",
+)  # fmt: skip
 LOSSES = ("supcr", "mmnp", "supremix", "angular_triangle")
 
 
@@ -43,6 +46,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_export(commands)
     _add_bench(commands)
     _add_datasets(commands)
+    _add_protocol(commands)
+    _add_table(commands)
     return parser
 
 
@@ -74,9 +79,11 @@ def _add_fit(commands: Any) -> None:
     parser.add_argument("--target", help="column (or npz array) of the label; a labels.csv may have it as label")
     parser.add_argument(
         "--method",
-        choices=METHODS,
         default="auto",
-        help="auto trains the two that fit the label and keeps the one that validates best",
+        metavar="NAME",
+        help="cloc or otd for ranks, supcr or supremix for a continuous target, or what they are compared with, such "
+        "as cross_entropy, supcon, l1 or dex; auto trains the two that fit the label and keeps the one that validates "
+        "best",
     )
     parser.add_argument(
         "--task",
@@ -259,6 +266,106 @@ def _add_datasets(commands: Any) -> None:
     )
     parser.add_argument("name", nargs="?", help="of the set to explain")
     parser.add_argument("--download", metavar="FOLDER", help="fetch the set into FOLDER, where it may be fetched")
+
+
+def _add_protocol(commands: Any) -> None:
+    parser = commands.add_parser(
+        "protocol",
+        help="an experiment of the papers on your data",
+        description="Compare methods by a protocol of the papers, print a table, and write figures (JSON, CSV) and "
+        "pictures. A run that was stopped continues when the same command is given again.",
+    )
+    parser.add_argument("name", choices=PROTOCOLS, metavar="NAME", help=", ".join(PROTOCOLS))
+    parser.add_argument("data", help="as for fit")
+    parser.add_argument("--target", help="column (or npz array) of the label; a labels.csv may have it as label")
+    parser.add_argument(
+        "--method",
+        nargs="+",
+        default=[],
+        metavar="METHOD",
+        help="ranks: cloc, otd, cross_entropy, supcon; targets: supcr, supremix, l1, supcon (those of the paper)",
+    )
+    parser.add_argument("--repeats", type=int, default=1, help="trainings of each method, a seed each (%(default)s)")
+    own = parser.add_argument_group("of one protocol")
+    own.add_argument(
+        "--sizes",
+        nargs="+",
+        type=int,
+        default=[],
+        metavar="N",
+        help="reduced-data: training samples (1/8, 1/4, 1/2, all)",
+    )
+    own.add_argument(
+        "--leave-out",
+        nargs="+",
+        default=[],
+        metavar="LOW:HIGH",
+        help="unseen-targets: ranges left out of training",
+    )
+    own.add_argument("--to", metavar="DATA", help="transfer: the second data set")
+    own.add_argument("--to-target", metavar="COLUMN", help="transfer: its label, where that has another name")
+    own.add_argument(
+        "--margin",
+        action="append",
+        default=[],
+        metavar="A,B=M",
+        help="label-bias: the boundary that is biased, and the margin fixed there",
+    )
+    own.add_argument("--up", type=float, default=0.6, help="label-bias: share of A relabelled as B (%(default)s)")
+    own.add_argument("--down", type=float, default=0.3, help="label-bias: share of B relabelled as A (%(default)s)")
+    own.add_argument("--rounds", type=int, default=3, help="epoch-time: trainings of each, in turns (%(default)s)")
+    parser.add_argument("--task", choices=("auto", "ranks", "continuous"), default="auto", help="what the label is")
+    parser.add_argument("--order", metavar="A,B,C", help="the ranks from lowest to highest, for labels that are text")
+    parser.add_argument("--drop", default="", metavar="COLUMNS", help="columns to leave out, separated by commas")
+    parser.add_argument("--categorical", default="", metavar="COLUMNS", help="columns whose numbers are codes")
+    parser.add_argument("--split", metavar="COLUMN", help="column that says train, validation or test")
+    parser.add_argument("--group", metavar="COLUMN", help="column of what stays on one side of a split")
+    parser.add_argument("--fold", type=int, default=0, help="held out, where an image set comes in folds (%(default)s)")
+    parser.add_argument("--test-fraction", type=float, default=0.2, help="share of rows to measure on (%(default)s)")
+    parser.add_argument("--epochs", type=int, help="of training, instead of each method's own")
+    parser.add_argument("--encoder", metavar="NAME", help="network (auto)")
+    parser.add_argument("--image-size", metavar="HxW", help="pixels that the encoder sees")
+    parser.add_argument("--augmentation", choices=AUGMENTATIONS, help="of training images (auto)")
+    parser.add_argument("--pretrained", action="store_true", help="start from ImageNet weights")
+    parser.add_argument("--skip-unreadable", action="store_true", help="leave out images that cannot be read")
+    parser.add_argument("--out", help="new folder (DATA's name with that of the protocol)")
+    parser.add_argument("--accelerator", choices=("auto", "cpu", "gpu"), default="auto")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of split and training, the first of --repeats (%(default)s)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _add_table(commands: Any) -> None:
+    parser = commands.add_parser(
+        "table",
+        help="the papers' tables, computed here beside their figures",
+        description="List the numbered tables and curves of the four papers and how much of each can be computed here; "
+        "with a name, run what is missing and print the paper's figure, ours and the difference. Runs are kept in a "
+        "database: none is run twice, and a command that was stopped continues when it is given again.",
+    )
+    parser.add_argument("name", nargs="?", help="such as otd-2; none lists them all")
+    parser.add_argument(
+        "--dataset", nargs="+", default=[], metavar="NAME", help="compare the table's models on other data sets"
+    )
+    parser.add_argument("--seeds", type=int, default=3, help="trainings of each cell, for mean and deviation (3)")
+    parser.add_argument("--quick", action="store_true", help="small networks and few epochs, for a CPU")
+    parser.add_argument(
+        "--tune",
+        type=int,
+        metavar="TRIALS",
+        help="choose every model's learning rate and weight decay first, on validation samples",
+    )
+    parser.add_argument("--jobs", type=int, help="worker processes (as many as there are cores)")
+    parser.add_argument(
+        "--ray", metavar="ADDRESS", help="spread the runs over a Ray cluster: its address, auto, or local"
+    )
+    parser.add_argument("--results", default="ordinate-results.db", help="database of the runs (%(default)s)")
+    parser.add_argument(
+        "--out", default="ordinate-tables", help="folder for text, CSV, Markdown and pictures (%(default)s)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what is there and what lacks; run nothing")
+    parser.add_argument("--retry-failed", action="store_true", help="run failed runs again")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -43,6 +43,15 @@ def test_the_loss_is_that_of_standardised_targets(loss):
     assert 0 < (abs(error) > 1).mean() < 1  # both branches of Huber's
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weights_multiply_each_samples_loss(loss):
+    head = standardised_head(loss)
+    weights = torch.from_numpy(RNG.uniform(size=20))
+    error = linear(head) - (Y.numpy() - Y.numpy().mean(0)) / Y.numpy().std(0)
+    expected = (weights.numpy() * LOSSES[loss](error).mean(1)).mean()
+    assert head.loss(X, Y, weights).item() == pytest.approx(expected, abs=1e-12)
+
+
 def test_the_loss_has_the_dtype_of_the_embeddings():
     head = LinearHead(5, target_dim=2)
     head.standardise(Y)

@@ -12,7 +12,14 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix,
 from torchmetrics.functional.classification import multiclass_cohen_kappa
 
 from ordinate.errors import OrdinateError
-from ordinate.metrics import accuracy, adjacent_error_rates, mae, quadratic_weighted_kappa, rank_report
+from ordinate.metrics import (
+    accuracy,
+    accuracy_within,
+    adjacent_error_rates,
+    mae,
+    quadratic_weighted_kappa,
+    rank_report,
+)
 
 C = 5
 pairs_of_ranks = st.lists(st.tuples(st.integers(0, C - 1), st.integers(0, C - 1)), min_size=1, max_size=40)
@@ -23,6 +30,23 @@ def test_accuracy_and_mae_are_those_of_scikit_learn(pairs):
     true, pred = np.array(pairs).T
     assert accuracy(true, pred) == accuracy_score(true, pred)
     assert mae(true, pred) == pytest.approx(mean_absolute_error(true, pred), abs=1e-12)
+
+
+@given(pairs_of_ranks)
+def test_accuracy_within_k_is_the_band_of_the_confusion_matrix(pairs):
+    true, pred = np.array(pairs).T
+    confusion = confusion_matrix(true, pred, labels=range(C))
+    for k in range(C + 1):
+        band = np.tril(np.triu(confusion, -k), k)
+        assert accuracy_within(true, pred, k) == pytest.approx(band.sum() / confusion.sum(), abs=1e-15)
+    assert accuracy_within(true, pred, 0) == accuracy(true, pred)
+    assert accuracy_within(true, pred, C - 1) == 1.0
+
+
+@pytest.mark.parametrize("k", [-1, 0.5, True, None])
+def test_a_k_that_is_no_count_is_named(k):
+    with pytest.raises(OrdinateError, match=r"k: got .*, takes a whole number of ranks, at least 0"):
+        accuracy_within([0, 1], [0, 1], k)
 
 
 @given(pairs_of_ranks)

@@ -1,8 +1,9 @@
 """``ordinate fit``: from data with a graded label to a trained, measured, saved model."""
 
+import difflib
 import json
 import shlex
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from ordinate.methods.training import check_accelerator
 from ordinate.report.evaluation import Metrics, draw, evaluate
 from ordinate.report.page import write_report
 from ordinate.report.text import metric_lines
+from ordinate.tables.models import MODELS, build, unavailable
 
 RANK_METHODS, CONTINUOUS_METHODS = ("cloc", "otd"), ("supcr", "supremix")
 VALIDATION_FRACTION = 0.2
@@ -52,35 +54,39 @@ class FitOptions:
     """The options of the command line, under their names there."""
 
     data: str
-    target: str | None
-    method: str
-    task: str
-    order: str | None
-    margin: list[str]
-    critical: list[str]
-    costs: str | None
-    drop: str
-    categorical: str
-    split: str | None
-    group: str | None
-    fold: int
-    out: str | None
-    test_fraction: float
-    epochs: int | None
-    encoder: str | None
-    image_size: str | None
-    augmentation: str | None
-    pretrained: bool
-    skip_unreadable: bool
-    recipe: str | None
-    quick: bool
-    accelerator: str
-    seed: int
-    quiet: bool
+    target: str | None = None
+    method: str = "auto"
+    task: str = "auto"
+    order: str | None = None
+    margin: list[str] = field(default_factory=list)
+    critical: list[str] = field(default_factory=list)
+    costs: str | None = None
+    drop: str = ""
+    categorical: str = ""
+    split: str | None = None
+    group: str | None = None
+    fold: int = 0
+    out: str | None = None
+    test_fraction: float = 0.2
+    epochs: int | None = None
+    encoder: str | None = None
+    image_size: str | None = None
+    augmentation: str | None = None
+    pretrained: bool = False
+    skip_unreadable: bool = False
+    recipe: str | None = None
+    quick: bool = False
+    accelerator: str = "auto"
+    seed: int = 0
+    quiet: bool = False
 
     def check(self) -> None:
         """Raise where an option cannot be what it is, whatever the data."""
         check_accelerator(self.accelerator)
+        if self.method != "auto" and self.method not in MODELS:
+            near = difflib.get_close_matches(self.method, MODELS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f", takes auto, {', '.join(MODELS)}"
+            raise OrdinateError(f"--method: got {self.method!r}{hint}")
         if not 0 < self.test_fraction < 1:
             raise OrdinateError(f"--test-fraction: got {self.test_fraction}, takes a share above 0 and below 1")
         if self.epochs is not None and self.epochs < 1:
@@ -135,15 +141,15 @@ def fit(options: FitOptions) -> None:
     """Train, measure and save."""
     options.check()
     recipe = None if options.recipe is None else read_recipe(options.recipe, quick=options.quick)
-    images = _image_options({} if recipe is None else recipe.settings.get("images", {}), options)
-    samples = _read(options, images)
-    plan = _plan(options, recipe, images, samples)
+    images = image_options({} if recipe is None else recipe.settings.get("images", {}), options)
+    samples = read(options, images)
+    plan = make_plan(options, recipe, images, samples)
     costs = None if plan.costs is None else plan.costs.tolist()
     run = {"data": samples.digest, "options": options.determining, "costs": costs}
     with Workspace(options.path, run) as workspace:
         if workspace.resumes:
             print("continuing the run that was stopped")
-        rows, validation_rows, test_rows = _split(plan.label, samples, options)
+        rows, validation_rows, test_rows = divide_rows(plan.label, samples, options)
         _describe(samples, plan.label, rows, validation_rows, test_rows)
         chosen = _choose(plan, options, samples, rows, validation_rows, workspace.checkpoints)
         print(f"training {chosen}")
@@ -191,7 +197,7 @@ def _judge(model: EmbeddingEstimator, X: Any, y: Any, plan: Plan, folder: Path) 
     return metrics
 
 
-def _read(options: FitOptions, images: ImageOptions) -> Samples:
+def read(options: FitOptions, images: ImageOptions) -> Samples:
     """Return the samples, images decoded."""
     if is_images(options.data):
         samples = read_pictures(
@@ -212,7 +218,8 @@ def _read(options: FitOptions, images: ImageOptions) -> Samples:
     return samples
 
 
-def _plan(options: FitOptions, recipe: Recipe | None, images: ImageOptions, samples: Samples) -> Plan:
+def make_plan(options: FitOptions, recipe: Recipe | None, images: ImageOptions, samples: Samples) -> Plan:
+    """Return what is to be trained on the samples."""
     settings = {} if recipe is None else dict(recipe.settings)
     if isinstance(samples.X, Decoded):
         settings["images"] = images
@@ -231,7 +238,7 @@ def _plan(options: FitOptions, recipe: Recipe | None, images: ImageOptions, samp
     return Plan(label, candidates, margins, costs, settings)
 
 
-def _image_options(settings: dict[str, Any], options: FitOptions) -> ImageOptions:
+def image_options(settings: dict[str, Any], options: FitOptions) -> ImageOptions:
     """The recipe's options of images, with those of the command line in their place."""
     settings = dict(settings)
     if options.image_size is not None:
@@ -253,16 +260,26 @@ def _method_of(recipe: Recipe, method: str) -> str:
 
 
 def _candidates(method: str, label: Label) -> tuple[str, ...]:
-    fitting = RANK_METHODS if label.is_ranks else CONTINUOUS_METHODS
+    own = RANK_METHODS if label.is_ranks else CONTINUOUS_METHODS
     if method == "auto":
-        return fitting
+        return own
+    fitting = methods_for(label.is_ranks)
     if method not in fitting:
         kind, other = ("ranks", "continuous") if label.is_ranks else ("a continuous target", "ranks")
-        raise OrdinateError(f"--method: {method} does not take {kind}; takes {' or '.join(fitting)}, or --task {other}")
+        raise OrdinateError(
+            f"--method: {method} does not take {kind}; takes one of {', '.join(fitting)}, or --task {other}"
+        )
     return (method,)
 
 
-def _split(label: Label, samples: Samples, options: FitOptions) -> tuple[Rows, Rows, Rows]:
+def methods_for(ranks: bool) -> list[str]:
+    """Return the names of the methods, and of the rivals that embed, for ranks or for continuous targets."""
+    own, task = (RANK_METHODS, "ranks") if ranks else (CONTINUOUS_METHODS, "continuous")
+    rivals = [name for name, model in MODELS.items() if task in model.estimators and model.embeds]
+    return list(dict.fromkeys([*own, *rivals]))
+
+
+def divide_rows(label: Label, samples: Samples, options: FitOptions) -> tuple[Rows, Rows, Rows]:
     """Rows to train, to validate (none unless the data set says which) and to measure on."""
     if samples.splits is not None:
         splits = samples.splits.to_numpy()
@@ -322,6 +339,8 @@ def _estimator(
     settings: dict[str, Any],
 ) -> EmbeddingEstimator:
     settings = dict(settings)
+    if name not in (*RANK_METHODS, *CONTINUOUS_METHODS):
+        return _rival(name, label, epochs, settings)
     if name == "cloc":
         if epochs is not None:
             settings["phase_epochs"] = (max(1, epochs // 3), max(1, epochs - epochs // 3))
@@ -333,6 +352,20 @@ def _estimator(
     if epochs is not None:
         settings["epochs"] = (epochs, max(1, epochs // 4))
     return {"supcr": SupCRRegressor, "supremix": SupReMixRegressor}[name](**settings)
+
+
+def _rival(name: str, label: Label, epochs: int | None, settings: dict[str, Any]) -> EmbeddingEstimator:
+    """Return what the methods are compared with, under its own defaults."""
+    reason = unavailable(name)
+    if reason is not None:
+        raise OrdinateError(f'--method: {reason}: pip install "ordinate[rivals]"')
+    estimator: EmbeddingEstimator = build(name, "ranks" if label.is_ranks else "continuous")
+    two_stages = isinstance(estimator.get_params()["epochs"], tuple)
+    if label.is_ranks:
+        settings = {**settings, "class_order": label.classes}
+    if epochs is not None:
+        settings = {**settings, "epochs": (epochs, max(1, epochs // 4)) if two_stages else epochs}
+    return estimator.set_params(**settings)
 
 
 def _describe(samples: Samples, label: Label, rows: Rows, validation_rows: Rows, test_rows: Rows) -> None:

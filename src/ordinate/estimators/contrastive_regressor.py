@@ -1,6 +1,7 @@
-"""What the two regressors share: targets, the choice of the head, prediction."""
+"""What the regressors share: targets, the choice of the head, prediction."""
 
 from abc import abstractmethod
+from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 from torch import Tensor, nn
 
+from ordinate.data.label_density import LabelBins
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
@@ -18,7 +20,8 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.heads.linear import LinearHead
 from ordinate.heads.neighbours import NeighbourMean
 from ordinate.heads.ridge import fit_ridge
-from ordinate.methods.regression import ContrastiveRegression
+from ordinate.methods.imbalance import Balance, Imbalance
+from ordinate.methods.regression import Regression
 from ordinate.methods.training import ArrayBatches
 
 MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 holds
@@ -26,10 +29,11 @@ HEADS = ("linear", "ridge", "neighbours")
 
 
 class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Predict continuous targets from a contrastive representation."""
+    """Predict continuous targets from embeddings."""
 
     head: str
-    method_: ContrastiveRegression
+    imbalance: Imbalance | None = None  # a regressor that takes none leaves it
+    method_: Regression
 
     def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike, validation: tuple[Any, Any] | None = None) -> Self:
         """Train on samples X and targets y.
@@ -52,7 +56,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         return predicted[:, 0] if self.target_is_vector_ else predicted
 
     @abstractmethod
-    def _build_method(self, encoder: nn.Module) -> ContrastiveRegression:
+    def _build_method(self, encoder: nn.Module) -> Regression:
         """Return the untrained method around the encoder."""
 
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
@@ -85,15 +89,32 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
         return ShuffledBatches(len(targets), self._samples_a_batch, seed)
 
-    def _new_method(self, targets: Tensor) -> ContrastiveRegression:
+    def _new_method(self, targets: Tensor) -> Regression:
+        self.label_bins_ = None if self.imbalance is None else LabelBins.over(targets, self.imbalance.bin_size)
         method = self._build_method(self._new_encoder())
         method.head.standardise(targets)
+        if method.balance is not None:
+            method.balance.fit(targets)
         return method
+
+    def _balance(self) -> Balance | None:
+        """Return what makes up for rare targets, not yet fitted to the training targets."""
+        if self.imbalance is None or self.label_bins_ is None:
+            return None
+        return Balance(self.imbalance, self.label_bins_, self.embedding_dim)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.imbalance is not None and not isinstance(self.imbalance, Imbalance):
+            raise OrdinateError(f"imbalance: got {self.imbalance!r}, takes Imbalance(...) or None")
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Choose the head with the lowest absolute error on the validation samples."""
         embeddings = self._embed(training.x).float().double()  # as a saved model holds them
-        names = HEADS if self.head == "auto" else (self.head,)
+        names: tuple[str, ...] = (self.head,)
+        if self.head == "auto":
+            for_the_trained_head = self.imbalance is not None and (self.imbalance.lds is not None or self.imbalance.fds)
+            names = ("linear",) if for_the_trained_head else HEADS
         if validation is None:
             names = names[:1]
         heads = {name: self._fit_head(name, embeddings, training.y.double()) for name in names}
@@ -121,6 +142,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
             "target_dim": self.target_dim_,
             "target_offset": self.target_offset_.tolist(),
             "target_is_vector": self.target_is_vector_,
+            "label_bins": None if self.label_bins_ is None else asdict(self.label_bins_),
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -129,11 +151,16 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         self.target_dim_ = state["target_dim"]
         self.target_offset_ = np.asarray(state["target_offset"])
         self.target_is_vector_ = state["target_is_vector"]
+        bins = state.get("label_bins")
+        self.label_bins_ = bins and LabelBins(*(tuple(bins[name]) for name in ("smallest", "size", "counts")))
 
     def _tensors(self) -> dict[str, Tensor]:
         return {f"head.{name}": value for name, value in self.head_.state_dict().items()}
 
     def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
+        if self.head_name_ == "linear":
+            self.head_ = self.method_.head
+            return
         if self.head_name_ == "neighbours":
             self.head_ = NeighbourMean(tensors["head.embeddings"].double(), tensors["head.targets"].double())
             return

@@ -5,6 +5,7 @@ import json
 import shutil
 import tempfile
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +19,26 @@ from ordinate.data.image_options import ImageOptions
 from ordinate.data.image_reader import ImageReader
 from ordinate.data.series import SeriesScaler
 from ordinate.errors import OrdinateError
-from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.inputs import Reader
-from ordinate.estimators.otd import OTDClassifier
-from ordinate.estimators.supcr import SupCRRegressor
-from ordinate.estimators.supremix import SupReMixRegressor
+from ordinate.methods.imbalance import Imbalance
 
 FORMAT = 1
 CONFIG, WEIGHTS, HISTORY = "config.json", "weights.safetensors", "history.json"
-ESTIMATORS = {cls.__name__: cls for cls in (CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor)}
-PAIRS = {"beta", "epochs", "phase_epochs"}  # settings that are tuples, which JSON has no word for
+MODULES = {  # where an estimator lives; a rival is imported when a model of its is read
+    "CLOCClassifier": "cloc",
+    "EndToEndRegressor": "rivals.end_to_end",
+    "GOLClassifier": "rivals.gol",
+    "MWRClassifier": "rivals.mwr",
+    "OTDClassifier": "otd",
+    "OrdinalClassifier": "rivals.ordinal",
+    "POEClassifier": "rivals.poe",
+    "RepresentationClassifier": "rivals.representation",
+    "RepresentationRegressor": "rivals.representation",
+    "SupCRRegressor": "supcr",
+    "SupReMixRegressor": "supremix",
+}
+PAIRS = {"beta", "bin_size", "epochs", "phase_epochs"}  # settings that are tuples, which JSON has no word for
 READERS: dict[str, type[Reader]] = {"table": TableFeatures, "series": SeriesScaler, "images": ImageReader}
 
 
@@ -109,9 +119,12 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
         params["critical_margins"] = {(low, high): margin for low, high, margin in params["critical_margins"]}
     if params.get("images"):
         params["images"] = ImageOptions(**params["images"])
+    if params.get("imbalance"):
+        params["imbalance"] = Imbalance(**params["imbalance"])
     for name in PAIRS.intersection(key for key, value in params.items() if isinstance(value, list)):
         params[name] = tuple(params[name])
-    estimator = ESTIMATORS[config["estimator"]](**params)
+    name = config["estimator"]
+    estimator = getattr(import_module(f"ordinate.estimators.{MODULES[name]}"), name)(**params)
     reader = config["reader"]
     estimator.reader_ = READERS[reader.pop("kind")].from_dict(reader)
     estimator.n_features_in_ = config["n_features_in"]
@@ -149,7 +162,7 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    if isinstance(value, ImageOptions):
+    if isinstance(value, ImageOptions | Imbalance):
         return _plain(asdict(value))
     if isinstance(value, Path):
         return str(value)

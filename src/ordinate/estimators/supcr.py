@@ -8,6 +8,8 @@ from torch import nn
 
 from ordinate.data.image_options import ImageOptions
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
+from ordinate.heads.binned import BinSize
+from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.supcr import SupCR
 
@@ -23,13 +25,18 @@ class SupCRRegressor(ContrastiveRegressor):
             ``"regularise"`` both from the start.
         head: ``"linear"`` (trained by ``head_loss``), ``"ridge"``, ``"neighbours"``, or ``"auto"``: whichever
             predicts the validation samples best (the linear one if there are none).
-        head_loss: ``"l1"``, ``"mse"`` or ``"huber"``.
+        head_loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
+            ``"corn"``.
+        bin_size: of the heads on bins, in units of y, one number or one a dimension; None takes the smallest
+            difference between two targets, or what makes 128 bins if that makes more.
         temperature, label_distance: of the loss.
         epochs: of the encoder and of the head.
         patience: ends the last stage after so many epochs without a lower validation loss; None trains all.
         batch_size: samples a batch, at least 4; None takes 256, and 64 for images.
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
+        imbalance: what to do about rare targets: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, FDS or
+            RankSim; None does nothing. LDS and FDS reach the head ``"linear"`` alone; ``"auto"`` is then that one.
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine in each stage.
         validation_fraction: share of the samples held out to choose the head, 0 for none; not used below 20 samples.
         images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
@@ -62,12 +69,14 @@ class SupCRRegressor(ContrastiveRegressor):
         scheme: str = "linear_probe",
         head: str = "auto",
         head_loss: str = "l1",
+        bin_size: BinSize = None,
         temperature: float = 2.0,
         label_distance: Any = "l1",
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
         batch_size: int | None = None,
         chunk_size: int | None = None,
+        imbalance: Imbalance | None = None,
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-4,
         validation_fraction: float = 0.1,
@@ -82,12 +91,14 @@ class SupCRRegressor(ContrastiveRegressor):
         self.scheme = scheme
         self.head = head
         self.head_loss = head_loss
+        self.bin_size = bin_size
         self.temperature = temperature
         self.label_distance = label_distance
         self.epochs = epochs
         self.patience = patience
         self.batch_size = batch_size
         self.chunk_size = chunk_size
+        self.imbalance = imbalance
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
@@ -109,9 +120,11 @@ class SupCRRegressor(ContrastiveRegressor):
             self.target_dim_,
             scheme=self.scheme,
             head_loss=self.head_loss,
+            bin_size=self.bin_size,
             epochs=self._two_epochs(self.epochs, "epochs"),
             patience=self.patience,
             chunk_size=self.chunk_size,
+            balance=self._balance(),
             temperature=self.temperature,
             label_distance=self.label_distance,
             optimization=self._optimization(),

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from ordinate.data.image_options import ImageOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
+from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.optimization import Optimization
-from ordinate.methods.regression import ContrastiveRegression
+from ordinate.methods.regression import Regression
 from ordinate.methods.supremix import SupReMix
 
 NEIGHBOURS_IN_WINDOW = 8  # samples of a batch on each side of an anchor that the automatic window holds
@@ -29,7 +30,10 @@ class SupReMixRegressor(ContrastiveRegressor):
             ``"regularise"`` both from the start.
         head: ``"linear"`` (trained by ``head_loss``), ``"ridge"``, ``"neighbours"``, or ``"auto"``: whichever
             predicts the validation samples best (the linear one if there are none).
-        head_loss: ``"l1"``, ``"mse"`` or ``"huber"``.
+        head_loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
+            ``"corn"``.
+        bin_size: of the heads on bins, in units of y; None takes the smallest difference between two targets, or
+            what makes 128 bins if that makes more.
         temperature, beta: of the loss.
         window: gamma in units of y, or ``"auto"``: what holds about 8 samples of a batch on each side of an anchor.
         epochs: of the encoder and of the head.
@@ -37,6 +41,8 @@ class SupReMixRegressor(ContrastiveRegressor):
         batch_size: samples a batch, at least 4; None takes 256, and 64 for images.
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
+        imbalance: what to do about rare targets: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, FDS or
+            RankSim; None does nothing. LDS and FDS reach the head ``"linear"`` alone; ``"auto"`` is then that one.
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine in each stage.
         validation_fraction: share of the samples held out to choose the head, 0 for none; not used below 20 samples.
         images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
@@ -68,6 +74,7 @@ class SupReMixRegressor(ContrastiveRegressor):
         scheme: str = "linear_probe",
         head: str = "auto",
         head_loss: str = "l1",
+        bin_size: float | None = None,
         temperature: float = 0.2,
         beta: tuple[float, float] = (2.0, 8.0),
         window: float | str = "auto",
@@ -75,6 +82,7 @@ class SupReMixRegressor(ContrastiveRegressor):
         patience: int | None = None,
         batch_size: int | None = None,
         chunk_size: int | None = None,
+        imbalance: Imbalance | None = None,
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-4,
         validation_fraction: float = 0.1,
@@ -89,6 +97,7 @@ class SupReMixRegressor(ContrastiveRegressor):
         self.scheme = scheme
         self.head = head
         self.head_loss = head_loss
+        self.bin_size = bin_size
         self.temperature = temperature
         self.beta = beta
         self.window = window
@@ -96,6 +105,7 @@ class SupReMixRegressor(ContrastiveRegressor):
         self.patience = patience
         self.batch_size = batch_size
         self.chunk_size = chunk_size
+        self.imbalance = imbalance
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
@@ -115,7 +125,7 @@ class SupReMixRegressor(ContrastiveRegressor):
         if self.window != "auto" and (not isinstance(self.window, int | float) or not self.window > 0):
             raise OrdinateError(f"window: got {self.window!r}, takes 'auto' or a label difference above 0")
 
-    def _new_method(self, targets: Tensor) -> ContrastiveRegression:
+    def _new_method(self, targets: Tensor) -> Regression:
         self.window_ = self._choose_window(targets[:, 0].numpy())
         return super()._new_method(targets)
 
@@ -135,9 +145,11 @@ class SupReMixRegressor(ContrastiveRegressor):
             window=self.window_,
             scheme=self.scheme,
             head_loss=self.head_loss,
+            bin_size=self.bin_size,
             epochs=self._two_epochs(self.epochs, "epochs"),
             patience=self.patience,
             chunk_size=self.chunk_size,
+            balance=self._balance(),
             temperature=self.temperature,
             beta=self.beta,
             optimization=self._optimization(),

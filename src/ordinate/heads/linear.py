@@ -8,11 +8,12 @@ from torch import Tensor, nn
 from torch.nn.functional import huber_loss, l1_loss, mse_loss
 
 from ordinate.errors import OrdinateError
+from ordinate.heads.regression_head import RegressionHead
 
 REGRESSION_LOSSES: dict[str, Callable[..., Tensor]] = {"l1": l1_loss, "mse": mse_loss, "huber": huber_loss}
 
 
-class LinearHead(nn.Module):
+class LinearHead(RegressionHead):
     """One linear layer that predicts standardised targets, and the loss that trains it.
 
     Args:
@@ -47,7 +48,6 @@ class LinearHead(nn.Module):
         """Return targets in their own units."""
         return self.linear(embeddings) * self.target_scale + self.target_mean
 
-    def loss(self, embeddings: Float[Tensor, "n d"], targets: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
-        """Return the loss of standardised targets."""
+    def sample_losses(self, embeddings: Float[Tensor, "n d"], targets: Float[Tensor, "n p"]) -> Float[Tensor, " n"]:
         wanted = (targets - self.target_mean) / self.target_scale
-        return self.criterion(self.linear(embeddings), wanted.to(embeddings.dtype))
+        return self.criterion(self.linear(embeddings), wanted.to(embeddings.dtype), reduction="none").mean(1)

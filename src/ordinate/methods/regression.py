@@ -1,4 +1,4 @@
-"""Regression on a contrastive representation: the schemes of SupCR and SupReMix."""
+"""Regression: an encoder with a head, and the schemes of SupCR and SupReMix that train them."""
 
 from abc import abstractmethod
 from contextlib import suppress
@@ -9,14 +9,61 @@ from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, mean_over_all
-from ordinate.heads.linear import LinearHead
+from ordinate.heads.regression_head import RegressionHead
+from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import Stage, StagedMethod
 
 SCHEMES = ("linear_probe", "fine_tune", "regularise")
 
 
-class ContrastiveRegression(StagedMethod):
+class Regression(StagedMethod):
+    """An encoder and a head that predicts targets from its embeddings, with or without a balance of rare targets."""
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        head: RegressionHead,
+        stages: tuple[Stage, ...],
+        chunk_size: int | None,
+        balance: Balance | None = None,
+    ) -> None:
+        super().__init__(stages, chunk_size)
+        self.encoder = encoder
+        self.head = head
+        self.balance = balance
+
+    def predict(self, x: Tensor) -> Float[Tensor, "n p"]:
+        """Return targets in their own units."""
+        return self.head(self(x))
+
+    def head_loss(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
+        """The head's loss of a training batch."""
+        if self.balance is not None:
+            embeddings = self.balance.calibrated(embeddings, y)
+        return mean_over_all(self.head.loss(embeddings, y, self.weights(y)), len(y), all_processes())
+
+    def weights(self, y: Float[Tensor, "n p"]) -> Float[Tensor, " n"] | None:
+        """What samples weigh in training; None if all the same, as in validation."""
+        return self.balance.weights(y) if self.balance is not None and self.training else None
+
+    def with_ranks(
+        self, loss: Float[Tensor, ""], embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]
+    ) -> Float[Tensor, ""]:
+        """The loss of a batch that trains the encoder, and RankSim's where it is asked for."""
+        return loss if self.balance is None else loss + self.balance.rank_loss(embeddings, y)
+
+    def on_train_epoch_end(self) -> None:
+        if self.balance is not None:
+            self.balance.end_epoch()
+        super().on_train_epoch_end()
+
+    def validate_head(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> dict[str, Tensor]:
+        """The head's loss of the validation set, and its error in units of the targets."""
+        return {"val_loss": self.head.loss(embeddings, y), "val_mae": (self.head(embeddings) - y).abs().mean()}
+
+
+class ContrastiveRegression(Regression):
     """An encoder trained by a contrastive loss, and a head on it, by one of three schemes.
 
     ``"linear_probe"`` trains the encoder, freezes it and trains the head; ``"fine_tune"`` trains encoder and head
@@ -27,7 +74,7 @@ class ContrastiveRegression(StagedMethod):
     def __init__(
         self,
         encoder: nn.Module,
-        head: LinearHead,
+        head: RegressionHead,
         scheme: str,
         epochs: tuple[int, int],
         patience: int | None,
@@ -35,6 +82,7 @@ class ContrastiveRegression(StagedMethod):
         chunk_size: int | None,
         optimization: Optimization,
         head_optimization: Optimization,
+        balance: Balance | None = None,
     ) -> None:
         if scheme not in SCHEMES:
             raise OrdinateError(f"scheme: got {scheme!r}, takes one of {', '.join(map(repr, SCHEMES))}")
@@ -45,9 +93,7 @@ class ContrastiveRegression(StagedMethod):
                 Stage("encoder", epochs[0], optimization, patience),
                 Stage("head" if scheme == "linear_probe" else "fine-tuning", epochs[1], head_optimization, patience),
             )
-        super().__init__(stages, chunk_size)
-        self.encoder = encoder
-        self.head = head
+        super().__init__(encoder, head, stages, chunk_size, balance)
         self.scheme = scheme
         self.contrast_weight = contrast_weight
 
@@ -62,10 +108,6 @@ class ContrastiveRegression(StagedMethod):
     @property
     def trains_head_only(self) -> bool:
         return self.scheme == "linear_probe" and self.stage_index == 1
-
-    def predict(self, x: Tensor) -> Float[Tensor, "n p"]:
-        """Return targets in their own units."""
-        return self.head(self(x))
 
     def parameters_of_stage(self, index: int) -> list[nn.Parameter]:
         encoder, head = list(self.encoder.parameters()), list(self.head.parameters())
@@ -86,17 +128,14 @@ class ContrastiveRegression(StagedMethod):
                 embeddings = self.embed(x)
             return self.head_loss(embeddings, y)
         if self.stage_index == 1:
-            return self.head_loss(self.embed(x), y)
+            embeddings = self.embed(x)
+            return self.with_ranks(self.head_loss(embeddings, y), embeddings, y)
         x, y = self.views(x, y)
         embeddings = self.embed(x)
         loss = self.contrast(embeddings, y)
         if self.scheme == "regularise":
             loss = self.head_loss(embeddings, y) + self.contrast_weight * loss
-        return loss
-
-    def head_loss(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
-        """The head's loss of a training batch."""
-        return mean_over_all(self.head.loss(embeddings, y), len(y), all_processes())
+        return self.with_ranks(loss, embeddings, y)
 
     def on_train_epoch_start(self) -> None:
         super().on_train_epoch_start()
@@ -108,8 +147,7 @@ class ContrastiveRegression(StagedMethod):
             with suppress(OrdinateError):  # a small validation set may have no anchor with a positive
                 logs["val_contrast"] = self.contrast(x, y)
         if self.stage_index == 1 or self.scheme == "regularise":
-            logs["val_loss"] = self.head.loss(x, y)
-            logs["val_mae"] = (self.head(x) - y).abs().mean()
+            logs |= self.validate_head(x, y)
         elif "val_contrast" in logs:
             logs["val_loss"] = logs["val_contrast"]
         return logs

@@ -7,21 +7,23 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ordinate.functional.label_distance import LabelDistance
-from ordinate.heads.linear import LinearHead
+from ordinate.heads.binned import BinSize
+from ordinate.heads.build import build_head
 from ordinate.losses.supcr import SupCRLoss
+from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import ContrastiveRegression
 
 
 class SupCR(ContrastiveRegression):
-    """Encoder under the SupCR loss, no projection head, then a linear head (SupCR, Sections 3 and 4).
+    """Encoder under the SupCR loss, no projection head, then a head (SupCR, Sections 3 and 4).
 
     Args:
         encoder: maps a batch to embeddings (n, embedding_dim), not normalised.
         embedding_dim: d.
         target_dim: p of the targets (n, p).
         scheme: ``"linear_probe"``, ``"fine_tune"`` or ``"regularise"`` (Table 7).
-        head_loss: ``"l1"``, ``"mse"`` or ``"huber"``.
+        head_loss, bin_size: as :func:`~ordinate.heads.build_head` takes them.
         epochs: of the encoder and of the head; 400 and 100 in the paper.
         patience: ends the last stage early; None trains all its epochs.
         temperature, similarity, label_distance, num_positives, tie_tolerance: of the loss.
@@ -29,6 +31,7 @@ class SupCR(ContrastiveRegression):
         contrast_weight: of the SupCR loss in ``"regularise"``.
         chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
             :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+        balance: what weighs, calibrates and ranks samples of rare targets; None for nothing.
         optimization, head_optimization: SGD with cosine annealing and a learning rate of 0.5 for the encoder and
             0.05 for the head in the paper's AgeDB recipe.
     """
@@ -41,6 +44,7 @@ class SupCR(ContrastiveRegression):
         *,
         scheme: str = "linear_probe",
         head_loss: str = "l1",
+        bin_size: BinSize = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
         temperature: float = 2.0,
@@ -51,12 +55,22 @@ class SupCR(ContrastiveRegression):
         augment: Callable[[Tensor], Tensor] | None = None,
         contrast_weight: float = 1.0,
         chunk_size: int | None = None,
+        balance: Balance | None = None,
         optimization: Optimization = Optimization("sgd", 0.5, 1e-4, warmup=0.0),
         head_optimization: Optimization = Optimization("sgd", 0.05, 0.0, warmup=0.0),
     ) -> None:
-        head = LinearHead(embedding_dim, target_dim, head_loss)
+        head = build_head(head_loss, embedding_dim, target_dim, bin_size=bin_size)
         super().__init__(
-            encoder, head, scheme, epochs, patience, contrast_weight, chunk_size, optimization, head_optimization
+            encoder,
+            head,
+            scheme,
+            epochs,
+            patience,
+            contrast_weight,
+            chunk_size,
+            optimization,
+            head_optimization,
+            balance,
         )
         self.supcr = SupCRLoss(
             temperature=temperature,
@@ -68,7 +82,7 @@ class SupCR(ContrastiveRegression):
         self.augment = augment
 
     def contrast(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
-        return self.supcr(embeddings, y)
+        return self.supcr(embeddings, y, weights=self.weights(y))
 
     def views(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         if self.augment is None:

@@ -3,8 +3,10 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.heads.linear import LinearHead
+from ordinate.heads.binned import BinSize
+from ordinate.heads.build import build_head
 from ordinate.losses.supremix import SupReMixLoss
+from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import ContrastiveRegression
 
@@ -12,14 +14,14 @@ ADAM = Optimization("adam", 1e-3, 0.0, schedule="constant", warmup=0.0)
 
 
 class SupReMix(ContrastiveRegression):
-    """Encoder under the SupReMix loss of its projected embeddings, then a linear head (SupReMix, Section 4).
+    """Encoder under the SupReMix loss of its projected embeddings, then a head (SupReMix, Section 4).
 
     Args:
         encoder: maps a batch to embeddings (n, embedding_dim); the head works on these.
         embedding_dim: d.
         window: gamma, in label units; Table 13 has those of the paper.
         scheme: ``"linear_probe"``, ``"fine_tune"`` or ``"regularise"``.
-        head_loss: ``"l1"``, ``"mse"`` or ``"huber"``.
+        head_loss, bin_size: as :func:`~ordinate.heads.build_head` takes them.
         epochs: of the encoder and of the head; 100 for the head in the paper.
         patience: ends the last stage early; None trains all its epochs.
         temperature, beta, mix_negatives, mix_positives, distance_magnifying, label_range, renormalize,
@@ -28,6 +30,7 @@ class SupReMix(ContrastiveRegression):
         contrast_weight: of the SupReMix loss in ``"regularise"``.
         chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
             :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+        balance: what weighs, calibrates and ranks samples of rare targets; None for nothing.
         optimization, head_optimization: Adam with a constant 1e-3 in the paper.
     """
 
@@ -39,6 +42,7 @@ class SupReMix(ContrastiveRegression):
         window: float,
         scheme: str = "linear_probe",
         head_loss: str = "l1",
+        bin_size: BinSize = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
         temperature: float = 1.0,
@@ -52,12 +56,22 @@ class SupReMix(ContrastiveRegression):
         projection_dim: int = 128,
         contrast_weight: float = 1.0,
         chunk_size: int | None = None,
+        balance: Balance | None = None,
         optimization: Optimization = ADAM,
         head_optimization: Optimization = ADAM,
     ) -> None:
-        head = LinearHead(embedding_dim, 1, head_loss)
+        head = build_head(head_loss, embedding_dim, bin_size=bin_size)
         super().__init__(
-            encoder, head, scheme, epochs, patience, contrast_weight, chunk_size, optimization, head_optimization
+            encoder,
+            head,
+            scheme,
+            epochs,
+            patience,
+            contrast_weight,
+            chunk_size,
+            optimization,
+            head_optimization,
+            balance,
         )
         self.projection = nn.Sequential(
             nn.Linear(embedding_dim, embedding_dim), nn.ReLU(), nn.Linear(embedding_dim, projection_dim)
@@ -75,7 +89,7 @@ class SupReMix(ContrastiveRegression):
         )
 
     def contrast(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]) -> Float[Tensor, ""]:
-        return self.supremix(self.projection(embeddings), y)
+        return self.supremix(self.projection(embeddings), y, weights=self.weights(y))
 
     def contrast_parameters(self) -> list[nn.Parameter]:
         return list(self.projection.parameters())

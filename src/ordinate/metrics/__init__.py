@@ -1,9 +1,16 @@
-"""How good predictions and embeddings are: pure functions of arrays, in NumPy."""
+"""How good predictions and embeddings are: pure functions of arrays, in NumPy.
 
+:mod:`ordinate.metrics.streaming` has the metrics of predictions as TorchMetrics; it is imported by itself, for it
+needs torch.
+"""
+
+from ordinate.metrics.angular import angular_error, vector_angular_error
 from ordinate.metrics.continuous import (
     continuous_report,
     geometric_mean_error,
+    kendall,
     mae,
+    mse,
     pearson,
     r2,
     rmse,
@@ -11,25 +18,44 @@ from ordinate.metrics.continuous import (
 )
 from ordinate.metrics.embedding import is_rank_ordered, rank_cosine_matrix, svm_accuracy
 from ordinate.metrics.neighbours import knn_accuracy, knn_accuracy_curve, knn_error, nearest_neighbours
-from ordinate.metrics.ranks import accuracy, adjacent_error_rates, quadratic_weighted_kappa, rank_report
+from ordinate.metrics.order import delta_order, distance_rank_correlation, local_linearity, ordered_triples
+from ordinate.metrics.ranks import (
+    accuracy,
+    accuracy_within,
+    adjacent_error_rates,
+    quadratic_weighted_kappa,
+    rank_report,
+)
+from ordinate.metrics.shots import shot_regions, shot_report
 
 __all__ = [
     "accuracy",
+    "accuracy_within",
     "adjacent_error_rates",
+    "angular_error",
     "continuous_report",
+    "delta_order",
+    "distance_rank_correlation",
     "geometric_mean_error",
     "is_rank_ordered",
+    "kendall",
     "knn_accuracy",
     "knn_accuracy_curve",
     "knn_error",
+    "local_linearity",
     "mae",
+    "mse",
     "nearest_neighbours",
+    "ordered_triples",
     "pearson",
     "quadratic_weighted_kappa",
     "r2",
     "rank_cosine_matrix",
     "rank_report",
     "rmse",
+    "shot_regions",
+    "shot_report",
     "spearman",
     "svm_accuracy",
+    "vector_angular_error",
 ]

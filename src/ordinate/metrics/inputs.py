@@ -31,6 +31,13 @@ def check_targets(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[np.floa
     return true, pred
 
 
+def check_train_labels(train_labels: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return continuous labels of a training set (m, p) and of other samples (n, p)."""
+    train, targets = _as_matrix(train_labels, "train_labels"), _as_matrix(labels, "labels")
+    _check_dimensions(train, "train_labels", targets, "labels")
+    return train, targets
+
+
 def check_embeddings(
     embeddings: ArrayLike,
     labels: ArrayLike,
@@ -44,6 +51,18 @@ def check_embeddings(
     points, ranks = _as_matrix(array, names[0]), _as_ranks(labels, names[1], num_classes)
     _check_rows(ranks, names[1], points, names[0])
     return points, ranks
+
+
+def check_targeted_embeddings(
+    embeddings: ArrayLike, labels: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return embeddings (n, d) and their continuous labels (n, p)."""
+    array = _as_numbers(embeddings, "embeddings")
+    if array.ndim != 2:
+        raise OrdinateError(f"embeddings: got shape {array.shape}, takes (n, d)")
+    points, targets = _as_matrix(array, "embeddings"), _as_matrix(labels, "labels")
+    _check_rows(targets, "labels", points, "embeddings")
+    return points, targets
 
 
 def check_references(
@@ -60,6 +79,20 @@ def check_neighbours(k: int, available: int) -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= available:
         raise OrdinateError(f"k: got {k!r}, takes a whole number from 1 to {available}, the neighbours there are")
     return int(k)
+
+
+def check_tolerance(k: int) -> int:
+    """Return the number of ranks that a prediction may be off, at least 0."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
+        raise OrdinateError(f"k: got {k!r}, takes a whole number of ranks, at least 0")
+    return int(k)
+
+
+def check_positive(value: float, name: str) -> float:
+    """Return a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
+        raise OrdinateError(f"{name}: got {value!r}, takes a finite number above 0")
+    return float(value)
 
 
 def check_num_classes(num_classes: int) -> int:

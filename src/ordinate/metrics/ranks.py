@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.metrics.continuous import mae
-from ordinate.metrics.inputs import check_num_classes, check_ranks
+from ordinate.metrics.inputs import check_num_classes, check_ranks, check_tolerance
 
 
 def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
@@ -26,6 +26,29 @@ def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """
     true, pred = check_ranks(y_true, y_pred)
     return float(np.mean(true == pred))
+
+
+def accuracy_within(y_true: ArrayLike, y_pred: ArrayLike, k: int) -> float:
+    """Share of samples whose rank is predicted at most k ranks off; k = 0 is :func:`accuracy`.
+
+    Args:
+        y_true: (n,), ranks 0..C-1.
+        y_pred: (n,), ranks 0..C-1.
+        k: ranks that a prediction may be off, at least 0.
+
+    Returns:
+        A share in [0, 1].
+
+    Raises:
+        OrdinateError: lengths that differ, no samples, values that are no ranks, or a k that is no count.
+
+    Example:
+        >>> accuracy_within([0, 1, 2, 3], [0, 2, 2, 1], k=1)
+        0.75
+    """
+    k = check_tolerance(k)
+    true, pred = check_ranks(y_true, y_pred)
+    return float(np.mean(np.abs(true - pred) <= k))
 
 
 def quadratic_weighted_kappa(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int | None = None) -> float:
@@ -90,7 +113,7 @@ def adjacent_error_rates(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int)
 
 
 def rank_report(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int) -> dict[str, float | list[float | None]]:
-    """Every metric of predicted ranks, ready for JSON.
+    """The metrics that a report of predicted ranks shows, ready for JSON.
 
     Args:
         y_true: (n,), ranks 0..C-1.

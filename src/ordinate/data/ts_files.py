@@ -1,0 +1,117 @@
+"""Reading the ``.ts`` files of the time series archives (UEA and UCR; for regression TSER, Tan et al. 2021)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.errors import OrdinateError
+
+MISSING = "?"
+
+
+def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    r"""Read series and their continuous targets.
+
+    A header of lines ``@name value`` ends with ``@data``; then every line is a series: its channels, separated by
+    colons, of numbers separated by commas, and after the last colon its target. A ``?`` is a missing point.
+
+    Args:
+        path: of the file, in UTF-8.
+
+    Returns:
+        X (n, channels, length) and y (n,). Missing points are NaN, and so is the end of series that are shorter than
+        the longest.
+
+    Raises:
+        OrdinateError: the file is not there, or it is not what its header says; names the line.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".ts") as file:
+        ...     _ = file.write("@equalLength false\n@missing true\n@data\n1,?,3:0.5\n4,5:0.7\n")
+        ...     file.flush()
+        ...     X, y = read_ts(file.name)
+        >>> X.tolist(), y.tolist()
+        ([[[1.0, nan, 3.0]], [[4.0, 5.0, nan]]], [0.5, 0.7])
+    """
+    path = Path(path)
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OrdinateError(f"{path}: could not be read: {getattr(error, 'strerror', None) or error}") from error
+    header: dict[str, str] = {}
+    series: list[list[NDArray[np.float64]]] = []
+    targets: list[float] = []
+    in_data = False
+    for number, text in enumerate(lines, start=1):
+        line, where = text.strip(), f"{path}, line {number}"
+        if not line or line.startswith("#"):
+            continue
+        if in_data:
+            *channels, target = line.split(":")
+            if not channels:
+                raise OrdinateError(f"{where}: holds no colon, takes channels and a target separated by colons")
+            series.append([_numbers(channel, where) for channel in channels])
+            targets.append(float(_numbers(target, where, what="the target")[0]))
+            _check_series(series, header, where)
+        elif line.lower() == "@data":
+            in_data = True
+        elif line.startswith("@"):
+            name, _, value = line[1:].partition(" ")
+            header[name.lower()] = value.strip().lower()
+            _check_header(name.lower(), header[name.lower()], where)
+        else:
+            raise OrdinateError(f"{where}: takes a line of the header, such as @missing false, or @data; got {line!r}")
+    if not series:
+        raise OrdinateError(f"{path}: holds no series, takes @data and a line a series below it")
+    return _stack(series), np.array(targets)
+
+
+def _numbers(text: str, where: str, what: str = "a point") -> NDArray[np.float64]:
+    values = [part.strip() for part in text.split(",")]
+    if what != "a point" and (len(values) != 1 or values[0] == MISSING):
+        raise OrdinateError(f"{where}: got {text.strip()!r} as {what}, takes one number after the last colon")
+    try:
+        numbers = np.array([np.nan if value == MISSING else float(value) for value in values])
+    except ValueError as error:
+        raise OrdinateError(f"{where}: {what} is no number: {error}") from error
+    written = np.array([value != MISSING for value in values])
+    if not np.isfinite(numbers[written]).all():
+        raise OrdinateError(f"{where}: {what} is not finite, takes finite numbers, or ? for a missing point")
+    return numbers
+
+
+def _check_header(name: str, value: str, where: str) -> None:
+    if name == "timestamps" and value != "false":
+        raise OrdinateError(f"{where}: holds time stamps, takes series of evenly spaced points: @timeStamps false")
+    if name == "classlabel" and value.split()[:1] != ["false"]:
+        raise OrdinateError(f"{where}: holds classes, takes continuous targets: @targetLabel true")
+    if name == "targetlabel" and value != "true":
+        raise OrdinateError(f"{where}: holds no targets, takes @targetLabel true")
+    if name in ("dimensions", "serieslength") and not (value.isdecimal() and int(value)):
+        raise OrdinateError(f"{where}: @{name} takes a whole number above 0, got {value!r}")
+
+
+def _check_series(series: Sequence[Sequence[NDArray[np.float64]]], header: dict[str, str], where: str) -> None:
+    """Hold the last series to the header and to the first one."""
+    last, lengths = series[-1], {len(channel) for channel in series[-1]}
+    channels = 1 if header.get("univariate") == "true" else int(header.get("dimensions", len(series[0])))
+    if len(last) != channels:
+        raise OrdinateError(f"{where}: has {len(last)} channels, takes {channels}")
+    if header.get("missing") == "false" and any(np.isnan(channel).any() for channel in last):
+        raise OrdinateError(f"{where}: has a missing point, and the header says @missing false")
+    if header.get("equallength", "true") == "true":
+        length = int(header.get("serieslength", len(series[0][0])))
+        if lengths != {length}:
+            raise OrdinateError(f"{where}: has {min(lengths)} to {max(lengths)} points a channel, takes {length}")
+
+
+def _stack(series: Sequence[Sequence[NDArray[np.float64]]]) -> NDArray[np.float64]:
+    longest = max(len(channel) for channels in series for channel in channels)
+    stacked = np.full((len(series), len(series[0]), longest), np.nan)
+    for row, channels in enumerate(series):
+        for place, channel in enumerate(channels):
+            stacked[row, place, : len(channel)] = channel
+    return stacked

@@ -1,0 +1,196 @@
+"""Large margin nearest neighbours: a linear map after which a sample's neighbours carry its label.
+
+Weinberger and Saul, Journal of Machine Learning Research 10, 2009: for a map L, with d(i, j) = |L x_i - L x_j|^2,
+targets j of a sample i (its k nearest of its own class, found once, before training) and impostors l (all of other
+classes),
+
+    (1 - push) sum_ij d(i, j)  +  push sum_ijl max(0, 1 + d(i, j) - d(i, l)),
+
+here divided by the number of samples. Target distances pull, impostors inside the margin push.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import csr_array, vstack
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ordinate.errors import OrdinateError
+
+PAIRS = 1 << 22  # distances held at a time
+ROUND = 30  # L-BFGS iterations with the same impostors
+TOLERANCE = 1e-3  # relative improvement in a round below which the loss has converged
+START = 0.8408964152537145  # of the map: 2 ** -0.25
+
+
+class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """The linear map of large margin nearest neighbours.
+
+    L-BFGS finds it, over those impostors that were inside a margin after any of its rounds: a small part of all
+    pairs, to which each round adds, until it adds none and the loss has settled.
+
+    Args:
+        n_neighbors: target neighbours of a sample; a class of fewer has as many as it has.
+        push: weight of the impostors in [0, 1]; the targets have the rest.
+        max_iter: L-BFGS iterations at most.
+
+    Attributes:
+        components_: (d, d), L.
+        loss_: the loss reached.
+        n_iter_: L-BFGS iterations.
+
+    Raises:
+        OrdinateError: from ``fit``, options out of range.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2)) * [1, 10]
+        >>> y = X[:, 0] > 0
+        >>> scale = np.linalg.norm(LargeMarginNearestNeighbours().fit(X, y).components_, axis=0)
+        >>> bool(scale[0] > scale[1])
+        True
+    """
+
+    def __init__(self, n_neighbors: int = 3, push: float = 0.5, max_iter: int = 300) -> None:
+        self.n_neighbors = n_neighbors
+        self.push = push
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any) -> "LargeMarginNearestNeighbours":
+        """Learn the map from samples (n, d) and their classes (n,)."""
+        for name, value in (("n_neighbors", self.n_neighbors), ("max_iter", self.max_iter)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                raise OrdinateError(f"{name}: got {value!r}, takes a whole number, at least 1")
+        if not 0 <= self.push <= 1:
+            raise OrdinateError(f"push: got {self.push!r}, takes a weight in [0, 1]")
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        classes = np.unique(y, return_inverse=True)[1]
+        targets = target_neighbours(X, classes, self.n_neighbors)
+        # the margin is 1: off the lattice of whole distances, where integer codes would put every hinge on its kink
+        components = np.eye(X.shape[1]) * START
+        impostors = find_impostors(components, X, classes, targets)
+        self.n_iter_, self.loss_ = 0, np.inf
+        while self.n_iter_ < self.max_iter:
+            found = minimize(
+                lmnn_loss,
+                components.ravel(),
+                args=(X, targets, impostors, self.push),
+                jac=True,
+                method="L-BFGS-B",
+                options={"maxiter": min(ROUND, self.max_iter - self.n_iter_)},
+            )
+            components = found.x.reshape(components.shape)
+            self.n_iter_ += max(1, found.nit)
+            active = find_impostors(components, X, classes, targets)
+            impostors, known = impostors + active, impostors.nnz
+            loss = lmnn_loss(components.ravel(), X, targets, active, self.push)[0]
+            converged = impostors.nnz == known and loss > (1 - TOLERANCE) * self.loss_
+            self.loss_ = loss
+            if converged:
+                break
+        self.components_ = components
+        self._n_features_out = len(components)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return mapped samples (n, d)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(X @ self.components_.T)
+
+
+def target_neighbours(X: NDArray[np.float64], classes: NDArray[np.intp], k: int) -> NDArray[np.intp]:
+    """Return (n, k), the k nearest of each sample's own class, of equally near ones the first; -1 where there is none.
+
+    Example:
+        >>> target_neighbours(np.array([[0.0], [1.0], [5.0], [9.0]]), np.array([0, 0, 0, 1]), k=1).tolist()
+        [[1], [0], [1], [-1]]
+    """
+    targets = np.full((len(X), k), -1)
+    for label in np.unique(classes):
+        members = np.flatnonzero(classes == label)
+        near = min(k, len(members) - 1)
+        for rows in _blocks(len(members)):
+            distance = cdist(X[members[rows]], X[members], "sqeuclidean")
+            distance[np.arange(len(rows)), rows] = np.inf
+            targets[members[rows], :near] = members[np.argsort(distance, axis=1, kind="stable")[:, :near]]
+    return targets
+
+
+def find_impostors(
+    components: NDArray[np.float64], X: NDArray[np.float64], classes: NDArray[np.intp], targets: NDArray[np.intp]
+) -> csr_array:
+    """Return (n, n), True where a sample of another class lies inside the margin of a sample's farthest target."""
+    mapped = X @ components.T
+    farthest = _reach(mapped, targets).max(axis=1)
+    blocks = []
+    for rows in _blocks(len(X)):
+        distance = cdist(mapped[rows], mapped, "sqeuclidean")
+        blocks.append(csr_array((distance < 1 + farthest[rows, None]) & (classes[rows, None] != classes)))
+    return csr_array(vstack(blocks))
+
+
+def lmnn_loss(
+    components: NDArray[np.float64],
+    X: NDArray[np.float64],
+    targets: NDArray[np.intp],
+    impostors: csr_array,
+    push: float,
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the loss of a map (d * d,) and its gradient (d * d,).
+
+    Args:
+        components: (d * d,), L.
+        X: (n, d).
+        targets: (n, k), of :func:`target_neighbours`.
+        impostors: (n, n), the pairs of a sample and an impostor to look at; no other pair is inside a margin.
+        push: weight of the impostors.
+    """
+    n, d = X.shape
+    L = components.reshape(d, d)
+    mapped = X @ L.T
+    reach = _reach(mapped, targets)
+    pull = np.where(targets < 0, 0.0, 1 - push)  # how often the distance to each target counts
+    sample = np.repeat(np.arange(n), np.diff(impostors.indptr))
+    distance = _squared_distances(mapped, sample, impostors.indices)
+    inside = np.zeros(len(distance))  # inside the margins of how many of its sample's targets an impostor is
+    for place in range(targets.shape[1]):
+        active = distance < 1 + reach[sample, place]
+        inside += active
+        pull[:, place] += push * np.bincount(sample[active], minlength=n)
+    paired = targets >= 0
+    loss = push * (inside.sum() - inside @ distance) + np.sum(pull[paired] * reach[paired])
+    weights = csr_array((-push * inside, impostors.indices, impostors.indptr), shape=(n, n))
+    weights = weights + csr_array((pull[paired], (np.nonzero(paired)[0], targets[paired])), shape=(n, n))
+    return float(loss) / n, (2 / n * L @ _scatter(X, weights)).ravel()
+
+
+def _reach(mapped: NDArray[np.float64], targets: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Squared distances (n, k) to the targets; minus infinity where there is none."""
+    reach = np.sum((mapped[:, None] - mapped[targets]) ** 2, axis=2)
+    return np.where(targets < 0, -np.inf, reach)
+
+
+def _squared_distances(
+    mapped: NDArray[np.float64], first: NDArray[np.signedinteger], second: NDArray[np.signedinteger]
+) -> NDArray[np.float64]:
+    chunks = max(1, len(first) * mapped.shape[1] // PAIRS)
+    parts = zip(np.array_split(first, chunks), np.array_split(second, chunks), strict=True)
+    return np.concatenate([np.sum((mapped[i] - mapped[j]) ** 2, axis=1) for i, j in parts])
+
+
+def _scatter(X: NDArray[np.float64], weights: csr_array) -> NDArray[np.float64]:
+    """Return sum_ij w_ij (x_i - x_j)(x_i - x_j)' (d, d) without forming the differences."""
+    cross = X.T @ (weights @ X)
+    own = (X.T * (weights.sum(axis=1) + weights.sum(axis=0))) @ X
+    return np.asarray(own - cross - cross.T)
+
+
+def _blocks(n: int) -> list[NDArray[np.intp]]:
+    return np.array_split(np.arange(n), max(1, -(-n * n // PAIRS)))

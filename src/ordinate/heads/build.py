@@ -1,0 +1,40 @@
+"""The head that the name of its loss stands for."""
+
+from ordinate.functional.inputs import check_choice
+from ordinate.heads.binned import BinnedHead, BinSize
+from ordinate.heads.corn import CORNHead
+from ordinate.heads.dex import DEXHead
+from ordinate.heads.dldl_v2 import DLDLv2Head
+from ordinate.heads.extended_binary import ORHead
+from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
+from ordinate.heads.regression_head import RegressionHead
+
+BINNED: dict[str, type[BinnedHead]] = {"dex": DEXHead, "dldl_v2": DLDLv2Head, "or": ORHead, "corn": CORNHead}
+HEAD_LOSSES = (*REGRESSION_LOSSES, *BINNED)
+
+
+def build_head(name: str, embedding_dim: int, target_dim: int = 1, *, bin_size: BinSize = None) -> RegressionHead:
+    """Return a new head of continuous targets.
+
+    Args:
+        name: ``"l1"``, ``"mse"`` or ``"huber"`` for a linear head trained by that loss; ``"dex"``, ``"dldl_v2"``,
+            ``"or"`` or ``"corn"`` for one on bins of the target.
+        embedding_dim: d of the embeddings (n, d).
+        target_dim: p of the targets (n, p).
+        bin_size: of the heads on bins, as :func:`~ordinate.heads.equal_bins` takes it; the others have no use for it.
+
+    Raises:
+        OrdinateError: an unknown name, or a size that is no number above 0 or not one a dimension.
+
+    Example:
+        >>> build_head("or", 8, bin_size=0.5)
+        ORHead(
+          (linears): ModuleList(
+            (0): Linear(in_features=8, out_features=1, bias=True)
+          )
+        )
+    """
+    check_choice(name, HEAD_LOSSES, "head_loss")
+    if name in BINNED:
+        return BINNED[name](embedding_dim, target_dim, bin_size)
+    return LinearHead(embedding_dim, target_dim, name)

@@ -1,0 +1,1 @@
+"""How the rivals of the four methods train, one file a rival."""

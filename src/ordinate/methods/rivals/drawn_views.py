@@ -1,0 +1,78 @@
+"""Two views of every row of a table and of every series, for losses that compare views of a sample."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+DrawViews = Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+def side_by_side(
+    x: Shaped[Tensor, "n ..."], y: Shaped[Tensor, "n *p"], draw: DrawViews
+) -> tuple[Shaped[Tensor, "m ..."], Shaped[Tensor, "m *p"]]:
+    """Return two views of every sample, next to each other, with its label repeated."""
+    return torch.stack(draw(x), 1).flatten(0, 1), y.repeat_interleave(2, dim=0)
+
+
+class TableViews:
+    """The rows themselves, and the rows with a share of each one's columns replaced by values of other rows.
+
+    As in SCARF (Bahri et al., 2022), whose marginal distributions are those of the batch here. A column that the
+    encoder sees as several inputs (one a category) is replaced as one.
+
+    Args:
+        widths: how many inputs each column of the table has, in their order.
+        rate: chance of a column to be replaced; 0.6 in SCARF.
+
+    Example:
+        >>> rows, corrupted = TableViews([1, 2])(torch.arange(12.0).reshape(4, 3))
+        >>> bool((corrupted[:, 2] - corrupted[:, 1] == 1).all())
+        True
+    """
+
+    def __init__(self, widths: Sequence[int], rate: float = 0.6) -> None:
+        self.widths = tuple(widths)
+        self.rate = rate
+
+    def __call__(self, x: Float[Tensor, "n f"]) -> tuple[Float[Tensor, "n f"], Float[Tensor, "n f"]]:
+        shape = len(x), len(self.widths)
+        replaced = torch.rand(shape, device=x.device) < self.rate
+        source = torch.randint(len(x), shape, device=x.device)
+        widths = torch.tensor(self.widths, device=x.device)
+        replaced, source = (part.repeat_interleave(widths, dim=1) for part in (replaced, source))
+        return x, torch.where(replaced, x.gather(0, source), x)
+
+
+class SeriesViews:
+    """Two random parts of every series, stretched to its length, with noise.
+
+    SupCR crops its series at random too (Section 4.1), without saying how much it keeps.
+
+    Args:
+        least: smallest share of the length that a part has.
+        noise: standard deviation of the noise, where a channel's is 1.
+
+    Example:
+        >>> [view.shape for view in SeriesViews()(torch.zeros(2, 3, 20))]
+        [torch.Size([2, 3, 20]), torch.Size([2, 3, 20])]
+    """
+
+    def __init__(self, least: float = 0.5, noise: float = 0.1) -> None:
+        self.least = least
+        self.noise = noise
+
+    def __call__(self, x: Float[Tensor, "n c l"]) -> tuple[Float[Tensor, "n c l"], Float[Tensor, "n c l"]]:
+        return self.part(x), self.part(x)
+
+    def part(self, x: Float[Tensor, "n c l"]) -> Float[Tensor, "n c l"]:
+        """Return one part of every series."""
+        n, _, length = x.shape
+        share = self.least + (1 - self.least) * torch.rand(n, 1, device=x.device)
+        start = (1 - share) * torch.rand(n, 1, device=x.device)
+        at = (length - 1) * (start + share * torch.linspace(0, 1, length, device=x.device))
+        before = at.long().clamp(max=length - 1)
+        after = (before + 1).clamp(max=length - 1)
+        left, right = (x.gather(2, index[:, None].expand_as(x)) for index in (before, after))
+        return left + (at - before)[:, None] * (right - left) + self.noise * torch.randn_like(x)

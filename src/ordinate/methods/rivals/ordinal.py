@@ -1,0 +1,94 @@
+"""Ranks end to end: cross-entropy, and the losses that ask whether a rank lies above each threshold."""
+
+from collections.abc import Callable
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from ordinate.functional.global_batch import all_processes, mean_over_all
+from ordinate.functional.inputs import check_choice
+from ordinate.heads.coral import CORALLayer
+from ordinate.heads.corn import corn_above, corn_losses
+from ordinate.heads.extended_binary import extended_binary_losses, rank_probabilities
+from ordinate.methods.optimization import Optimization
+from ordinate.methods.staged import Stage, StagedMethod
+
+LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "cross_entropy": lambda logits, ranks: cross_entropy(logits, ranks, reduction="none"),
+    "or": extended_binary_losses,
+    "corn": corn_losses,
+    "coral": extended_binary_losses,
+}
+
+
+class Ordinal(StagedMethod):
+    """Encoder and one linear layer trained together.
+
+    The loss is cross-entropy with an output a rank, or of OR (Niu et al., 2016: ORCNN in CLOC's Table 1), CORN (Shi
+    et al., 2021) or CORAL (Cao et al., 2020), with an output a threshold between two adjacent ranks.
+
+    Args:
+        encoder: maps a batch to embeddings (n, embedding_dim).
+        embedding_dim: d.
+        num_classes: C.
+        loss: ``"cross_entropy"``, ``"or"``, ``"corn"`` or ``"coral"``.
+        epochs: how long.
+        patience: end after so many epochs without a lower validation loss and go back to the best; None trains all
+            epochs and keeps the last weights.
+        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
+            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+        optimization: how.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        embedding_dim: int,
+        num_classes: int,
+        *,
+        loss: str = "cross_entropy",
+        epochs: int = 100,
+        patience: int | None = None,
+        chunk_size: int | None = None,
+        optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
+    ) -> None:
+        check_choice(loss, tuple(LOSSES), "loss")
+        super().__init__((Stage("encoder and head", epochs, optimization, patience),), chunk_size)
+        self.encoder = encoder
+        self.loss = loss
+        if loss == "coral":
+            self.head: nn.Module = CORALLayer(embedding_dim, num_classes)
+        else:
+            self.head = nn.Linear(embedding_dim, num_classes if loss == "cross_entropy" else num_classes - 1)
+
+    def probabilities(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
+        """Return the probability of every rank; rows sum to 1."""
+        logits = self.head(embeddings)
+        if self.loss == "cross_entropy":
+            return logits.softmax(1)
+        return rank_probabilities(corn_above(logits) if self.loss == "corn" else logits.sigmoid())
+
+    def decide(self, probabilities: Float[Tensor, "n c"]) -> Int[Tensor, " n"]:
+        """Return the likeliest rank under cross-entropy, otherwise the median: the thresholds likelier passed than not.
+
+        Of two ranks that are equally good, the lower one.
+        """
+        if self.loss == "cross_entropy":
+            return probabilities.argmax(1)
+        return (probabilities.cumsum(1)[:, :-1] < 0.5).sum(1)
+
+    def sample_losses(self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> Float[Tensor, " n"]:
+        """Return the loss of every sample."""
+        return LOSSES[self.loss](self.head(embeddings), y)
+
+    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+        return mean_over_all(self.sample_losses(self.embed(x), y).mean(), len(y), all_processes())
+
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
+        predicted = self.decide(self.probabilities(x))
+        return {
+            "val_loss": self.sample_losses(x, y).mean(),
+            "val_accuracy": (predicted == y).double().mean(),
+            "val_mae": (predicted - y).abs().double().mean(),
+        }

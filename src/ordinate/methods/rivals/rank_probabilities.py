@@ -1,0 +1,30 @@
+"""Probabilities of ranks around an estimate, for methods that give an estimate alone."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+LEAST_SPREAD = 0.05  # ranks
+
+
+def probabilities_around(
+    estimate: Float[Tensor, " n"], variance: Float[Tensor, " n"], num_classes: int
+) -> Float[Tensor, "n c"]:
+    """The mass of a normal distribution within half a rank of every rank, relative to that of all ranks.
+
+    The rank nearest to the estimate has the highest.
+
+    Args:
+        estimate: (n,), its mean, from 0 to C-1.
+        variance: (n,), at least 0; taken for 0.0025 where it is lower.
+        num_classes: C.
+
+    Example:
+        >>> estimate, variance = torch.tensor([1.2], dtype=torch.float64), torch.tensor([0.25], dtype=torch.float64)
+        >>> probabilities_around(estimate, variance, 3).numpy().round(2)
+        array([[0.08, 0.65, 0.27]])
+    """
+    spread = variance.sqrt().clamp(min=LEAST_SPREAD)[:, None]
+    bounds = torch.arange(num_classes + 1, dtype=estimate.dtype) - 0.5
+    mass = torch.special.ndtr((bounds - estimate[:, None]) / spread).diff(dim=1)
+    return mass / mass.sum(1, keepdim=True)

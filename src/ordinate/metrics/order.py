@@ -1,0 +1,294 @@
+"""Whether distances between embeddings follow the distances between labels.
+
+Labels are (n,) or (n, p). Distances are compared to 12 digits of the largest, so that rounding neither
+breaks a tie nor makes an order. Each measure takes an anchor at a time, n log n each; ``anchors`` takes only so many
+of a large set, drawn at random, each still against all samples.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ordinate.errors import OrdinateError
+from ordinate.metrics.angular import gaze_directions
+from ordinate.metrics.continuous import spearman
+from ordinate.metrics.embedding import DECIMALS, unit_norm
+from ordinate.metrics.inputs import check_positive, check_targeted_embeddings
+
+Row = tuple[int, NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]
+Distance = Literal["euclidean", "cityblock", "sqeuclidean"]
+
+SIMILARITIES: dict[str, Distance] = {"neg_l2": "euclidean", "neg_l1": "cityblock", "cosine": "sqeuclidean"}
+LABEL_DISTANCES: dict[str, Distance] = {"l1": "cityblock", "l2": "euclidean", "angular": "euclidean"}
+
+
+def ordered_triples(
+    embeddings: ArrayLike,
+    labels: ArrayLike,
+    *,
+    similarity: str = "neg_l2",
+    label_distance: str = "l1",
+    anchors: int | None = None,
+    seed: int = 0,
+) -> float:
+    """Share of triples that the embedding orders as their labels do: what SupCR's loss asks for (Section 3).
+
+    Of an anchor i and two samples j and k with d(y_i, y_j) < d(y_i, y_k), those where j is also strictly more
+    similar to i than k is. An embedding that has nothing to do with the labels comes to 1/2, a collapsed one to 0.
+
+    Args:
+        embeddings: (n, d).
+        labels: (n,) or (n, p).
+        similarity: ``"neg_l2"``, ``"neg_l1"`` or ``"cosine"``.
+        label_distance: ``"l1"``, ``"l2"`` or ``"angular"``, of (pitch, yaw) in radians.
+        anchors: how many anchors to draw; None takes every sample.
+        seed: what the anchors are drawn with.
+
+    Returns:
+        A share in [0, 1].
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, options that are none, or labels that
+            make no such triple.
+
+    Example:
+        >>> ordered_triples([[0.0], [1.0], [3.0]], [20, 21, 22])
+        1.0
+        >>> ordered_triples([[0.0], [3.0], [1.0]], [20, 21, 22])
+        0.0
+    """
+    ordered = triples = 0
+    for _, _, apart, far in _rows(embeddings, labels, similarity, label_distance, anchors, seed):
+        concordant, comparable = _concordant(_rounded(apart), _rounded(far))
+        ordered, triples = ordered + concordant, triples + comparable
+    if not triples:
+        raise OrdinateError("labels: got none that lie at different distances of an anchor, takes at least one triple")
+    return ordered / triples
+
+
+def distance_rank_correlation(
+    embeddings: ArrayLike,
+    labels: ArrayLike,
+    *,
+    similarity: str = "neg_l2",
+    label_distance: str = "l1",
+    anchors: int | None = None,
+    seed: int = 0,
+) -> float:
+    """Spearman's correlation between label distances and embedding distances, over all pairs of samples.
+
+    Unlike :func:`ordered_triples` it compares the distances of different anchors too.
+
+    Args:
+        embeddings: (n, d).
+        labels: (n,) or (n, p).
+        similarity: ``"neg_l2"``, ``"neg_l1"`` or ``"cosine"``.
+        label_distance: ``"l1"``, ``"l2"`` or ``"angular"``, of (pitch, yaw) in radians.
+        anchors: how many anchors to draw: then only the pairs with one of them; None takes all n (n - 1) / 2.
+        seed: what the anchors are drawn with.
+
+    Returns:
+        A value in [-1, 1]; 0 where all distances of a kind are equal.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, fewer than two samples, or options that
+            are none.
+
+    Example:
+        >>> distance_rank_correlation([[0.0], [1.0], [2.0]], [20, 21, 22])
+        1.0
+    """
+    label_distances, distances = [], []
+    done = np.zeros(len(np.asarray(labels)), dtype=bool)
+    for anchor, others, apart, far in _rows(embeddings, labels, similarity, label_distance, anchors, seed):
+        new = ~done[others]  # a pair of two anchors counts once
+        done[anchor] = True
+        label_distances.append(apart[new])
+        distances.append(far[new])
+    a, b = np.concatenate(label_distances), np.concatenate(distances)
+    return spearman(_rounded(a), _rounded(b))
+
+
+def delta_order(
+    embeddings: ArrayLike,
+    labels: ArrayLike,
+    *,
+    temperature: float = 2.0,
+    similarity: str = "neg_l2",
+    label_distance: str = "l1",
+    anchors: int | None = None,
+    seed: int = 0,
+) -> float:
+    """The least delta for which the embeddings are delta-ordered (SupCR, Definition 1).
+
+    With s the similarity over the temperature, embeddings are delta-ordered, for a delta in (0, 1), if for every
+    anchor s differs by less than delta between samples at equal label distance, and is larger by more than 1/delta
+    for the nearer of two samples at different ones. So they are for every delta above the value returned and below
+    1, and for none if that is 1 or more.
+
+    Args:
+        embeddings: (n, d).
+        labels: (n,) or (n, p).
+        temperature: of the loss, above 0.
+        similarity: ``"neg_l2"``, ``"neg_l1"`` or ``"cosine"``.
+        label_distance: ``"l1"``, ``"l2"`` or ``"angular"``, of (pitch, yaw) in radians.
+        anchors: how many anchors to draw: then the value is a lower bound; None takes every sample.
+        seed: what the anchors are drawn with.
+
+    Returns:
+        A value >= 0; infinity where a triple is out of order.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, fewer than two samples, or options that
+            are none.
+
+    Example:
+        >>> delta_order([[0.0], [8.0], [24.0]], [20, 21, 23])
+        0.25
+    """
+    temperature = check_positive(temperature, "temperature")
+    widest_tie, least_gap = 0.0, np.inf
+    for _, _, apart, far in _rows(embeddings, labels, similarity, label_distance, anchors, seed):
+        label_distances = _rounded(apart)
+        order = np.argsort(label_distances)
+        starts = np.flatnonzero(np.diff(label_distances[order], prepend=-1.0))
+        scores = -far[order] / temperature
+        high, low = np.maximum.reduceat(scores, starts), np.minimum.reduceat(scores, starts)
+        widest_tie = max(widest_tie, float(np.max(high - low)))
+        if len(starts) > 1:  # the least of all that are nearer, against the largest of all that are farther
+            nearer, farther = np.minimum.accumulate(low)[:-1], np.maximum.accumulate(high[::-1])[::-1][1:]
+            least_gap = min(least_gap, float(np.min(nearer - farther)))
+    return max(widest_tie, 1 / least_gap) if least_gap > 0 else np.inf
+
+
+def local_linearity(embeddings: ArrayLike, labels: ArrayLike, window: float) -> float:
+    """How nearly the embeddings around a label lie on a line, at places proportional to their labels.
+
+    That is what SupReMix's loss ends in (Theorem 2 and its proof: "closed to a line, and their positions on the line
+    are proportional to their labels"). The paper gives no measure of it; this one is the share of the variance of
+    the embeddings, scaled to norm 1, that a straight line over the label explains among the samples whose labels lie
+    within the window of an anchor's, averaged over the anchors whose window holds two labels or more.
+
+    Args:
+        embeddings: (n, d).
+        labels: (n,).
+        window: largest label difference, inclusive, in units of the label: the window of Mix-pos.
+
+    Returns:
+        A share in [0, 1]; a window whose embeddings have collapsed to a point counts 0.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, a window not above 0 or too small to
+            hold two labels.
+
+    Example:
+        >>> angles = np.array([0.0, 0.1, 0.2, 0.3])
+        >>> arc = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        >>> bool(local_linearity(arc, angles, window=0.1) > 0.99)
+        True
+        >>> bool(local_linearity(arc, [0, 2, 1, 3], window=1) < 0.7)
+        True
+    """
+    window = check_positive(window, "window")
+    points, targets = check_targeted_embeddings(embeddings, labels)
+    if targets.shape[1] != 1:
+        raise OrdinateError(f"labels: got {targets.shape[1]} dimensions, takes one, (n,)")
+    order = np.argsort(targets[:, 0], kind="stable")
+    units, sorted_labels = unit_norm(points)[order], targets[order, 0]
+    reach = window + np.abs(sorted_labels).max() * 10.0**-DECIMALS
+    total, count = 0.0, 0
+    for label, anchors in zip(*np.unique(sorted_labels, return_counts=True), strict=True):
+        first, last = (
+            np.searchsorted(sorted_labels, label - reach),
+            np.searchsorted(sorted_labels, label + reach, "right"),
+        )
+        near_labels = sorted_labels[first:last]
+        if near_labels[0] < near_labels[-1]:
+            total += anchors * _explained(units[first:last], near_labels)
+            count += anchors
+    if not count:
+        raise OrdinateError(f"window: got {window:g}, takes one that two different labels lie within")
+    return float(total / count)
+
+
+def _explained(points: NDArray[np.float64], labels: NDArray[np.float64]) -> float:
+    """Share of the variance of points (n, d) that a line over the labels (n,) explains."""
+    x, z = labels - labels.mean(), points - points.mean(axis=0)
+    variance = np.sum(z**2)
+    if variance <= len(z) * 10.0 ** (-2 * DECIMALS):
+        return 0.0
+    return float(min(1.0, np.sum((x @ z) ** 2) / (x @ x * variance)))
+
+
+def _rows(
+    embeddings: ArrayLike,
+    labels: ArrayLike,
+    similarity: str,
+    label_distance: str,
+    anchors: int | None,
+    seed: int,
+) -> Iterator[Row]:
+    """Yield each anchor, all other samples, and their label distances and (less their similarities) distances."""
+    from scipy.spatial.distance import cdist
+
+    points, targets = check_targeted_embeddings(embeddings, labels)
+    if len(points) < 2:
+        raise OrdinateError("embeddings: got 1 sample, takes at least 2")
+    for name, got, takes in (
+        ("similarity", similarity, SIMILARITIES),
+        ("label_distance", label_distance, LABEL_DISTANCES),
+    ):
+        if got not in takes:
+            raise OrdinateError(f"{name}: got {got!r}, takes {', '.join(map(repr, takes))}")
+    if similarity == "cosine":
+        points = unit_norm(points)
+    if label_distance == "angular":
+        if targets.shape[1] != 2:
+            raise OrdinateError(f"labels: got {targets.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
+        targets = gaze_directions(targets)
+    for anchor in _draw(len(points), anchors, seed):
+        others = np.delete(np.arange(len(points)), anchor)
+        apart = cdist(targets[[anchor]], targets[others], LABEL_DISTANCES[label_distance])[0]
+        far = cdist(points[[anchor]], points[others], SIMILARITIES[similarity])[0]
+        if label_distance == "angular":
+            apart = 2 * np.arcsin(np.minimum(apart / 2, 1))
+        if similarity == "cosine":
+            far = far / 2 - 1
+        yield int(anchor), others, apart, far
+
+
+def _draw(n: int, anchors: int | None, seed: int) -> NDArray[np.intp]:
+    if anchors is None:
+        return np.arange(n)
+    if isinstance(anchors, bool) or not isinstance(anchors, int | np.integer) or anchors < 1:
+        raise OrdinateError(f"anchors: got {anchors!r}, takes a whole number, at least 1, or None for every sample")
+    return np.sort(np.random.default_rng(seed).permutation(n)[:anchors])
+
+
+def _rounded(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distances to 12 digits of the largest."""
+    largest = np.abs(distances).max()
+    return np.round(distances / largest, DECIMALS) * largest if largest > 0 else distances
+
+
+def _concordant(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[int, int]:
+    """Pairs of places whose order strictly agrees in a and in b, and pairs that a orders."""
+    from scipy.stats import kendalltau
+
+    _, group_a, sizes_a = np.unique(a, return_inverse=True, return_counts=True)
+    _, group_b, sizes_b = np.unique(b, return_inverse=True, return_counts=True)
+    sizes_both = np.unique(group_a * len(sizes_b) + group_b, return_counts=True)[1]
+    pairs, tied_a, tied_b, tied_both = (_pairs(sizes) for sizes in (np.array([len(a)]), sizes_a, sizes_b, sizes_both))
+    if pairs in (tied_a, tied_b):
+        return 0, pairs - tied_a
+    # tau-b gives concordant less discordant pairs, and the pairs untied in both are their sum
+    surplus = kendalltau(group_a, group_b).statistic * np.sqrt(pairs - tied_a) * np.sqrt(pairs - tied_b)
+    untied = pairs - tied_a - tied_b + tied_both
+    return (untied + round(float(surplus))) // 2, pairs - tied_a
+
+
+def _pairs(sizes: NDArray[np.intp]) -> int:
+    """Pairs of places within groups of these sizes."""
+    return int(np.sum(sizes * (sizes - 1) // 2))

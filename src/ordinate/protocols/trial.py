@@ -1,0 +1,58 @@
+"""One trial of a protocol: train a clone of an estimator on some rows, and measure it on others."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+
+from ordinate.errors import OrdinateError
+from ordinate.estimators.rank_labels import find_classes, to_ranks
+from ordinate.metrics import continuous_report, rank_report
+
+RANK_SCORES = ("accuracy", "mae", "quadratic_weighted_kappa")
+
+
+def take(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Return rows of a table, an array, decoded images, or a list such as one of paths."""
+    if isinstance(X, pd.DataFrame | pd.Series):
+        return X.iloc[rows]
+    return [X[row] for row in rows] if isinstance(X, list | tuple) else X[rows]
+
+
+def train(estimator: Any, X: Any, y: Any, name: str) -> Any:
+    """Return a fitted clone; where the estimator has a ``checkpoint_dir``, it keeps its state in a folder there."""
+    model = clone(estimator)
+    folder = model.get_params().get("checkpoint_dir")
+    if folder is not None:
+        model.set_params(checkpoint_dir=Path(folder) / name)
+        model.checkpoint_dir.mkdir(parents=True, exist_ok=True)
+    return model.fit(X, y)
+
+
+def classes_of(estimator: Any, y: Any) -> NDArray[Any]:
+    """Return the classes of labels from the lowest rank to the highest, as the estimator orders them."""
+    return find_classes(y, getattr(estimator, "class_order", None))
+
+
+def score(model: Any, X: Any, y: Any) -> dict[str, float]:
+    """Return accuracy, MAE in ranks and weighted kappa of a fitted classifier; the report of targets of a regressor."""
+    if not is_classifier(model):
+        return continuous_report(np.asarray(y, dtype=np.float64), model.predict(X))
+    return score_ranks(to_ranks(y, model.classes_), to_ranks(model.predict(X), model.classes_), len(model.classes_))
+
+
+def score_ranks(true: NDArray[np.int64], predicted: NDArray[np.int64], num_classes: int) -> dict[str, float]:
+    """Return the scores of predicted ranks (n,)."""
+    report: dict[str, Any] = rank_report(true, predicted, num_classes)
+    return {name: report[name] for name in RANK_SCORES}
+
+
+def check_labels(X: Any, y: Any, name: str = "y") -> NDArray[Any]:
+    """Return labels (n,), one a sample."""
+    labels = np.asarray(y)
+    if labels.ndim != 1 or len(labels) != len(X):
+        raise OrdinateError(f"{name}: got shape {labels.shape} for {len(X)} samples, takes one label a sample, (n,)")
+    return labels

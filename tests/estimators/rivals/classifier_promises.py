@@ -1,0 +1,224 @@
+"""What a rival that classifies ranks promises, whatever its method: functions that each take what makes one."""
+
+import copy
+import pickle
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+import ordinate
+from ordinate import ImageOptions
+from ordinate.errors import OrdinateError
+from ordinate.methods.staged import StagedMethod
+from tests import processes
+from tests.data import pictures
+from tests.estimators.examples import draw_frame, draw_series, draw_table, ranks_of
+from tests.estimators.test_persistence import assert_same_model, save_and_load
+
+X, TARGET = draw_table()
+RANKS = ranks_of(TARGET)
+HELD_OUT, NEW_TARGET = draw_table(seed=1)
+NEW_RANKS = np.digitize(NEW_TARGET, np.quantile(TARGET, [1 / 3, 2 / 3]))
+TINY = {"encoder": "test_resnet", "images": ImageOptions(augmentation="none", workers=0)}
+
+
+def the_same_seed_gives_the_same_weights_and_another_seed_others(make, tmp_path):
+    first, again, other = (make(random_state=seed).fit(X, RANKS).method_.state_dict() for seed in (3, 3, 4))
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not any(torch.equal(first[name], other[name]) for name in first if name.endswith("weight"))
+
+
+def a_second_fit_starts_anew(make, tmp_path):
+    model = make().fit(X, RANKS)
+    first, history = model.predict_proba(X), model.history_
+    model.fit(X, RANKS)
+    assert (model.predict_proba(X) == first).all()
+    assert model.history_ == history
+
+
+def a_fit_chunk_by_chunk_is_the_plain_fit(make, tmp_path):
+    plain, chunked = (make(chunk_size=size).fit(X, RANKS) for size in (None, 5))
+    assert chunked.method_.chunk_size == 5
+    np.testing.assert_allclose(chunked.transform(X), plain.transform(X), rtol=0, atol=1e-4)
+
+
+def a_fit_and_the_random_state_around_it_do_not_touch(make, tmp_path):
+    torch.manual_seed(7)
+    first = make().fit(X, RANKS)
+    expected = first.predict_proba(X)
+    drawn = torch.rand(1).item()
+    torch.manual_seed(7)
+    assert drawn == torch.rand(1).item()
+    assert (make().fit(X, RANKS).predict_proba(X) == expected).all()
+
+
+def a_fit_leaves_its_arguments_as_they_were_and_writes_nothing(make, tmp_path):
+    frame, target = draw_frame()
+    kept, labels = frame.copy(), ranks_of(target)
+    make().fit(frame, labels).predict(frame)
+    pd.testing.assert_frame_equal(frame, kept)
+    assert (labels == ranks_of(target)).all()
+    assert list(tmp_path.iterdir()) == []
+
+
+def ranks_that_are_easy_are_learned(make, tmp_path):
+    model = make(epochs=40, learning_rate=0.01, weight_decay=0.0).fit(X, RANKS)
+    assert model.score(X, RANKS) > 0.9
+    assert np.abs(model.predict(HELD_OUT) - NEW_RANKS).mean() < 0.3
+
+
+def probabilities_are_those_of_the_predicted_classes(make, tmp_path):
+    model = make().fit(X, np.array([10, 20, 30])[RANKS])
+    probability = model.predict_proba(X)
+    assert probability.shape == (48, 3)
+    assert probability.min() >= 0
+    np.testing.assert_allclose(probability.sum(axis=1), 1, rtol=0, atol=1e-12)
+    assert (model.predict(X) == model.classes_[probability.argmax(axis=1)]).all()
+
+
+def a_prediction_does_not_depend_on_the_samples_beside_it(make, tmp_path):
+    model = make().fit(X, RANKS)
+    np.testing.assert_allclose(model.transform(X[:1]), model.transform(X)[:1], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(X[:1]), model.predict_proba(X)[:1], rtol=0, atol=1e-9)
+
+
+def validation_samples_are_watched_and_not_trained_on(make, tmp_path):
+    alone, beside = make().fit(X, RANKS), make().fit(X, RANKS, validation=(HELD_OUT, NEW_RANKS))
+    assert (alone.predict_proba(X) == beside.predict_proba(X)).all()
+    assert "val_loss" in beside.history_[-1]
+    assert "val_loss" not in alone.history_[-1]
+    assert all(np.isfinite(list(entry.values())).all() for entry in beside.history_)
+
+
+def patience_ends_a_fit_early(make, tmp_path):
+    options = {"epochs": 200, "patience": 3, "learning_rate": 0.03, "weight_decay": 0.0}
+    model = make(**options).fit(X, RANKS, validation=(HELD_OUT, NEW_RANKS))
+    losses = [entry["val_loss"] for entry in model.history_]
+    assert len(losses) < 200
+    assert int(np.argmin(losses)) == len(losses) - 4
+
+
+def series_are_learned(make, tmp_path):
+    series, target = draw_series()
+    model = make(batch_size=32).fit(series, ranks_of(target))
+    assert model.predict_proba(series).shape == (32, 3)
+    assert np.isfinite(model.predict_proba(np.full((1, 2, 20), np.nan))).all()
+    assert_same_model(save_and_load(model, tmp_path / "model"), model, draw_series(seed=1)[0])
+
+
+def pictures_are_learned_and_kept_over_a_save(make, tmp_path):
+    ranks = np.arange(60) % 3
+    drawn, new = pictures.draw(ranks), pictures.draw(ranks[:30], seed=1)
+    model = make(**TINY, epochs=15, learning_rate=3e-3).fit(drawn, ranks)
+    assert model.score(new, ranks[:30]) > 0.9
+    assert model.transform(new).shape == (30, 8)
+    loaded = save_and_load(model, tmp_path / "model")
+    assert loaded.get_params() == model.get_params()
+    np.testing.assert_array_equal(loaded.transform(new), model.transform(new))
+    np.testing.assert_array_equal(loaded.predict_proba(new), model.predict_proba(new))
+    np.testing.assert_array_equal(copy.deepcopy(model).predict_proba(new), model.predict_proba(new))
+
+
+def a_loaded_model_is_the_saved_one(make, tmp_path):
+    model = make().fit(X, RANKS)
+    assert_same_model(save_and_load(model, tmp_path / "array"), model, HELD_OUT)
+    assert ordinate.load(tmp_path / "array").get_params() == model.get_params()
+    frame, target = draw_frame()
+    model = make().fit(frame, pd.Categorical.from_codes(ranks_of(target), ["low", "mid", "high"], ordered=True))
+    assert_same_model(save_and_load(model, tmp_path / "frame"), model, draw_frame(seed=1)[0])
+
+
+def a_class_without_samples_is_never_predicted_as_nan(make, tmp_path):
+    model = make(class_order=[0, 1, 2, 3, 4]).fit(X, np.array([0, 2, 3])[RANKS])
+    probability = model.predict_proba(X)
+    assert probability.shape == (48, 5)
+    assert np.isfinite(probability).all()
+    assert_same_model(save_and_load(model, tmp_path / "model"), model, HELD_OUT)
+
+
+def a_clone_and_a_copy_predict_the_same(make, tmp_path):
+    model = make().fit(X, RANKS)
+    expected = model.predict_proba(X)
+    assert (pickle.loads(pickle.dumps(model)).predict_proba(X) == expected).all()
+    assert (clone(model).fit(X, RANKS).predict_proba(X) == expected).all()
+
+
+def a_grid_of_settings_is_searched(make, tmp_path):
+    grid = {"learning_rate": [1e-7, 1e-2], "weight_decay": [0.0, 0.1]}
+    search = GridSearchCV(make(), grid, cv=2, error_score="raise").fit(X, RANKS)
+    assert len(set(search.cv_results_["mean_test_score"].tolist())) > 1
+
+
+def two_ranks_are_enough_and_one_is_refused(make, tmp_path):
+    two = (TARGET > 0).astype(int)
+    assert set(make().fit(X, two).predict(X)) <= {0, 1}
+    assert make().fit(X[:4], [0, 1, 2, 2]).predict_proba(X).shape == (48, 3)
+    with pytest.raises(OrdinateError, match=r"y: got 48 sample\(s\) of one class"):
+        make().fit(X, np.zeros(48, dtype=int))
+
+
+def a_fit_killed_twice_ends_with_the_weights_of_one_that_was_not(make, tmp_path):
+    options = {"epochs": 7, "patience": 6, "validation_fraction": 0.3}
+    uninterrupted = make(**options).fit(X, RANKS)
+    for epoch, batch in [(2, 1), (5, 0)]:
+        assert processes.run(_fit_and_die, make, {**options, "checkpoint_dir": tmp_path}, epoch, batch) == (
+            -signal.SIGKILL
+        )
+    resumed = make(**options, checkpoint_dir=tmp_path).fit(X, RANKS)
+    again = make(**options, checkpoint_dir=tmp_path).fit(X, RANKS)  # finished, and not trained again
+    for model in (resumed, again):
+        weights, wanted = model.method_.state_dict(), uninterrupted.method_.state_dict()
+        assert [name for name in wanted if not torch.equal(weights[name], wanted[name])] == []
+        assert (model.predict_proba(X) == uninterrupted.predict_proba(X)).all()
+        assert model.history_ == uninterrupted.history_
+    with pytest.raises(OrdinateError, match="checkpoint_dir"):
+        make(**options, random_state=1, checkpoint_dir=tmp_path).fit(X, RANKS)
+
+
+def _fit_and_die(make, options, epoch, batch):
+    step = StagedMethod.training_step
+
+    def step_and_die(method, data, batch_idx):
+        step(method, data, batch_idx)
+        if (method.current_epoch, batch_idx) == (epoch, batch):
+            processes.kill_me()
+
+    StagedMethod.training_step = step_and_die
+    make(**options).fit(X, RANKS)
+
+
+PROMISES = [
+    the_same_seed_gives_the_same_weights_and_another_seed_others,
+    a_second_fit_starts_anew,
+    a_fit_chunk_by_chunk_is_the_plain_fit,
+    a_fit_and_the_random_state_around_it_do_not_touch,
+    a_fit_leaves_its_arguments_as_they_were_and_writes_nothing,
+    ranks_that_are_easy_are_learned,
+    probabilities_are_those_of_the_predicted_classes,
+    a_prediction_does_not_depend_on_the_samples_beside_it,
+    validation_samples_are_watched_and_not_trained_on,
+    patience_ends_a_fit_early,
+    series_are_learned,
+    pictures_are_learned_and_kept_over_a_save,
+    a_loaded_model_is_the_saved_one,
+    a_class_without_samples_is_never_predicted_as_nan,
+    a_clone_and_a_copy_predict_the_same,
+    a_grid_of_settings_is_searched,
+    two_ranks_are_enough_and_one_is_refused,
+    a_fit_killed_twice_ends_with_the_weights_of_one_that_was_not,
+]
+for_every_promise = pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
+
+
+def assert_refused(make, options, message):
+    """A setting is an error before an epoch is trained."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+        with pytest.raises(OrdinateError) as caught:
+            make(**options).fit(X, RANKS)
+    assert str(caught.value).startswith(message)
