@@ -13,5 +13,5 @@ hypothesis.settings.register_profile("ordinate", deadline=None, derandomize=True
 hypothesis.settings.load_profile("ordinate")
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # a suite that runs in the background hands it on to its processes
+):  # as in a background job
     signal.signal(signal.SIGINT, signal.default_int_handler)
