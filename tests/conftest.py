@@ -11,7 +11,5 @@ if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # kernels run without a GPU; read when Triton is imported
 hypothesis.settings.register_profile("ordinate", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("ordinate")
-if (
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # as in a background job
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job
     signal.signal(signal.SIGINT, signal.default_int_handler)
