@@ -167,9 +167,18 @@ def test_a_comparison_moves_to_other_data():
     assert all("bin_size" not in dict(cell.run(0, quick=True).settings).get("model", {}) for cell in cells)
 
 
+def test_data_sets_of_the_table_keep_their_columns_and_the_papers_figures():
+    whole, part = find("otd-2"), find("otd-2").on(["hayes_roth", "car"])
+    assert [column.dataset for column in part.columns] == ["car", "hayes_roth"]
+    for cells, kept in zip(whole.cells, part.cells, strict=True):
+        wanted = [cell for cell in cells if cell.choice.dataset in ("car", "hayes_roth")]
+        assert [(cell.paper, cell.deviation) for cell in kept] == [(cell.paper, cell.deviation) for cell in wanted]
+    assert part.cells[0][0].run(3, quick=False) == whole.cells[0][0].run(3, quick=False)
+
+
 def test_a_table_of_many_sets_moves_with_one_column_a_metric():
-    moved = find("cloc-1").on(["koa"])
-    assert [column.name for column in moved.columns] == ["koa accuracy", "koa mae"]
+    moved = find("cloc-1").on(["retinamnist"])
+    assert [column.name for column in moved.columns] == ["retinamnist accuracy", "retinamnist mae"]
     assert [row.name for row in moved.rows][-1] == "CLOC"
 
 

@@ -236,13 +236,30 @@ class Table(Choice):
                     reasons[row, column] = reason
         return Plan(runs, reasons)
 
+    def _part(self, places: Sequence[int]) -> "Table":
+        """The table without its other columns."""
+        rows = [
+            replace(
+                row,
+                paper=[row.paper[place] for place in places] if row.paper else (),
+                deviations=[row.deviations[place] for place in places] if row.deviations else (),
+            )
+            for row in self.rows
+        ]
+        curve = self.curve and replace(self.curve, places=[self.curve.places[place] for place in places])
+        return replace(self, columns=[self.columns[place] for place in places], rows=rows, curve=curve)
+
     def on(self, names: Sequence[str]) -> "Table":
-        """Return the comparison of the same models on other data sets, for which the paper has no figures.
+        """Return the table's columns of these data sets, or the comparison of its models on others.
+
+        The paper has no figures for others.
 
         Raises:
             OrdinateError: an unknown data set, or a table that is no comparison of models on one data set.
         """
         names = [datasets.dataset(name).name for name in names]
+        if {column.dataset for column in self.columns}.issuperset(names):
+            return self._part([place for place, column in enumerate(self.columns) if column.dataset in names])
         choices = [cell.choice for cells in self.cells for cell in cells]
         if not any(choice.model for choice in choices) or any("source" in choice.conditions for choice in choices):
             raise OrdinateError(f"--dataset: {self.name} does not compare models on a data set, takes one that does")
