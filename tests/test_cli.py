@@ -270,7 +270,7 @@ FILE_ERRORS = {
     "objects": ("data.npz", npz_of(X=np.array([{}] * 12), grade=TWO_RANKS), "data.npz: could not be read"),
     "two targets": ("data.npz", npz_of(X=np.zeros((12, 2)), grade=np.zeros((12, 2))), "data.npz: "),
     "one number for a target": ("data.npz", npz_of(X=np.zeros((12, 2)), grade=1.0), "data.npz: "),
-    "volumes": ("data.npz", npz_of(X=np.zeros((12, 3, 4, 4, 4)), grade=TWO_RANKS), "data.npz: "),
+    "six dimensions": ("data.npz", npz_of(X=np.zeros((12, 1, 3, 4, 4, 4)), grade=TWO_RANKS), "data.npz: "),
     "bright images": ("data.npz", npz_of(X=np.full((12, 3, 4, 4), 7.5), grade=TWO_RANKS), "X: got float64 from 7.5"),
     "a vector": ("data.npz", npz_of(X=np.zeros(12), grade=TWO_RANKS), "data.npz: "),
     "infinity": ("data.npz", npz_of(X=np.full((12, 2), np.inf), grade=TWO_RANKS), "data.npz: "),

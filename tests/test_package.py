@@ -29,7 +29,8 @@ FLOORS = [  # from the ground up: each imports only what lies below it, and itse
 FLOOR = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}
 
 PUBLIC = {
-    "ordinate": "CLOCClassifier Imbalance OTDClassifier OrdinateError SupCRRegressor SupReMixRegressor load",
+    "ordinate": "CLOCClassifier ImageOptions Imbalance OTDClassifier OrdinateError SeriesOptions SupCRRegressor "
+    "SupReMixRegressor TextOptions VolumeOptions load",
     "ordinate.functional": "angular_distance angular_triangle flatten_views mmnp supcr supremix",
     "ordinate.losses": "AngularTriangleLoss MMNPLoss SupCRLoss SupReMixLoss",
     "ordinate.heads": "CORALLayer CORNHead Classifier DEXHead DLDLv2Head LinearHead NeighbourMean NeighbourVote ORHead "
@@ -42,6 +43,7 @@ PUBLIC = {
     "ordinate.methods": "CLOC OTD SupCR SupReMix",
     "ordinate.estimators": "CLOCClassifier OTDClassifier SupCRRegressor SupReMixRegressor load",
 }
+HEAVY = ("torchvision", "timm", "ray", "transformers", "monai", "nibabel", "mne")
 DEFAULTS = {
     "supcr": {"temperature": 2.0, "similarity": "neg_l2", "label_distance": "l1", "num_positives": None},
     "supremix": {"beta": (2.0, 8.0), "neg_mix": None, "mix_negatives": True, "mix_positives": True},
@@ -76,7 +78,7 @@ def test_the_losses_need_torch_alone():
 
 
 def test_the_estimators_need_no_package_for_images_or_clusters():
-    missing = "".join(f"sys.modules[{name!r}] = None\n" for name in ("torchvision", "timm", "ray", "transformers"))
+    missing = "".join(f"sys.modules[{name!r}] = None\n" for name in HEAVY)
     # torchmetrics takes torchvision wherever it is installed, so lightning, which takes torchmetrics, comes first
     assert "sklearn" in loaded_by(f"import lightning.pytorch\n{missing}import ordinate.estimators")
 

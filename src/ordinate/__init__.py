@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordinate.data.image_options import ImageOptions
+    from ordinate.data.series_options import SeriesOptions
+    from ordinate.data.text_options import TextOptions
+    from ordinate.data.volume_options import VolumeOptions
     from ordinate.errors import OrdinateError
     from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor, load
     from ordinate.methods.imbalance import Imbalance
@@ -22,6 +25,9 @@ _HOMES = {
     "SupReMixRegressor": "ordinate.estimators",
     "ImageOptions": "ordinate.data.image_options",
     "Imbalance": "ordinate.methods.imbalance",
+    "SeriesOptions": "ordinate.data.series_options",
+    "TextOptions": "ordinate.data.text_options",
+    "VolumeOptions": "ordinate.data.volume_options",
     "load": "ordinate.estimators",
     "OrdinateError": "ordinate.errors",
 }
@@ -31,8 +37,8 @@ _SUBPACKAGES = (
 )  # fmt: skip
 
 __all__ = [
-    "CLOCClassifier", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "SupCRRegressor",
-    "SupReMixRegressor", "load",
+    "CLOCClassifier", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "SeriesOptions", "SupCRRegressor",
+    "SupReMixRegressor", "TextOptions", "VolumeOptions", "load",
 ]  # fmt: skip
 
 

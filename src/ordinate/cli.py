@@ -73,10 +73,15 @@ def _add_fit(commands: Any) -> None:
     )
     parser.add_argument(
         "data",
-        help="csv, tsv, parquet; npz with X (n, features), (n, channels, length) or (n, channels, height, width); a "
-        "folder or zip of images with a labels.csv (path, label) or a folder a rank; or a name of `ordinate datasets`",
+        help="csv, tsv, parquet, .ts; npz with X (n, features), (n, channels, length), (n, channels, height, width) or "
+        "(n, channels, depth, height, width); a folder or zip of images with a labels.csv (path, label) or a folder a "
+        "rank; a folder of matrices (csv, npy) or NIfTI volumes with a labels.csv; TUAB's folder of EDF files; or a "
+        "name of `ordinate datasets`",
     )
-    parser.add_argument("--target", help="column (or npz array) of the label; a labels.csv may have it as label")
+    parser.add_argument(
+        "--target",
+        help="column (or npz array) of the label; a labels.csv may have it as label, a .ts file needs none",
+    )
     parser.add_argument(
         "--method",
         default="auto",
@@ -84,6 +89,13 @@ def _add_fit(commands: Any) -> None:
         help="cloc or otd for ranks, supcr or supremix for a continuous target, or what they are compared with, such "
         "as cross_entropy, supcon, l1 or dex; auto trains the two that fit the label and keeps the one that validates "
         "best",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        metavar="MINUTES",
+        help="with --method auto: choose between the methods and plain heads within so many minutes, the training of "
+        "the chosen one included",
     )
     parser.add_argument(
         "--task",
@@ -117,9 +129,33 @@ def _add_fit(commands: Any) -> None:
     images.add_argument("--image-size", metavar="HxW", help="pixels that the encoder sees (the images' own, up to 256)")
     images.add_argument("--augmentation", choices=AUGMENTATIONS, help="of training images (auto)")
     images.add_argument("--pretrained", action="store_true", help="start from ImageNet weights")
-    images.add_argument("--skip-unreadable", action="store_true", help="leave out images that cannot be read")
+    images.add_argument("--skip-unreadable", action="store_true", help="leave out files that cannot be read")
     images.add_argument("--recipe", metavar="NAME", help="train as a paper does, such as cloc-koa")
     images.add_argument("--quick", action="store_true", help="the recipe's small version, for a CPU")
+    volumes = parser.add_argument_group("volumes")
+    volumes.add_argument(
+        "--volume-size",
+        metavar="DxHxW",
+        help="voxels that the encoder sees, cut or padded around the centre (the volumes' own, up to 100)",
+    )
+    volumes.add_argument(
+        "--spacing", metavar="MM", help="resample to voxels of so many mm, one number or AxBxC (each file's own)"
+    )
+    series = parser.add_argument_group("series")
+    series.add_argument(
+        "--crop", type=int, metavar="POINTS", help="train on random parts of so many points (whole series)"
+    )
+    text = parser.add_argument_group("text")
+    text.add_argument(
+        "--text",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="one column of texts, or two of pairs, instead of all columns; read by MiniLM, or with --word-vectors by "
+        "a BiLSTM",
+    )
+    text.add_argument("--word-vectors", metavar="FILE", help="GloVe's text file, or an npz")
     parser.add_argument("--accelerator", choices=("auto", "cpu", "gpu"), default="auto")
     parser.add_argument("--seed", type=int, default=0, help="of splits and training (%(default)s)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")

@@ -89,6 +89,15 @@ def test_an_npz_holds_x_and_the_target(npz, shape):
     assert y.tolist() == [2, 0, 1]
 
 
+def test_a_ts_file_holds_series_and_one_target(tmp_path):
+    path = tmp_path / "set.ts"
+    path.write_text("@equalLength false\n@data\n1,2,3:0.5\n4:0.7\n")
+    series, y = read_labelled(path, "target")
+    np.testing.assert_array_equal(series, [[[1, 2, 3]], [[4, np.nan, np.nan]]])
+    assert y.tolist() == [0.5, 0.7]
+    np.testing.assert_array_equal(read_samples(path), series)
+
+
 def test_reading_an_npz_runs_no_code_from_it(npz):
     path = npz(X=np.zeros((2, 1)), grade=np.array([print, print], dtype=object))
     with pytest.raises(OrdinateError, match=r"data\.npz: could not be read: Object arrays cannot be loaded"):

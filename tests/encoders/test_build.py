@@ -23,6 +23,10 @@ def test_series_are_for_the_resnet(name):
     assert encoder(torch.zeros(2, 3, 20)).shape == (2, 8)
 
 
+def test_resnet1d24_is_the_deeper_one():
+    assert len(build_encoder("resnet1d24", (3, 20), embedding_dim=8, width=6).stages) == 11
+
+
 @pytest.mark.parametrize("name", ["auto", "resnet18"])
 def test_images_are_for_the_networks_of_timm(name):
     options = {"layers": (1, 1, 1, 1), "channels": (4, 4, 4, 8)}
@@ -61,8 +65,8 @@ def test_the_seed_decides_the_weights(sample_shape):
 @pytest.mark.parametrize("sample_shape", [(4,), (3, 20), (3, 8, 8, 8)])
 def test_a_network_for_images_takes_no_other_samples(name, sample_shape):
     message = (
-        f"encoder: got '{name}', takes 'auto', 'mlp', 'resnet1d'; networks for images take samples of shape "
-        f"(channels, height, width), these have {sample_shape}"
+        f"encoder: got '{name}', takes 'auto', 'mlp', 'resnet1d', 'resnet1d24', 'resnet3d18'; networks for images take "
+        f"samples of shape (channels, height, width), these have {sample_shape}"
     )
     with pytest.raises(OrdinateError, match=re.escape(message)):
         build_encoder(name, sample_shape, embedding_dim=8)
@@ -70,7 +74,7 @@ def test_a_network_for_images_takes_no_other_samples(name, sample_shape):
 
 @pytest.mark.parametrize("name", ["mpl", "", "MLP", None])
 def test_an_unknown_name_is_an_error_that_lists_the_others(name):
-    with pytest.raises(OrdinateError, match=f"encoder: got {name!r}, takes 'auto', 'mlp', 'resnet1d'"):
+    with pytest.raises(OrdinateError, match=f"encoder: got {name!r}, takes 'auto', 'mlp', 'resnet1d', 'resnet1d24'"):
         build_encoder(name, (4,), embedding_dim=8)
 
 
@@ -81,7 +85,8 @@ def test_an_unknown_name_is_an_error_that_lists_the_others(name):
         ("mlp", (3, 8, 8)),
         ("resnet1d", (4,)),
         ("resnet1d", (3, 8, 8)),
-        ("auto", (3, 8, 8, 8)),
+        ("auto", (3, 8, 8, 8, 8)),
+        ("resnet3d18", (3, 8, 8)),
         ("auto", ()),
         ("mlp", ()),
     ],

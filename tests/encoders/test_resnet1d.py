@@ -1,9 +1,12 @@
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import nn
-from torch.nn.functional import batch_norm, conv1d, relu
+from torch.nn.functional import batch_norm, conv1d, pad, relu
 
 from ordinate.encoders import ResNet1d
+from ordinate.encoders.resnet1d import RESNET24
 
 
 def small(**options):
@@ -54,11 +57,16 @@ def test_the_default_has_the_18_layers_and_the_widths_of_resnet_18():
     assert [weight.shape[0] for weight in weights] == [64] * 5 + [128] * 4 + [256] * 4 + [512] * 4 + [16]
 
 
+def test_resnet1d24_has_24_layers_beside_the_shortcuts():
+    layers = [layer for name, layer in ResNet1d(21, 16, RESNET24).named_modules() if "shortcut" not in name]
+    assert sum(isinstance(layer, nn.Conv1d | nn.Linear) for layer in layers) == 24
+
+
 def test_each_further_stage_halves_the_length():
     lengths = []
     encoder = small(blocks=(1, 1, 1))
     for block in encoder.stages:
-        block.register_forward_hook(lambda _, __, output: lengths.append(output.shape[2]))
+        block.register_forward_hook(lambda _, __, output: lengths.append(output[0].shape[2]))
     encoder(series(1, 64))
     assert lengths == [32, 16, 8]
 
@@ -72,3 +80,55 @@ def test_the_gradient_reaches_every_parameter():
     encoder = small()
     encoder(series(4, 20)).square().sum().backward()
     assert all(parameter.grad.any() for parameter in encoder.parameters())
+
+
+def padded(x, length):
+    return pad(x, (0, length - x.shape[-1]), value=torch.nan)
+
+
+def uneven(lengths):
+    """One series of each length, and all in one batch."""
+    alone = [series(1, length) + length for length in lengths]
+    return alone, torch.cat([padded(x, max(lengths)) for x in alone])
+
+
+def trained(encoder, x):
+    """Embeddings, gradients and running statistics after a forward and a backward pass in training."""
+    encoder.train().zero_grad()
+    embeddings = encoder(x)
+    (embeddings * torch.linspace(-1, 1, embeddings.numel()).reshape(embeddings.shape)).square().sum().backward()
+    gradients = [parameter.grad.clone() for parameter in encoder.parameters()]
+    return [embeddings.detach(), *gradients, *(buffer.clone() for buffer in encoder.buffers())]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=4))
+def test_a_series_has_its_embedding_whatever_longer_ones_share_its_batch(lengths):
+    encoder = small()
+    alone, together = uneven(lengths)
+    torch.testing.assert_close(encoder(together), torch.cat([encoder(x) for x in alone]), rtol=0, atol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(9, 40), min_size=1, max_size=4), st.integers(1, 30))
+def test_padding_more_changes_neither_embeddings_nor_gradients_nor_statistics_in_training(lengths, more):
+    together = uneven(lengths)[1]
+    further = padded(together, max(lengths) + more)
+    for actual, expected in zip(trained(small(), further), trained(small(), together), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_statistics_are_those_of_the_points_that_are_there():
+    encoder = small()
+    alone, together = uneven([12, 31, 20])
+    encoder.train()(together)
+    points = torch.cat([encoder.stem[0](x)[0] for x in alone], dim=1)
+    mean = 0.9 * small().stem[1].running_mean + 0.1 * points.mean(1)
+    torch.testing.assert_close(encoder.stem[1].running_mean, mean, rtol=0, atol=1e-12)
+
+
+def test_a_missing_value_beside_others_is_zero():
+    encoder, x = small(), series(2, 20)
+    missing, zero = x.clone(), x.clone()
+    missing[0, 1, 4], zero[0, 1, 4] = torch.nan, 0
+    torch.testing.assert_close(encoder(missing), encoder(zero), rtol=0, atol=0)

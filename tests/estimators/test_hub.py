@@ -64,7 +64,6 @@ def test_the_folder_is_the_saved_model_and_a_card_that_the_hub_reads(make, tmp_p
             "ordinate",
             make.__name__,
             "ordinal-classification" if classifies else "regression",
-            "contrastive-learning",
         ],
     }
     assert 'load_from_hub("user/knees")' in card.text

@@ -4,6 +4,8 @@ from importlib.resources import files
 import pytest
 
 from ordinate.data.image_sets import IMAGE_SETS
+from ordinate.data.series_options import SeriesOptions
+from ordinate.data.volume_options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.recipes import METHODS, read_recipe, recipe_names
 
@@ -12,7 +14,7 @@ from ordinate.estimators.recipes import METHODS, read_recipe, recipe_names
 def test_every_recipe_names_its_paper_set_and_method_and_builds_both_ways(name):
     for quick in (False, True):
         recipe = read_recipe(name, quick=quick)
-        assert recipe.dataset in IMAGE_SETS
+        assert recipe.dataset in {*IMAGE_SETS, "hcp_aging", "tuab", "ukbiobank"}
         assert name == f"{recipe.method}-{recipe.dataset}"
         assert "(" in recipe.title
         built = recipe.build(random_state=3)
@@ -29,6 +31,23 @@ def test_the_papers_own_settings_are_those_of_cloc_on_knees():
         1e-3,
     )
     assert (built.images.crop, built.images.equalize, built.images.pretrained) == ((120, 200), True, True)
+
+
+def test_the_papers_own_settings_are_those_of_supremix_on_uk_biobank():
+    built = read_recipe("supremix-ukbiobank").build()
+    assert (built.encoder, built.temperature, built.window, built.batch_size) == ("resnet3d18", 0.5, 3, 64)
+    assert built.volumes == VolumeOptions(size=100, spacing=2.0)
+    quick = read_recipe("supremix-ukbiobank", quick=True).build()
+    assert (quick.temperature, quick.volumes) == (0.5, VolumeOptions(size=32, spacing=6.0))
+
+
+def test_the_papers_own_settings_are_those_of_brain_signals():
+    tuab, hcp = read_recipe("supcr-tuab").build(), read_recipe("supremix-hcp_aging").build()
+    assert (tuab.encoder, tuab.temperature, tuab.batch_size, tuab.epochs) == ("resnet1d24", 2.0, 256, [400, 100])
+    assert tuab.series == SeriesOptions(crop=2000)
+    assert read_recipe("supcr-tuab", quick=True).build().series == SeriesOptions(crop=400)
+    assert (hcp.encoder, hcp.temperature, hcp.window, hcp.batch_size) == ("resnet1d", 0.5, 5, 64)
+    assert hcp.series == SeriesOptions()
 
 
 def test_quick_changes_only_what_it_names():

@@ -16,18 +16,29 @@ from ordinate.commands.labels import Label, parse_boundaries, understand_label
 from ordinate.commands.samples import (
     Samples,
     array_as_pictures,
+    array_as_volumes,
     duplicates_across,
     is_images,
+    is_series,
     read_pictures,
+    read_scans,
+    read_signals,
     read_table,
+    text_columns,
 )
 from ordinate.commands.workspace import Workspace
 from ordinate.data.image_options import ImageOptions
+from ordinate.data.labelled_volumes import holds_volumes
 from ordinate.data.pixels import Decoded
+from ordinate.data.series_options import SeriesOptions
 from ordinate.data.splits import split_groups, split_rows
+from ordinate.data.text_options import TextOptions
+from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.volumes import DecodedVolumes
 from ordinate.decisions import compare_decisions, margins_from_costs
 from ordinate.errors import OrdinateError
 from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
+from ordinate.estimators.choice import choose_within
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
@@ -39,11 +50,13 @@ from ordinate.report.text import metric_lines
 from ordinate.tables.models import MODELS, build, unavailable
 
 RANK_METHODS, CONTINUOUS_METHODS = ("cloc", "otd"), ("supcr", "supremix")
+RANK_HEADS, CONTINUOUS_HEADS = ("cross_entropy", "orcnn", "corn_ranks"), ("l1", "mse", "huber")  # tried after these
 VALIDATION_FRACTION = 0.2
 LEAST_ROWS = 10
 SIDES = ("train", "validation", "test")
 LEAST_REPORTED = 3  # held-out samples
 REPORT = "report.html"
+CHOICE = "choice.json"  # among the checkpoints: what is known of the candidates of a time limit
 SPLIT = "split.json"  # in a model's folder: the rows of the data that it was trained and measured on
 
 Rows = NDArray[np.int64]
@@ -71,11 +84,17 @@ class FitOptions:
     epochs: int | None = None
     encoder: str | None = None
     image_size: str | None = None
+    volume_size: str | None = None
+    spacing: str | None = None
     augmentation: str | None = None
     pretrained: bool = False
+    text: list[str] = field(default_factory=list)
+    word_vectors: str | None = None
+    crop: int | None = None
     skip_unreadable: bool = False
     recipe: str | None = None
     quick: bool = False
+    time_limit: float | None = None
     accelerator: str = "auto"
     seed: int = 0
     quiet: bool = False
@@ -91,6 +110,15 @@ class FitOptions:
             raise OrdinateError(f"--test-fraction: got {self.test_fraction}, takes a share above 0 and below 1")
         if self.epochs is not None and self.epochs < 1:
             raise OrdinateError(f"--epochs: got {self.epochs}, takes at least 1")
+        if self.time_limit is not None:
+            if not (self.time_limit > 0 and np.isfinite(self.time_limit)):
+                raise OrdinateError(f"--time-limit: got {self.time_limit}, takes minutes above 0")
+            if self.method != "auto" or self.recipe is not None:
+                raise OrdinateError("--time-limit: is for choosing a method, takes --method auto and no --recipe")
+        if len(self.text) > 2:
+            raise OrdinateError(f"--text: got {len(self.text)} columns, takes one or two")
+        if self.word_vectors is not None and not self.text:
+            raise OrdinateError("--word-vectors: are for text, takes --text COLUMN")
         if self.quick and self.recipe is None:
             raise OrdinateError("--quick: is the small version of a recipe, takes --recipe")
 
@@ -142,8 +170,9 @@ def fit(options: FitOptions) -> None:
     options.check()
     recipe = None if options.recipe is None else read_recipe(options.recipe, quick=options.quick)
     images = image_options({} if recipe is None else recipe.settings.get("images", {}), options)
-    samples = read(options, images)
-    plan = make_plan(options, recipe, images, samples)
+    volumes = volume_options({} if recipe is None else recipe.settings.get("volumes", {}), options)
+    samples = read(options, images, volumes)
+    plan = make_plan(options, recipe, images, samples, volumes)
     costs = None if plan.costs is None else plan.costs.tolist()
     run = {"data": samples.digest, "options": options.determining, "costs": costs}
     with Workspace(options.path, run) as workspace:
@@ -197,8 +226,25 @@ def _judge(model: EmbeddingEstimator, X: Any, y: Any, plan: Plan, folder: Path) 
     return metrics
 
 
-def read(options: FitOptions, images: ImageOptions) -> Samples:
-    """Return the samples, images decoded."""
+def read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions | None = None) -> Samples:
+    """Return the samples, images and volumes decoded."""
+    volumes = volumes or volume_options({}, options)
+    if options.text and (holds_volumes(options.data) or is_images(options.data)):
+        raise OrdinateError(f"--text: {options.data} holds images, takes a table with {', '.join(options.text)}")
+    if holds_volumes(options.data):
+        if options.image_size or options.augmentation or options.pretrained or options.fold:
+            raise OrdinateError(f"{options.data}: holds volumes, takes none of the options of images")
+        return _enough(options, read_scans(
+            options.data, options.target, options.split, options.group, volumes,
+            skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print,
+        ))  # fmt: skip
+    if is_series(options.data):
+        if options.image_size or options.augmentation or options.pretrained or options.fold:
+            raise OrdinateError(f"{options.data}: holds series, takes none of the options of images")
+        return _enough(options, read_signals(
+            options.data, options.target, options.split, options.group,
+            skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print,
+        ))  # fmt: skip
     if is_images(options.data):
         samples = read_pictures(
             options.data, options.target, options.split, options.group, images, fold=options.fold,
@@ -207,10 +253,20 @@ def read(options: FitOptions, images: ImageOptions) -> Samples:
     else:
         drop, categorical = _names(options.drop), _names(options.categorical)
         samples = read_table(options.data, options.target, drop, categorical, options.split, options.group)
-        if getattr(samples.X, "ndim", 2) == 4:
+        if options.text:
+            samples = text_columns(samples, options.text, options.data)
+        dimensions = getattr(samples.X, "ndim", 2)
+        of_images = options.recipe is not None and dimensions == 2
+        if dimensions == 4:
             samples = array_as_pictures(samples, images)
-        elif options.recipe or options.image_size or options.augmentation or options.pretrained:
+        elif of_images or options.image_size or options.augmentation or options.pretrained:
             raise OrdinateError(f"{options.data}: holds no images, takes none of the options of images")
+        elif dimensions == 5:
+            samples = array_as_volumes(samples, volumes, print)
+    return _enough(options, samples)
+
+
+def _enough(options: FitOptions, samples: Samples) -> Samples:
     if len(samples.y) < LEAST_ROWS:
         raise OrdinateError(
             f"{options.data}: holds {len(samples.y)} rows, takes at least {LEAST_ROWS} to train and to measure on"
@@ -218,16 +274,38 @@ def read(options: FitOptions, images: ImageOptions) -> Samples:
     return samples
 
 
-def make_plan(options: FitOptions, recipe: Recipe | None, images: ImageOptions, samples: Samples) -> Plan:
+def make_plan(
+    options: FitOptions,
+    recipe: Recipe | None,
+    images: ImageOptions,
+    samples: Samples,
+    volumes: VolumeOptions | None = None,
+) -> Plan:
     """Return what is to be trained on the samples."""
     settings = {} if recipe is None else dict(recipe.settings)
     if isinstance(samples.X, Decoded):
         settings["images"] = images
+    holds_scans = isinstance(samples.X, DecodedVolumes)
+    if recipe is not None:
+        kind = next((name for name in ("volumes", "series") if name in settings), "images")
+        if kind != ("volumes" if holds_scans else "series" if _are_series(samples) else "images"):
+            raise OrdinateError(f"--recipe: {recipe.name} is for {kind}, {options.data} holds others")
+    if holds_scans:
+        settings["volumes"] = volumes or volume_options({}, options)
+    elif options.volume_size or options.spacing:
+        raise OrdinateError(f"{options.data}: holds no volumes, takes neither --volume-size nor --spacing")
+    if options.text:
+        settings["text"] = TextOptions(word_vectors=options.word_vectors)
+    if options.crop is not None and not _are_series(samples):
+        raise OrdinateError(f"--crop: is for series, and {options.data} holds none")
+    if _are_series(samples):
+        crop = {} if options.crop is None else {"crop": options.crop}
+        settings["series"] = SeriesOptions(**{**settings.get("series", {}), **crop})
     if options.encoder is not None:
         settings["encoder"] = options.encoder
     method = options.method if recipe is None else _method_of(recipe, options.method)
     label = understand_label(samples.y, options.task, options.order, samples.name)
-    candidates = _candidates(method, label)
+    candidates = _candidates(method, label, with_heads=options.time_limit is not None)
     margins = parse_boundaries("--margin", options.margin, label.classes)
     if margins and "cloc" not in candidates:
         raise OrdinateError("--margin: is for CLOC, takes --method cloc")
@@ -236,6 +314,10 @@ def make_plan(options: FitOptions, recipe: Recipe | None, images: ImageOptions, 
         margins = {**margins_from_costs(costs), **margins}
     candidates = ("cloc",) if margins else candidates  # only CLOC has margins to keep to
     return Plan(label, candidates, margins, costs, settings)
+
+
+def _are_series(samples: Samples) -> bool:
+    return isinstance(samples.X, np.ndarray) and samples.X.ndim == 3
 
 
 def image_options(settings: dict[str, Any], options: FitOptions) -> ImageOptions:
@@ -253,16 +335,31 @@ def image_options(settings: dict[str, Any], options: FitOptions) -> ImageOptions
     return ImageOptions(**settings)
 
 
+def volume_options(settings: dict[str, Any], options: FitOptions) -> VolumeOptions:
+    """The recipe's options of volumes, with those of the command line, as in 100 or 2x2x1.5, in their place."""
+    read = dict(settings)
+    for name, given, number in (("size", options.volume_size, int), ("spacing", options.spacing, float)):
+        if given is not None:
+            try:
+                values = tuple(number(part) for part in given.lower().split("x"))
+                read[name] = values[0] if len(values) == 1 else values
+                VolumeOptions(**{name: read[name]})
+            except ValueError as error:
+                option = "--volume-size" if name == "size" else "--spacing"
+                raise OrdinateError(f"{option}: got {given!r}, takes a number above 0, or three as AxBxC") from error
+    return VolumeOptions(**read)
+
+
 def _method_of(recipe: Recipe, method: str) -> str:
     if method not in ("auto", recipe.method):
         raise OrdinateError(f"--method: got {method}, but the recipe {recipe.name} is one of {recipe.method}")
     return recipe.method
 
 
-def _candidates(method: str, label: Label) -> tuple[str, ...]:
-    own = RANK_METHODS if label.is_ranks else CONTINUOUS_METHODS
+def _candidates(method: str, label: Label, *, with_heads: bool) -> tuple[str, ...]:
+    own, heads = (RANK_METHODS, RANK_HEADS) if label.is_ranks else (CONTINUOUS_METHODS, CONTINUOUS_HEADS)
     if method == "auto":
-        return own
+        return own + heads if with_heads else own
     fitting = methods_for(label.is_ranks)
     if method not in fitting:
         kind, other = ("ranks", "continuous") if label.is_ranks else ("a continuous target", "ranks")
@@ -315,20 +412,40 @@ def _divide(label: Label, groups: pd.Series | None, rows: Rows, share: float, se
 def _choose(
     plan: Plan, options: FitOptions, samples: Samples, rows: Rows, validation_rows: Rows, checkpoints: Path
 ) -> str:
-    """Train each candidate on a part of the training rows and return the one with the lowest MAE on the rest."""
+    """Train each candidate on a part of the training rows and return the one with the lowest MAE on the rest.
+
+    With a time limit, the methods come first and the plain heads after them, as far as the time reaches.
+    """
     if len(plan.candidates) == 1:
         return plan.candidates[0]
     part, validation = rows, validation_rows
     if len(validation_rows) == 0:
         part, validation = _divide(plan.label, samples.groups, rows, VALIDATION_FRACTION, options.seed)
     X, y = samples.X, plan.label.values
-    errors = {}
-    for name in plan.candidates:
+
+    def trial(name: str) -> float:
         print(f"trying {name}")
         model = plan.build(name, options, checkpoints / f"{name}-trial").fit(_take(X, part), y[part])
-        errors[name] = evaluate(model, _take(X, validation), y[validation])["mae"]
-    print("validation MAE: " + ", ".join(f"{name} {error:.4f}" for name, error in errors.items()))
-    return min(errors, key=errors.__getitem__)
+        return float(evaluate(model, _take(X, validation), y[validation])["mae"])
+
+    if options.time_limit is None:
+        errors = {name: trial(name) for name in plan.candidates}
+        _say_errors(errors)
+        return min(errors, key=errors.__getitem__)
+    choice = choose_within(
+        plan.candidates, trial, 60 * options.time_limit, growth=len(rows) / len(part), record=checkpoints / CHOICE
+    )
+    _say_errors(choice.errors)
+    if choice.untried:
+        print(f"no time within {options.time_limit:g} minutes for {', '.join(choice.untried)}")
+    if not choice.errors:
+        print(f"none could be tried to its end: takes {choice.chosen}, the first")
+    return str(choice.chosen)
+
+
+def _say_errors(errors: dict[str, float]) -> None:
+    if errors:
+        print("validation MAE: " + ", ".join(f"{name} {error:.4f}" for name, error in errors.items()))
 
 
 def _estimator(
@@ -373,6 +490,8 @@ def _describe(samples: Samples, label: Label, rows: Rows, validation_rows: Rows,
     if isinstance(X, Decoded):
         height, width = X.preprocessing.size
         shape = f"{height} x {width} pixels, {'grey' if X.preprocessing.channels == 1 else 'in colour'}"
+    elif isinstance(X, DecodedVolumes):
+        shape = f"{' x '.join(map(str, X.preprocessing.size))} voxels"
     else:
         shape = f"{X.shape[1]} columns" if isinstance(X, pd.DataFrame) else f"shape {X.shape[1:]}"
     if label.classes is None:

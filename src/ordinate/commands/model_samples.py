@@ -4,11 +4,16 @@ from typing import Any
 
 import pandas as pd
 
+from ordinate.data.eeg import holds_recordings, read_tuab
 from ordinate.data.image_reader import ImageReader
 from ordinate.data.images import ImageFiles
 from ordinate.data.labelled_images import holds_images, read_images
+from ordinate.data.labelled_series import holds_matrices, read_unlabelled_matrices
+from ordinate.data.labelled_volumes import holds_volumes, read_volumes
 from ordinate.data.pixels import Decoded
 from ordinate.data.tables import read_samples
+from ordinate.data.volume_reader import VolumeReader
+from ordinate.data.volumes import DecodedVolumes, VolumeFiles
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
@@ -19,11 +24,22 @@ def read_for(estimator: EmbeddingEstimator, data: str) -> Any:
     Raises:
         OrdinateError: data that cannot be read, or of another kind than the training data.
     """
-    return fit_to(estimator, read_images(data) if holds_images(data) else read_samples(data), data)
+    return fit_to(estimator, read_unlabelled(data), data)
+
+
+def read_unlabelled(data: str) -> Any:
+    """Return the samples of a file, folder or zip: a table or an array, or the files of images or volumes."""
+    if holds_volumes(data):
+        return read_volumes(data)
+    if holds_matrices(data):
+        return read_unlabelled_matrices(data)
+    if holds_recordings(data):
+        return read_tuab(data).series
+    return read_images(data) if holds_images(data) else read_samples(data)
 
 
 def fit_to(estimator: EmbeddingEstimator, X: Any, data: str) -> Any:
-    """Return samples with the columns of the training data, and images decoded, once for all that is done to them."""
+    """Return samples with the columns of the training data; images and volumes decoded, once for all that is done."""
     if hasattr(estimator, "feature_names_in_"):
         if not isinstance(X, pd.DataFrame):
             raise OrdinateError(f"{data}: holds an array, takes a table with the columns of the training data")
@@ -36,4 +52,6 @@ def fit_to(estimator: EmbeddingEstimator, X: Any, data: str) -> Any:
         return X[names]
     if isinstance(X, ImageFiles) and isinstance(estimator.reader_, ImageReader):
         return Decoded(estimator.reader_.transform(X).numpy(), estimator.reader_.preprocessing)
+    if isinstance(X, VolumeFiles) and isinstance(estimator.reader_, VolumeReader):
+        return DecodedVolumes(estimator.reader_.transform(X).numpy(), estimator.reader_.preprocessing)
     return X

@@ -2,16 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from ordinate.commands.costs import COSTS, parse_costs
 from ordinate.commands.csv_file import check_new, write_csv
-from ordinate.commands.model_samples import fit_to
+from ordinate.commands.model_samples import fit_to, read_unlabelled
 from ordinate.data.images import ImageFiles
-from ordinate.data.labelled_images import holds_images, read_images
-from ordinate.data.tables import read_samples
+from ordinate.data.volumes import VolumeFiles
 from ordinate.decisions import decide
 from ordinate.estimators import load
 from ordinate.estimators.held_out import HeldOut
@@ -25,7 +23,7 @@ def predict(
 
     Args:
         model: folder of a saved model.
-        data: table, npz, or folder or zip of images.
+        data: table, npz, folder or zip of images, or folder of volumes.
         coverage: of sets of ranks or intervals to add, calibrated on the samples that ``fit`` held out.
         costs: csv file of a cost matrix to decide ranks by; None takes the model's own, if it was trained with one.
         critical: ``A,B=COST`` of boundaries, instead of a matrix.
@@ -37,9 +35,9 @@ def predict(
     matrix = parse_costs(costs, critical, classes, found=Path(model) / COSTS)
     held_out = None if coverage is None else HeldOut.read(model)
     calibration = None if held_out is None or coverage is None else held_out.calibrate(coverage)
-    given: Any = read_images(data) if holds_images(data) else read_samples(data)
+    given = read_unlabelled(data)
     X = fit_to(estimator, given, data)
-    predictions = pd.DataFrame({"path": given.paths} if isinstance(given, ImageFiles) else {})
+    predictions = pd.DataFrame({"path": given.paths} if isinstance(given, ImageFiles | VolumeFiles) else {})
     if isinstance(estimator, RankClassifier):
         predicted = estimator.predict_proba(X)
         ranks = predicted.argmax(axis=1) if matrix is None else decide(predicted, matrix)

@@ -15,11 +15,14 @@ from ordinate.commands.costs import COSTS, costs_of_rules
 from ordinate.commands.fit import SPLIT
 from ordinate.commands.labels import understand_label
 from ordinate.commands.model_samples import fit_to
-from ordinate.commands.samples import Samples, is_images, read_pictures, read_table
+from ordinate.commands.samples import Samples, is_images, is_series, read_pictures, read_scans, read_signals, read_table
 from ordinate.data.features import plain_text
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.image_reader import ImageReader
+from ordinate.data.labelled_volumes import holds_volumes
 from ordinate.data.pixels import Decoded, as_images, decode
+from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.volume_reader import VolumeReader
 from ordinate.decisions import compare_decisions, read_costs
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
@@ -178,6 +181,14 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArra
 
 
 def _read(estimator: EmbeddingEstimator, data: str, target: str | None) -> Samples:
+    if holds_volumes(data):
+        if not isinstance(estimator.reader_, VolumeReader):
+            raise OrdinateError(f"{data}: holds volumes, and the model was trained on other data")
+        chosen = estimator.reader_.preprocessing
+        asked = VolumeOptions(size=chosen.size, spacing=chosen.spacing, intensity=chosen.intensity)
+        return read_scans(data, target, None, None, asked, skip_unreadable=False, progress=False, say=print)
+    if is_series(data):
+        return read_signals(data, target, None, None, skip_unreadable=False, progress=False, say=print)
     if not is_images(data):
         return read_table(data, target, [], [], None, None)
     if not isinstance(estimator.reader_, ImageReader):

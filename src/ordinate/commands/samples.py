@@ -10,12 +10,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.eeg import holds_recordings, read_tuab
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.image_sets import FOLDS, IMAGE_SETS, hold_out, load
 from ordinate.data.images import ImageFiles
 from ordinate.data.labelled_images import holds_images, read_labelled_images
+from ordinate.data.labelled_series import holds_matrices, read_matrices
+from ordinate.data.labelled_volumes import read_labelled_volumes
 from ordinate.data.pixels import Decoded, as_images, choose_preprocessing, decode, duplicates, require_readable
-from ordinate.data.tables import read_labelled
+from ordinate.data.tables import TS, TS_TARGET, read_labelled, require_columns
+from ordinate.data.texts import as_texts
+from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.volumes import (
+    DecodedVolumes,
+    as_volumes,
+    choose_volume_preprocessing,
+    decode_volumes,
+    require_readable_volumes,
+)
 from ordinate.errors import OrdinateError
 
 NAMED = 5  # images that a note names
@@ -26,13 +38,13 @@ class Samples:
     """Labelled samples that have been read and found usable.
 
     Args:
-        X: a DataFrame, an array of series, or decoded images.
+        X: a DataFrame, an array of series, or decoded images or volumes.
         y: (n,) labels.
         name: of the label, for messages.
         digest: of all that was read.
         splits: (n,) "train", "validation" or "test".
         groups: (n,).
-        paths: (n,) of images that are files.
+        paths: (n,) of samples that are files.
     """
 
     X: Any
@@ -53,6 +65,8 @@ def read_table(
     data: str, target: str | None, drop: list[str], categorical: list[str], split: str | None, group: str | None
 ) -> Samples:
     """Read a csv, parquet or npz file."""
+    if target is None and data.lower().endswith(TS):
+        target = TS_TARGET
     if target is None:
         raise OrdinateError("--target: takes the column of the label (only images can do without)")
     sides = [name for name in (split, group) if name is not None]
@@ -121,6 +135,102 @@ def array_as_pictures(samples: Samples, options: ImageOptions) -> Samples:
     array = as_images(samples.X)
     chosen = choose_preprocessing(array, options.size, options.channels, options.crop, options.equalize)
     return replace(samples, X=Decoded(decode(array, chosen, options.workers)[0], chosen))
+
+
+def read_scans(
+    data: str,
+    target: str | None,
+    split: str | None,
+    group: str | None,
+    options: VolumeOptions,
+    *,
+    skip_unreadable: bool,
+    progress: bool,
+    say: Callable[[str], None],
+) -> Samples:
+    """Read all volumes of a folder, before any work is lost to one that cannot be read."""
+    labelled = read_labelled_volumes(data, target, split, group)
+    chosen, notes = choose_volume_preprocessing(labelled.volumes, options)
+    for note in notes:
+        say(f"note: {note}")
+    voxels, failures = decode_volumes(labelled.volumes, chosen, options.workers, progress)
+    if failures and not skip_unreadable:
+        try:
+            require_readable_volumes(failures, len(labelled))
+        except OrdinateError as error:
+            raise OrdinateError(
+                f"{data}: {str(error).removeprefix('X: ')}; --skip-unreadable leaves them out"
+            ) from None
+    for reason in failures.values():
+        say(f"left out: {reason}")
+    if failures:
+        kept = np.setdiff1d(np.arange(len(labelled)), list(failures))
+        labelled, voxels = labelled.take(kept), voxels[kept]
+    columns = (labelled.labels, labelled.splits, labelled.groups)
+    digest = hashlib.sha256(repr([None if column is None else column.tolist() for column in columns]).encode())
+    for volume in voxels:
+        digest.update(volume.tobytes())
+    return Samples(
+        DecodedVolumes(voxels, chosen), labelled.labels, f"label {labelled.labels.name!r}", digest.hexdigest(),
+        labelled.splits, labelled.groups, labelled.volumes.paths,
+    )  # fmt: skip
+
+
+def is_series(data: str) -> bool:
+    """Return whether DATA is a folder of matrices or of EEG recordings."""
+    return holds_matrices(data) or holds_recordings(data)
+
+
+def read_signals(
+    data: str,
+    target: str | None,
+    split: str | None,
+    group: str | None,
+    *,
+    skip_unreadable: bool,
+    progress: bool,
+    say: Callable[[str], None],
+) -> Samples:
+    """Read all series of a folder, before any work is lost to one that cannot be read."""
+    if holds_matrices(data):
+        read = read_matrices(data, target, split, group, skip_unreadable=skip_unreadable)
+    else:
+        other = None if target == "age" else target
+        for option, value in (("--target", other), ("--split", split), ("--group", group)):
+            if value is not None:
+                raise OrdinateError(f"{option}: got {value!r}, and {data} holds EEG recordings, whose label is the age")
+        read = read_tuab(data, skip_unreadable=skip_unreadable, progress=progress)
+    for reason in read.left_out:
+        say(f"left out: {reason}")
+    columns = (read.labels, read.splits, read.groups)
+    digest = hashlib.sha256(repr([None if column is None else column.tolist() for column in columns]).encode())
+    for one in read.series:
+        digest.update(one.tobytes())
+    name = f"label {read.labels.name!r}"
+    return Samples(read.series, read.labels, name, digest.hexdigest(), read.splits, read.groups, read.paths)
+
+
+def array_as_volumes(samples: Samples, options: VolumeOptions, say: Callable[[str], None]) -> Samples:
+    """Return samples of an npz that are volumes as decoded ones."""
+    array = as_volumes(samples.X)
+    chosen, notes = choose_volume_preprocessing(array, options)
+    for note in notes:
+        say(f"note: {note}")
+    voxels, failures = decode_volumes(array, chosen, options.workers)
+    require_readable_volumes(failures, len(array))
+    return replace(samples, X=DecodedVolumes(voxels, chosen))
+
+
+def text_columns(samples: Samples, names: list[str], data: str) -> Samples:
+    """Return samples of a table as the texts in one or two of its columns."""
+    if not isinstance(samples.X, pd.DataFrame):
+        raise OrdinateError(f"--text: {data} holds no table, takes one with the columns {', '.join(names)}")
+    require_columns(samples.X, names, Path(data))
+    try:
+        as_texts(samples.X[names])
+    except OrdinateError as error:
+        raise OrdinateError(f"--text: {data}: {str(error).removeprefix('X: ')}") from None
+    return replace(samples, X=samples.X[names])
 
 
 def duplicates_across(samples: Samples, sides: NDArray[Any]) -> list[str]:

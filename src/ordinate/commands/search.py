@@ -7,10 +7,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.csv_file import check_new, write_csv
-from ordinate.commands.model_samples import fit_to
+from ordinate.commands.model_samples import fit_to, read_unlabelled
 from ordinate.data.images import ImageFiles
 from ordinate.data.labelled_images import holds_images, read_images, read_labelled_images
+from ordinate.data.labelled_volumes import holds_volumes, read_labelled_volumes, read_volumes
 from ordinate.data.tables import read_labelled, read_samples
+from ordinate.data.volumes import VolumeFiles
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.neighbour_index import NeighbourIndex
@@ -26,7 +28,7 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     check_new(out)
     estimator = load(model)
     references, labels = _references(among, target)
-    queries = read_images(query) if holds_images(query) else read_samples(query)
+    queries = read_unlabelled(query)
     index = NeighbourIndex.build(estimator, fit_to(estimator, references, among), labels)
     found = index.search(fit_to(estimator, queries, query), k)
     columns: dict[str, Any] = {
@@ -47,6 +49,11 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
 
 def _references(data: str, target: str | None) -> tuple[Any, Any]:
     """Return the samples to search, and their labels where there are any."""
+    if holds_volumes(data):
+        if target is None:
+            return read_volumes(data), None
+        scans = read_labelled_volumes(data, target)
+        return scans.volumes, scans.labels
     if not holds_images(data):
         return (read_samples(data), None) if target is None else read_labelled(data, target)
     try:
@@ -59,4 +66,4 @@ def _references(data: str, target: str | None) -> tuple[Any, Any]:
 
 
 def _names(samples: Any) -> NDArray[Any]:
-    return samples.paths if isinstance(samples, ImageFiles) else np.arange(len(samples))
+    return samples.paths if isinstance(samples, ImageFiles | VolumeFiles) else np.arange(len(samples))

@@ -6,7 +6,15 @@ import numpy as np
 
 from ordinate.commands.csv_file import check_new, write_csv
 from ordinate.commands.labels import Label, understand_label
-from ordinate.commands.samples import Samples, array_as_pictures, is_images, read_pictures, read_table
+from ordinate.commands.samples import (
+    Samples,
+    array_as_pictures,
+    is_images,
+    is_series,
+    read_pictures,
+    read_signals,
+    read_table,
+)
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.pixels import Decoded
 from ordinate.errors import OrdinateError
@@ -84,6 +92,8 @@ def _read(
             data, target, None, group, ImageOptions(), fold=0, skip_unreadable=False, progress=progress,
             say=lambda _: None,  # all folds of a data set are judged alike
         )  # fmt: skip
+    if is_series(data):
+        return read_signals(data, target, None, group, skip_unreadable=False, progress=progress, say=lambda _: None)
     samples = read_table(data, target, drop, categorical, None, group)
     return array_as_pictures(samples, ImageOptions()) if np.ndim(samples.X) == 4 else samples
 

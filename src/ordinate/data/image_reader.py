@@ -10,6 +10,8 @@ from torch import Tensor
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.pixels import Decoded, Images, Preprocessing, choose_preprocessing, decode, require_readable
 
+COUNTED = 2**26  # pixels at a time, which take 8 bytes each while they are counted
+
 
 class ImageReader:
     """Brings every image to one size and number of channels.
@@ -47,7 +49,7 @@ class ImageReader:
             preprocessing = choose_preprocessing(images, options.size, options.channels, options.crop, options.equalize)
         pixels, failures = decode(images, preprocessing, options.workers, progress)
         require_readable(failures, len(images))
-        mean, scale = _moments(pixels)
+        mean, scale = moments(pixels)
         return cls(preprocessing, mean, scale, options.workers), Decoded(pixels, preprocessing)
 
     def transform(self, images: Images | Decoded) -> Tensor:
@@ -85,13 +87,13 @@ class ImageReader:
         return cls(preprocessing, tuple(state["mean"]), tuple(state["scale"]), state["workers"], state["notes"])
 
 
-def _moments(pixels: NDArray[np.uint8]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def moments(pixels: NDArray[np.uint8]) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Mean and deviation of every channel, in units of 0..1; a constant channel has the deviation 1."""
     values = np.arange(256) / 255
     mean, scale = [], []
     for channel in range(pixels.shape[1]):
         counts = np.zeros(256)
-        for part in np.array_split(pixels[:, channel], max(1, len(pixels) // 1024)):
+        for part in np.array_split(pixels[:, channel], max(1, pixels[:, channel].size // COUNTED)):
             counts += np.bincount(part.ravel(), minlength=256)
         share = counts / counts.sum()
         centre = float(share @ values)

@@ -141,7 +141,7 @@ def decode(
         if images.preprocessing != preprocessing:
             raise OrdinateError(f"X: was decoded with {images.preprocessing}, takes {preprocessing}, as in training")
         return images.pixels, {}
-    pixels = _room((len(images), preprocessing.channels, *preprocessing.size))
+    pixels = room((len(images), preprocessing.channels, *preprocessing.size))
     failures: dict[int, str] = {}
     chunks = [range(start, min(start + CHUNK, len(images))) for start in range(0, len(images), CHUNK)]
     loader = DataLoader(
@@ -230,7 +230,8 @@ def as_images(array: NDArray[Any]) -> NDArray[np.uint8]:
     raise OrdinateError(f"X: got images of {array.dtype} or not finite, takes uint8, or floats from 0 to 1")
 
 
-def _room(shape: tuple[int, ...]) -> NDArray[np.uint8]:
+def room(shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Return zeros in memory or, past 4 GiB, in an unnamed file on disk."""
     if math.prod(shape) <= IN_MEMORY:
         return np.zeros(shape, dtype=np.uint8)
     with tempfile.TemporaryFile(prefix="ordinate-pixels-") as file:  # stays while it is mapped

@@ -10,15 +10,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.ts_files import read_ts
 from ordinate.errors import OrdinateError
 
-CSV, PARQUET, NPZ = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",), (".npz",)
+CSV, PARQUET, NPZ, TS = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",), (".npz",), (".ts",)
+TS_TARGET = "target"  # the name here of the one label that a .ts file has
 
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]  # not "None": a grade
 
 
 def read_samples(path: str | Path, drop: Sequence[str] = (), categorical: Sequence[str] = ()) -> Any:
-    """Read samples without labels, for prediction: a DataFrame, or the array ``X`` of an npz."""
+    """Read samples without labels, for prediction: a DataFrame, the array ``X`` of an npz, or series."""
     content = _read(Path(path))
     if isinstance(content, dict):
         return _array(content, "X", Path(path))
@@ -31,14 +33,14 @@ def read_labelled(
     """Read samples and their labels.
 
     Args:
-        path: a csv, tsv (plain or gz) or parquet file, or an npz that holds ``X`` and the target.
-        target: the label's column, or its array in the npz.
+        path: a csv, tsv (plain or gz) or parquet file, an npz that holds ``X`` and the target, or a .ts file of series.
+        target: the label's column, or its array in the npz; ``"target"`` for a .ts file, which has one.
         drop: columns to leave out, such as identifiers.
         categorical: columns whose numbers are codes, not amounts.
 
     Returns:
-        X, a DataFrame or an array (n, features), (n, channels, length) or (n, channels, height, width); and y, one
-        label a sample, none missing.
+        X, a DataFrame or an array (n, features), (n, channels, length), (n, channels, height, width) or
+        (n, channels, depth, height, width); and y, one label a sample, none missing.
 
     Raises:
         OrdinateError: whatever is wrong with the file, and the way out.
@@ -85,8 +87,10 @@ def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
         )
         hint = f"; did you mean {near[0]}?" if near else ""
         raise OrdinateError(f"{path}: no such file{hint}")
-    if not name.endswith((*CSV, *PARQUET, *NPZ)):
-        raise OrdinateError(f"{path}: takes a file that ends in {', '.join((*CSV, *PARQUET, *NPZ))}")
+    if not name.endswith((*CSV, *PARQUET, *NPZ, *TS)):
+        raise OrdinateError(f"{path}: takes a file that ends in {', '.join((*CSV, *PARQUET, *NPZ, *TS))}")
+    if name.endswith(TS):
+        return dict(zip(("X", TS_TARGET), read_ts(path), strict=True))
     try:
         if name.endswith(CSV):
             separator = "\t" if ".tsv" in name else ","
@@ -116,9 +120,10 @@ def _array(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[An
 
 
 def _check_samples(X: NDArray[Any], path: Path) -> None:
-    if X.ndim not in (2, 3, 4) or X.size == 0:
+    if X.ndim not in (2, 3, 4, 5) or X.size == 0:
         raise OrdinateError(
-            f"{path}: X has shape {X.shape}, takes no fewer than one sample, (n, features), (n, c, t) or (n, c, h, w)"
+            f"{path}: X has shape {X.shape}, takes no fewer than one sample, (n, features), (n, c, t), (n, c, h, w) or "
+            "(n, c, d, h, w)"
         )
     if X.dtype.kind not in "biuf":
         raise OrdinateError(f"{path}: X holds {X.dtype}, takes numbers")

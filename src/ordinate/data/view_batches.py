@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset, Sampler
 
-from ordinate.data.augmentation import Augmentation
 from ordinate.data.pixels import usable_workers
 
 Request = tuple[int, list[int]]
@@ -23,18 +22,30 @@ class EpochSampler(Sized, Protocol):
     def __iter__(self) -> Iterator[list[int]]: ...
 
 
+class DrawView(Protocol):
+    """What draws a view of a sample, such as an augmentation of images or a crop of series."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def changes(self) -> bool: ...
+
+    def __call__(self, sample: Tensor, /) -> Tensor: ...
+
+
 class ViewBatches(Dataset[tuple[Tensor, Tensor]]):
-    """Augmented views of images in memory, a whole batch of them at a time.
+    """Augmented views of images or series in memory, a whole batch of them at a time.
 
     Args:
-        x: (n, c, h, w) uint8.
+        x: (n, c, h, w) uint8, or (n, c, t).
         y: (n,) or (n, p).
         augmentation: draws a view.
         views: of every sample, next to each other in the batch.
         workers: processes that draw; 0 draws in the process that trains.
     """
 
-    def __init__(self, x: Tensor, y: Tensor, augmentation: Augmentation, views: int, workers: int) -> None:
+    def __init__(self, x: Tensor, y: Tensor, augmentation: DrawView, views: int, workers: int) -> None:
         self.x = x
         self.y = y
         self.augmentation = augmentation

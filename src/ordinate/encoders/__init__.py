@@ -6,13 +6,16 @@ from ordinate.encoders.mlp import MLP
 from ordinate.encoders.otd_convnet import OTDConvNet
 from ordinate.encoders.periodic import PeriodicEmbedding
 from ordinate.encoders.resnet1d import ResNet1d
+from ordinate.encoders.text import BiLSTM, TextEncoder
 
 __all__ = [
     "MLP",
+    "BiLSTM",
     "ImageEncoder",
     "OTDConvNet",
     "PeriodicEmbedding",
     "ResNet1d",
+    "TextEncoder",
     "build_encoder",
     "build_image_encoder",
 ]

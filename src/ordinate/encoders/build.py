@@ -8,10 +8,12 @@ from torch import nn
 from ordinate.encoders.image import build_image_encoder
 from ordinate.encoders.mlp import MLP
 from ordinate.encoders.periodic import PeriodicEmbedding
-from ordinate.encoders.resnet1d import ResNet1d
+from ordinate.encoders.resnet1d import RESNET24, ResNet1d
+from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 
-ENCODERS = {"mlp": 1, "resnet1d": 2}  # dimensions of a sample that each takes
+# dimensions of a sample that each takes; "auto" is the first
+ENCODERS = {"mlp": 1, "resnet1d": 2, "resnet1d24": 2, "resnet3d18": 4}
 
 
 def build_encoder(
@@ -20,8 +22,10 @@ def build_encoder(
     """Return a new encoder for samples of ``sample_shape``.
 
     Args:
-        name: ``"mlp"`` for tables (features,), ``"resnet1d"`` for series (channels, length), a name that
-            :func:`~ordinate.encoders.build_image_encoder` takes for images (channels, height, width), or ``"auto"``
+        name: ``"mlp"`` for tables (features,), ``"resnet1d"`` (18 layers) or ``"resnet1d24"`` for series
+            (channels, length), a name that
+            :func:`~ordinate.encoders.build_image_encoder` takes for images (channels, height, width),
+            ``"resnet3d18"`` for volumes (channels, depth, height, width), or ``"auto"``
             for the one that fits the samples.
         sample_shape: of one sample, without the batch.
         embedding_dim: d of the embeddings.
@@ -43,11 +47,14 @@ def build_encoder(
             f"encoder: got {name!r}, takes 'auto', {', '.join(map(repr, ENCODERS))}; networks for images take samples "
             f"of shape (channels, height, width), these have {tuple(sample_shape)}"
         )
-    fitting = {dimensions: kind for kind, dimensions in ENCODERS.items()}.get(len(sample_shape))
-    if fitting is None or name not in ("auto", fitting):
+    fitting = [kind for kind, dimensions in ENCODERS.items() if dimensions == len(sample_shape)]
+    if not fitting or name not in ("auto", *fitting):
         raise OrdinateError(f"encoder: {name!r} does not take samples of shape {tuple(sample_shape)}")
-    if fitting == "resnet1d":
-        return ResNet1d(sample_shape[0], embedding_dim, **options)
+    if len(sample_shape) == 4:
+        return ResNet3d18(sample_shape, embedding_dim, **options)
+    if len(sample_shape) == 2:
+        depth: dict[str, Any] = {"blocks": RESNET24} if name == "resnet1d24" else {}
+        return ResNet1d(sample_shape[0], embedding_dim, **depth, **options)
     if not numeric:
         return MLP(sample_shape[0], embedding_dim, **options)
     periodic = PeriodicEmbedding(sample_shape[0], numeric)

@@ -39,7 +39,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         """Train on samples X and targets y.
 
         Args:
-            X: (n, features) array or DataFrame, or (n, channels, length).
+            X: (n, features) array or DataFrame, or series (n, channels, length), for several lengths as a list of
+                arrays (channels, length) or with NaN after the last point of the shorter ones.
             y: (n,) real targets, not all equal; SupCR also takes (n, p).
             validation: ``(X, y)`` to watch, and to choose the head on, instead of a share of the samples.
         """

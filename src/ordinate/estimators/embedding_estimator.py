@@ -1,5 +1,6 @@
 """What the four estimators share: reading X, the encoder, training, embeddings, saving."""
 
+import copy
 import hashlib
 from abc import abstractmethod
 from pathlib import Path
@@ -18,17 +19,29 @@ from ordinate.data.augmentation import Augmentation
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.image_reader import ImageReader
 from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.series import SeriesScaler
+from ordinate.data.series_crop import RandomCrop
+from ordinate.data.series_options import SeriesOptions
 from ordinate.data.splits import split_rows
+from ordinate.data.text_options import TextOptions
+from ordinate.data.token_reader import TokenReader
+from ordinate.data.transformer import MINILM
 from ordinate.data.view_batches import ViewBatches
+from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.volume_reader import VolumeReader
+from ordinate.data.word_reader import WordReader
 from ordinate.encoders.build import build_encoder
+from ordinate.encoders.text import BiLSTM, TextEncoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import StagedMethod
+from ordinate.methods.step_cost import measure_step
 from ordinate.methods.training import ArrayBatches, check_accelerator, train
 
-EMBED_ROWS, EMBED_IMAGES = 4096, 64
+EMBED_ROWS, EMBED_IMAGES, EMBED_VOLUMES = 4096, 64, 1
+EMBED_POINTS = 2**20  # of series
 BATCH_SIZE, BATCH_SIZE_OF_IMAGES = 256, 64
 
 
@@ -47,6 +60,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     validation_fraction: float
     patience: int | None
     images: ImageOptions | None
+    series: SeriesOptions | None
+    volumes: VolumeOptions | None
+    text: TextOptions | None
     accelerator: str
     checkpoint_dir: str | Path | None
     verbose: int
@@ -107,7 +123,16 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                     f"y: got {len(held_out[1])} labels for {len(held_out[0])} samples of validation, takes one a sample"
                 )
         checked, targets = _take(checked, rows), targets[rows]
-        self.reader_, checked = inputs.fit_reader(checked, self._images, progress=bool(self.verbose))
+        self.reader_, checked = inputs.fit_reader(
+            checked,
+            self._images,
+            volumes=self.volumes,
+            text=self.text,
+            encoder=self.encoder,
+            progress=bool(self.verbose),
+        )
+        if isinstance(self.reader_, TokenReader):
+            self.reader_.on_gpu = self._on_gpu
         training_data = self._training_data(inputs.read(self.reader_, checked), torch.from_numpy(targets))
         validation_data = None
         if held_out is not None:
@@ -120,6 +145,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         with torch.random.fork_rng(devices):
             torch.manual_seed(seed)
             self.method_ = self._new_method(training_data.y)
+            if self.verbose and isinstance(self.reader_, VolumeReader):
+                print(self._step_cost(training_data.x))
             self.history_ = train(
                 self.method_,
                 training_data,
@@ -137,11 +164,36 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self
 
     @property
+    def method_name(self) -> str:
+        """What trains it, as people call it."""
+        return type(self).__name__.removesuffix("Classifier").removesuffix("Regressor")
+
+    @property
     def _images(self) -> ImageOptions:
         return ImageOptions() if self.images is None else self.images
 
+    @property
+    def _series(self) -> SeriesOptions:
+        return SeriesOptions() if self.series is None else self.series
+
+    def _step_cost(self, x: Tensor) -> str:
+        """Say what a training step takes, measured on one."""
+        batch = x[: self._samples_a_batch]
+        cost = measure_step(self.method_.encoder, batch, chunk_size=self.chunk_size, gpu=self._on_gpu)
+        sides = " x ".join(map(str, batch.shape[2:]))
+        epoch = cost.seconds * self.n_batches_
+        return (
+            f"a step on {len(batch)} volumes of {sides} voxels takes about {cost.seconds:.3g} s and "
+            f"{cost.bytes / 2**30:.3g} GiB; an epoch has {self.n_batches_}, about {epoch:.3g} s"
+        )
+
     def _training_data(self, x: Tensor, y: Tensor) -> ArrayBatches | ViewBatches:
-        """Return the samples as training sees them: images as augmented views."""
+        """Return the samples as training sees them: images as augmented views, series as crops if asked."""
+        if isinstance(self.reader_, VolumeReader):
+            self.n_features_in_ = x.shape[1]
+        if isinstance(self.reader_, SeriesScaler) and self._series.crop is not None:
+            views = self._series.views or self.views_of_images
+            return ViewBatches(x, y, RandomCrop(self._series.crop), views, workers=0)
         if not isinstance(self.reader_, ImageReader):
             return ArrayBatches(x, y)
         self.n_features_in_ = x.shape[1]
@@ -155,7 +207,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """``batch_size``, or what suits the data."""
         if self.batch_size is not None:
             return self.batch_size
-        return BATCH_SIZE_OF_IMAGES if isinstance(self.reader_, ImageReader) else BATCH_SIZE
+        return BATCH_SIZE_OF_IMAGES if inputs.holds_images(self.reader_) else BATCH_SIZE
 
     def _fingerprint(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None, seed: int) -> str:
         """Return a digest of all that determines the weights."""
@@ -164,7 +216,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         digest = hashlib.sha256(repr((type(self).__name__, sorted(settings.items()), seed)).encode())
         for data in (training, validation):
             for part in () if data is None else (data.x, data.y):
-                digest.update(part.numpy().tobytes())
+                digest.update(np.ascontiguousarray(part.numpy()).data)  # without a copy of all samples
         return digest.hexdigest()
 
     def _new_method(self, targets: Tensor) -> StagedMethod:
@@ -179,6 +231,11 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             if pretrained:  # normalised as its weights are used to, which saved weights bring along
                 options = {"small_stem": False} if for_saved_weights else {"pretrained": pretrained}
             return build_encoder(self.encoder, shape, self.embedding_dim, **options)
+        if isinstance(self.reader_, WordReader | TokenReader):
+            return self._new_text_encoder(self.reader_)
+        if isinstance(self.reader_, VolumeReader):
+            mean, std = self.reader_.mean, self.reader_.scale
+            return build_encoder(self.encoder, shape, self.embedding_dim, mean=mean, std=std)
         return build_encoder(
             self.encoder,
             shape,
@@ -186,6 +243,19 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             numeric=inputs.numeric_positions(self.reader_),
             **self._encoder_options(),
         )
+
+    def _new_text_encoder(self, reader: WordReader | TokenReader) -> TextEncoder:
+        options = TextOptions() if self.text is None else self.text
+        sentences: nn.Module | None = None
+        if isinstance(reader, WordReader):
+            frozen = options.frozen and options.word_vectors is not None
+            sentences = BiLSTM(torch.tensor(reader.vectors), options.hidden, frozen=frozen)
+            width = 2 * options.hidden
+        else:
+            width = reader.pretrained.network.width
+            if not reader.frozen:
+                sentences = copy.deepcopy(reader.pretrained.network)
+        return TextEncoder(sentences, width, reader.per_sample, self.embedding_dim)
 
     def _encoder_options(self) -> dict[str, Any]:
         """Return options of the encoder that depend on what is predicted."""
@@ -197,6 +267,14 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             check_whole(self.batch_size, "batch_size", least=4)
         if self.images is not None and not isinstance(self.images, ImageOptions):
             raise OrdinateError(f"images: got {self.images!r}, takes ordinate.ImageOptions(...) or None")
+        if self.volumes is not None and not isinstance(self.volumes, VolumeOptions):
+            raise OrdinateError(f"volumes: got {self.volumes!r}, takes ordinate.VolumeOptions(...) or None")
+        if self.series is not None and not isinstance(self.series, SeriesOptions):
+            raise OrdinateError(f"series: got {self.series!r}, takes ordinate.SeriesOptions(...) or None")
+        if self.text is not None and not isinstance(self.text, TextOptions):
+            raise OrdinateError(f"text: got {self.text!r}, takes ordinate.TextOptions(...) or None")
+        if self.text is None and self.encoder in (inputs.BILSTM, MINILM):
+            raise OrdinateError(f"text: got None, the encoder {self.encoder!r} takes ordinate.TextOptions(...)")
         if self.chunk_size is not None:
             check_whole(self.chunk_size, "chunk_size")
         check_positive(self.learning_rate, "learning_rate")
@@ -231,7 +309,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     # embedding
 
     def transform(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
-        """Return the embeddings (n, embedding_dim) of samples, computed in float64 (images: in float32)."""
+        """Return the embeddings (n, embedding_dim) of samples, in float64 (images, volumes, text: in float32)."""
         check_is_fitted(self)
         return self._embed(self._read(X)).numpy()
 
@@ -243,20 +321,27 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _embed(self, x: Tensor) -> Tensor:
         """Embeddings in float64, so that a sample's does not depend on those beside it."""
-        if isinstance(self.reader_, ImageReader):
+        if inputs.in_float32(self.reader_):
             return self._embed_images(x)
+        rows = EMBED_ROWS
+        if isinstance(self.reader_, SeriesScaler):
+            rows = max(1, min(rows, EMBED_POINTS // x.shape[2]))
         with torch.no_grad():
-            return torch.cat([self.method_(part.double()) for part in x.split(EMBED_ROWS)])
+            return torch.cat([self.method_(part.double()) for part in x.split(rows)])
 
     def _embed_images(self, x: Tensor) -> Tensor:
         """Embeddings computed in float32, on the GPU if there is one; float64 would take image networks far longer."""
-        on_gpu = self.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
-        device = torch.device("cuda" if on_gpu else "cpu")
+        device = torch.device("cuda" if self._on_gpu else "cpu")
+        at_once = EMBED_VOLUMES if isinstance(self.reader_, VolumeReader) else EMBED_IMAGES
         encoder = self.method_.encoder.to(device)
         with torch.no_grad():
-            parts = [encoder(part.to(device)).double().cpu() for part in x.split(EMBED_IMAGES)]
+            parts = [encoder(part.to(device)).double().cpu() for part in x.split(at_once)]
         encoder.cpu()
         return torch.cat(parts)
+
+    @property
+    def _on_gpu(self) -> bool:
+        return self.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
 
     def _prepare_inference(self) -> None:
         """Let go of the Trainer, so that the method can be pickled and copied, and set the dtype of prediction."""
@@ -264,7 +349,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         method._trainer = None
         method._fabric_optimizers = []
         method.cpu().double().eval()
-        if isinstance(self.reader_, ImageReader):
+        if inputs.in_float32(self.reader_):
             method.encoder.float()
 
     @property

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from ordinate import __version__
 from ordinate.data.features import NumericColumn, TableFeatures
-from ordinate.data.image_reader import ImageReader
 from ordinate.errors import OrdinateError
+from ordinate.estimators import inputs
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.inference_graph import InferenceGraph
@@ -38,11 +38,20 @@ HOW = {
         "missing and 0 elsewhere. A column with categories is text (whole numbers without .0): 1 at its category and "
         "0 at the others, all 0 where missing or none of them."
     ),
-    "series": "samples[:, c] is (series[:, c] - reader.mean[c]) / reader.scale[c], and 0 where a point is missing.",
+    "series": (
+        "samples[:, c] is (series[:, c] - reader.mean[c]) / reader.scale[c], and 0 where a point is missing; NaN "
+        "beyond the end of a series that is shorter than others in its batch."
+    ),
     "images": (
         "samples holds pixels 0 to 255: each image as grey (reader.channels 1) or RGB (3), transparency over black; "
         "the central reader.crop (height, width) of it, if given; its histogram equalised, if reader.equalize; "
         "resized to reader.size (height, width), bilinear with antialiasing. The graph normalises them."
+    ),
+    "volumes": (
+        "samples holds voxels 0 to 255: each volume in RAS, resampled linearly to reader.spacing (mm) if given; every "
+        "channel's low becomes 0 and its high 255, rounded, what lies beyond at these ends; low and high are those of "
+        "reader.intensity, or else the percentiles 0.5 and 99.5 of its voxels that are not 0; then cut or padded with "
+        "0 around its centre to reader.size (depth, height, width). The graph normalises them."
     ),
 }
 
@@ -69,12 +78,13 @@ class Exported:
 def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
     """Write the inference of a fitted estimator as one graph, with a JSON beside it.
 
-    The graph takes ``samples``, what the estimator's reader gives (float32 features or series, uint8 images), in
-    batches of any size, and gives ``embedding`` and ``probability`` (classifiers) or ``prediction`` (regressors, in
-    units of the labels), float64. It is checked against the estimator on random samples before it appears: embeddings
-    to 1e-9 for tables and 1e-4 for series and images, whose convolutions are in float32, relative to the largest
-    entry; probabilities to 1e-6 and predictions to 1e-9 at the same embedding. Heads that go by the nearest training
-    samples hold these samples' embeddings; where such neighbours are equally near up to 1e-9, predictions may differ.
+    The graph takes ``samples``, what the estimator's reader gives (float32 features or series, uint8 images or
+    volumes), in batches of any size, and gives ``embedding`` and ``probability`` (classifiers) or ``prediction``
+    (regressors, in units of the labels), float64. It is checked against the estimator on random samples before it
+    appears: embeddings to 1e-9 for tables and 1e-4 for series, images and volumes, whose convolutions are in float32,
+    relative to the largest entry; probabilities to 1e-6 and predictions to 1e-9 at the same embedding. Heads that go
+    by the nearest training samples hold these samples' embeddings; where such neighbours are equally near up to 1e-9,
+    predictions may differ.
 
     Args:
         estimator: fitted.
@@ -97,6 +107,8 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
         torch.Size([4, 3])
     """
     check_is_fitted(estimator)
+    if inputs.holds_text(estimator.reader_):
+        raise OrdinateError("export: got a model of text, takes one of tables, series, images or volumes")
     path = Path(path)
     description = path.with_name(f"{path.name}.json")
     if path.suffix not in (ONNX, TORCH):
@@ -188,7 +200,7 @@ def _lacks(error: ImportError) -> OrdinateError:
 def _random_samples(graph: InferenceGraph, n: int, generator: torch.Generator) -> Tensor:
     """Return samples of the kind and shape that the estimator's reader gives."""
     shape = (n, *graph.sample_shape)
-    if len(shape) == 4:
+    if len(shape) in (4, 5):
         return torch.randint(0, 256, shape, dtype=torch.uint8, generator=generator)
     return torch.randn(shape, generator=generator)
 
@@ -251,7 +263,7 @@ def _describe(
         "estimator": type(estimator).__name__,
         "input": {
             "name": INPUT,
-            "dtype": "uint8" if isinstance(reader, ImageReader) else "float32",
+            "dtype": "uint8" if inputs.holds_images(reader) else "float32",
             "shape": ["n", *graph.sample_shape],
             "how": HOW[kind],
         },

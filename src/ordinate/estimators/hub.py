@@ -17,7 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from ordinate import __version__
 from ordinate.data.image_reader import ImageReader
 from ordinate.data.series import SeriesScaler
+from ordinate.data.volume_reader import VolumeReader
 from ordinate.errors import OrdinateError
+from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.persistence import CONFIG, HISTORY, WEIGHTS, load, save_estimator
 from ordinate.estimators.rank_classifier import RankClassifier
@@ -27,9 +29,6 @@ if TYPE_CHECKING:
 
 SCHEME = "hf://"
 CARD = "README.md"
-METHODS = {
-    "CLOCClassifier": "CLOC", "OTDClassifier": "OTD", "SupCRRegressor": "SupCR", "SupReMixRegressor": "SupReMix"
-}  # fmt: skip
 
 CARD_TEXT = """\
 # {name}
@@ -163,6 +162,8 @@ def write_hub_folder(
     public.checkpoint_dir = None
     if public.images is not None and public.images.pretrained:
         public.images = replace(public.images, pretrained=True)  # where the first weights came from
+    if public.text is not None and public.text.word_vectors is not None:
+        public.text = replace(public.text, word_vectors=Path(public.text.word_vectors).name)
     card = _card(estimator, repo_id or Path(folder).resolve().name, license, dict(metrics or {}))
     save_estimator(public, Path(folder))
     (Path(folder) / CARD).write_text(card, encoding="utf-8")
@@ -170,14 +171,20 @@ def write_hub_folder(
 
 def _card(estimator: EmbeddingEstimator, name: str, license: str | None, metrics: dict[str, float]) -> str:  # noqa: A002  # its name on the hub
     """Return the card: YAML that the hub reads, and text."""
-    method = METHODS[type(estimator).__name__]
+    method = estimator.method_name
     classifies = isinstance(estimator, RankClassifier)
     reader = estimator.reader_
     kind = "ordinal-classification" if classifies else "regression"
-    tags = ["ordinate", method.lower(), kind, "contrastive-learning"]
+    tags = ["ordinate", method.lower().replace(" ", "-"), kind]
     if isinstance(reader, ImageReader):
         task = "image-classification" if classifies else "image-feature-extraction"  # the hub has no image regression
         data = f"images of {reader.preprocessing.size[0]} x {reader.preprocessing.size[1]} pixels"
+    elif inputs.holds_text(reader):
+        task = "text-classification" if classifies else "feature-extraction"
+        data = "texts" if estimator.n_features_in_ == 1 else "pairs of texts"
+    elif isinstance(reader, VolumeReader):
+        task = "image-classification" if classifies else "image-feature-extraction"
+        data = f"volumes of {' x '.join(map(str, reader.preprocessing.size))} voxels"
     else:
         task = "tabular-classification" if classifies else "tabular-regression"
         data = f"a table of {estimator.n_features_in_} columns"

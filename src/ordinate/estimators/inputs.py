@@ -1,12 +1,13 @@
 """What ``X`` may be, and how it becomes the batch that an encoder takes."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 from torch import Tensor
@@ -17,14 +18,25 @@ from ordinate.data.image_options import ImageOptions
 from ordinate.data.image_reader import ImageReader
 from ordinate.data.images import ImageFiles
 from ordinate.data.pixels import Decoded, as_images
-from ordinate.data.series import SeriesScaler
+from ordinate.data.series import SeriesScaler, stack_series
+from ordinate.data.text_options import TextOptions
+from ordinate.data.texts import Texts, as_texts
+from ordinate.data.token_reader import TokenReader
+from ordinate.data.transformer import MINILM
+from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.volume_reader import VolumeReader
+from ordinate.data.volumes import SUFFIXES as VOLUME_SUFFIXES
+from ordinate.data.volumes import DecodedVolumes, VolumeFiles, as_volumes
+from ordinate.data.word_reader import WordReader
 from ordinate.errors import OrdinateError
 
-Reader = TableFeatures | SeriesScaler | ImageReader
+Reader = TableFeatures | SeriesScaler | ImageReader | VolumeReader | WordReader | TokenReader
+BILSTM = "bilstm"  # the encoder over word vectors
 KINDS = {
     TableFeatures: "tables (n, features)",
-    SeriesScaler: "series (n, channels, length)",
+    SeriesScaler: "series (n, channels, length), or a list of arrays (channels, length)",
     ImageReader: "images: paths, or (n, channels, height, width)",
+    VolumeReader: "volumes: paths of NIfTI files, or (n, channels, depth, height, width)",
 }
 
 
@@ -38,7 +50,10 @@ def unpack(X: Any, y: Any) -> tuple[Any, Any]:
         sample, *rest = item if isinstance(item, tuple | list) else (item,)
         samples.append(np.asarray(sample))
         labels.append(rest[0] if rest else None)
-    if len({sample.shape for sample in samples}) > 1:
+    several_shapes = len({sample.shape for sample in samples}) > 1
+    if several_shapes and are_series(samples) and samples[0].dtype != np.uint8:  # which would be grey pictures
+        return samples, np.asarray(labels) if y is None and labels[0] is not None else y
+    if several_shapes:
         shapes = sorted({sample.shape for sample in samples})[:3]
         raise OrdinateError(f"X: got a Dataset of samples of different shapes, such as {shapes}, takes one shape")
     stacked = np.stack(samples) if samples else np.zeros((0,))
@@ -50,15 +65,18 @@ def unpack(X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def check_input(estimator: BaseEstimator, X: ArrayLike | pd.DataFrame, *, reset: bool) -> Any:
-    """Return X in one of four forms.
+    """Return X in one of six forms.
 
-    They are a DataFrame, an array (n, channels, length), in both of which NaN may stand for missing values; image
-    files; and images in memory, uint8 (n, channels, height, width).
+    They are a DataFrame, an array (n, channels, length), in both of which NaN may stand for missing values, and in the
+    second also for what lies beyond the end of a series; image files; images in memory, uint8 (n, channels, height,
+    width); files of volumes; and volumes in memory, numbers (n, channels, depth, height, width).
     """
-    if isinstance(X, ImageFiles | Decoded):
+    if getattr(estimator, "text", None) is not None:
+        return _check_texts(estimator, X, reset=reset)
+    if isinstance(X, ImageFiles | Decoded | VolumeFiles | DecodedVolumes):
         return X
     if _are_paths(X):
-        return ImageFiles(X)  # type: ignore[arg-type]  # paths, as was just seen
+        return VolumeFiles(X) if _are_volumes(X) else ImageFiles(X)  # type: ignore[arg-type]  # paths, as was just seen
     if isinstance(X, pd.DataFrame):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if X.shape[0] == 0 or X.shape[1] == 0:
@@ -67,8 +85,13 @@ def check_input(estimator: BaseEstimator, X: ArrayLike | pd.DataFrame, *, reset:
         return X.set_axis([str(name) for name in X.columns], axis=1)
     if getattr(X, "ndim", 2) == 4:
         return as_images(np.asarray(X))
+    if getattr(X, "ndim", 2) == 5:
+        return as_volumes(np.asarray(X))
+    if are_series(X):
+        X = stack_series(list(X))
     if getattr(X, "ndim", 2) == 3:
-        values = np.asarray(X, dtype=np.float64)
+        values = np.asarray(X)
+        values = values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
         if np.isinf(values).any():
             raise OrdinateError("X: got infinity, takes finite numbers or NaN for missing values")
         if reset:
@@ -81,6 +104,27 @@ def check_input(estimator: BaseEstimator, X: ArrayLike | pd.DataFrame, *, reset:
     return pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])])
 
 
+def _check_texts(estimator: BaseEstimator, X: Any, *, reset: bool) -> Texts:
+    """Return X as samples of one text or two, as many as in training."""
+    if isinstance(X, pd.DataFrame):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    texts = as_texts(X)
+    if reset:
+        estimator.n_features_in_ = texts.per_sample
+    elif texts.per_sample != estimator.n_features_in_:
+        raise OrdinateError(
+            f"X: got {texts.per_sample} texts a sample, takes {estimator.n_features_in_}, as in training"
+        )
+    return texts
+
+
+def are_series(X: Any) -> TypeGuard[Sequence[NDArray[Any]]]:
+    """Return whether X is one array (channels, length) a sample, as series of several lengths are."""
+    if not hasattr(X, "__len__") or hasattr(X, "columns") or getattr(X, "ndim", 1) != 1 or len(X) == 0:
+        return False
+    return hasattr(first := next(iter(X)), "shape") and len(first.shape) == 2
+
+
 def _are_paths(X: Any) -> bool:
     """Return whether X is one path a sample."""
     if isinstance(X, str | bytes | Path) or not hasattr(X, "__len__") or getattr(X, "ndim", 1) != 1 or len(X) == 0:
@@ -88,32 +132,70 @@ def _are_paths(X: Any) -> bool:
     return isinstance(X.iloc[0] if isinstance(X, pd.Series) else X[0], str | Path)
 
 
+def _are_volumes(X: Any) -> bool:
+    """Return whether X is volumes, or one path of a NIfTI file a sample."""
+    if isinstance(X, VolumeFiles | DecodedVolumes) or getattr(X, "ndim", 2) == 5:
+        return True
+    return _are_paths(X) and str(next(iter(X))).lower().endswith(VOLUME_SUFFIXES)
+
+
 def _reader_of(X: Any) -> type[Reader]:
     if isinstance(X, pd.DataFrame):
         return TableFeatures
+    if _are_volumes(X):
+        return VolumeReader
     return SeriesScaler if isinstance(X, np.ndarray) and X.ndim == 3 else ImageReader
 
 
 def check_kind(reader: Reader, X: Any) -> None:
-    """Raise where X is images and the model was trained on other data, or the other way round."""
-    images = isinstance(X, ImageFiles | Decoded) or getattr(X, "ndim", 2) == 4 or _are_paths(X)
-    if images != isinstance(reader, ImageReader):
+    """Raise where X is images or volumes and the model was trained on other data, or the other way round."""
+    if holds_text(reader):
+        return  # strings, which are no paths there
+    volumes = _are_volumes(X)
+    images = isinstance(X, ImageFiles | Decoded) or getattr(X, "ndim", 2) == 4 or (_are_paths(X) and not volumes)
+    if (images, volumes) != (isinstance(reader, ImageReader), isinstance(reader, VolumeReader)):
         raise OrdinateError(f"X: got another kind of data, takes {KINDS[type(reader)]}, as in training")
 
 
-def fit_reader(X: Any, images: ImageOptions, *, progress: bool = False) -> tuple[Reader, Any]:
-    """Learn how to read X from the training samples; return the reader, and X, images decoded."""
+def fit_reader(
+    X: Any,
+    images: ImageOptions,
+    *,
+    volumes: VolumeOptions | None = None,
+    text: TextOptions | None = None,
+    encoder: str = "auto",
+    progress: bool = False,
+) -> tuple[Reader, Any]:
+    """Learn how to read X from the training samples; return the reader, and X, images and volumes decoded."""
+    if isinstance(X, Texts):
+        return _fit_text_reader(X, text or TextOptions(), encoder, progress=progress), X
     kind = _reader_of(X)
     if kind is ImageReader:
         return ImageReader.fit(X, images, progress=progress)
+    if kind is VolumeReader:
+        return VolumeReader.fit(X, volumes or VolumeOptions(), progress=progress)
     return (TableFeatures.fit(X) if kind is TableFeatures else SeriesScaler.fit(X)), X
 
 
+def _fit_text_reader(texts: Texts, options: TextOptions, encoder: str, *, progress: bool) -> WordReader | TokenReader:
+    if encoder == "auto":
+        encoder = MINILM if options.word_vectors is None else BILSTM
+    if encoder == BILSTM:
+        return WordReader.fit(texts, options)
+    if options.word_vectors is not None:
+        raise OrdinateError(f"word_vectors: are for the encoder {BILSTM!r}, {encoder!r} takes None")
+    reader = TokenReader.fit(texts, options, encoder)
+    reader.progress = progress
+    return reader
+
+
 def read(reader: Reader, X: Any) -> Tensor:
-    """Return X as the batch of the encoder: float32, images uint8."""
+    """Return X as the batch of the encoder: float32, images and volumes uint8."""
+    if isinstance(reader, WordReader | TokenReader):
+        return reader.transform(X)
     if not isinstance(reader, _reader_of(X)):
         raise OrdinateError(f"X: got another kind of data, takes {KINDS[type(reader)]}, as in training")
-    if isinstance(reader, ImageReader):
+    if isinstance(reader, ImageReader | VolumeReader):
         return reader.transform(X)
     return torch.from_numpy(reader.transform(X))
 
@@ -129,8 +211,18 @@ def holds_numbers_alone(reader: Reader) -> bool:
 
 
 def holds_images(reader: Reader) -> bool:
-    """Return whether samples are images."""
-    return isinstance(reader, ImageReader)
+    """Return whether samples are images or volumes."""
+    return isinstance(reader, ImageReader | VolumeReader)
+
+
+def holds_text(reader: Reader) -> bool:
+    """Return whether samples are texts."""
+    return isinstance(reader, WordReader | TokenReader)
+
+
+def in_float32(reader: Reader) -> bool:
+    """Return whether the encoder computes in float32 in prediction too: for images, volumes and text."""
+    return holds_images(reader) or holds_text(reader)
 
 
 def numeric_positions(reader: Reader) -> list[int]:

@@ -156,7 +156,8 @@ def _cross_fit(
     X = inputs.check_input(unfitted, X, reset=True)
     if len(X) != len(labels):
         raise OrdinateError(f"y: got {len(labels)} labels for {len(X)} samples, takes one a sample")
-    X = inputs.fit_reader(X, unfitted._images)[1]  # images are decoded once
+    if unfitted.text is None:
+        X = inputs.fit_reader(X, unfitted._images)[1]  # images are decoded once
     seed = int(check_random_state(unfitted.random_state).randint(np.iinfo(np.int32).max))
     for number, (rows, unseen) in enumerate(_split(strata, folds, groups, seed)):
         model = clone(estimator)

@@ -18,6 +18,12 @@ from ordinate.data.features import TableFeatures
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.image_reader import ImageReader
 from ordinate.data.series import SeriesScaler
+from ordinate.data.series_options import SeriesOptions
+from ordinate.data.text_options import TextOptions
+from ordinate.data.token_reader import TokenReader
+from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.volume_reader import VolumeReader
+from ordinate.data.word_reader import WordReader
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.inputs import Reader
@@ -39,7 +45,14 @@ MODULES = {  # where an estimator lives; a rival is imported when a model of its
     "SupReMixRegressor": "supremix",
 }
 PAIRS = {"beta", "bin_size", "epochs", "phase_epochs"}  # settings that are tuples, which JSON has no word for
-READERS: dict[str, type[Reader]] = {"table": TableFeatures, "series": SeriesScaler, "images": ImageReader}
+READERS: dict[str, type[Reader]] = {
+    "table": TableFeatures,
+    "series": SeriesScaler,
+    "images": ImageReader,
+    "volumes": VolumeReader,
+    "words": WordReader,
+    "tokens": TokenReader,
+}
 
 
 def save_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
@@ -62,6 +75,8 @@ def write_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
     """Write the files of a model into an existing folder."""
     tensors = {f"method.{name}": value for name, value in estimator.method_.state_dict().items()}
     tensors |= {f"fitted.{name}": value for name, value in estimator._tensors().items()}
+    if isinstance(estimator.reader_, TokenReader):
+        tensors |= {f"reader.{name}": value for name, value in estimator.reader_.tensors().items()}
     tensors = {name: _storable(value) for name, value in tensors.items()}
     save_file(tensors, folder / WEIGHTS)
     (folder / HISTORY).write_text(json.dumps(estimator.history_, indent=1) + "\n")
@@ -119,6 +134,12 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
         params["critical_margins"] = {(low, high): margin for low, high, margin in params["critical_margins"]}
     if params.get("images"):
         params["images"] = ImageOptions(**params["images"])
+    if params.get("text"):
+        params["text"] = TextOptions(**params["text"])
+    if params.get("volumes"):
+        params["volumes"] = VolumeOptions(**params["volumes"])
+    if params.get("series"):
+        params["series"] = SeriesOptions(**params["series"])
     if params.get("imbalance"):
         params["imbalance"] = Imbalance(**params["imbalance"])
     for name in PAIRS.intersection(key for key, value in params.items() if isinstance(value, list)):
@@ -133,10 +154,12 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
     estimator.history_ = history
     estimator.n_iter_ = len(history)
     estimator._restore(config["fitted"])
-    method, fitted = (
+    method, fitted, read = (
         {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-        for prefix in ("method.", "fitted.")
+        for prefix in ("method.", "fitted.", "reader.")
     )
+    if isinstance(estimator.reader_, TokenReader):
+        estimator.reader_.restore(read)
     with torch.random.fork_rng(devices=[]):  # a new method draws its weights, before it gets the saved ones
         estimator._restore_method(method)
     estimator._restore_tensors(fitted)
@@ -162,7 +185,7 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    if isinstance(value, ImageOptions | Imbalance):
+    if isinstance(value, ImageOptions | VolumeOptions | SeriesOptions | TextOptions | Imbalance):
         return _plain(asdict(value))
     if isinstance(value, Path):
         return str(value)

@@ -7,6 +7,8 @@ from importlib.resources import files
 from typing import Any
 
 from ordinate.data.image_options import ImageOptions
+from ordinate.data.series_options import SeriesOptions
+from ordinate.data.volume_options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -24,9 +26,11 @@ class Recipe:
     Args:
         name: such as ``"cloc-koa"``, the file's.
         title: what it is and where the paper has it.
-        dataset: name of the image set, see ``ordinate datasets``.
+        dataset: name of the image set, see ``ordinate datasets``; or ``"ukbiobank"``, ``"tuab"`` or
+            ``"hcp_aging"``.
         method: ``"cloc"``, ``"otd"``, ``"supcr"`` or ``"supremix"``.
-        settings: of the method's estimator; ``images`` holds those of :class:`~ordinate.ImageOptions`.
+        settings: of the method's estimator; ``images`` holds those of :class:`~ordinate.ImageOptions`,
+            ``volumes`` those of :class:`~ordinate.VolumeOptions`, ``series`` those of :class:`~ordinate.SeriesOptions`.
     """
 
     name: str
@@ -40,6 +44,10 @@ class Recipe:
         settings = {**self.settings, **others}
         if isinstance(settings.get("images"), dict):
             settings["images"] = ImageOptions(**settings["images"])
+        if isinstance(settings.get("volumes"), dict):
+            settings["volumes"] = VolumeOptions(**settings["volumes"])
+        if isinstance(settings.get("series"), dict):
+            settings["series"] = SeriesOptions(**settings["series"])
         return METHODS[self.method](**settings)
 
 
@@ -67,6 +75,7 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
     settings = content["settings"]
     if quick:
         small = content["quick"]
-        images = {**settings.get("images", {}), **small.get("images", {})}
-        settings = {**settings, **small, "images": images}
+        for kind in {"images", "series", "volumes"}.intersection(settings):
+            small[kind] = {**settings[kind], **small.get(kind, {})}
+        settings = {**settings, **small}
     return Recipe(name, content["title"], content["dataset"], content["method"], settings)

@@ -7,6 +7,9 @@ from sklearn.utils import Tags
 from torch import nn
 
 from ordinate.data.image_options import ImageOptions
+from ordinate.data.series_options import SeriesOptions
+from ordinate.data.text_options import TextOptions
+from ordinate.data.volume_options import VolumeOptions
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.heads.binned import BinSize
 from ordinate.methods.imbalance import Imbalance
@@ -19,7 +22,8 @@ class SupCRRegressor(ContrastiveRegressor):
 
     Args:
         encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables, ``"resnet1d"`` for series,
-            and for images ``"otd_convnet"`` or any network of timm by name, such as ``"resnet50"``.
+            ``"resnet3d18"`` for volumes, and for images ``"otd_convnet"`` or any network of timm by name, such as
+            ``"resnet50"``.
         embedding_dim: d of the embeddings.
         scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after it,
             ``"regularise"`` both from the start.
@@ -32,7 +36,7 @@ class SupCRRegressor(ContrastiveRegressor):
         temperature, label_distance: of the loss.
         epochs: of the encoder and of the head.
         patience: ends the last stage after so many epochs without a lower validation loss; None trains all.
-        batch_size: samples a batch, at least 4; None takes 256, and 64 for images.
+        batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
         imbalance: what to do about rare targets: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, FDS or
@@ -40,6 +44,9 @@ class SupCRRegressor(ContrastiveRegressor):
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine in each stage.
         validation_fraction: share of the samples held out to choose the head, 0 for none; not used below 20 samples.
         images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
+        volumes: how volumes are read; None takes the defaults of :class:`~ordinate.VolumeOptions`.
+        text: None, or that X is text and how it is read, and by which encoders: :class:`~ordinate.TextOptions`.
+        series: how series are cropped in training; None takes the defaults of :class:`~ordinate.SeriesOptions`.
         accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
         checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
         verbose: 1 shows a progress bar.
@@ -81,6 +88,9 @@ class SupCRRegressor(ContrastiveRegressor):
         weight_decay: float = 1e-4,
         validation_fraction: float = 0.1,
         images: ImageOptions | None = None,
+        volumes: VolumeOptions | None = None,
+        text: TextOptions | None = None,
+        series: SeriesOptions | None = None,
         accelerator: str = "auto",
         checkpoint_dir: str | Path | None = None,
         verbose: int = 0,
@@ -103,6 +113,9 @@ class SupCRRegressor(ContrastiveRegressor):
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
         self.images = images
+        self.volumes = volumes
+        self.text = text
+        self.series = series
         self.accelerator = accelerator
         self.checkpoint_dir = checkpoint_dir
         self.verbose = verbose

@@ -5,8 +5,9 @@ import pickle
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ from ordinate.errors import OrdinateError
 from ordinate.methods.staged import StagedMethod
 
 CHECKPOINT = "last.ckpt"
-ROWS_AT_ONCE, IMAGES_AT_ONCE = 4096, 64  # in validation
+ROWS_AT_ONCE, IMAGES_AT_ONCE, VOLUMES_AT_ONCE = 4096, 64, 4  # in validation
 ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps", "tpu")
+_CHECK: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None)
 
 
 class ArrayBatches(Dataset[tuple[Tensor, Tensor]]):
@@ -74,6 +76,9 @@ def train(
     callbacks: list[Callback] = [EpochSeed(seed)]
     if progress:
         callbacks.append(ProgressBar(method))
+    check = _CHECK.get()
+    if check is not None:
+        callbacks.append(BatchCheck(check))
     resume = None
     if folder is not None:
         callbacks.append(EpochCheckpoint(folder))
@@ -101,9 +106,11 @@ def train(
         loader = _loader(training_data, batches, seed)
         evaluation = None
         if validation_data is not None:
-            order = torch.arange(len(validation_data)).split(
-                IMAGES_AT_ONCE if isinstance(training_data, ViewBatches) else ROWS_AT_ONCE
-            )
+            texts = validation_data.x.dtype == torch.int32  # tokens, of which a sample may have many
+            at_once = IMAGES_AT_ONCE if texts or isinstance(training_data, ViewBatches) else ROWS_AT_ONCE
+            if validation_data.x.dim() == 5:
+                at_once = VOLUMES_AT_ONCE
+            order = torch.arange(len(validation_data)).split(at_once)
             evaluation = DataLoader(
                 validation_data,
                 sampler=[part.tolist() for part in order],
@@ -152,6 +159,26 @@ def check_accelerator(accelerator: str) -> None:
         raise OrdinateError(f"accelerator: got {accelerator!r}, takes one of {', '.join(map(repr, ACCELERATORS))}")
     if accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
         raise OrdinateError(f"accelerator: got {accelerator!r}, and this machine has no GPU; takes 'auto' or 'cpu'")
+
+
+@contextmanager
+def watched(check: Callable[[], None]) -> Iterator[None]:
+    """Call ``check`` after every batch of the trainings in here; what it raises ends them."""
+    token = _CHECK.set(check)
+    try:
+        yield
+    finally:
+        _CHECK.reset(token)
+
+
+class BatchCheck(Callback):
+    """Call a function after every batch."""
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        self.check = check
+
+    def on_train_batch_end(self, *_: Any) -> None:
+        self.check()
 
 
 class EpochSeed(Callback):

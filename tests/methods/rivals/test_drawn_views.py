@@ -36,6 +36,15 @@ def test_inputs_of_one_column_are_replaced_together():
     assert not torch.equal(corrupted, codes)
 
 
+def test_a_part_of_a_padded_series_is_one_of_the_series_without_the_padding():
+    ramp = torch.linspace(0, 1, 50).expand(200, 2, 50)
+    padded = torch.nn.functional.pad(ramp, (0, 13), value=torch.nan)
+    part = SeriesViews(noise=0.0).part
+    view = draw(part, padded)
+    assert view[:, :, 50:].isnan().all()
+    torch.testing.assert_close(view[:, :, :50], draw(part, ramp), rtol=0, atol=0)
+
+
 def test_a_part_of_a_series_is_at_least_half_of_it_and_keeps_its_order():
     ramp = torch.linspace(0, 1, 50).expand(200, 2, 50)
     first, second = draw(SeriesViews(noise=0.0), ramp)

@@ -7,11 +7,18 @@ from sklearn.utils import Tags
 from torch import nn
 
 from ordinate.data.image_options import ImageOptions
+from ordinate.data.series_options import SeriesOptions
+from ordinate.data.text_options import TextOptions
+from ordinate.data.volume_options import VolumeOptions
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.functional.inputs import check_whole
 from ordinate.heads.binned import BinSize
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.rivals.end_to_end import EndToEnd
+
+NAMES = {
+    "l1": "L1", "mse": "MSE", "huber": "Huber", "dex": "DEX", "dldl_v2": "DLDL-v2", "or": "OR", "corn": "CORN"
+}  # fmt: skip
 
 
 class EndToEndRegressor(ContrastiveRegressor):
@@ -21,7 +28,8 @@ class EndToEndRegressor(ContrastiveRegressor):
 
     Args:
         encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables, ``"resnet1d"`` for series,
-            and for images ``"otd_convnet"`` or any network of timm by name, such as ``"resnet50"``.
+            ``"resnet3d18"`` for volumes, and for images ``"otd_convnet"`` or any network of timm by name, such as
+            ``"resnet50"``.
         embedding_dim: d of the embeddings.
         head_loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
             ``"corn"``.
@@ -29,7 +37,7 @@ class EndToEndRegressor(ContrastiveRegressor):
             difference between two targets, or what makes 128 bins if that makes more.
         epochs: as many as :class:`~ordinate.SupCRRegressor` has for its encoder and its head together.
         patience: ends training after so many epochs without a lower validation loss; None trains all.
-        batch_size: samples a batch, at least 4; None takes 256, and 64 for images.
+        batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
         imbalance: what to do about rare targets: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, FDS or
@@ -37,6 +45,9 @@ class EndToEndRegressor(ContrastiveRegressor):
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine.
         validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
         images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
+        volumes: how volumes are read; None takes the defaults of :class:`~ordinate.VolumeOptions`.
+        text: None, or that X is text and how it is read, and by which encoders: :class:`~ordinate.TextOptions`.
+        series: how series are cropped in training; None takes the defaults of :class:`~ordinate.SeriesOptions`.
         accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
         checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
         verbose: 1 shows a progress bar.
@@ -73,6 +84,9 @@ class EndToEndRegressor(ContrastiveRegressor):
         weight_decay: float = 1e-4,
         validation_fraction: float = 0.1,
         images: ImageOptions | None = None,
+        volumes: VolumeOptions | None = None,
+        text: TextOptions | None = None,
+        series: SeriesOptions | None = None,
         accelerator: str = "auto",
         checkpoint_dir: str | Path | None = None,
         verbose: int = 0,
@@ -91,10 +105,17 @@ class EndToEndRegressor(ContrastiveRegressor):
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
         self.images = images
+        self.volumes = volumes
+        self.text = text
+        self.series = series
         self.accelerator = accelerator
         self.checkpoint_dir = checkpoint_dir
         self.verbose = verbose
         self.random_state = random_state
+
+    @property
+    def method_name(self) -> str:
+        return f"{NAMES[self.head_loss]} end to end"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

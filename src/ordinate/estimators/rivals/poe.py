@@ -11,6 +11,9 @@ from torch import Tensor, nn
 
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.series_options import SeriesOptions
+from ordinate.data.text_options import TextOptions
+from ordinate.data.volume_options import VolumeOptions
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_classifier import RankClassifier
@@ -29,7 +32,8 @@ class POEClassifier(RankClassifier):
 
     Args:
         encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables, ``"resnet1d"`` for series,
-            and for images ``"otd_convnet"`` or any network of timm by name, such as ``"resnet50"``.
+            ``"resnet3d18"`` for volumes, and for images ``"otd_convnet"`` or any network of timm by name, such as
+            ``"resnet50"``.
         embedding_dim: d of the embeddings.
         draws: embeddings drawn of each Gaussian in training.
         margin: of the constraint on the order of the Gaussians.
@@ -38,13 +42,16 @@ class POEClassifier(RankClassifier):
         class_order: the classes from lowest to highest, where y does not tell.
         epochs: of training; None takes 300, or as many as 3000 batches make if that is fewer.
         patience: ends training after so many epochs without a lower validation loss; None trains all.
-        batch_size: samples a batch, at least 4; None takes 256, and 64 for images.
+        batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
         learning_rate: of AdamW; it falls to 0 along a cosine.
-        weight_decay: of AdamW; None takes 3 for tables and series, and 0.05 for images.
+        weight_decay: of AdamW; None takes 3 for tables and series, and 0.05 for images and volumes.
         validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
         images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
+        volumes: how volumes are read; None takes the defaults of :class:`~ordinate.VolumeOptions`.
+        text: None, or that X is text and how it is read, and by which encoders: :class:`~ordinate.TextOptions`.
+        series: how series are cropped in training; None takes the defaults of :class:`~ordinate.SeriesOptions`.
         accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
         checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
         verbose: 1 shows a progress bar.
@@ -83,6 +90,9 @@ class POEClassifier(RankClassifier):
         weight_decay: float | None = None,
         validation_fraction: float = 0.0,
         images: ImageOptions | None = None,
+        volumes: VolumeOptions | None = None,
+        text: TextOptions | None = None,
+        series: SeriesOptions | None = None,
         accelerator: str = "auto",
         checkpoint_dir: str | Path | None = None,
         verbose: int = 0,
@@ -103,6 +113,9 @@ class POEClassifier(RankClassifier):
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
         self.images = images
+        self.volumes = volumes
+        self.text = text
+        self.series = series
         self.accelerator = accelerator
         self.checkpoint_dir = checkpoint_dir
         self.verbose = verbose

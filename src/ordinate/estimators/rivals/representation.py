@@ -16,7 +16,11 @@ from ordinate.data.features import TableFeatures
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.samplers import RankBatches, ShuffledBatches
 from ordinate.data.series import SeriesScaler
+from ordinate.data.series_options import SeriesOptions
+from ordinate.data.text_options import TextOptions
 from ordinate.data.view_batches import ViewBatches
+from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.volume_reader import VolumeReader
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
@@ -43,6 +47,10 @@ OF_VIEWS = ("simclr", "dino")  # compare views of a sample, and know no labels
 PROJECTED = ("supcon", "simclr")
 WITH_TEMPERATURE = ("supcon", "simclr", "supcr")
 HEADS = ("linear", "neighbours")
+NAMES = {
+    "supcon": "SupCon", "supcr": "RnC", "simclr": "SimCLR", "dino": "DINO", "siamese": "Siamese network",
+    "triplet": "Triplet network", "quadruplet": "Quadruplet network", "n_pair": "N-pair network",
+}  # fmt: skip
 DECAY, IMAGE_DECAY = 1.0, 0.05
 BATCHES_AT_MOST, EPOCHS = 3000, 300
 
@@ -65,6 +73,10 @@ class RepresentationEstimator(EmbeddingEstimator):
         if self.projection_dim is not None:
             check_whole(self.projection_dim, "projection_dim")
 
+    @property
+    def method_name(self) -> str:
+        return NAMES[self.loss]
+
     def _build_loss(self) -> nn.Module:
         temperature: dict[str, Any] = {} if self.temperature is None else {"temperature": self.temperature}
         if self.loss == "simclr":
@@ -77,12 +89,12 @@ class RepresentationEstimator(EmbeddingEstimator):
         return self.projection_dim if self.loss in PROJECTED else None
 
     def _draw(self) -> DrawViews | None:
-        """Return what draws two views of a sample; images come as views."""
+        """Return what draws two views of a sample; images, and series that are cropped, come as views."""
         if self.loss not in OF_VIEWS:
             return None
         if isinstance(self.reader_, TableFeatures):
             return TableViews([column.width for column in self.reader_.columns])
-        return SeriesViews() if isinstance(self.reader_, SeriesScaler) else None
+        return SeriesViews() if isinstance(self.reader_, SeriesScaler) and self._series.crop is None else None
 
     @property
     def views_of_images(self) -> int:  # type: ignore[override]  # it follows from the loss here
@@ -97,14 +109,19 @@ class RepresentationEstimator(EmbeddingEstimator):
         return options
 
     def _training_data(self, x: Tensor, y: Tensor) -> ArrayBatches | ViewBatches:
+        if self.loss in OF_VIEWS and inputs.holds_text(self.reader_):
+            raise OrdinateError(f"X: got text, of which no views are drawn; the loss {self.loss!r} takes two of each")
+        if self.loss in OF_VIEWS and isinstance(self.reader_, VolumeReader):
+            raise OrdinateError(f"X: got volumes, of which no views are drawn, the loss {self.loss!r} takes two")
         data = super()._training_data(x, y)
         if (
             self.loss in OF_VIEWS
             and isinstance(data, ViewBatches)
             and (data.views != 2 or not data.augmentation.changes)
         ):
+            kind = "series" if isinstance(self.reader_, SeriesScaler) else "images"
             raise OrdinateError(
-                f"images: got {data.views} views of augmentation {data.augmentation.name!r}, the loss {self.loss!r} "
+                f"{kind}: got {data.views} views of augmentation {data.augmentation.name!r}, the loss {self.loss!r} "
                 "takes two that differ"
             )
         return data
@@ -115,7 +132,8 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
 
     Args:
         encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables, ``"resnet1d"`` for series,
-            and for images ``"otd_convnet"`` or any network of timm by name, such as ``"resnet50"``.
+            ``"resnet3d18"`` for volumes, and for images ``"otd_convnet"`` or any network of timm by name, such as
+            ``"resnet50"``.
         loss: ``"supcon"``; ``"siamese"``, ``"triplet"``, ``"quadruplet"`` (takes three ranks) or ``"n_pair"``, the
             networks of OTD's Table 4; ``"supcr"``, CLOC's RnC; ``"simclr"`` or ``"dino"``, which see no labels. See
             :mod:`ordinate.methods.rivals`.
@@ -131,15 +149,19 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
         epochs: of training; None takes 300, or as many as 3000 batches make if that is fewer.
         patience: ends training after so many epochs without a lower validation loss (training loss for SimCLR and
             DINO); None trains all.
-        batch_size: samples a batch, at least 4; None takes 256, and 64 for images.
+        batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
         learning_rate: of AdamW; it falls to 0 along a cosine.
-        weight_decay: of AdamW; None takes 0.05 for images and 1 otherwise.
+        weight_decay: of AdamW; None takes 0.05 for images and volumes and 1 otherwise.
         validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
         images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`. Two
             views are drawn of each for SupCon, SupCR, SimCLR and DINO; the last two take the augmentation ``"supcr"``,
             which is SimCLR's without the blur, for ``"auto"``.
+        volumes: how volumes are read; None takes the defaults of :class:`~ordinate.VolumeOptions`. SimCLR and DINO
+            do not take volumes, of which no views are drawn.
+        text: None, or that X is text and how it is read, and by which encoders: :class:`~ordinate.TextOptions`.
+        series: how series are cropped in training; None takes the defaults of :class:`~ordinate.SeriesOptions`.
         accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
         checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
         verbose: 1 shows a progress bar.
@@ -182,6 +204,9 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
         weight_decay: float | None = None,
         validation_fraction: float = 0.0,
         images: ImageOptions | None = None,
+        volumes: VolumeOptions | None = None,
+        text: TextOptions | None = None,
+        series: SeriesOptions | None = None,
         accelerator: str = "auto",
         checkpoint_dir: str | Path | None = None,
         verbose: int = 0,
@@ -203,6 +228,9 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
         self.images = images
+        self.volumes = volumes
+        self.text = text
+        self.series = series
         self.accelerator = accelerator
         self.checkpoint_dir = checkpoint_dir
         self.verbose = verbose
@@ -310,7 +338,8 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
 
     Args:
         encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables, ``"resnet1d"`` for series,
-            and for images ``"otd_convnet"`` or any network of timm by name, such as ``"resnet50"``.
+            ``"resnet3d18"`` for volumes, and for images ``"otd_convnet"`` or any network of timm by name, such as
+            ``"resnet50"``.
         loss: ``"supcon"``, ``"simclr"`` or ``"dino"``.
         embedding_dim: d of the embeddings.
         temperature: of SupCon (0.1) and SimCLR (0.5); None takes these.
@@ -326,12 +355,15 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
             from there until two bins hold two samples each.
         epochs: of the encoder and of the head.
         patience: ends a stage after so many epochs without a lower validation loss; None trains all.
-        batch_size: samples a batch, at least 4; None takes 256, and 64 for images.
+        batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine in each stage.
         validation_fraction: share of the samples held out to choose the head, 0 for none; not used below 20 samples.
         images: how images are read and augmented, as in :class:`RepresentationClassifier`, two views of each.
+        volumes: how volumes are read, as there.
+        text: None, or that X is text and how it is read, and by which encoders: :class:`~ordinate.TextOptions`.
+        series: how series are cropped in training; None takes the defaults of :class:`~ordinate.SeriesOptions`.
         accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
         checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
         verbose: 1 shows a progress bar.
@@ -370,6 +402,9 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
         weight_decay: float = 1e-4,
         validation_fraction: float = 0.1,
         images: ImageOptions | None = None,
+        volumes: VolumeOptions | None = None,
+        text: TextOptions | None = None,
+        series: SeriesOptions | None = None,
         accelerator: str = "auto",
         checkpoint_dir: str | Path | None = None,
         verbose: int = 0,
@@ -392,6 +427,9 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
         self.images = images
+        self.volumes = volumes
+        self.text = text
+        self.series = series
         self.accelerator = accelerator
         self.checkpoint_dir = checkpoint_dir
         self.verbose = verbose

@@ -48,6 +48,8 @@ class TableViews:
 class SeriesViews:
     """Two random parts of every series, stretched to its length, with noise.
 
+    A series that ends in NaN, which pads it, is as long as it is before; its views end in NaN too.
+
     SupCR crops its series at random too (Section 4.1), without saying how much it keeps.
 
     Args:
@@ -71,8 +73,11 @@ class SeriesViews:
         n, _, length = x.shape
         share = self.least + (1 - self.least) * torch.rand(n, 1, device=x.device)
         start = (1 - share) * torch.rand(n, 1, device=x.device)
-        at = (length - 1) * (start + share * torch.linspace(0, 1, length, device=x.device))
-        before = at.long().clamp(max=length - 1)
-        after = (before + 1).clamp(max=length - 1)
+        steps = torch.arange(length, device=x.device)
+        last = (steps * ~x.isnan().all(dim=1)).amax(1, keepdim=True)
+        at = start * last + share * steps
+        before = at.long().minimum(last)
+        after = (before + 1).minimum(last)
         left, right = (x.gather(2, index[:, None].expand_as(x)) for index in (before, after))
-        return left + (at - before)[:, None] * (right - left) + self.noise * torch.randn_like(x)
+        view = left + (at - before)[:, None] * (right - left) + self.noise * torch.randn_like(x)
+        return view.masked_fill((steps > last)[:, None], torch.nan)

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d
+from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
-from ordinate.data.series import SeriesScaler
+from ordinate.data.series import SeriesScaler, series_lengths
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.cloc import CLOCClassifier
@@ -20,7 +20,8 @@ from ordinate.estimators.rank_labels import to_ranks
 from ordinate.metrics.embedding import unit_norm
 
 LEAST = 3  # samples of which a report can speak
-POOLED_SIDE, POOLED_LENGTH = 16, 64  # of images and series as plain features
+POOLED_SIDE, POOLED_DEPTH, POOLED_LENGTH = 16, 8, 64  # of images, volumes and series as plain features
+TOKEN_GROUPS = 256  # of words, which texts are counts of as plain features
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Contents:
 
     @property
     def method(self) -> str:
-        return type(self.model).__name__.removesuffix("Classifier").removesuffix("Regressor")
+        return self.model.method_name
 
     @cached_property
     def errors(self) -> NDArray[np.float64]:
@@ -99,12 +100,22 @@ def gather(model: EmbeddingEstimator, X: Any, y: Any, training: tuple[Any, Any] 
 
 def plain_features(x: Tensor) -> NDArray[np.float32]:
     """Return samples as rows of numbers (n, width), without anything learned: images and series are made small."""
+    if x.dim() == 5:
+        depth, height, width = (min(POOLED_DEPTH, side) for side in x.shape[2:])
+        parts = [adaptive_avg_pool3d(part.float(), (depth, height, width)) for part in x.split(16)]
+        return (torch.cat(parts) / 255).flatten(1).numpy()
+    if x.dtype == torch.int32:  # tokens
+        groups = torch.where(x > 0, 1 + x.long() % TOKEN_GROUPS, 0)
+        counts = torch.zeros(*x.shape[:2], 1 + TOKEN_GROUPS).scatter_add_(2, groups, torch.ones_like(x).float())
+        return counts[:, :, 1:].flatten(1).numpy()
     x = x.float()
     if x.dim() == 4:
         side = (min(POOLED_SIDE, x.shape[2]), min(POOLED_SIDE, x.shape[3]))
         x = torch.cat([adaptive_avg_pool2d(part, side) for part in x.split(512)]) / 255
     elif x.dim() == 3:
-        x = adaptive_avg_pool1d(x, min(POOLED_LENGTH, x.shape[2]))
+        ends = series_lengths(x.numpy())  # beyond is padding
+        parts = [one[None, :, :end] for one, end in zip(x, ends, strict=True)]
+        x = torch.cat([adaptive_avg_pool1d(part, POOLED_LENGTH) for part in parts])
     return x.flatten(1).numpy()
 
 
@@ -130,8 +141,13 @@ def kind_of_samples(contents: Contents) -> str:
     if len(shape) == 3:
         colour = "grey" if shape[0] == 1 else "colour"
         return f"{colour} images of {shape[1]} x {shape[2]} pixels"
+    if inputs.holds_text(contents.model.reader_):
+        return "texts" if contents.model.n_features_in_ == 1 else "pairs of texts"
+    if len(shape) == 4:
+        return f"volumes of {shape[1]} x {shape[2]} x {shape[3]} voxels"
     if len(shape) == 2 and isinstance(contents.model.reader_, SeriesScaler):
         channels = "one channel" if shape[0] == 1 else f"{shape[0]} channels"
-        return f"series of {shape[1]} steps in {channels}"
+        some_end_before = (series_lengths(contents.inputs.numpy()) < shape[1]).any()
+        return f"series of {'up to ' if some_end_before else ''}{shape[1]} steps in {channels}"
     count = contents.model.n_features_in_
     return "rows of one column" if count == 1 else f"rows of {count} columns"

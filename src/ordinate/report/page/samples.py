@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.data.series import stack_series
+from ordinate.data.texts import as_texts
 from ordinate.estimators import inputs
 from ordinate.report.page.contents import Contents
 
@@ -16,7 +18,7 @@ Shown = dict[str, Any]
 BYTES = 5_500_000  # of all pictures, in base64
 SHEET = 10  # pictures a side of a sheet, so that one that is shown is soon decoded
 SIZES = ((96, 75), (72, 65), (56, 55), (48, 45), (40, 40), (32, 35))  # longer side and quality, the first that fits
-CELLS = 250_000  # of a table
+CELLS, LETTERS = 250_000, 300  # of a table, and of a text
 STEPS, CHANNELS = 96, 3  # of a series
 MISSING = 255
 
@@ -25,10 +27,15 @@ def show_samples(contents: Contents, X: Any) -> Shown:
     """Return the samples for the page, ready for JSON: ``kind``, what it needs, and a ``note`` on what is left out."""
     if contents.inputs.dim() == 4:
         return _pictures(contents.inputs.numpy())
+    if contents.inputs.dim() == 5:
+        middle = contents.inputs[:, :1, :, :, contents.inputs.shape[4] // 2]  # from above, the front up, where in RAS
+        return _pictures(middle.rot90(1, (2, 3)).numpy())
+    if inputs.holds_text(contents.model.reader_) and not isinstance(X, pd.DataFrame):
+        return _rows(pd.DataFrame(as_texts(X).columns).add_prefix("text "))
     values = inputs.unpack(X, None)[0]
     if isinstance(values, pd.DataFrame):
         return _rows(values)
-    values = np.asarray(values)
+    values = stack_series(values) if inputs.are_series(values) else np.asarray(values)
     if values.ndim == 3:
         return _curves(values.astype(np.float64))
     return _rows(pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])]))
@@ -90,7 +97,8 @@ def _rows(frame: pd.DataFrame) -> Shown:
 def _text(value: Any) -> str:
     if value is None or value is pd.NaT or (pd.api.types.is_scalar(value) and pd.isna(value)):
         return "\u2013"
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+    text = f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+    return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}\u2026"
 
 
 def _curves(series: NDArray[np.float64]) -> Shown:

@@ -1,0 +1,32 @@
+"""Views of a series: random parts of it."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import pad
+
+
+class RandomCrop:
+    """Draws a part of a series, all parts alike.
+
+    Args:
+        points: of the part. A series that is shorter is taken whole and padded with NaN to this length.
+
+    Example:
+        >>> RandomCrop(3)(torch.tensor([[1.0, 2.0]])).tolist()
+        [[1.0, 2.0, nan]]
+    """
+
+    name = "crop"
+    changes = True
+
+    def __init__(self, points: int) -> None:
+        self.points = points
+
+    def __call__(self, series: Float[Tensor, "c t"]) -> Float[Tensor, "c points"]:
+        """Return a part of a series that may end in NaN; torch's random state draws it."""
+        there = (~series.isnan().all(dim=0)).nonzero()
+        length = int(there.max()) + 1 if len(there) else 1
+        start = int(torch.randint(max(length - self.points, 0) + 1, ()))
+        part = series[:, start : start + self.points]
+        return pad(part, (0, self.points - part.shape[1]), value=torch.nan)

@@ -1,0 +1,64 @@
+"""Samples that are texts, one or two each."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ordinate.errors import OrdinateError
+
+
+class Texts:
+    """n samples of k texts: 1, or 2 of a pair.
+
+    Args:
+        columns: (n, k) strings.
+    """
+
+    def __init__(self, columns: NDArray[np.object_]) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, rows: Any) -> "Texts":
+        return Texts(self.columns[rows])
+
+    @property
+    def per_sample(self) -> int:
+        """Texts of one sample."""
+        return int(self.columns.shape[1])
+
+    @property
+    def flat(self) -> list[str]:
+        """All texts, those of a sample next to each other."""
+        return list(self.columns.ravel())
+
+
+def as_texts(X: Any) -> Texts:
+    """Return n strings, (n, 2) strings, or a DataFrame of one or two columns of strings as samples.
+
+    Raises:
+        OrdinateError: another shape, or a value that is no string; says which.
+
+    Example:
+        >>> as_texts([("a dog", "a cat"), ("rain", "sun")]).per_sample
+        2
+    """
+    if isinstance(X, Texts):
+        return X
+    if isinstance(X, str) or not hasattr(X, "__len__"):
+        raise OrdinateError(f"X: got {X!r}, takes n strings or (n, 2) strings")
+    values = np.asarray(X, dtype=object)
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2 or values.shape[1] not in (1, 2) or len(values) == 0:
+        raise OrdinateError(f"X: got shape {values.shape}, takes n strings or (n, 2) strings")
+    for row, sample in enumerate(values):
+        for value in sample:
+            if not isinstance(value, str):
+                missing = value is None or value is pd.NA or value != value  # noqa: PLR0124  # NaN
+                found = "lacks a text" if missing else f"holds {value!r}"
+                raise OrdinateError(f"X: sample {row} {found}, takes a string")
+    return Texts(values)

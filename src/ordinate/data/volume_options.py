@@ -1,0 +1,62 @@
+"""How an estimator reads volumes."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_positive, check_whole
+
+
+@dataclass(frozen=True)
+class VolumeOptions:
+    """How an estimator reads volumes, from NIfTI files or arrays.
+
+    SupReMix (B.1.4) reads UK Biobank's T1 volumes with ``size=100, spacing=2.0``. There is no augmentation, as there.
+
+    Args:
+        size: (depth, height, width) in voxels that the encoder sees, or one number for all: larger volumes lose their
+            edges, smaller ones get margins of 0. None keeps the volumes' own size if they share one of at most 100
+            voxels a side, and otherwise takes 100 for every side.
+        spacing: of voxels in mm along the three axes, or one number for all; files are resampled to it linearly. None
+            keeps each file's own. Arrays have none and stay as they are.
+        intensity: (low, high) that become 0 and 1, such as ``(-1000, 1000)`` for CT in Hounsfield units; None takes
+            the 0.5th and 99.5th percentile of each volume's own voxels that are not 0, as T1 has no unit.
+        workers: processes that read, 0 for none.
+
+    Example:
+        >>> VolumeOptions(size=100, spacing=2.0).spacing
+        (2.0, 2.0, 2.0)
+    """
+
+    size: int | tuple[int, int, int] | None = None
+    spacing: float | tuple[float, float, float] | None = None
+    intensity: tuple[float, float] | None = None
+    workers: int = field(default=2, repr=False, compare=False)  # changes nothing but time
+
+    def __post_init__(self) -> None:
+        if self.size is not None:
+            object.__setattr__(self, "size", _three(self.size, "size", "(depth, height, width) in voxels"))
+            for side in self.size:  # type: ignore[union-attr]  # a tuple now
+                check_whole(side, "size")
+        if self.spacing is not None:
+            lengths = _three(self.spacing, "spacing", "a length in mm, or one along each of the three axes")
+            object.__setattr__(self, "spacing", tuple(check_positive(length, "spacing") for length in lengths))
+        if self.intensity is not None:
+            object.__setattr__(self, "intensity", _range(self.intensity))
+        check_whole(self.workers, "workers", least=0)
+
+
+def _three(given: Any, name: str, takes: str) -> tuple[Any, ...]:
+    values = (given,) * 3 if isinstance(given, int | float) else given
+    if not isinstance(values, tuple | list) or len(values) != 3:  # lists, as JSON has them
+        raise OrdinateError(f"{name}: got {given!r}, takes {takes}")
+    return tuple(values)
+
+
+def _range(given: Any) -> tuple[float, float]:
+    fits = isinstance(given, Sequence) and len(given) == 2 and all(isinstance(end, int | float) for end in given)
+    if not fits or not all(map(math.isfinite, given)) or not given[0] < given[1]:
+        raise OrdinateError(f"intensity: got {given!r}, takes (low, high), two finite numbers in ascending order")
+    return float(given[0]), float(given[1])

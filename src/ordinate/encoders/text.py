@@ -1,0 +1,85 @@
+"""Encoders of text: sentences to vectors, and one vector or those of a pair to the embedding."""
+
+import torch
+from jaxtyping import Float, Int, Num
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+DROPOUT = 0.2
+PAIR_HIDDEN = 512  # of the network on pair features
+
+
+class TextEncoder(nn.Module):
+    """Texts through a sentence encoder, and a network from what they give to the embedding.
+
+    A single text's features are its vector u; a pair's are (u, v, |u - v|, u * v), as in the model of STS-B-DIR (Yang
+    et al., 2021), which SupReMix follows. The authors regress on these; here a network with one hidden layer of 512
+    tanh units and layer normalisation brings them to the embedding.
+
+    Args:
+        sentences: from tokens (n, t), 0 past the end of a text, to vectors (n, width); None where samples come as
+            vectors already.
+        width: of these vectors.
+        per_sample: texts of a sample, 1 or 2.
+        embedding_dim: d of the embeddings (n, d).
+
+    Example:
+        >>> encoder = TextEncoder(BiLSTM(torch.randn(9, 5), hidden=4), width=8, per_sample=2, embedding_dim=3)
+        >>> encoder(torch.randint(1, 9, (6, 2, 7))).shape
+        torch.Size([6, 3])
+    """
+
+    def __init__(self, sentences: nn.Module | None, width: int, per_sample: int, embedding_dim: int) -> None:
+        super().__init__()
+        self.sentences = sentences
+        features = width if per_sample == 1 else 4 * width
+        self.embedding = nn.Sequential(
+            nn.Dropout(DROPOUT),
+            nn.Linear(features, PAIR_HIDDEN),
+            nn.Tanh(),
+            nn.LayerNorm(PAIR_HIDDEN),
+            nn.Dropout(DROPOUT),
+            nn.Linear(PAIR_HIDDEN, embedding_dim),
+        )
+
+    def forward(self, texts: Num[Tensor, "n k t"]) -> Float[Tensor, "n d"]:
+        if self.sentences is None:
+            vectors = texts
+        else:
+            tokens = texts.flatten(0, 1)
+            tokens = tokens[:, : int((tokens > 0).sum(dim=1).max())]  # to the longest text of the batch
+            vectors = self.sentences(tokens).unflatten(0, texts.shape[:2])
+        return self.embedding(vectors[:, 0] if texts.shape[1] == 1 else pair_features(vectors[:, 0], vectors[:, 1]))
+
+
+def pair_features(u: Float[Tensor, "n w"], v: Float[Tensor, "n w"]) -> Float[Tensor, "n 4w"]:
+    """Return (u, v, |u - v|, u * v).
+
+    Example:
+        >>> pair_features(torch.tensor([[2.0]]), torch.tensor([[5.0]]))
+        tensor([[ 2.,  5.,  3., 10.]])
+    """
+    return torch.cat([u, v, (u - v).abs(), u * v], dim=1)
+
+
+class BiLSTM(nn.Module):
+    """Two layers of a bidirectional LSTM over word vectors, and the maximum over the words.
+
+    Args:
+        vectors: (v, w) of the words, the first of padding.
+        hidden: units in each direction; vectors of a text have twice as many.
+        frozen: keep the word vectors.
+    """
+
+    def __init__(self, vectors: Float[Tensor, "v w"], hidden: int, *, frozen: bool = True) -> None:
+        super().__init__()
+        self.words = nn.Embedding.from_pretrained(vectors, freeze=frozen, padding_idx=0)
+        self.dropout = nn.Dropout(DROPOUT)
+        self.lstm = nn.LSTM(vectors.shape[1], hidden, 2, batch_first=True, bidirectional=True, dropout=DROPOUT)
+
+    def forward(self, words: Int[Tensor, "n t"]) -> Float[Tensor, "n 2h"]:
+        """Return the vectors of texts of at least one word, with 0 past their end."""
+        lengths = (words > 0).sum(dim=1).cpu()
+        packed = pack_padded_sequence(self.dropout(self.words(words)), lengths, batch_first=True, enforce_sorted=False)
+        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, padding_value=-torch.inf)
+        return states.amax(dim=1)

@@ -1,0 +1,83 @@
+"""Encoder of volumes: MONAI's 3-D ResNet-18 between normalised voxels and a linear embedding."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor, nn
+
+from ordinate.errors import OrdinateError
+
+SMALL_VOLUME = 32  # voxels: below, the usual stem would leave next to nothing of a volume
+WIDTHS = (64, 128, 256, 512)  # of the four stages
+
+
+class ResNet3d18(nn.Module):
+    """3-D ResNet-18 (Hara et al., 2018), SupReMix's encoder of T1 volumes, as MONAI builds it.
+
+    It starts with a 7x7x7 convolution and a max pooling, of stride 2 each; Hara et al. keep the stride of time at 1,
+    which volumes have no use for. Where the shortest side is below 32 voxels, it starts with a 3x3x3 convolution of
+    stride 1 and no pooling instead.
+
+    Args:
+        sample_shape: (c, d, h, w) of a volume.
+        embedding_dim: d of the embeddings (n, d).
+        mean: of each channel, on the scale 0..1; None for 0.5.
+        std: deviation of each channel, on the same scale; None for 0.25.
+        widths: channels of the four stages.
+
+    The volumes (n, c, d, h, w) are uint8, or floating in the same range 0..255.
+
+    Raises:
+        OrdinateError: a shape or statistics it does not take, or MONAI not installed.
+
+    Example:
+        >>> encoder = ResNet3d18((1, 8, 8, 8), embedding_dim=4, widths=(2, 4, 4, 8))
+        >>> encoder(torch.zeros(2, 1, 8, 8, 8, dtype=torch.uint8)).shape
+        torch.Size([2, 4])
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(
+        self,
+        sample_shape: Sequence[int],
+        embedding_dim: int,
+        *,
+        mean: Sequence[float] | None = None,
+        std: Sequence[float] | None = None,
+        widths: Sequence[int] = WIDTHS,
+    ) -> None:
+        super().__init__()
+        if len(sample_shape) != 4:
+            raise OrdinateError(f"sample_shape: got {tuple(sample_shape)}, takes (channels, depth, height, width)")
+        channels, *sides = sample_shape
+        mean = [0.5] * channels if mean is None else mean
+        std = [0.25] * channels if std is None else std
+        if len(mean) != channels or len(std) != channels or min(std) <= 0:
+            raise OrdinateError(f"mean, std: got {mean} and {std}, takes a number and one above 0 for each channel")
+        self.register_buffer("mean", torch.tensor(mean, dtype=torch.get_default_dtype()))
+        self.register_buffer("std", torch.tensor(std, dtype=torch.get_default_dtype()))
+        self.backbone = _backbone(channels, list(widths), small=min(sides) < SMALL_VOLUME)
+        self.embedding = nn.Linear(widths[-1], embedding_dim)
+
+    def forward(self, volumes: Num[Tensor, "n c d h w"]) -> Float[Tensor, "n d"]:
+        shares = volumes.to(self.mean.dtype) / 255
+        normalised = (shares - self.mean[:, None, None, None]) / self.std[:, None, None, None]
+        return self.embedding(self.backbone(normalised))
+
+
+def _backbone(channels: int, widths: list[int], *, small: bool) -> nn.Module:
+    try:
+        from monai.networks.nets.resnet import ResNet
+    except ImportError as error:
+        raise OrdinateError(f'volumes take MONAI ({error}): pip install "ordinate[volumes]"') from error
+    stem: dict[str, Any] = {"conv1_t_size": 7, "conv1_t_stride": 2, "no_max_pool": False}
+    if small:
+        stem = {"conv1_t_size": 3, "conv1_t_stride": 1, "no_max_pool": True}
+    return ResNet(
+        "basic", [2, 2, 2, 2], widths, spatial_dims=3, n_input_channels=channels, feed_forward=False,
+        bias_downsample=False, **stem,
+    )  # fmt: skip

@@ -1,0 +1,83 @@
+"""``fit``, ``predict`` and ``report`` on columns of text."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+
+import ordinate
+from ordinate.commands.fit import FitOptions, fit
+from ordinate.commands.predict import predict
+from ordinate.commands.report import report
+from ordinate.errors import OrdinateError
+from ordinate.report.page.projections import project
+from tests.estimators.test_text import WORDS, draw_pairs
+
+X, Y = draw_pairs(60)
+FRAME = X.assign(id=range(60), score=Y + 0.5)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ordinate.report.page.page.project", lambda embeddings, _: project(embeddings, ("pca",)))
+    FRAME.to_csv("pairs.csv", index=False)
+    (tmp_path / "vectors.txt").write_text("".join(f"{word} {i} {i % 3} 1\n" for i, word in enumerate(WORDS)))
+    return tmp_path
+
+
+def fit_quickly(**options):
+    settings = {"method": "supremix", "task": "continuous", "word_vectors": "vectors.txt", "epochs": 2, "quiet": True}
+    fit(FitOptions("pairs.csv", "score", **{**settings, **options}))
+
+
+def samples_of(path):
+    return json.loads(re.search(r'id="data">(.*?)</script>', path.read_text(), re.DOTALL).group(1))["shown"]
+
+
+def test_a_pair_of_columns_is_enough_and_reports_show_the_texts(folder, capsys):
+    fit_quickly(text=["u", "v"])
+    model = ordinate.load("pairs-model")
+    assert model.reader_.words == WORDS
+    predict("pairs-model", "pairs.csv", coverage=None, costs=None, critical=[], out="found.csv")
+    assert pd.read_csv("found.csv")["prediction"].tolist() == pytest.approx(model.predict(X).tolist(), abs=1e-5)
+    shown = samples_of(folder / "pairs-model" / "report.html")
+    split = json.loads((folder / "pairs-model" / "split.json").read_text())
+    assert shown["columns"] == ["u", "v"]
+    assert shown["values"] == [X[name][split["test"]].tolist() for name in ("u", "v")]
+    assert {path.name for path in (folder / "pairs-model").glob("*.png")} >= {"embedding.png", "predictions.png"}
+    assert "pairs of texts" in (folder / "pairs-model" / "report.html").read_text()
+    report("pairs-model", "pairs.csv", "score", "report.html")
+    assert samples_of(folder / "report.html")["values"] == shown["values"]
+
+
+def test_the_command_that_a_report_gives_names_every_column():
+    options = FitOptions("d.csv", "score", text=["u", "v"])
+    assert options.command == "ordinate fit d.csv --target score --text u --text v"
+
+
+def test_one_column_is_a_single_text():
+    fit_quickly(text=["u"])
+    assert ordinate.load("pairs-model").predict(["a dog runs"]).shape == (1,)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"text": ["u", "w"]}, "pairs.csv: no column 'w'"),
+        ({"text": ["u", "v", "id"]}, "--text: got 3 columns, takes one or two"),
+        ({"text": ["u", "id"]}, "--text: pairs.csv: sample 0 holds 0, takes a string"),
+        ({}, "--word-vectors: are for text, takes --text COLUMN"),
+        ({"text": ["u"], "word_vectors": "absent.txt"}, "word_vectors: absent.txt could not be read"),
+    ],
+)
+def test_what_cannot_be_is_an_error(options, message):
+    with pytest.raises(OrdinateError, match=f"^{message}"):
+        fit_quickly(**options)
+
+
+def test_a_text_that_is_missing_is_an_error_before_any_training():
+    FRAME.assign(v=FRAME["v"].where(FRAME["id"] != 7)).to_csv("pairs.csv", index=False)
+    with pytest.raises(OrdinateError, match=r"^--text: pairs.csv: sample 7 lacks a text"):
+        fit_quickly(text=["u", "v"])

@@ -1,0 +1,127 @@
+"""Series of several lengths, and random crops in training, behind the estimators."""
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import Dataset
+
+import ordinate
+from ordinate.data.series import stack_series
+from ordinate.data.series_options import SeriesOptions
+from ordinate.data.view_batches import ViewBatches
+from ordinate.errors import OrdinateError
+from ordinate.estimators.rivals import RepresentationRegressor
+from tests.estimators.examples import for_every_estimator, labels_for, otd, ranks_of, supcr, supremix
+
+LENGTHS = np.random.default_rng(1).integers(12, 21, size=32)
+
+
+def draw_uneven():
+    """Series (2, 12 to 20), whose first channel's level is the target."""
+    rng = np.random.default_rng(0)
+    target = rng.normal(size=32)
+    levels = np.stack([target, np.zeros(32)], axis=1)
+    return [rng.normal(level[:, None], 0.3, size=(2, n)) for n, level in zip(LENGTHS, levels, strict=True)], target
+
+
+class Uneven(Dataset):
+    def __len__(self):
+        return 32
+
+    def __getitem__(self, index):
+        return torch.from_numpy(SERIES[index]), TARGET[index]
+
+
+SERIES, TARGET = draw_uneven()
+
+
+@for_every_estimator
+def test_a_list_and_a_padded_array_are_the_same_series(make):
+    labels = labels_for(make, TARGET)
+    model = make().fit(SERIES, labels)
+    assert model.n_features_in_ == 2
+    padded = np.pad(stack_series(SERIES), ((0, 0), (0, 0), (0, 5)), constant_values=np.nan)
+    np.testing.assert_array_equal(make().fit(stack_series(SERIES), labels).transform(SERIES), model.transform(SERIES))
+    np.testing.assert_allclose(model.transform(padded), model.transform(SERIES), rtol=0, atol=1e-12)
+
+
+def test_a_series_has_its_embedding_whatever_is_embedded_with_it():
+    model = supcr().fit(SERIES, TARGET)
+    alone = np.concatenate([model.transform([one]) for one in SERIES])
+    np.testing.assert_allclose(model.transform(SERIES), alone, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(model.predict(SERIES[:3]), model.predict(SERIES)[:3], rtol=0, atol=1e-10)
+
+
+def test_a_dataset_of_series_of_several_lengths_is_taken():
+    given = otd(epochs=1).fit(SERIES, ranks_of(TARGET)).transform(SERIES)
+    dataset = otd(epochs=1).fit(Uneven(), ranks_of(TARGET))
+    np.testing.assert_array_equal(dataset.transform(Uneven()), given)
+    assert supcr(epochs=(1, 1)).fit(Uneven(), None).predict(Uneven()).shape == (32,)
+
+
+@for_every_estimator
+def test_crops_train_a_model_that_predicts_whole_series_and_is_saved_with_its_options(make, tmp_path):
+    labels = labels_for(make, TARGET)
+    model = make(series=SeriesOptions(crop=8)).fit(SERIES, labels)
+    model.save(tmp_path / "model")
+    restored = ordinate.load(tmp_path / "model")
+    assert restored.series == SeriesOptions(crop=8)
+    np.testing.assert_array_equal(restored.predict(SERIES), model.predict(SERIES))
+
+
+def test_the_seed_and_the_crop_decide_the_weights():
+    embeddings = [
+        supcr(series=SeriesOptions(crop=crop), epochs=(1, 1)).fit(SERIES, TARGET).transform(SERIES)
+        for crop in (8, 8, 7)
+    ]
+    np.testing.assert_array_equal(embeddings[0], embeddings[1])
+    assert (embeddings[0] != embeddings[2]).any()
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "views"),
+    [(supcr, {}, 2), (supremix, {}, 1), (supcr, {"views": 3}, 3)],
+    ids=["two of SupCR", "one of SupReMix", "as asked"],
+)
+def test_a_batch_has_the_views_that_the_paper_takes(make, options, views, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        "ordinate.estimators.embedding_estimator.ViewBatches",
+        lambda *args, **options: drawn.append(ViewBatches(*args, **options)) or drawn[-1],
+    )
+    make(series=SeriesOptions(crop=8, **options)).fit(SERIES, TARGET)
+    x, y = drawn[0][0, [0, 1]]
+    assert x.shape == (2 * views, 2, 8)
+    assert len(y) == 2 * views
+
+
+def test_losses_of_views_take_crops_or_draw_their_own():
+    options = {"loss": "simclr", "embedding_dim": 8, "batch_size": 16, "epochs": (1, 1), "random_state": 0}
+    own = RepresentationRegressor(**options).fit(SERIES, TARGET).transform(SERIES)
+    crops = RepresentationRegressor(**options, series=SeriesOptions(crop=8)).fit(SERIES, TARGET).transform(SERIES)
+    assert np.isfinite(own).all()
+    assert np.isfinite(crops).all()
+    with pytest.raises(OrdinateError, match="series: got 1 views of augmentation 'crop', the loss 'simclr' takes two"):
+        RepresentationRegressor(**options, series=SeriesOptions(crop=8, views=1)).fit(SERIES, TARGET)
+
+
+def test_the_24_layer_network_is_an_encoder():
+    model = supcr(encoder="resnet1d24", epochs=(1, 1), validation_fraction=0.0).fit(SERIES[:8], TARGET[:8])
+    assert len(model.method_.encoder.stages) == 11
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([np.zeros((2, 5))] * 31 + [np.zeros((1, 5))], "X: got series of 2 and of 1 channels"),
+        ([np.full((2, 5), np.inf)] * 32, "X: got infinity"),
+    ],
+)
+def test_series_that_cannot_be_read_are_an_error(X, message):
+    with pytest.raises(OrdinateError, match=message):
+        supcr().fit(X, TARGET)
+
+
+def test_series_takes_its_options_alone():
+    with pytest.raises(OrdinateError, match=r"series: got 8, takes ordinate.SeriesOptions\(...\) or None"):
+        supcr(series=8).fit(SERIES, TARGET)

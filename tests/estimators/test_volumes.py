@@ -1,0 +1,145 @@
+"""The estimators on volumes: arrays and NIfTI files, trained, saved, resumed, predicted one by one."""
+
+import signal
+
+import numpy as np
+import pytest
+import torch
+
+import ordinate
+from ordinate.data.volume_options import VolumeOptions
+from ordinate.encoders.volume import ResNet3d18
+from ordinate.errors import OrdinateError
+from ordinate.estimators.export import export_model
+from ordinate.estimators.hub import write_hub_folder
+from ordinate.estimators.rivals import EndToEndRegressor, OrdinalClassifier, RepresentationRegressor
+from ordinate.methods.staged import StagedMethod
+from tests import processes
+from tests.data import scans
+from tests.estimators.examples import CLASSIFIERS, for_every_estimator, otd, supremix
+
+AGES = 40.0 + np.arange(24) % 3 * 20
+RANKS = np.arange(24) % 3
+DRAWN = scans.draw(AGES)
+NEW_AGES = 40.0 + np.arange(12) % 3 * 20
+NEW = scans.draw(NEW_AGES, seed=1)
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch):
+    """A network that is trained in a moment."""
+    monkeypatch.setitem(ResNet3d18.__init__.__kwdefaults__, "widths", (4, 4, 8, 8))
+
+
+def fit(make, X=DRAWN, **options):
+    return make(**{"volumes": VolumeOptions(workers=0), **options}).fit(X, RANKS if make in CLASSIFIERS else AGES)
+
+
+def test_the_age_of_new_volumes_is_learned():
+    model = fit(supremix, epochs=(15, 15), learning_rate=3e-3)
+    assert np.abs(model.predict(NEW) - NEW_AGES).mean() < 5  # 13 would be the mean's
+    assert model.transform(NEW).shape == (12, 8)
+    assert model.n_features_in_ == 1
+    assert isinstance(model.method_.encoder, ResNet3d18)
+
+
+@for_every_estimator
+def test_every_estimator_takes_volumes_and_keeps_them_over_a_save(make, tmp_path):
+    model = fit(make, volumes=VolumeOptions(size=12, intensity=(0, 250), workers=0))
+    assert model.reader_.sample_shape == (1, 12, 12, 12)
+    model.save(tmp_path / "model")
+    loaded = ordinate.load(tmp_path / "model")
+    assert loaded.get_params() == model.get_params()
+    np.testing.assert_array_equal(loaded.transform(NEW), model.transform(NEW))
+    np.testing.assert_array_equal(loaded.predict(NEW), model.predict(NEW))
+
+
+@pytest.mark.parametrize(
+    ("make", "y"), [(EndToEndRegressor, AGES), (OrdinalClassifier, RANKS)], ids=["end to end", "ordinal"]
+)
+def test_plain_heads_take_volumes(make, y):
+    model = make(epochs=1, batch_size=8, volumes=VolumeOptions(workers=0), random_state=0).fit(DRAWN, y)
+    assert len(model.predict(NEW)) == 12
+
+
+def test_losses_of_views_refuse_volumes():
+    with pytest.raises(OrdinateError, match="X: got volumes, of which no views are drawn, the loss 'simclr' takes two"):
+        RepresentationRegressor(loss="simclr", volumes=VolumeOptions(workers=0)).fit(DRAWN, AGES)
+
+
+@pytest.mark.parametrize("form", [list, lambda paths: [str(path) for path in paths]], ids=["paths", "names"])
+def test_files_and_arrays_of_the_same_volumes_train_the_same(tmp_path, form):
+    paths = form(scans.write(tmp_path, DRAWN, [f"{i}.nii.gz" for i in range(24)]))
+    expected, actual = fit(otd, epochs=1), fit(otd, paths, epochs=1)
+    np.testing.assert_array_equal(actual.transform(NEW), expected.transform(NEW))
+    np.testing.assert_array_equal(actual.transform(paths), expected.transform(DRAWN))
+
+
+def test_a_prediction_does_not_depend_on_the_batch():
+    model = fit(otd, epochs=1)
+    together = model.transform(NEW)
+    for row in range(12):
+        np.testing.assert_array_equal(model.transform(NEW[row : row + 1])[0], together[row])
+
+
+def test_unreadable_volumes_are_named_before_an_epoch_is_trained(tmp_path, monkeypatch):
+    monkeypatch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+    paths = scans.write(tmp_path, DRAWN, [f"{i}.nii" for i in range(24)])
+    paths[5].write_bytes(b"nothing")
+    with pytest.raises(OrdinateError, match=r"X: 1 of 24 volumes cannot be read: .*5\.nii: is no NIfTI volume"):
+        fit(otd, paths)
+
+
+@pytest.mark.parametrize("X", [DRAWN[:, :, 0], DRAWN[:, 0, 0, 0]], ids=["images", "table"])
+def test_other_data_than_in_training_is_refused(X):
+    model = fit(otd, epochs=1)
+    with pytest.raises(OrdinateError, match="got another kind of data, takes volumes"):
+        model.transform(X)
+
+
+def test_options_of_another_kind_are_refused():
+    with pytest.raises(OrdinateError, match=r"volumes: got 100, takes ordinate\.VolumeOptions"):
+        fit(otd, volumes=100)
+
+
+def test_the_cost_of_a_step_is_said_before_training(capsys):
+    fit(otd, epochs=1, verbose=1)
+    said = capsys.readouterr().out
+    assert "a step on 16 volumes of 16 x 16 x 16 voxels takes about" in said
+    assert "GiB; an epoch has 2, about" in said
+
+
+def test_the_card_of_a_shared_model_says_that_it_takes_volumes(tmp_path):
+    model = fit(otd, epochs=1)
+    write_hub_folder(model, tmp_path / "hub", license="apache-2.0")
+    assert "volumes of 16 x 16 x 16 voxels" in (tmp_path / "hub" / "README.md").read_text()
+
+
+def test_an_exported_graph_agrees_with_the_estimator(tmp_path):
+    model = fit(supremix, epochs=(1, 1))
+    exported = export_model(model, tmp_path / "model.pt2")
+    assert exported.input_shape == (1, 16, 16, 16)
+    graph = torch.export.load(exported.path).module()
+    found = graph(model.reader_.transform(NEW))["prediction"].detach().numpy()
+    np.testing.assert_allclose(found, model.predict(NEW), rtol=1e-4)
+
+
+def fit_and_die(folder, epoch):
+    ResNet3d18.__init__.__kwdefaults__["widths"] = (4, 4, 8, 8)
+    step = StagedMethod.training_step
+
+    def step_and_die(method, batch, batch_idx):
+        if (method.current_epoch, batch_idx) == (epoch, 1):
+            processes.kill_me()
+        return step(method, batch, batch_idx)
+
+    StagedMethod.training_step = step_and_die
+    fit(supremix, checkpoint_dir=folder)
+
+
+@pytest.mark.parametrize("epoch", [1, 4])
+def test_a_killed_fit_ends_with_the_weights_of_one_that_was_not(tmp_path, epoch):
+    assert processes.run(fit_and_die, str(tmp_path / "state"), epoch) == -signal.SIGKILL
+    resumed = fit(supremix, checkpoint_dir=str(tmp_path / "state"))
+    for name, value in fit(supremix).method_.state_dict().items():
+        assert torch.equal(resumed.method_.state_dict()[name], value), name
