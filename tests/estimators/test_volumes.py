@@ -137,9 +137,16 @@ def fit_and_die(folder, epoch):
     fit(supremix, checkpoint_dir=folder)
 
 
+def fit_and_keep(path, folder):
+    ResNet3d18.__init__.__kwdefaults__["widths"] = (4, 4, 8, 8)
+    torch.save(fit(supremix, checkpoint_dir=folder).method_.state_dict(), path)
+
+
 @pytest.mark.parametrize("epoch", [1, 4])
 def test_a_killed_fit_ends_with_the_weights_of_one_that_was_not(tmp_path, epoch):
     assert processes.run(fit_and_die, str(tmp_path / "state"), epoch) == -signal.SIGKILL
-    resumed = fit(supremix, checkpoint_dir=str(tmp_path / "state"))
-    for name, value in fit(supremix).method_.state_dict().items():
-        assert torch.equal(resumed.method_.state_dict()[name], value), name
+    for name, folder in (("resumed", str(tmp_path / "state")), ("whole", None)):  # each in a new process, as users do
+        assert processes.run(fit_and_keep, str(tmp_path / name), folder) == 0
+    resumed, whole = (torch.load(tmp_path / name) for name in ("resumed", "whole"))
+    for name, value in whole.items():
+        assert torch.equal(resumed[name], value), name
