@@ -319,7 +319,7 @@ def _add_protocol(commands: Any) -> None:
         nargs="+",
         default=[],
         metavar="METHOD",
-        help="ranks: cloc, otd, cross_entropy, supcon; targets: supcr, supremix, l1, supcon (those of the paper)",
+        help="names as for fit (those that the paper compares)",
     )
     parser.add_argument("--repeats", type=int, default=1, help="trainings of each method, a seed each (%(default)s)")
     own = parser.add_argument_group("of one protocol")
@@ -431,7 +431,8 @@ def _run(command: str, options: dict[str, Any]) -> None:
 
         demo(**options)
     elif command == "fit":
-        from ordinate.commands.fit import FitOptions, fit
+        from ordinate.commands.fit import fit
+        from ordinate.commands.fit_options import FitOptions
 
         fit(FitOptions(**options))
     else:  # a module of its own name holds each of the others

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import ordinate
-from ordinate.commands.fit import FitOptions, fit
+from ordinate.commands.fit import fit
+from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.predict import predict
 from ordinate.commands.report import report
 from ordinate.data.eeg import read_tuab

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate.commands import fit as module
-from ordinate.commands.fit import FitOptions, fit
+from ordinate.commands import choose as module
+from ordinate.commands.fit import fit
+from ordinate.commands.fit_options import FitOptions
 from ordinate.errors import OrdinateError
 
 NOISE = np.random.default_rng(0).normal(size=(60, 2))

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from ordinate.cli import main
-from ordinate.commands.fit import FitOptions, fit
+from ordinate.commands.fit import fit
+from ordinate.commands.fit_options import FitOptions
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from tests.data import scans

@@ -11,18 +11,18 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ordinate.commands.fit import FitOptions, Plan, divide_rows, image_options, make_plan, read
+from ordinate.commands.division import divide_rows
+from ordinate.commands.fit_options import FitOptions, image_options
 from ordinate.commands.labels import Label
 from ordinate.commands.model_samples import fit_to
+from ordinate.commands.plan import Plan, make_plan, methods_for
+from ordinate.commands.read_data import read
 from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import Workspace
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.pixels import Decoded
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.rivals.end_to_end import EndToEndRegressor
-from ordinate.estimators.rivals.ordinal import OrdinalClassifier
-from ordinate.estimators.rivals.representation import RepresentationClassifier, RepresentationRegressor
 from ordinate.functional.inputs import check_whole
 from ordinate.protocols.corruption_robustness import corruption_robustness
 from ordinate.protocols.corruptions import CORRUPTIONS, SEVERITIES, corrupt
@@ -38,7 +38,6 @@ from ordinate.report import protocol_figures
 from ordinate.report.figures import save
 from ordinate.report.text import table
 
-RIVALS_OF_RANKS, RIVALS_OF_TARGETS = ("cross_entropy", "supcon"), ("l1", "supcon")
 LEARNED, FIXED = "cloc, learned margins", "cloc, fixed margin"  # of label-bias
 FRACTIONS = (8, 4, 2, 1)  # parts of the training samples, where no sizes are given
 SHOWN = (
@@ -125,14 +124,7 @@ class Study:
         """Return a method's estimator, not fitted."""
         options = replace(self.options, seed=seed)
         plan = replace(self.plan, margins={}) if method == LEARNED else self.plan
-        name = "cloc" if method in (LEARNED, FIXED) else method
-        if name not in (*RIVALS_OF_RANKS, *RIVALS_OF_TARGETS):
-            return plan.build(name, options, folder)
-        estimator = _rival(name, plan, options.epochs)
-        return estimator.set_params(
-            **plan.settings, accelerator=options.accelerator, checkpoint_dir=str(folder),
-            verbose=0 if options.quiet else 1, random_state=seed,
-        )  # fmt: skip
+        return plan.build("cloc" if method in (LEARNED, FIXED) else method, options, folder)
 
 
 @dataclass(frozen=True)
@@ -161,8 +153,8 @@ def protocol(name: str, **given: Any) -> None:
 
     Args:
         name: of the protocol, one of :data:`PROTOCOLS`.
-        given: the fields of :class:`ProtocolOptions`, and those of :class:`~ordinate.commands.fit.FitOptions`, of
-            which ``margin`` names the boundary of label-bias.
+        given: the fields of :class:`ProtocolOptions`, and those of
+            :class:`~ordinate.commands.fit_options.FitOptions`, of which ``margin`` names the boundary of label-bias.
     """
     if name not in PROTOCOLS:
         raise OrdinateError(f"protocol: got {name!r}, takes one of {', '.join(PROTOCOLS)}")
@@ -218,32 +210,21 @@ def _write(name: str, data: str, digests: list[str], outcome: Outcome, folder: P
 
 def _methods(name: str, own: ProtocolOptions, plan: Plan) -> list[str]:
     """Return the names of what is compared, each of which fits the label."""
-    rivals = RIVALS_OF_RANKS if plan.label.is_ranks else RIVALS_OF_TARGETS
-    usual = ("cloc", "otd") if plan.label.is_ranks else ("supcr", "supremix")
+    plain = "cross_entropy" if plan.label.is_ranks else "l1"
     chosen = list(own.method) or [
         *plan.candidates,
-        "supcon" if name in ("epoch-time", "label-permutation") else rivals[0],
+        "supcon" if name in ("epoch-time", "label-permutation") else plain,
     ]
-    unknown = [method for method in chosen if method not in (*usual, *rivals)]
+    fitting = methods_for(plan.label.is_ranks)
+    unknown = [method for method in chosen if method not in fitting]
     if unknown:
         kind = "ranks" if plan.label.is_ranks else "a continuous target"
-        raise OrdinateError(f"--method: {unknown[0]} does not take {kind}; takes {', '.join((*usual, *rivals))}")
+        raise OrdinateError(f"--method: {unknown[0]} does not take {kind}; takes one of {', '.join(fitting)}")
     if name != "label-bias":
         return chosen
     if len(plan.margins) != 1:
         raise OrdinateError("--margin: label-bias takes it once, for the boundary that is biased, as in 1,2=1.2")
     return [LEARNED, FIXED, *(method for method in chosen if method != "cloc")]
-
-
-def _rival(name: str, plan: Plan, epochs: int | None) -> EmbeddingEstimator:
-    whole, pair = ({}, {}) if epochs is None else ({"epochs": epochs}, {"epochs": (epochs, max(1, epochs // 4))})
-    if name == "l1":
-        return EndToEndRegressor(head_loss="l1").set_params(**whole)
-    if name == "cross_entropy":
-        return OrdinalClassifier(loss="cross_entropy", class_order=plan.label.classes).set_params(**whole)
-    if plan.label.is_ranks:
-        return RepresentationClassifier(loss="supcon", class_order=plan.label.classes).set_params(**whole)
-    return RepresentationRegressor(loss="supcon").set_params(**pair)
 
 
 # the protocols

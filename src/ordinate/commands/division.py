@@ -1,0 +1,48 @@
+"""Which rows of a data set are trained on, validated on and measured on."""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.labels import Label
+from ordinate.commands.samples import Samples
+from ordinate.data.splits import split_groups, split_rows
+from ordinate.errors import OrdinateError
+
+SIDES = ("train", "validation", "test")
+
+Rows = NDArray[np.int64]
+
+
+def divide_rows(label: Label, samples: Samples, options: FitOptions) -> tuple[Rows, Rows, Rows]:
+    """Rows to train, to validate (none unless the data set says which) and to measure on."""
+    if samples.splits is not None:
+        splits = samples.splits.to_numpy()
+        unknown = sorted(set(splits) - set(SIDES))
+        if unknown or "test" not in splits or "train" not in splits:
+            shown = ", ".join(map(repr, sorted(set(splits))[:6]))
+            raise OrdinateError(f"split: got {shown}, takes train and test, with or without validation")
+        rows, validation_rows, test_rows = (np.flatnonzero(splits == side) for side in SIDES)
+    else:
+        rows, test_rows = divide(
+            label, samples.groups, np.arange(len(label.values)), options.test_fraction, options.seed
+        )
+        validation_rows = test_rows[:0]
+    if len(test_rows) < 2 or len(rows) < 4:
+        raise OrdinateError(f"--test-fraction: leaves {len(rows)} rows to train and {len(test_rows)} to measure on")
+    if label.classes is not None:
+        sizes = pd.Series(label.values[rows]).value_counts()
+        if (sizes >= 2).sum() < 2:
+            raise OrdinateError("label: takes at least two ranks with two samples or more")
+    return rows, validation_rows, test_rows
+
+
+def divide(label: Label, groups: pd.Series | None, rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:
+    """Divide rows in two, the second with a share of them; no group in both."""
+    labels = label.values[rows]
+    if groups is None:
+        rest, held_out = split_rows(labels, share, seed, stratify=label.is_ranks)
+    else:
+        rest, held_out = split_groups(labels, groups.iloc[rows], share, seed, stratify=label.is_ranks)
+    return rows[rest], rows[held_out]

@@ -1,0 +1,157 @@
+"""What is to be trained on a data set: the methods that fit its label, and the settings of their estimators."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.commands.costs import parse_costs
+from ordinate.commands.fit_options import FitOptions, volume_options
+from ordinate.commands.labels import Label, parse_boundaries, understand_label
+from ordinate.commands.samples import Samples
+from ordinate.data.image_options import ImageOptions
+from ordinate.data.pixels import Decoded
+from ordinate.data.series_options import SeriesOptions
+from ordinate.data.text_options import TextOptions
+from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.volumes import DecodedVolumes
+from ordinate.decisions import margins_from_costs
+from ordinate.errors import OrdinateError
+from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.recipes import Recipe
+from ordinate.tables.models import MODELS, build, unavailable
+
+RANK_METHODS, CONTINUOUS_METHODS = ("cloc", "otd"), ("supcr", "supremix")
+RANK_HEADS, CONTINUOUS_HEADS = ("cross_entropy", "orcnn", "corn_ranks"), ("l1", "mse", "huber")  # tried after these
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be trained: settings of the estimators, and the methods to choose from."""
+
+    label: Label
+    candidates: tuple[str, ...]
+    margins: dict[tuple[int, int], float]
+    costs: NDArray[np.float64] | None
+    settings: dict[str, Any]
+
+    def build(self, name: str, options: FitOptions, folder: Path) -> EmbeddingEstimator:
+        """Return the unfitted estimator of a method, which keeps its state in the folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = {
+            **self.settings, "accelerator": options.accelerator, "checkpoint_dir": str(folder),
+            "verbose": 0 if options.quiet else 1, "random_state": options.seed,
+        }  # fmt: skip
+        return _estimator(name, self.label, self.margins, options.epochs, settings)
+
+
+def make_plan(
+    options: FitOptions,
+    recipe: Recipe | None,
+    images: ImageOptions,
+    samples: Samples,
+    volumes: VolumeOptions | None = None,
+) -> Plan:
+    """Return what is to be trained on the samples."""
+    settings = {} if recipe is None else dict(recipe.settings)
+    if isinstance(samples.X, Decoded):
+        settings["images"] = images
+    holds_scans = isinstance(samples.X, DecodedVolumes)
+    if recipe is not None:
+        kind = next((name for name in ("volumes", "series") if name in settings), "images")
+        if kind != ("volumes" if holds_scans else "series" if _are_series(samples) else "images"):
+            raise OrdinateError(f"--recipe: {recipe.name} is for {kind}, {options.data} holds others")
+    if holds_scans:
+        settings["volumes"] = volumes or volume_options({}, options)
+    elif options.volume_size or options.spacing:
+        raise OrdinateError(f"{options.data}: holds no volumes, takes neither --volume-size nor --spacing")
+    if options.text:
+        settings["text"] = TextOptions(word_vectors=options.word_vectors)
+    if options.crop is not None and not _are_series(samples):
+        raise OrdinateError(f"--crop: is for series, and {options.data} holds none")
+    if _are_series(samples):
+        crop = {} if options.crop is None else {"crop": options.crop}
+        settings["series"] = SeriesOptions(**{**settings.get("series", {}), **crop})
+    if options.encoder is not None:
+        settings["encoder"] = options.encoder
+    method = options.method if recipe is None else _method_of(recipe, options.method)
+    label = understand_label(samples.y, options.task, options.order, samples.name)
+    candidates = _candidates(method, label, with_heads=options.time_limit is not None)
+    margins = parse_boundaries("--margin", options.margin, label.classes)
+    if margins and "cloc" not in candidates:
+        raise OrdinateError("--margin: is for CLOC, takes --method cloc")
+    costs = parse_costs(options.costs, options.critical, label.classes)
+    if costs is not None and "cloc" in candidates:
+        margins = {**margins_from_costs(costs), **margins}
+    candidates = ("cloc",) if margins else candidates  # only CLOC has margins to keep to
+    return Plan(label, candidates, margins, costs, settings)
+
+
+def _are_series(samples: Samples) -> bool:
+    return isinstance(samples.X, np.ndarray) and samples.X.ndim == 3
+
+
+def _method_of(recipe: Recipe, method: str) -> str:
+    if method not in ("auto", recipe.method):
+        raise OrdinateError(f"--method: got {method}, but the recipe {recipe.name} is one of {recipe.method}")
+    return recipe.method
+
+
+def _candidates(method: str, label: Label, *, with_heads: bool) -> tuple[str, ...]:
+    own, heads = (RANK_METHODS, RANK_HEADS) if label.is_ranks else (CONTINUOUS_METHODS, CONTINUOUS_HEADS)
+    if method == "auto":
+        return own + heads if with_heads else own
+    fitting = methods_for(label.is_ranks)
+    if method not in fitting:
+        kind, other = ("ranks", "continuous") if label.is_ranks else ("a continuous target", "ranks")
+        raise OrdinateError(
+            f"--method: {method} does not take {kind}; takes one of {', '.join(fitting)}, or --task {other}"
+        )
+    return (method,)
+
+
+def methods_for(ranks: bool) -> list[str]:
+    """Return the names of the methods, and of the rivals that embed, for ranks or for continuous targets."""
+    own, task = (RANK_METHODS, "ranks") if ranks else (CONTINUOUS_METHODS, "continuous")
+    rivals = [name for name, model in MODELS.items() if task in model.estimators and model.embeds]
+    return list(dict.fromkeys([*own, *rivals]))
+
+
+def _estimator(
+    name: str,
+    label: Label,
+    margins: dict[tuple[int, int], float],
+    epochs: int | None,
+    settings: dict[str, Any],
+) -> EmbeddingEstimator:
+    settings = dict(settings)
+    if name not in (*RANK_METHODS, *CONTINUOUS_METHODS):
+        return _rival(name, label, epochs, settings)
+    if name == "cloc":
+        if epochs is not None:
+            settings["phase_epochs"] = (max(1, epochs // 3), max(1, epochs - epochs // 3))
+        return CLOCClassifier(critical_margins=margins or None, class_order=label.classes, **settings)
+    if name == "otd":
+        if epochs is not None:
+            settings["epochs"] = epochs
+        return OTDClassifier(class_order=label.classes, **settings)
+    if epochs is not None:
+        settings["epochs"] = (epochs, max(1, epochs // 4))
+    return {"supcr": SupCRRegressor, "supremix": SupReMixRegressor}[name](**settings)
+
+
+def _rival(name: str, label: Label, epochs: int | None, settings: dict[str, Any]) -> EmbeddingEstimator:
+    """Return what the methods are compared with, under its own defaults."""
+    reason = unavailable(name)
+    if reason is not None:
+        raise OrdinateError(f'--method: {reason}: pip install "ordinate[rivals]"')
+    estimator: EmbeddingEstimator = build(name, "ranks" if label.is_ranks else "continuous")
+    two_stages = isinstance(estimator.get_params()["epochs"], tuple)
+    if label.is_ranks:
+        settings = {**settings, "class_order": label.classes}
+    if epochs is not None:
+        settings = {**settings, "epochs": (epochs, max(1, epochs // 4)) if two_stages else epochs}
+    return estimator.set_params(**settings)

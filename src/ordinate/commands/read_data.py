@@ -1,0 +1,73 @@
+"""From the path of a data set to its samples, whichever kind they are."""
+
+from ordinate.commands.fit_options import FitOptions, volume_options
+from ordinate.commands.samples import (
+    Samples,
+    array_as_pictures,
+    array_as_volumes,
+    is_images,
+    is_series,
+    read_pictures,
+    read_scans,
+    read_signals,
+    read_table,
+    text_columns,
+)
+from ordinate.data.image_options import ImageOptions
+from ordinate.data.labelled_volumes import holds_volumes
+from ordinate.data.volume_options import VolumeOptions
+from ordinate.errors import OrdinateError
+
+LEAST_ROWS = 10
+
+
+def read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions | None = None) -> Samples:
+    """Return the samples, images and volumes decoded."""
+    volumes = volumes or volume_options({}, options)
+    if options.text and (holds_volumes(options.data) or is_images(options.data)):
+        raise OrdinateError(f"--text: {options.data} holds images, takes a table with {', '.join(options.text)}")
+    if holds_volumes(options.data):
+        if options.image_size or options.augmentation or options.pretrained or options.fold:
+            raise OrdinateError(f"{options.data}: holds volumes, takes none of the options of images")
+        return _enough(options, read_scans(
+            options.data, options.target, options.split, options.group, volumes,
+            skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print,
+        ))  # fmt: skip
+    if is_series(options.data):
+        if options.image_size or options.augmentation or options.pretrained or options.fold:
+            raise OrdinateError(f"{options.data}: holds series, takes none of the options of images")
+        return _enough(options, read_signals(
+            options.data, options.target, options.split, options.group,
+            skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print,
+        ))  # fmt: skip
+    if is_images(options.data):
+        samples = read_pictures(
+            options.data, options.target, options.split, options.group, images, fold=options.fold,
+            skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print,
+        )  # fmt: skip
+    else:
+        drop, categorical = _names(options.drop), _names(options.categorical)
+        samples = read_table(options.data, options.target, drop, categorical, options.split, options.group)
+        if options.text:
+            samples = text_columns(samples, options.text, options.data)
+        dimensions = getattr(samples.X, "ndim", 2)
+        of_images = options.recipe is not None and dimensions == 2
+        if dimensions == 4:
+            samples = array_as_pictures(samples, images)
+        elif of_images or options.image_size or options.augmentation or options.pretrained:
+            raise OrdinateError(f"{options.data}: holds no images, takes none of the options of images")
+        elif dimensions == 5:
+            samples = array_as_volumes(samples, volumes, print)
+    return _enough(options, samples)
+
+
+def _enough(options: FitOptions, samples: Samples) -> Samples:
+    if len(samples.y) < LEAST_ROWS:
+        raise OrdinateError(
+            f"{options.data}: holds {len(samples.y)} rows, takes at least {LEAST_ROWS} to train and to measure on"
+        )
+    return samples
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
