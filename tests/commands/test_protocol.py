@@ -123,7 +123,7 @@ def test_a_run_that_was_stopped_goes_on_and_trains_nothing_again(file, monkeypat
     [
         ("ablation", {}, "protocol: got 'ablation', takes one of corruption-robustness"),
         ("reduced-data", {"repeats": 0}, "--repeats: got 0"),
-        ("reduced-data", {"method": ["cloc"]}, "--method: cloc does not take a continuous target; takes one of supcr, "),
+        ("reduced-data", {"method": ["cloc"]}, "--method: cloc does not take a continuous target; takes one of supcr"),
         ("reduced-data", {"sizes": [400]}, "sizes: got 400, takes at most 48"),
         ("reduced-data", {"epochs": 0}, "--epochs: got 0"),
         ("transfer", {}, "--to: transfer takes the data set"),
