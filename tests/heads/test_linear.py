@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from ordinate.errors import OrdinateError
-from ordinate.heads import LinearHead
+from ordinate.heads import LinearHead, build_head
 
 RNG = np.random.default_rng(0)
 X, Y = (torch.from_numpy(RNG.normal(3, 4, size=(20, d))) for d in (5, 2))
@@ -83,3 +83,33 @@ def test_the_unit_of_the_targets_is_part_of_the_state():
 def test_an_unknown_loss_is_an_error_that_lists_the_others(loss):
     with pytest.raises(OrdinateError, match=f"loss: got {loss!r}, takes one of 'l1', 'mse', 'huber'"):
         LinearHead(5, loss=loss)
+
+
+@pytest.mark.parametrize("kind", ["l1", "dex", "corn"])
+def test_standardised_embeddings_are_part_of_the_head(kind):
+    torch.manual_seed(0)
+    plain, standardised = (build_head(kind, 5, 2).double() for _ in range(2))
+    for head in (plain, standardised):
+        head.standardise(Y)
+    standardised.standardise_embeddings(X)
+    standardised.load_state_dict(
+        {name: value for name, value in plain.state_dict().items() if not name.startswith("embedding_")}, strict=False
+    )
+    seen = torch.from_numpy((X.numpy() - X.numpy().mean(0)) / X.numpy().std(0))
+    assert (standardised(X) - plain(seen)).abs().max() < 1e-12
+    assert standardised.loss(X, Y).item() == pytest.approx(plain.loss(seen, Y).item(), abs=1e-12)
+
+
+def test_a_coordinate_that_hardly_moves_is_not_blown_up():
+    head = LinearHead(3).double()
+    embeddings = torch.stack([X[:, 0], X[:, 1] * 1e-9, torch.full((20,), 7.0, dtype=torch.float64)], dim=1)
+    head.standardise_embeddings(embeddings)
+    assert head.standardised(embeddings)[:, 0].std(correction=0).item() == pytest.approx(1, abs=1e-12)
+    assert head.standardised(embeddings)[:, 1].abs().max() < 1e-5
+    assert (head.standardised(embeddings)[:, 2] == 0).all()
+
+
+def test_embeddings_that_are_all_the_same_leave_the_head_finite():
+    head = LinearHead(3)
+    head.standardise_embeddings(torch.ones(4, 3))
+    assert head.standardised(torch.zeros(1, 3)).tolist() == [[-1.0] * 3]

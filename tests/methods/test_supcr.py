@@ -36,6 +36,24 @@ def test_the_head_of_a_linear_probe_is_trained_on_embeddings_without_dropout():
         assert history[1]["train_loss"] == pytest.approx(method.head.loss(method(data.x), data.y).item(), abs=1e-6)
 
 
+def test_a_linear_probe_sees_embeddings_on_the_scale_of_the_first_batch():
+    data = targets()
+    method = supcr(data, epochs=(1, 2))
+    train(method, data, batch_size=len(data))
+    with torch.no_grad():
+        embeddings = method(data.x)
+    torch.testing.assert_close(method.head.embedding_mean, embeddings.mean(0), rtol=0, atol=1e-5)
+    torch.testing.assert_close(method.head.embedding_scale, embeddings.std(0, correction=0), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("scheme", ["fine_tune", "regularise"])
+def test_a_head_of_an_encoder_in_training_sees_embeddings_as_they_are(scheme):
+    method = supcr(scheme=scheme, epochs=(1, 2))
+    train(method, targets())
+    assert (method.head.embedding_mean == 0).all()
+    assert (method.head.embedding_scale == 1).all()
+
+
 def test_fine_tuning_trains_encoder_and_head_in_the_second_stage():
     watched = watch(supcr(scheme="fine_tune"), targets())
     assert watched.stages == [0, 0, 0, 1, 1, 1, 1]

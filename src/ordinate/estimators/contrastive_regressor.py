@@ -17,10 +17,11 @@ from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.heads.linear import LinearHead
+from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
 from ordinate.heads.neighbours import NeighbourMean
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Balance, Imbalance
+from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import Regression
 from ordinate.methods.training import ArrayBatches
 
@@ -32,6 +33,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     """Predict continuous targets from embeddings."""
 
     head: str
+    head_loss: str
+    scheme: str
     imbalance: Imbalance | None = None  # a regressor that takes none leaves it
     method_: Regression
 
@@ -97,6 +100,12 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         if method.balance is not None:
             method.balance.fit(targets)
         return method
+
+    @property
+    def _head_optimization(self) -> Optimization:
+        """Of the stage after the encoder's: on frozen embeddings, classifiers of many bins need large weights."""
+        on_bins = self.scheme == "linear_probe" and self.head_loss not in REGRESSION_LOSSES
+        return Optimization("adamw", (100 if on_bins else 10) * self.learning_rate, 0.0)
 
     def _balance(self) -> Balance | None:
         """Return what makes up for rare targets, not yet fitted to the training targets."""

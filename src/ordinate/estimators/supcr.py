@@ -13,7 +13,6 @@ from ordinate.data.volume_options import VolumeOptions
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.heads.binned import BinSize
 from ordinate.methods.imbalance import Imbalance
-from ordinate.methods.optimization import Optimization
 from ordinate.methods.supcr import SupCR
 
 
@@ -141,5 +140,5 @@ class SupCRRegressor(ContrastiveRegressor):
             temperature=self.temperature,
             label_distance=self.label_distance,
             optimization=self._optimization(),
-            head_optimization=Optimization("adamw", 10 * self.learning_rate, 0.0),
+            head_optimization=self._head_optimization,
         )

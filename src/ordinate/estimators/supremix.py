@@ -15,7 +15,6 @@ from ordinate.data.volume_options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.methods.imbalance import Imbalance
-from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import Regression
 from ordinate.methods.supremix import SupReMix
 
@@ -166,7 +165,7 @@ class SupReMixRegressor(ContrastiveRegressor):
             temperature=self.temperature,
             beta=self.beta,
             optimization=self._optimization(),
-            head_optimization=Optimization("adamw", 10 * self.learning_rate, 0.0),
+            head_optimization=self._head_optimization,
         )
 
     def _state(self) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class BinnedHead(RegressionHead):
     bin_size: Tensor
 
     def __init__(self, embedding_dim: int, target_dim: int = 1, bin_size: BinSize = None) -> None:
-        super().__init__()
+        super().__init__(embedding_dim)
         check_bin_size(bin_size, target_dim)
         self.given_size = bin_size
         self.linears = nn.ModuleList(nn.Linear(embedding_dim, self.outputs(2)) for _ in range(target_dim))
@@ -112,11 +112,13 @@ class BinnedHead(RegressionHead):
 
     def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n p"]:
         """Return targets in their own units."""
+        embeddings = self.standardised(embeddings)
         positions = torch.stack([self.positions(linear(embeddings)) for linear in self.linears], dim=1)
         return self.lowest + self.bin_size * positions
 
     def sample_losses(self, embeddings: Float[Tensor, "n d"], targets: Float[Tensor, "n p"]) -> Float[Tensor, " n"]:
         positions = ((targets - self.lowest) / self.bin_size).to(embeddings.dtype)
+        embeddings = self.standardised(embeddings)
         losses = [
             self.position_losses(linear(embeddings), position)
             for linear, position in zip(self.linears, positions.T, strict=True)

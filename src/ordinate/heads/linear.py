@@ -30,7 +30,7 @@ class LinearHead(RegressionHead):
     target_scale: Tensor
 
     def __init__(self, embedding_dim: int, target_dim: int = 1, loss: str = "l1") -> None:
-        super().__init__()
+        super().__init__(embedding_dim)
         if loss not in REGRESSION_LOSSES:
             raise OrdinateError(f"head_loss: got {loss!r}, takes one of {', '.join(map(repr, REGRESSION_LOSSES))}")
         self.criterion = REGRESSION_LOSSES[loss]
@@ -46,8 +46,9 @@ class LinearHead(RegressionHead):
 
     def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n p"]:
         """Return targets in their own units."""
-        return self.linear(embeddings) * self.target_scale + self.target_mean
+        return self.linear(self.standardised(embeddings)) * self.target_scale + self.target_mean
 
     def sample_losses(self, embeddings: Float[Tensor, "n d"], targets: Float[Tensor, "n p"]) -> Float[Tensor, " n"]:
         wanted = (targets - self.target_mean) / self.target_scale
-        return self.criterion(self.linear(embeddings), wanted.to(embeddings.dtype), reduction="none").mean(1)
+        predicted = self.linear(self.standardised(embeddings))
+        return self.criterion(predicted, wanted.to(embeddings.dtype), reduction="none").mean(1)

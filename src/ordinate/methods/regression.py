@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
-from ordinate.functional.global_batch import all_processes, mean_over_all
+from ordinate.functional.global_batch import all_processes, gathered, mean_over_all
 from ordinate.heads.regression_head import RegressionHead
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
@@ -121,12 +121,19 @@ class ContrastiveRegression(Regression):
         """Return the batch as the contrastive loss sees it."""
         return x, y
 
+    def meet_first_batch(self, x: Tensor, y: Tensor) -> None:
+        if self.trains_head_only:
+            self.head.standardise_embeddings(gathered(self.frozen_embeddings(x), all_processes())[0])
+
+    def frozen_embeddings(self, x: Tensor) -> Float[Tensor, "n d"]:
+        """Return the embeddings of a batch from an encoder that is not trained."""
+        self.encoder.eval()
+        with torch.no_grad():
+            return self.embed(x)
+
     def batch_loss(self, x: Tensor, y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
         if self.trains_head_only:
-            self.encoder.eval()
-            with torch.no_grad():
-                embeddings = self.embed(x)
-            return self.head_loss(embeddings, y)
+            return self.head_loss(self.frozen_embeddings(x), y)
         if self.stage_index == 1:
             embeddings = self.embed(x)
             return self.with_ranks(self.head_loss(embeddings, y), embeddings, y)

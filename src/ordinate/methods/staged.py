@@ -45,8 +45,8 @@ class StagedMethod(lightning.LightningModule):
     on all validation data.
 
     Subclasses give the loss of a batch in :meth:`batch_loss`; they may end a stage of their own accord in
-    :meth:`stage_is_complete`, act on its start in :meth:`begin_stage`, and log what validation embeddings show in
-    :meth:`validate_embeddings`. What each epoch logged is kept in :attr:`history`.
+    :meth:`stage_is_complete`, act on its start in :meth:`begin_stage` and :meth:`meet_first_batch`, and log what
+    validation embeddings show in :meth:`validate_embeddings`. What each epoch logged is kept in :attr:`history`.
     """
 
     monitor = "val_loss"
@@ -116,6 +116,9 @@ class StagedMethod(lightning.LightningModule):
     def begin_stage(self) -> None:
         """Act on the start of a stage."""
 
+    def meet_first_batch(self, x: Any, y: Tensor) -> None:
+        """Act on the first training batch of a stage, before its loss is computed."""
+
     # how it is trained
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
@@ -141,6 +144,8 @@ class StagedMethod(lightning.LightningModule):
         epoch = self.current_epoch - self.stage_start + batch_idx / self.trainer.num_training_batches
         for group in optimizer.param_groups:
             group["lr"] = self.stage.optimization.learning_rate_at(epoch / self.stage.epochs)
+        if self.current_epoch == self.stage_start and batch_idx == 0:
+            self.meet_first_batch(x, y)
         samples = int(summed(torch.tensor(len(y), device=self.device), all_processes()))
         loss = self.batch_loss(x, y)
         optimizer.zero_grad()

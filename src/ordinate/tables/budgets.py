@@ -46,7 +46,7 @@ HEAD_EPOCHS_QUICK = 10
 
 # small sets, on which the paper's budget is a CPU's: 300 epochs, or as many as 3000 batches make
 CHEAP = {
-    "airfoil": Budget(400, 133),
+    "airfoil": Budget(400, 133, 1000),  # of 5 batches each
     "imbalanced_ages": Budget(62, 21, 30),
     "car": Budget(300, 100),
     "nursery": Budget(83, 28),

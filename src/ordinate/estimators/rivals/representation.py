@@ -454,7 +454,7 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
             "patience": self.patience,
             "chunk_size": self.chunk_size,
             "optimization": self._optimization(),
-            "head_optimization": Optimization("adamw", 10 * self.learning_rate, 0.0),
+            "head_optimization": self._head_optimization,
         }
         if self.loss == "dino":
             return DINORegression(encoder, self.embedding_dim, self.target_dim_, **training)
