@@ -1,4 +1,4 @@
-"""Augmentations of images by name: what the papers list for their data sets, from torchvision's v2 transforms.
+"""Augmentations of images by name: an automatic one, and what the papers list, from torchvision's v2 transforms.
 
 A paper that names a transform without its strength gets a moderate one; the strengths are all here.
 """
@@ -6,21 +6,16 @@ A paper that names a transform without its strength gets a moderate one; the str
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor
 
+from ordinate.data.automatic_views import automatic_views
 from ordinate.errors import OrdinateError
 
 if TYPE_CHECKING:
     from torchvision.transforms.v2 import Transform
 
 Size = tuple[int, int]
-
-
-def _automatic(_: Size) -> list["Transform"]:
-    """A flip, small shifts and turns, a little light: what hardly any picture's grade depends on."""
-    from torchvision.transforms import v2
-
-    return [v2.RandomHorizontalFlip(), _affine(10, 0.08, (0.9, 1.1)), v2.ColorJitter(brightness=0.2, contrast=0.2)]
 
 
 def _flip(_: Size) -> list["Transform"]:
@@ -84,9 +79,8 @@ def _histology(size: Size) -> list["Transform"]:
     return [*flips, _rotation(30), _blur(), v2.RandomPerspective(0.2, p=0.5)]
 
 
-AUGMENTATIONS: dict[str, Callable[[Size], list["Transform"]]] = {
-    "auto": _automatic,
-    "none": lambda _: [],
+BATCHED: dict[str, Callable[[Tensor], Tensor]] = {"auto": automatic_views, "none": lambda images: images}
+ONE_BY_ONE: dict[str, Callable[[Size], list["Transform"]]] = {
     "flip": _flip,
     "supcr": _supcr,
     "gaze": _crop_and_colour,
@@ -96,33 +90,39 @@ AUGMENTATIONS: dict[str, Callable[[Size], list["Transform"]]] = {
     "idrid": _fundus,
     "bracs": _histology,
 }
+AUGMENTATIONS = (*BATCHED, *ONE_BY_ONE)
 
 
 class Augmentation:
-    """Draws a view of an image.
+    """Draws views of images.
 
     Args:
-        name: ``"auto"``, ``"none"`` (the image itself), ``"flip"``, or a paper's recipe: ``"supcr"`` (AgeDB,
-            IMDB-WIKI, SkyFinder), ``"gaze"`` (MPIIFaceGaze), ``"adience"``, ``"hid"``, ``"koa"``, ``"idrid"``,
-            ``"bracs"`` (CLOC, Section 4.2).
+        name: ``"auto"`` (a mirror image, small turns, shifts and scales, a little light), ``"none"`` (the image
+            itself), ``"flip"``, or a paper's recipe: ``"supcr"`` (AgeDB, IMDB-WIKI, SkyFinder), ``"gaze"``
+            (MPIIFaceGaze), ``"adience"``, ``"hid"``, ``"koa"``, ``"idrid"``, ``"bracs"`` (CLOC, Section 4.2).
         size: (height, width) of the view.
 
     Example:
         >>> import torch
-        >>> Augmentation("none", (8, 8))(torch.zeros(3, 8, 8, dtype=torch.uint8)).shape
-        torch.Size([3, 8, 8])
+        >>> Augmentation("auto", (8, 8))(torch.zeros(2, 3, 8, 8, dtype=torch.uint8)).shape
+        torch.Size([2, 3, 8, 8])
     """
 
     def __init__(self, name: str, size: Size) -> None:
         check_augmentation(name)
         self.name = name
         try:
-            self.transforms = AUGMENTATIONS[name](size)
+            self.transforms = ONE_BY_ONE[name](size) if name in ONE_BY_ONE else []
         except ImportError as error:
             raise OrdinateError(f'augmentation: {name!r} takes torchvision: pip install "ordinate[images]"') from error
 
-    def __call__(self, image: Tensor) -> Tensor:
-        """Return a view, uint8 (c, height, width), of an image (c, h, w); torch's random state draws it."""
+    def __call__(self, images: Tensor) -> Tensor:
+        """Return a view of each, uint8 (n, c, height, width), of images (n, c, h, w); torch's random state draws it."""
+        if self.name in BATCHED:
+            return BATCHED[self.name](images)
+        return torch.stack([self._view(image) for image in images])
+
+    def _view(self, image: Tensor) -> Tensor:
         for transform in self.transforms:
             image = transform(image)
         return image
@@ -130,7 +130,7 @@ class Augmentation:
     @property
     def changes(self) -> bool:
         """Whether a view differs from its image."""
-        return bool(self.transforms)
+        return self.name != "none"
 
 
 def check_augmentation(name: Any) -> None:

@@ -7,14 +7,14 @@ from torch.nn.functional import pad
 
 
 class RandomCrop:
-    """Draws a part of a series, all parts alike.
+    """Draws a part of each series, all parts alike.
 
     Args:
         points: of the part. A series that is shorter is taken whole and padded with NaN to this length.
 
     Example:
-        >>> RandomCrop(3)(torch.tensor([[1.0, 2.0]])).tolist()
-        [[1.0, 2.0, nan]]
+        >>> RandomCrop(3)(torch.tensor([[[1.0, 2.0]]])).tolist()
+        [[[1.0, 2.0, nan]]]
     """
 
     name = "crop"
@@ -23,8 +23,11 @@ class RandomCrop:
     def __init__(self, points: int) -> None:
         self.points = points
 
-    def __call__(self, series: Float[Tensor, "c t"]) -> Float[Tensor, "c points"]:
-        """Return a part of a series that may end in NaN; torch's random state draws it."""
+    def __call__(self, series: Float[Tensor, "n c t"]) -> Float[Tensor, "n c points"]:
+        """Return a part of each series, which may end in NaN; torch's random state draws it."""
+        return torch.stack([self._part(one) for one in series])
+
+    def _part(self, series: Float[Tensor, "c t"]) -> Float[Tensor, "c points"]:
         there = (~series.isnan().all(dim=0)).nonzero()
         length = int(there.max()) + 1 if len(there) else 1
         start = int(torch.randint(max(length - self.points, 0) + 1, ()))

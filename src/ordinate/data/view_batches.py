@@ -23,7 +23,7 @@ class EpochSampler(Sized, Protocol):
 
 
 class DrawView(Protocol):
-    """What draws a view of a sample, such as an augmentation of images or a crop of series."""
+    """What draws a view of every sample, such as an augmentation of images or a crop of series."""
 
     @property
     def name(self) -> str: ...
@@ -31,7 +31,7 @@ class DrawView(Protocol):
     @property
     def changes(self) -> bool: ...
 
-    def __call__(self, sample: Tensor, /) -> Tensor: ...
+    def __call__(self, samples: Tensor, /) -> Tensor: ...
 
 
 class ViewBatches(Dataset[tuple[Tensor, Tensor]]):
@@ -40,7 +40,7 @@ class ViewBatches(Dataset[tuple[Tensor, Tensor]]):
     Args:
         x: (n, c, h, w) uint8, or (n, c, t).
         y: (n,) or (n, p).
-        augmentation: draws a view.
+        augmentation: draws a view of each.
         views: of every sample, next to each other in the batch.
         workers: processes that draw; 0 draws in the process that trains.
     """
@@ -59,8 +59,8 @@ class ViewBatches(Dataset[tuple[Tensor, Tensor]]):
         seed, rows = request
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            drawn = [self.augmentation(self.x[row]) for row in rows for _ in range(self.views)]
-        return torch.stack(drawn), self.y[rows].repeat_interleave(self.views, dim=0)
+            drawn = self.augmentation(self.x[rows].repeat_interleave(self.views, dim=0))
+        return drawn, self.y[rows].repeat_interleave(self.views, dim=0)
 
     def requests(self, batches: EpochSampler, seed: int) -> "SeededBatches":
         """Return the sampler that a DataLoader is to have."""

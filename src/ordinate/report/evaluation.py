@@ -106,8 +106,7 @@ def _views(model: EmbeddingEstimator, seen: Decoded) -> Figure:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         for pixels in seen.pixels[np.linspace(0, len(seen) - 1, SHOWN).astype(int)]:
-            views = [augmentation(torch.from_numpy(pixels)).numpy() for _ in range(VIEWS)]
-            rows.append([pixels, *views])
+            rows.append([pixels, *augmentation(torch.from_numpy(np.stack([pixels] * VIEWS))).numpy()])
     return image_figures.views(rows, ["original", *(f"view {place}" for place in range(1, VIEWS + 1))])
 
 

@@ -1,0 +1,88 @@
+"""The augmentation for images of which nothing is known, drawn for a whole batch at once."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, UInt8
+from torch import Tensor
+from torch.nn.functional import grid_sample
+
+DEGREES, SHIFT, SCALE, LIGHT = 10.0, 0.08, 0.1, 0.2  # each to both sides; shifts as shares of the sides
+VALUES_AT_ONCE = 2**17  # so many stay in the cache
+
+
+@dataclass(frozen=True)
+class Changes:
+    """How each of n images is changed.
+
+    Attributes:
+        mirrored: (n,), left to right.
+        degrees: (n,), turned clockwise about the centre.
+        shift: (n, 2), to the right and down, as shares of width and height.
+        scale: (n,), of sides.
+        brightness: (n,), factor of the light.
+        contrast: (n,), factor of the distance from the mean grey.
+    """
+
+    mirrored: Bool[Tensor, " n"]
+    degrees: Float[Tensor, " n"]
+    shift: Float[Tensor, "n 2"]
+    scale: Float[Tensor, " n"]
+    brightness: Float[Tensor, " n"]
+    contrast: Float[Tensor, " n"]
+
+    @classmethod
+    def draw(cls, n: int) -> "Changes":
+        """Draw what hardly any picture's grade depends on: a mirror image, small moves, a little light."""
+
+        def around(middle: float, extent: float, *shape: int) -> Tensor:
+            return middle + extent * (2 * torch.rand(n, *shape) - 1)
+
+        return cls(
+            torch.rand(n) < 0.5, around(0, DEGREES), around(0, SHIFT, 2), around(1, SCALE), around(1, LIGHT),
+            around(1, LIGHT),
+        )  # fmt: skip
+
+    def apply(self, images: UInt8[Tensor, "n c h w"]) -> UInt8[Tensor, "n c h w"]:
+        """Return the changed images, black where they show nothing of the image."""
+        moved = grid_sample(images.float(), self._sources(images), align_corners=False)
+        bright = (moved * self.brightness[:, None, None, None]).clamp(0, 255)
+        middle = _grey(bright).mean(dim=(1, 2, 3), keepdim=True)
+        return (middle + self.contrast[:, None, None, None] * (bright - middle)).round().clamp(0, 255).to(torch.uint8)
+
+    def _sources(self, images: Tensor) -> Float[Tensor, "n h w 2"]:
+        """Return where in an image each pixel of its view comes from; -1 and 1 are the borders."""
+        height, width = images.shape[2:]
+        right, down = _centres(width)[None, None, :], _centres(height)[None, :, None]
+        right = right - 2 * self.shift[:, 0, None, None]
+        down = down - 2 * self.shift[:, 1, None, None]
+        angles = self.degrees * (math.pi / 180)
+        cos, sin = ((values / self.scale)[:, None, None] for values in (angles.cos(), angles.sin()))
+        sides = torch.where(self.mirrored, -1.0, 1.0)[:, None, None]
+        sources = right.new_empty(len(images), height, width, 2)
+        torch.add(cos * sides * right, sin * sides * (height / width) * down, out=sources[..., 0])
+        torch.sub(cos * down, sin * (width / height) * right, out=sources[..., 1])
+        return sources
+
+
+def automatic_views(images: UInt8[Tensor, "n c h w"]) -> UInt8[Tensor, "n c h w"]:
+    """Return a view of every image; torch's random state draws them.
+
+    Example:
+        >>> automatic_views(torch.zeros(2, 1, 8, 8, dtype=torch.uint8)).shape
+        torch.Size([2, 1, 8, 8])
+    """
+    at_once = max(1, VALUES_AT_ONCE // images[0].numel())
+    return torch.cat([Changes.draw(len(part)).apply(part) for part in images.split(at_once)])
+
+
+def _centres(pixels: int) -> Float[Tensor, " n"]:
+    return (2 * torch.arange(pixels) + 1) / pixels - 1
+
+
+def _grey(images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n 1 h w"]:
+    if images.shape[1] != 3:
+        return images.mean(dim=1, keepdim=True)
+    weights = torch.tensor([0.299, 0.587, 0.114])  # ITU-R BT.601
+    return torch.einsum("nchw,c->nhw", images, weights)[:, None]
