@@ -23,16 +23,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ordinate.errors import OrdinateError
 
 PAIRS = 1 << 22  # distances held at a time
-ROUND = 30  # L-BFGS iterations with the same impostors
-TOLERANCE = 1e-3  # relative improvement in a round below which the loss has converged
+SHORT, LONG = 5, 30  # L-BFGS iterations with the same impostors
+MANY = 0.1  # new impostors, as a share of those known, after which the next round is a short one
+TOLERANCE, ROUNDS = 1e-3, 3  # relative improvement in so many rounds below which the loss has converged
 START = 0.8408964152537145  # of the map: 2 ** -0.25
 
 
 class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """The linear map of large margin nearest neighbours.
 
-    L-BFGS finds it, over those impostors that were inside a margin after any of its rounds: a small part of all
-    pairs, to which each round adds, until it adds none and the loss has settled.
+    L-BFGS finds it in rounds, each over the impostors that were inside a margin after one of the two rounds before: a
+    small part of all pairs. Where a round lets in many more, the next is short. The loss that counts is that of all
+    pairs; the map of its lowest is kept.
 
     Args:
         n_neighbors: target neighbours of a sample; a class of fewer has as many as it has.
@@ -74,27 +76,29 @@ class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerM
         targets = target_neighbours(X, classes, self.n_neighbors)
         # the margin is 1: off the lattice of whole distances, where integer codes would put every hinge on its kink
         components = np.eye(X.shape[1]) * START
-        impostors = find_impostors(components, X, classes, targets)
-        self.n_iter_, self.loss_ = 0, np.inf
+        active = find_impostors(components, X, classes, targets)
+        before, length = active, SHORT
+        self.n_iter_, self.loss_, lowest = 0, np.inf, [np.inf]
         while self.n_iter_ < self.max_iter:
+            known = before + active
             found = minimize(
                 lmnn_loss,
                 components.ravel(),
-                args=(X, targets, impostors, self.push),
+                args=(X, targets, known, self.push),
                 jac=True,
                 method="L-BFGS-B",
-                options={"maxiter": min(ROUND, self.max_iter - self.n_iter_)},
+                options={"maxiter": min(length, self.max_iter - self.n_iter_)},
             )
-            components = found.x.reshape(components.shape)
             self.n_iter_ += max(1, found.nit)
-            active = find_impostors(components, X, classes, targets)
-            impostors, known = impostors + active, impostors.nnz
+            components = found.x.reshape(components.shape)
+            before, active = active, find_impostors(components, X, classes, targets)
             loss = lmnn_loss(components.ravel(), X, targets, active, self.push)[0]
-            converged = impostors.nnz == known and loss > (1 - TOLERANCE) * self.loss_
-            self.loss_ = loss
-            if converged:
+            if loss < self.loss_:
+                self.loss_, self.components_ = loss, components
+            lowest.append(self.loss_)
+            if len(lowest) > ROUNDS and lowest[-1] > (1 - TOLERANCE) * lowest[-1 - ROUNDS]:
                 break
-        self.components_ = components
+            length = SHORT if (active > known).nnz > MANY * known.nnz else min(2 * length, LONG)
         self._n_features_out = len(components)
         return self
 
