@@ -71,7 +71,7 @@ class _PairLoss(nn.Module):
             "SupCon": lambda: losses.SupConLoss(temperature=0.1, distance=distances.CosineSimilarity()),
         }[name]()
 
-    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+    def forward(self, embeddings: Tensor, labels: Tensor, weights: None = None) -> Tensor:
         return self.loss(embeddings, labels)
 
 
@@ -83,7 +83,7 @@ class PairNetwork(OTDClassifier):
     def _build_method(self, encoder: nn.Module) -> OTD:
         method = super()._build_method(encoder)
         method.add_module("loss", _PairLoss(self.rival, len(self.classes_)))
-        method.balance = False
+        method.by_rank = False
         return method
 
 

@@ -1,4 +1,4 @@
-"""The regressors with LDS, FDS and RankSim: targets in their own units, saving, resuming and what is refused."""
+"""The estimators with LDS, FDS and RankSim: targets in their own units, saving, resuming and what is refused."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.rivals.end_to_end import EndToEndRegressor
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.training import CHECKPOINT, EpochCheckpoint
-from tests.estimators.examples import SMALL, draw_table, supcr, supremix
+from tests.estimators.examples import SMALL, cloc, draw_table, otd, supcr, supremix
 
 X, TARGET = draw_table()
 Y = 1e4 + np.round(10 * np.exp(TARGET))  # far from 0, and rare at one end
@@ -96,3 +96,32 @@ def test_options_are_kept_by_a_clone_and_anything_else_is_refused():
     assert clone(supcr(imbalance=ALL_THREE)).imbalance == ALL_THREE
     with pytest.raises(OrdinateError, match=r"imbalance: got 'lds', takes Imbalance\(...\) or None"):
         supcr(imbalance="lds").fit(X, Y)
+
+
+# ranks
+
+RANKS = np.digitize(TARGET, [0.3, 1.0])  # the highest is the rarest
+OF_RANKS = {"cloc": (cloc, ALL_THREE), "otd": (otd, Imbalance(lds="inverse", ranksim=0.1))}
+
+
+@pytest.mark.parametrize("name", OF_RANKS)
+def test_a_classifier_weighs_rare_ranks_and_predicts_the_same_once_loaded(name, tmp_path):
+    make, imbalance = OF_RANKS[name]
+    model = make(imbalance=imbalance).fit(X, RANKS)
+    weights = model.method_.balance.weights(torch.arange(3))
+    expected = label_weights(RANKS.astype(float), "inverse", bin_size=1.0)
+    np.testing.assert_allclose(weights, [expected[rank == RANKS][0] for rank in range(3)], rtol=1e-6)
+    model.save(tmp_path / "model")
+    loaded = ordinate.load(tmp_path / "model")
+    assert loaded.imbalance == imbalance
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_bins_of_ranks_cannot_be_chosen():
+    with pytest.raises(OrdinateError, match=r"imbalance: got bins of 2.0, ranks have one each; takes bin_size None"):
+        cloc(imbalance=Imbalance(lds="inverse", bin_size=2.0)).fit(X, RANKS)
+
+
+def test_otd_refuses_fds_before_it_trains():
+    with pytest.raises(OrdinateError, match="fds: got True, OTD trains no head"):
+        otd(imbalance=Imbalance(fds=True)).fit(X, RANKS)

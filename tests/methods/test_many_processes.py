@@ -19,7 +19,7 @@ REGRESSION = {"embedding_dim": 3, "epochs": (2, 2), "head_optimization": PLAIN["
 METHODS = {
     "cloc": lambda encoder: CLOC(encoder, 3, 4, phase_epochs=(2, 2), target_accuracy=0.3, **PLAIN),
     "otd": lambda encoder: OTD(encoder, 4, epochs=3, **PLAIN),
-    "otd_balanced": lambda encoder: OTD(encoder, 4, epochs=3, balance=True, **PLAIN),
+    "otd_balanced": lambda encoder: OTD(encoder, 4, epochs=3, by_rank=True, **PLAIN),
     "supcr": lambda encoder: SupCR(encoder, **REGRESSION, scheme="regularise", **PLAIN),
     "supcr_in_chunks": lambda encoder: SupCR(encoder, **REGRESSION, chunk_size=2, **PLAIN),
     "supremix": lambda encoder: SupReMix(encoder, **REGRESSION, window=2.0, mix_negatives=False, **PLAIN),

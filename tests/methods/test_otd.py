@@ -15,9 +15,9 @@ FAST = Optimization("adam", 0.01, 0.0, schedule="cosine", warmup=0.1)
 STILL = Optimization("sgd", 1e-12)
 
 
-@pytest.mark.parametrize("balance", [False, True])
-def test_the_loss_falls_and_the_ranks_end_ordered_on_a_half_circle(balance):
-    method, data = OTD(encoder(), 4, epochs=60, balance=balance, optimization=FAST), ranks(96)
+@pytest.mark.parametrize("by_rank", [False, True])
+def test_the_loss_falls_and_the_ranks_end_ordered_on_a_half_circle(by_rank):
+    method, data = OTD(encoder(), 4, epochs=60, by_rank=by_rank, optimization=FAST), ranks(96)
     assert not is_rank_ordered(rank_cosine_matrix(method(data.x).detach().numpy(), data.y.numpy(), 4))
     losses = [entry["train_loss"] for entry in train(method, data)]
     assert losses[-1] < 0.1 * losses[0]
@@ -41,7 +41,7 @@ def test_balanced_every_rank_counts_the_same():
     embeddings, y = encoder()(data.x[uneven]), data.y[uneven]
     values = functional.angular_triangle(embeddings, y, 4, reduction="none")
     expected = torch.stack([values[y == rank].mean() for rank in range(4)]).mean()
-    torch.testing.assert_close(OTD(encoder(), 4, balance=True).triangle(embeddings, y), expected, rtol=0, atol=1e-6)
+    torch.testing.assert_close(OTD(encoder(), 4, by_rank=True).triangle(embeddings, y), expected, rtol=0, atol=1e-6)
 
 
 def test_balanced_a_rank_that_the_batch_lacks_does_not_count():
@@ -50,7 +50,7 @@ def test_balanced_a_rank_that_the_batch_lacks_does_not_count():
     embeddings, y = encoder()(data.x[kept]), data.y[kept]
     values = functional.angular_triangle(embeddings, y, 4, reduction="none")
     expected = torch.stack([values[y == rank].mean() for rank in (0, 2, 3)]).mean()
-    torch.testing.assert_close(OTD(encoder(), 4, balance=True).triangle(embeddings, y), expected, rtol=0, atol=1e-6)
+    torch.testing.assert_close(OTD(encoder(), 4, by_rank=True).triangle(embeddings, y), expected, rtol=0, atol=1e-6)
 
 
 def test_the_validation_accuracy_is_that_of_the_three_nearest_training_embeddings():

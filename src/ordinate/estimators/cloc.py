@@ -22,6 +22,7 @@ from ordinate.estimators import inputs
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_whole
 from ordinate.methods.cloc import CLOC
+from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.training import ArrayBatches
 
@@ -48,6 +49,8 @@ class CLOCClassifier(RankClassifier):
         batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
+        imbalance: what to do about rare ranks: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, FDS or RankSim;
+            None does nothing. Of few ranks, kernel_size=1 weighs each by its own number of samples.
         learning_rate: of AdamW; it falls to 0 along a cosine in each phase.
         weight_decay: of AdamW; None takes 3, and 0.05 for images and volumes.
         validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
@@ -92,6 +95,7 @@ class CLOCClassifier(RankClassifier):
         patience: int | None = None,
         batch_size: int | None = None,
         chunk_size: int | None = None,
+        imbalance: Imbalance | None = None,
         learning_rate: float = 1e-3,
         weight_decay: float | None = None,
         validation_fraction: float = 0.0,
@@ -115,6 +119,7 @@ class CLOCClassifier(RankClassifier):
         self.patience = patience
         self.batch_size = batch_size
         self.chunk_size = chunk_size
+        self.imbalance = imbalance
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
@@ -155,6 +160,7 @@ class CLOCClassifier(RankClassifier):
                 target_accuracy=self.target_accuracy,
                 patience=self.patience,
                 chunk_size=self.chunk_size,
+                balance=self._balance(),
                 optimization=self._optimization(),
             )
 

@@ -19,6 +19,7 @@ from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_whole
 from ordinate.functional.similarity import unit
 from ordinate.heads.neighbours import NeighbourVote
+from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.otd import OTD
 from ordinate.methods.training import ArrayBatches
@@ -41,6 +42,9 @@ class OTDClassifier(RankClassifier):
         batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
+        imbalance: what to do about rare ranks: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, whose weights
+            take the place of equal ones for all ranks, or RankSim, not FDS; None does nothing. Of few ranks,
+            kernel_size=1 weighs each by its own number of samples.
         learning_rate: of AdamW; it falls to 0 along a cosine.
         weight_decay: of AdamW; None takes 3 for a table of numbers alone, 0.05 for images and volumes and 10 otherwise.
         validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
@@ -81,6 +85,7 @@ class OTDClassifier(RankClassifier):
         patience: int | None = None,
         batch_size: int | None = None,
         chunk_size: int | None = None,
+        imbalance: Imbalance | None = None,
         learning_rate: float = 1e-3,
         weight_decay: float | None = None,
         validation_fraction: float = 0.0,
@@ -101,6 +106,7 @@ class OTDClassifier(RankClassifier):
         self.patience = patience
         self.batch_size = batch_size
         self.chunk_size = chunk_size
+        self.imbalance = imbalance
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.validation_fraction = validation_fraction
@@ -125,9 +131,10 @@ class OTDClassifier(RankClassifier):
             encoder,
             len(self.classes_),
             epochs=self._epochs(self.epochs, 300, 3000, "epochs"),
-            balance=True,
+            by_rank=True,
             patience=self.patience,
             chunk_size=self.chunk_size,
+            balance=self._balance(),
             optimization=self._optimization(),
         )
 

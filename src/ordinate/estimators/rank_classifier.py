@@ -10,16 +10,21 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from ordinate.data.label_density import LabelBins
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_labels import find_classes, to_ranks
+from ordinate.methods.balanced import BalancedMethod
+from ordinate.methods.imbalance import Balance, Imbalance
+from ordinate.methods.staged import StagedMethod
 
 
 class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Classify ranks from embeddings."""
 
     class_order: Any
+    imbalance: Imbalance | None = None  # a classifier that takes none leaves it
 
     @abstractmethod
     def _probabilities(self, embeddings: Tensor) -> Tensor:
@@ -56,6 +61,27 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
                 f"y: got {len(ranks)} sample(s) of one class, {self.classes_.tolist()}, takes at least two classes"
             )
         return ranks
+
+    def _new_method(self, targets: Tensor) -> StagedMethod:
+        method = super()._new_method(targets)
+        if isinstance(method, BalancedMethod) and method.balance is not None:
+            method.balance.fit(targets)
+        return method
+
+    def _balance(self) -> Balance | None:
+        """Return what makes up for rare ranks, a bin each, not yet fitted to the training ranks."""
+        if self.imbalance is None:
+            return None
+        return Balance(self.imbalance, LabelBins((0.0,), (1.0,), (len(self.classes_),)), self.embedding_dim)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.imbalance is not None and not isinstance(self.imbalance, Imbalance):
+            raise OrdinateError(f"imbalance: got {self.imbalance!r}, takes Imbalance(...) or None")
+        if self.imbalance is not None and self.imbalance.bin_size is not None:
+            raise OrdinateError(
+                f"imbalance: got bins of {self.imbalance.bin_size}, ranks have one each; takes bin_size None"
+            )
 
     def _encoder_options(self) -> dict[str, Any]:
         return {"activation": "tanh"} if inputs.holds_numbers_alone(self.reader_) else {}

@@ -9,13 +9,15 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, mean_over_all, summed
 from ordinate.heads.classifier import Classifier
 from ordinate.losses.mmnp import Boundaries, MMNPLoss
+from ordinate.methods.balanced import BalancedMethod
+from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.methods.staged import Stage
 
 COLLAPSED = 0.05  # a learned margin below this separates its ranks by less than 3 degrees of cosine
 
 
-class CLOC(StagedMethod):
+class CLOC(BalancedMethod):
     """Encoder, classifier and margins under cross-entropy plus MMNP loss (CLOC, eq. 1).
 
     Phase one learns the margins with the rest and ends when the training accuracy reaches ``target_accuracy``.
@@ -35,6 +37,8 @@ class CLOC(StagedMethod):
         patience: ends phase two; 10 in the paper, None trains all its epochs.
         chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
             :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+        balance: what weighs samples of rare ranks in both losses, calibrates what the classifier sees, and ranks; None
+            for nothing.
         optimization: of both phases; the paper's is Adam with a constant 1e-3.
     """
 
@@ -53,13 +57,14 @@ class CLOC(StagedMethod):
         target_accuracy: float = 0.95,
         patience: int | None = 10,
         chunk_size: int | None = None,
+        balance: Balance | None = None,
         optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
     ) -> None:
         if not 0 < target_accuracy <= 1:
             raise OrdinateError(f"target_accuracy: got {target_accuracy}, takes a share above 0, up to 1")
         first, second = phase_epochs
         stages = (Stage("phase one", first, optimization), Stage("phase two", second, optimization, patience))
-        super().__init__(stages, chunk_size)
+        super().__init__(stages, chunk_size, balance)
         self.encoder = encoder
         self.classifier = Classifier(embedding_dim, num_classes)
         self.mmnp = MMNPLoss(num_classes, margins, floor, shared, reduction)
@@ -79,17 +84,21 @@ class CLOC(StagedMethod):
 
     def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
-        scores = self.classifier(embeddings)
+        scores = self.classifier(self.calibrated(embeddings, y))
         group = all_processes()
         hits = torch.stack([(scores.argmax(1) == y).sum(), torch.tensor(len(y), device=y.device)])
         hits = summed(hits, group).cpu()
         self.hits += hits
-        classification, contrast = mean_over_all(cross_entropy(scores, y), len(y), group), self.mmnp(embeddings, y)
+        weights = self.weights(y)
+        errors = cross_entropy(scores, y, reduction="none")
+        errors = errors if weights is None else weights.to(errors.dtype) * errors
+        classification = mean_over_all(errors.mean(), len(y), group)
+        contrast = self.mmnp(embeddings, y, weights=weights)
         self.log_dict(
             {"train_cross_entropy": classification, "train_mmnp": contrast},
             on_step=False, on_epoch=True, batch_size=int(hits[1]),
         )  # fmt: skip
-        return classification + self.mmnp_weight * contrast
+        return self.with_ranks(classification + self.mmnp_weight * contrast, embeddings, y)
 
     def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
         scores = self.classifier(x)

@@ -10,13 +10,15 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered, joined_value, processes, summed
 from ordinate.functional.similarity import unit
 from ordinate.losses.angular_triangle import AngularTriangleLoss
+from ordinate.methods.balanced import BalancedMethod
+from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.methods.staged import Stage
 
 NEIGHBOURS = 3
 
 
-class OTD(StagedMethod):
+class OTD(BalancedMethod):
     """Encoder under the angular triangle loss over all triplets that a batch offers (OTD, eq. 5).
 
     Every sample passes the encoder once. Batches come from :class:`~ordinate.data.samplers.RankBatches` with the
@@ -26,12 +28,13 @@ class OTD(StagedMethod):
         encoder: maps a batch to embeddings (n, d); it must not end in ReLU.
         num_classes: C.
         epochs: 50 in the paper.
-        balance: let every rank count the same (the mean over its anchors, then over ranks) instead of every
-            triplet, of which large ranks have their size's cube.
+        by_rank: let every rank count the same (the mean over its anchors, then over ranks) instead of every
+            triplet, of which large ranks have their size's cube. Weights of a balance take the place of this.
         patience: end after so many epochs without a lower validation loss and go back to the best; None trains
             all epochs and keeps the last weights.
         chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
             :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+        balance: what weighs anchors of rare ranks, and ranks; None for nothing. There is no head to calibrate for.
         optimization: the paper's is Adam, 1e-6.
     """
 
@@ -41,15 +44,18 @@ class OTD(StagedMethod):
         num_classes: int,
         *,
         epochs: int = 50,
-        balance: bool = False,
+        by_rank: bool = False,
         patience: int | None = None,
         chunk_size: int | None = None,
+        balance: Balance | None = None,
         optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
     ) -> None:
-        super().__init__((Stage("triplets", epochs, optimization, patience),), chunk_size)
+        if balance is not None and balance.smoothing is not None:
+            raise OrdinateError("fds: got True, OTD trains no head that it calibrates embeddings for; takes False")
+        super().__init__((Stage("triplets", epochs, optimization, patience),), chunk_size, balance)
         self.encoder = encoder
-        self.loss = AngularTriangleLoss(num_classes, reduction="none" if balance else "mean")
-        self.balance = balance
+        self.loss = AngularTriangleLoss(num_classes, reduction="none" if by_rank else "mean")
+        self.by_rank = by_rank
         self.seen: list[tuple[Tensor, Tensor]] = []
 
     def on_train_epoch_start(self) -> None:
@@ -60,17 +66,19 @@ class OTD(StagedMethod):
         embeddings = self.embed(x)
         group = all_processes()
         self.seen.append((gathered(unit(embeddings.detach()), group)[0], gathered(y, group)[0]))
-        return self.triangle(embeddings, y)
+        return self.with_ranks(self.triangle(embeddings, y), embeddings, y)
 
     def triangle(self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
-        """Return the loss of a batch, each triplet or each rank counting the same."""
-        loss: Tensor = self.loss(embeddings, y)
-        if not self.balance:
+        """Return the loss of a batch, each triplet or each rank counting the same, or each anchor as it weighs."""
+        weights = self.weights(y)
+        if not self.by_rank:
+            loss: Tensor = self.loss(embeddings, y, weights=weights)
             return loss
         group = all_processes()
-        sizes = summed(torch.bincount(y, minlength=self.loss.num_classes), group)
-        total = (loss / sizes[y]).sum() * processes(group)
-        return joined_value(total / (sizes > 0).sum(), group)
+        if weights is None:
+            weights = 1 / summed(torch.bincount(y, minlength=self.loss.num_classes), group)[y]
+        total = (self.loss(embeddings, y) * weights).sum() * processes(group)
+        return joined_value(total / summed(weights.sum(), group), group)
 
     def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
         logs = {}

@@ -10,14 +10,15 @@ from torch import Tensor, nn
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered, mean_over_all
 from ordinate.heads.regression_head import RegressionHead
+from ordinate.methods.balanced import BalancedMethod
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.methods.staged import Stage
 
 SCHEMES = ("linear_probe", "fine_tune", "regularise")
 
 
-class Regression(StagedMethod):
+class Regression(BalancedMethod):
     """An encoder and a head that predicts targets from its embeddings, with or without a balance of rare targets."""
 
     def __init__(
@@ -28,10 +29,9 @@ class Regression(StagedMethod):
         chunk_size: int | None,
         balance: Balance | None = None,
     ) -> None:
-        super().__init__(stages, chunk_size)
+        super().__init__(stages, chunk_size, balance)
         self.encoder = encoder
         self.head = head
-        self.balance = balance
 
     def predict(self, x: Tensor) -> Float[Tensor, "n p"]:
         """Return targets in their own units."""
@@ -39,24 +39,8 @@ class Regression(StagedMethod):
 
     def head_loss(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
         """The head's loss of a training batch."""
-        if self.balance is not None:
-            embeddings = self.balance.calibrated(embeddings, y)
+        embeddings = self.calibrated(embeddings, y)
         return mean_over_all(self.head.loss(embeddings, y, self.weights(y)), len(y), all_processes())
-
-    def weights(self, y: Float[Tensor, "n p"]) -> Float[Tensor, " n"] | None:
-        """What samples weigh in training; None if all the same, as in validation."""
-        return self.balance.weights(y) if self.balance is not None and self.training else None
-
-    def with_ranks(
-        self, loss: Float[Tensor, ""], embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]
-    ) -> Float[Tensor, ""]:
-        """The loss of a batch that trains the encoder, and RankSim's where it is asked for."""
-        return loss if self.balance is None else loss + self.balance.rank_loss(embeddings, y)
-
-    def on_train_epoch_end(self) -> None:
-        if self.balance is not None:
-            self.balance.end_epoch()
-        super().on_train_epoch_end()
 
     def validate_head(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> dict[str, Tensor]:
         """The head's loss of the validation set, and its error in units of the targets."""

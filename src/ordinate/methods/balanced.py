@@ -1,0 +1,34 @@
+"""Training that may make up for rare labels."""
+
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+from ordinate.methods.imbalance import Balance
+from ordinate.methods.staged import Stage, StagedMethod
+
+
+class BalancedMethod(StagedMethod):
+    """A method that weighs, calibrates and ranks samples of rare labels where it is given a balance."""
+
+    def __init__(self, stages: tuple[Stage, ...], chunk_size: int | None, balance: Balance | None) -> None:
+        super().__init__(stages, chunk_size)
+        self.balance = balance
+
+    def weights(self, y: Shaped[Tensor, "n *p"]) -> Float[Tensor, " n"] | None:
+        """What samples weigh in training; None if all the same, as in validation."""
+        return self.balance.weights(y) if self.balance is not None and self.training else None
+
+    def calibrated(self, embeddings: Float[Tensor, "n d"], y: Shaped[Tensor, "n *p"]) -> Float[Tensor, "n d"]:
+        """Return the embeddings of a training batch as its head sees them."""
+        return embeddings if self.balance is None else self.balance.calibrated(embeddings, y)
+
+    def with_ranks(
+        self, loss: Float[Tensor, ""], embeddings: Float[Tensor, "n d"], y: Shaped[Tensor, "n *p"]
+    ) -> Float[Tensor, ""]:
+        """The loss of a batch that trains the encoder, and RankSim's where it is asked for."""
+        return loss if self.balance is None else loss + self.balance.rank_loss(embeddings, y)
+
+    def on_train_epoch_end(self) -> None:
+        if self.balance is not None:
+            self.balance.end_epoch()
+        super().on_train_epoch_end()
