@@ -134,3 +134,15 @@ def test_nothing_is_drawn_of_a_table_or_before_a_result():
     assert draw(FILLED) is None
     table = Table("t", "", "", (Column("10", metric="mae"),), (Row("l1"),), curve=Curve("a", "b", (10,)))
     assert draw(FilledTable(table, Plan({}, {(0, 0): "no data"}), {})) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"), [(12.3456, "12.346"), (0.012345, "0.0123"), (0.0, "0.000"), (3e-9, "0.000000")]
+)
+def test_without_a_figure_of_the_paper_three_digits_are_shown(error, shown):
+    table = Table(
+        "own-1", "One model", "Own", (Column("error", metric="mae"),), (Row("l1", model="l1"),), dataset="airfoil"
+    )
+    run = Run("airfoil", "l1")
+    filled = FilledTable(table, Plan({(0, 0): [run]}, {}), {run: Result("done", {"mae": error})})
+    assert as_text(filled).splitlines()[-1].split() == ["l1", shown, "(1)"]

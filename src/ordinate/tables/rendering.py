@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,7 @@ from ordinate.tables.run import Run
 from ordinate.tables.table import Cell, Figure, Plan, Table
 
 WIDTH = 150  # characters of a line of text
+LEAST_DECIMALS, MOST_DECIMALS = 3, 6  # of columns without figures of a paper
 ARROWS = {"lower": "↓", "higher": "↑", "": ""}
 CSV_HEADER = (
     "table", "row", "column", "dataset", "model", "protocol", "metric", "paper", "paper_deviation", "ours", "deviation",
@@ -101,12 +103,16 @@ class FilledTable:
 
     @cached_property
     def digits(self) -> list[int]:
-        """Decimals of every column: as many as the paper has, three where it has no figures."""
-        columns = zip(*([cell.paper for cell in cells] for cells in self.table.cells), strict=True)
-        return [
-            max((len(repr(figure).partition(".")[2]) for figure in column if isinstance(figure, float)), default=3)
-            for column in columns
-        ]
+        """Decimals of every column: as many as the paper has, where it has no figures what shows three digits of ours."""
+        return [self._digits([cells[column] for cells in self.cells]) for column in range(len(self.table.columns))]
+
+    def _digits(self, column: Sequence[Filled]) -> int:
+        papers = [one.cell.paper for one in column]
+        given = [len(repr(figure).partition(".")[2]) for figure in papers if isinstance(figure, float)]
+        if given:
+            return max(given)
+        least = min((abs(one.ours) for one in column if one.ours), default=1.0)
+        return min(max(LEAST_DECIMALS, 2 - math.floor(math.log10(least))), MOST_DECIMALS)
 
     @cached_property
     def notes(self) -> dict[str, str]:
