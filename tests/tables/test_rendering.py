@@ -107,7 +107,7 @@ def test_a_column_without_figures_of_the_paper_shows_ours_alone():
     table = Table("t", "", "", (Column("MAE", metric="mae"),), (Row("first", model="l1"),), dataset="airfoil")
     text = as_text(FilledTable(table, Plan({(0, 0): RUNS[0, 0]}, {}), RESULTS))
     assert "paper" not in text.split("\n", 2)[2]
-    assert "0.030 ± 0.010 (2)" in text
+    assert "0.0300 ± 0.0100 (2)" in text
 
 
 def test_a_wide_table_comes_in_blocks():

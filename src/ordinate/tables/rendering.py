@@ -103,7 +103,7 @@ class FilledTable:
 
     @cached_property
     def digits(self) -> list[int]:
-        """Decimals of every column: as many as the paper has, where it has no figures what shows three digits of ours."""
+        """Decimals of every column: as many as the paper has; what shows three digits of ours where it has none."""
         return [self._digits([cells[column] for cells in self.cells]) for column in range(len(self.table.columns))]
 
     def _digits(self, column: Sequence[Filled]) -> int:
