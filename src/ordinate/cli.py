@@ -296,8 +296,8 @@ def _add_bench(commands: Any) -> None:
 def _add_datasets(commands: Any) -> None:
     parser = commands.add_parser(
         "datasets",
-        help="the papers' image sets: which are here, where to get the others",
-        description="List the image sets of the papers and which of them lie in $ORDINATE_DATA; with a name, explain "
+        help="the papers' data sets: which are here, where to get the others",
+        description="List the data sets of the papers and which of them lie in $ORDINATE_DATA; with a name, explain "
         "one: what it is, where to ask for it, what to put where, and what is there.",
     )
     parser.add_argument("name", nargs="?", help="of the set to explain")

@@ -1,12 +1,15 @@
 """``ordinate datasets``: what it lists, explains and fetches."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ordinate.cli import main
 from ordinate.data.image_sets import catalogue
 from ordinate.data.image_sets.catalogue import IMAGE_SETS
+from ordinate.data.other_sets import OTHER_SETS
 from tests.data.image_sets.trees import write_images, write_text
+from tests.tables import trees
 
 SPLITS = ("train", "val", "test")
 
@@ -56,32 +59,38 @@ def test_every_set_is_listed_with_what_is_here(said, data):
     write_images(data / "koa", ["train/0/1L.png", "test/1/2R.png"])
     write_images(data / "hid", ["pictures/1.png"])
     write_retinamnist(data / "retinamnist")
+    trees.plant_pairs(data, vectors=None)
+    trees.plant_matrices(data)
     lines = said()
     listed = {line.split()[0]: line for line in lines[1:-2]}
-    assert list(listed) == list(IMAGE_SETS)
+    assert list(listed) == [*IMAGE_SETS, *OTHER_SETS]
     assert listed["koa"].split()[:5] == ["koa", "8260", "here:", "2", "images"]
     assert listed["retinamnist"].split()[:5] == ["retinamnist", "1600", "here:", "6", "images"]
     assert listed["hid"].split()[:4] == ["hid", "1325", "here,", "unreadable"]
     assert listed["adience"].split()[:4] == ["adience", "-", "not", "here"]
     assert listed["skyfinder"].endswith("temperature in degrees Celsius")
+    assert listed["hcp_aging"].split()[:4] == ["hcp_aging", "656", "here", "age"]
+    assert listed["stsb_dir"].split()[:4] == ["stsb_dir", "7249", "here,", "unreadable"]
+    assert listed["tuab"].split()[:4] == ["tuab", "1385", "not", "here"]
 
 
 def test_without_the_variable_the_list_says_so(said, monkeypatch):
     monkeypatch.delenv("ORDINATE_DATA")
     lines = said()
-    assert sum("not here" in line for line in lines) == len(IMAGE_SETS)
-    assert lines[-1].endswith("in $ORDINATE_DATA; ORDINATE_DATA is not set")
+    assert sum("not here" in line for line in lines) == len(IMAGE_SETS) + len(OTHER_SETS)
+    assert lines[-1].endswith("below $ORDINATE_DATA; ORDINATE_DATA is not set")
 
 
-@pytest.mark.parametrize("name", IMAGE_SETS)
+@pytest.mark.parametrize("name", [*IMAGE_SETS, *OTHER_SETS])
 def test_a_set_that_is_not_here_is_explained(name, said):
     lines = said(name)
-    chosen = IMAGE_SETS[name]
+    chosen = {**IMAGE_SETS, **OTHER_SETS}[name]
     text = " ".join(" ".join(lines).split())
     for part in (chosen.title, chosen.label, chosen.split, chosen.papers, chosen.terms, chosen.source, *chosen.layout):
         assert part in text
-    assert lines[-1] == f"not here: put it into the folder {name} of $ORDINATE_DATA"
-    assert any("--download FOLDER" in line for line in lines) == (chosen.download is not None)
+    where = f"the folder {name} of $ORDINATE_DATA" if name in IMAGE_SETS else "$ORDINATE_DATA"
+    assert lines[-1] == f"not here: put it into {where}"
+    assert any("--download FOLDER" in line for line in lines) == (getattr(chosen, "download", None) is not None)
     assert max(map(len, lines)) <= 110
 
 
@@ -122,8 +131,40 @@ def test_many_ranks_are_summed_up(said, data):
     assert said("clap2015")[-1].split() == ["test", "20", "0.00", "9.50", "19.00"]
 
 
+def test_sentences_are_summed_up_by_split(said, data):
+    trees.plant_pairs(data)
+    here, header, _, *rows = said("stsb_dir")[-6:]
+    assert here == "here: 56 samples"
+    assert header.split("  ")[-1] == "label highest"
+    assert [row.split()[:2] for row in rows] == [["train", "40"], ["validation", "8"], ["test", "8"]]
+
+
+def test_the_ranks_of_a_table_are_counted(said, data):
+    (data / "uci_ordinal").mkdir()
+    frame = pd.DataFrame({"left_weight": range(10), "class": list("LLLLLLBBRR")})
+    frame.to_csv(data / "uci_ordinal" / "balance_scale.csv.gz", index=False)
+    header, _, *rows = said("balance_scale")[-4:]
+    assert header.split() == ["split", "0", "1", "2", "all"]
+    assert np.sum([[int(cell) for cell in row.split()[1:]] for row in rows], axis=0).tolist() == [6, 2, 2, 10]
+    assert [row.split()[-1] for row in rows] == ["7", "3"]
+
+
+def test_signals_that_take_minutes_to_read_are_counted_as_files(said, data):
+    trees.plant_matrices(data)
+    assert said("hcp_aging")[-1] == f"here: {trees.SUBJECTS + 1} files"
+
+
+def test_a_set_that_lacks_something_says_what(data, capsys):
+    trees.plant_pairs(data, vectors=None)
+    assert main(["datasets", "stsb_dir"]) == 2
+    out, err = capsys.readouterr()
+    assert "nlp.stanford.edu" in out
+    assert err.startswith("ordinate: stsb_dir: $ORDINATE_DATA holds no vectors of words")
+
+
 def test_an_unknown_name_is_answered_with_the_nearest(refused):
-    assert refused("bussi") == "ordinate: image set: got 'bussi'; did you mean 'busi'?"
+    assert refused("bussi") == "ordinate: data set: got 'bussi'; did you mean 'busi'?"
+    assert refused("stsb-dir") == "ordinate: data set: got 'stsb-dir'; did you mean 'stsb_dir'?"
 
 
 def test_a_set_that_lies_wrongly_is_explained_and_an_error(data, capsys):
@@ -146,4 +187,5 @@ def test_what_may_not_be_fetched_is_refused(refused, tmp_path):
     assert refused("koa", "--download", str(tmp_path)).startswith(
         "ordinate: koa: is not for download by a program; get"
     )
+    assert "tuab: is not for download by a program; get it from https" in refused("tuab", "--download", str(tmp_path))
     assert refused("--download", str(tmp_path)).startswith("ordinate: --download: takes the name of a set before it")

@@ -99,7 +99,7 @@ def test_other_data_takes_the_place_of_the_papers(run, airfoil, tmp_path):
 def test_a_table_that_cannot_run_here_still_shows_its_figures(run):
     text = run("supremix-4")
     assert "0.863" in text
-    assert "[1] uk_biobank: encoders of volumes come in another release" in text
+    assert "[1] uk_biobank: not in $ORDINATE_DATA" in text
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,18 @@
 """That every table of the papers is there, and that what its cells name exists."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from ordinate.data.eeg import read_tuab
+from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.tables import datasets, models
 from ordinate.tables.catalogue import CATALOGUE, find
-from ordinate.tables.execute import METRICS, PROTOCOLS
+from ordinate.tables.execute import METRICS, PROTOCOLS, execute
 from ordinate.tables.run import Run
+from tests.tables import trees
 
 NUMBERED = {
     *(f"cloc-{number}" for number in range(1, 9)),
@@ -111,9 +115,38 @@ def test_a_table_without_data_says_so(monkeypatch):
     }
 
 
-def test_a_table_that_no_release_can_run_says_why():
-    reasons = set(find("supremix-4").plan(5).reasons.values())
-    assert reasons == {"uk_biobank: encoders of volumes come in another release"}
+@pytest.mark.parametrize(
+    ("name", "plant", "count"),
+    [
+        ("supremix-2", trees.plant_pairs, 4), ("supcr-14", trees.plant_recordings, 1),
+        ("supremix-4", trees.plant_volumes, 4), ("supremix-6", trees.plant_matrices, 3),
+    ],
+)  # fmt: skip
+def test_text_signals_and_volumes_train_in_the_layout_of_the_real_data(name, plant, count, tmp_path, monkeypatch):
+    monkeypatch.setenv("ORDINATE_DATA", str(tmp_path))
+    monkeypatch.setitem(read_tuab.__kwdefaults__, "start", 1.0)  # the recordings last 3 s
+    monkeypatch.setitem(ResNet3d18.__init__.__kwdefaults__, "widths", (4, 4, 8, 8))
+    plant(tmp_path)
+    table = find(name)
+    plan = table.plan(1, quick=True)
+    assert len(plan.all_runs) == count
+    small = {"epochs": 1, "phase_one": 1, "head_epochs": 1, "embedding_dim": 4}
+    measured = {}
+    for run in plan.all_runs:
+        spent = {**dict(run.facts)["budget"], **small}
+        if "series" in spent:
+            spent |= {"series": {"crop": 8}, "network": "small_resnet1d"}
+        if "volumes" in spent:
+            spent |= {"volumes": {"size": 8, "spacing": 2.0, "workers": 0}}
+        measured[run] = execute(replace(run, facts={"budget": spent}), tmp_path / "state" / run.key)
+    for (row, column), (run,) in plan.runs.items():
+        assert table.cells[row][column].value(measured[run]) is not None
+
+
+def test_large_encoders_of_images_are_no_training_of_signals():
+    faces, signals = (find("supcr-11").cells[0][column].run(0, quick=False) for column in (0, 2))
+    assert dict(faces.settings)["model"]["encoder"] == "resnet50"
+    assert "model" not in dict(signals.settings)
 
 
 def test_a_settings_table_runs_nothing_and_keeps_its_words():
@@ -174,6 +207,19 @@ def test_data_sets_of_the_table_keep_their_columns_and_the_papers_figures():
         wanted = [cell for cell in cells if cell.choice.dataset in ("car", "hayes_roth")]
         assert [(cell.paper, cell.deviation) for cell in kept] == [(cell.paper, cell.deviation) for cell in wanted]
     assert part.cells[0][0].run(3, quick=False) == whole.cells[0][0].run(3, quick=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "dataset", "row", "reason"),
+    [
+        ("supremix-2", "airfoil", "SimCSE", "simcse is for text, airfoil holds none"),
+        ("supcr-11", "airfoil", "L1", "l1 is trained end to end, with its linear head alone"),
+    ],
+)
+def test_a_model_that_a_data_set_is_not_for_says_so_before_it_runs(name, dataset, row, reason, monkeypatch):
+    monkeypatch.setattr(datasets, "unavailable", lambda name: None)
+    moved = find(name).on([dataset])
+    assert reason in {cell.impossible for cells in moved.cells for cell in cells if cell.row.name == row}
 
 
 def test_a_table_of_many_sets_moves_with_one_column_a_metric():

@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ordinate.data.eeg import read_tuab
 from ordinate.errors import OrdinateError
 from ordinate.tables import datasets
-from ordinate.tables.datasets import DATASETS, ORDERS, digest, load, unavailable
+from ordinate.tables.datasets import DATASETS, ORDERS, digest, load, unavailable, word_vectors
 from ordinate.tables.models import build
+from tests.tables import trees
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +91,93 @@ def test_images_train_on_validation_where_the_paper_does(data):
     assert y.tolist() == [0, 1, 2, 0, 0, 1]
     assert split.train.tolist() == [0, 1, 2, 3]
     assert split.test.tolist() == [4, 5]
+
+
+def sizes(split):
+    return len(split.train), len(split.validation), len(split.test)
+
+
+def test_sentences_keep_the_authors_split(data):
+    trees.plant_pairs(data)
+    X, y, split = load("stsb_dir", 3)
+    assert list(X) == ["sentence1", "sentence2"]
+    assert sizes(split) == (40, 8, 8)
+    shared = [len(set(first.split()) & set(second.split())) for first, second in X.to_numpy()]
+    assert y.tolist() == shared
+
+
+def test_sentences_take_vectors_of_words_the_papers_first(data):
+    trees.plant_pairs(data, vectors=None)
+    assert unavailable("stsb_dir") == (
+        "stsb_dir: $ORDINATE_DATA holds no vectors of words, takes GloVe's as glove.840B.300d.txt or "
+        "glove100_subset/*.npz"
+    )
+    without = digest("stsb_dir")
+    (data / "glove100_subset").mkdir()
+    (data / "glove100_subset" / "some.npz").write_bytes(b"vectors")
+    assert unavailable("stsb_dir") is None
+    assert word_vectors() == "glove100_subset/some.npz"
+    assert digest("stsb_dir") != without
+    (data / "glove.840B.300d.txt").write_text("a 1 2\n")
+    assert word_vectors() == "glove.840B.300d.txt"
+
+
+def test_recordings_are_those_of_their_reader_split_by_seed(data):
+    trees.plant_recordings(data)
+    X, y, split = load("tuab", 5, start=1.0)
+    read = read_tuab(data / "tuab", start=1.0, seed=5)
+    np.testing.assert_array_equal(X, read.series)
+    assert y.tolist() == list(range(20, 40))
+    assert sizes(split) == (18, 0, 2)
+    assert [read.splits[row] for row in split.test] == ["test", "test"]
+    assert any(load("tuab", seed, start=1.0)[2].test.tolist() != split.test.tolist() for seed in range(3))
+
+
+def test_brains_are_split_as_many_to_a_part_as_in_the_paper(data):
+    trees.plant_matrices(data, subjects=656)
+    X, y, split = load("hcp_aging", 1)
+    assert X.shape == (656, 3, 14)
+    assert (y.min(), y.max()) == (36, 43)
+    assert sizes(split) == (456, 100, 100)
+    assert sorted(np.concatenate([split.train, split.validation, split.test])) == list(range(656))
+    assert load("hcp_aging", 1)[2].test.tolist() == split.test.tolist() != load("hcp_aging", 2)[2].test.tolist()
+
+
+def test_a_subject_is_in_one_part(data):
+    subjects = [f"subject {place % 12}" for place in range(trees.SUBJECTS)]
+    trees.plant_matrices(data, group=subjects)
+    split = load("hcp_aging", 1)[2]
+    parts = [{subjects[row] for row in rows} for rows in (split.train, split.validation, split.test)]
+    assert [len(part) for part in parts] == [8, 2, 2]  # 0.695 and 0.848 of 12 subjects, rounded
+    assert len(set.union(*parts)) == 12
+
+
+def test_a_split_of_labels_csv_is_kept_and_has_to_be_one(data):
+    trees.plant_matrices(data, split=["train", "val", "test", "train"] * 6)
+    assert load("hcp_aging", 1)[2].validation.tolist() == list(range(1, 24, 4))
+    frame = pd.read_csv(data / "hcp_aging" / "labels.csv")
+    frame.assign(split="fold 1").to_csv(data / "hcp_aging" / "labels.csv", index=False)
+    with pytest.raises(OrdinateError, match=r"hcp_aging: its samples are in \['fold 1'\], takes train, test and"):
+        load("hcp_aging")
+
+
+def test_volumes_are_files_with_ages_split_by_subject(data):
+    trees.plant_volumes(data)
+    X, y, split = load("uk_biobank", 1)
+    assert y[:3].tolist() == [42, 43, 44]
+    assert X[[2]].paths[0].endswith("uk_biobank/1000002_20252_2_0/T1/T1_brain_to_MNI.nii.gz")
+    assert sizes(split) == (19, 3, 2)  # 0.800 and 0.900 of 24, rounded
+    (data / "uk_biobank" / "labels.csv").unlink()
+    assert unavailable("uk_biobank") == "uk_biobank: not in $ORDINATE_DATA"
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "extra"), [("tuab", "mne", "eeg"), ("uk_biobank", "monai", "volumes"), ("koa", "timm", "images")]
+)
+def test_what_a_kind_of_data_takes_is_named_where_it_lacks(name, module, extra, monkeypatch):
+    monkeypatch.setattr(datasets, "find_spec", lambda package: None if package == module else package)
+    assert unavailable(name) == f"{name}: needs {module}, which pip install 'ordinate[{extra}]' adds"
+    assert unavailable("hcp_aging") == "hcp_aging: not in $ORDINATE_DATA"
 
 
 def test_the_digest_follows_the_content(data, car):

@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 from ordinate import ImageOptions
+from ordinate.data.series_options import SeriesOptions
+from ordinate.data.text_options import TextOptions
+from ordinate.data.volume_options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.tables.budgets import budget
 from ordinate.tables.datasets import DATASETS
 from ordinate.tables.models import MODELS, build, task_of
+from tests.tables import trees
 
 BUDGET = replace(budget("airfoil"), epochs=30, phase_one=10, head_epochs=7, weight_decay=0.25)
 
@@ -54,6 +58,33 @@ def test_margins_are_named_by_their_boundary():
 def test_images_are_options():
     images = build("cloc", "ranks", budget=budget("koa", quick=True)).images
     assert images == ImageOptions(size=[60, 100], crop=[120, 200], channels=1, augmentation="koa")
+
+
+def test_text_series_and_volumes_are_options(tmp_path, monkeypatch):
+    monkeypatch.setenv("ORDINATE_DATA", str(tmp_path))
+    trees.plant_pairs(tmp_path)
+    made = {name: build("l1", "continuous", budget=budget(name, quick=True)) for name in ("stsb_dir", "tuab")}
+    vectors = tmp_path / "glove100_subset" / "few.npz"
+    assert made["stsb_dir"].text == TextOptions(vectors, max_length=40, hidden=128)
+    assert made["tuab"].series == SeriesOptions(crop=400)
+    assert build("supcon", "continuous", budget=budget("uk_biobank")).volumes == VolumeOptions(100, 2.0)
+    assert build("supremix", "continuous", budget=budget("hcp_aging")).series == SeriesOptions()
+
+
+def test_where_the_data_lies_is_no_part_of_a_budget(tmp_path, monkeypatch):
+    budgets = []
+    for place in (tmp_path / "here", tmp_path / "there"):
+        place.mkdir()
+        trees.plant_pairs(place)
+        monkeypatch.setenv("ORDINATE_DATA", str(place))
+        budgets.append(budget("stsb_dir").to_dict())
+    assert budgets[0] == budgets[1]
+    assert budgets[0]["text"]["word_vectors"] == "glove100_subset/few.npz"
+
+
+def test_a_budget_knows_only_the_kinds_that_its_data_is_of():
+    assert {"text", "series", "volumes"}.isdisjoint(budget("airfoil").to_dict())
+    assert budget("tuab").to_dict()["series"] == {"crop": 2000}
 
 
 @pytest.mark.parametrize("name", DATASETS)

@@ -14,9 +14,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.eeg import holds_recordings, read_tuab
 from ordinate.data.image_sets import IMAGE_SETS
 from ordinate.data.image_sets import find as find_images
 from ordinate.data.image_sets import load as load_images
+from ordinate.data.image_sets.catalogue import DATA
+from ordinate.data.labelled_images import LABELS
+from ordinate.data.labelled_series import LabelledSeries, holds_matrices, read_matrices
+from ordinate.data.labelled_volumes import T1_IN_MNI, read_ukbiobank
+from ordinate.data.stsb_dir import COLUMNS as PAIRS
+from ordinate.data.stsb_dir import FILES as PAIR_FILES
+from ordinate.data.stsb_dir import read_stsb_dir
 from ordinate.data.ts_files import read_ts
 from ordinate.errors import OrdinateError
 from ordinate.protocols.imbalance import LABELS as AGES
@@ -48,8 +56,18 @@ LEVELS: Mapping[str, Mapping[str, Sequence[str]]] = {  # of features that are te
 SERIES = {"floodmodeling1": "FloodModeling1", "covid3month": "Covid3Month"}
 TRAINS_ON_VALIDATION = ("koa", "bracs", "retinamnist")  # as CLOC does (Appendix A)
 FOLDED, DRAWN_FOLDS = ("adience", "hid", "busi", "fgnet"), ("hid", "busi", "fgnet")
+GLOVE = ("glove.840B.300d.txt", "glove100_subset/*.npz")  # the paper's vectors of words first
+PARTS = ("train", "validation", "test")
+SUPREMIX_PARTS = {  # subjects, Table 12
+    "uk_biobank": (19_509, 2_434, 2_431),
+    "hcp_aging": (456, 100, 100),
+}
 SMALL = 1 << 28  # bytes up to which all of a set goes into its digest
-IMAGE_PACKAGES = ("PIL", "timm", "torchvision")
+PACKAGES = {  # by the extra of Ordinate that brings them
+    "images": ("PIL", "timm", "torchvision"),
+    "eeg": ("mne",),
+    "volumes": ("monai", "nibabel"),
+}
 
 
 @dataclass(frozen=True)
@@ -72,7 +90,7 @@ class Dataset:
         unit: of the label.
         files: those that hold it, none where it is not here.
         read: from a seed and options to ``(X, y, split)``.
-        missing: why no release of Ordinate so far reads it; empty where one does.
+        extra: of Ordinate that its kind of data takes.
     """
 
     name: str
@@ -81,7 +99,7 @@ class Dataset:
     files: Callable[[], list[Path]] = field(repr=False)
     read: Callable[..., tuple[Any, NDArray[Any], Split]] = field(repr=False)
     unit: str = ""
-    missing: str = ""
+    extra: Literal["", "images", "eeg", "volumes"] = ""
 
 
 def dataset(name: str) -> Dataset:
@@ -101,19 +119,32 @@ def unavailable(name: str) -> str | None:
     """Return why a data set cannot be used here, or None where it can.
 
     Example:
-        >>> unavailable("uk_biobank")
-        'uk_biobank: encoders of volumes come in another release'
+        >>> unavailable("airfoil") in (None, "airfoil: ORDINATE_DATA is not set", "airfoil: not in $ORDINATE_DATA")
+        True
     """
     chosen = dataset(name)
-    if chosen.missing:
-        return f"{name}: {chosen.missing}"
-    if name in IMAGE_SETS:
-        lacking = [package for package in IMAGE_PACKAGES if find_spec(package) is None]
-        if lacking:
-            return f"{name}: needs {', '.join(lacking)}, which pip install 'ordinate[images]' adds"
-    if not os.environ.get("ORDINATE_DATA"):
-        return f"{name}: ORDINATE_DATA is not set"
-    return None if chosen.files() else f"{name}: not in $ORDINATE_DATA"
+    lacking = [package for package in PACKAGES.get(chosen.extra, ()) if find_spec(package) is None]
+    if lacking:
+        return f"{name}: needs {', '.join(lacking)}, which pip install 'ordinate[{chosen.extra}]' adds"
+    if not os.environ.get(DATA):
+        return f"{name}: {DATA} is not set"
+    if not chosen.files():
+        return f"{name}: not in ${DATA}"
+    if name == "stsb_dir" and word_vectors() is None:
+        return f"{name}: ${DATA} holds no vectors of words, takes GloVe's as {' or '.join(GLOVE)}"
+    return None
+
+
+def word_vectors() -> str | None:
+    """Return the file of GloVe's vectors below ``ORDINATE_DATA``, None where there is none.
+
+    SupReMix has the 300 dimensions of ``glove.840B.300d.txt`` (B.1.3); 100 are taken where these are not there.
+    """
+    if not os.environ.get(DATA):
+        return None
+    root = Path(os.environ[DATA])
+    found = (file for pattern in GLOVE for file in sorted(root.glob(pattern)))
+    return next((str(file.relative_to(root)) for file in found), None)
 
 
 def load(name: str, seed: int = 0, **options: Any) -> tuple[Any, NDArray[Any], Split]:
@@ -158,7 +189,7 @@ def _digest(files: tuple[tuple[Path, int, int], ...]) -> str:
 
 def _here(*names: str) -> list[Path]:
     """The files of these names below ``ORDINATE_DATA``, or none if one lacks."""
-    files = [Path(os.environ.get("ORDINATE_DATA", "")) / name for name in names]
+    files = [Path(os.environ.get(DATA, "")) / name for name in names]
     return files if all(file.is_file() for file in files) else []
 
 
@@ -241,7 +272,7 @@ def _read_images(name: str, seed: int, **options: Any) -> tuple[Any, NDArray[Any
     if images.splits is None:
         raise OrdinateError(f"{name}: has no splits, takes one that has, such as {name}_dir")
     splits = images.splits.to_numpy()
-    train, validation, test = (np.flatnonzero(splits == part) for part in ("train", "validation", "test"))
+    train, validation, test = (np.flatnonzero(splits == part) for part in PARTS)
     if name in TRAINS_ON_VALIDATION:
         train, validation = np.sort(np.concatenate([train, validation])), train[:0]
     return images.images, images.labels.to_numpy(), Split(train, validation, test)
@@ -254,12 +285,77 @@ def _image_files(name: str) -> list[Path]:
     return [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
 
 
-def _not_read(_: int) -> tuple[Any, NDArray[Any], Split]:
-    raise NotImplementedError
+# text
 
 
-def _later(name: str, title: str, missing: str, unit: str = "years") -> Dataset:
-    return Dataset(name, title, "continuous", list, _not_read, unit, missing)
+def _read_pairs(_: int) -> tuple[pd.DataFrame, NDArray[np.float64], Split]:
+    pairs = read_stsb_dir(_folder("stsb_dir"))
+    *texts, score = PAIRS
+    return pairs[texts], pairs[score].to_numpy(dtype=np.float64), _given("stsb_dir", pairs["split"])
+
+
+def _pair_files() -> list[Path]:
+    """The authors' three files, plain or gzipped, and the vectors of words, which stand in a run's key with them."""
+    files = [_here(f"stsb_dir/{name}") or _here(f"stsb_dir/{name}.gz") for name in PAIR_FILES.values()]
+    vectors = word_vectors()
+    return sum(files, _here(vectors) if vectors else []) if all(files) else []
+
+
+# brain signals and volumes, split by subject
+
+
+def _read_recordings(seed: int, **options: Any) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64], Split]:
+    read = read_tuab(_folder("tuab"), seed=seed, **options)
+    return read.series, read.labels.to_numpy(dtype=np.float64), _given("tuab", read.splits)
+
+
+def _read_brains(name: str, seed: int) -> tuple[Any, NDArray[np.float64], Split]:
+    """Read ages and brains; where ``labels.csv`` has no split, the paper's shares of the subjects are drawn."""
+    read = read_matrices(_folder(name), "age") if name == "hcp_aging" else read_ukbiobank(_folder(name))
+    splits = read.splits
+    if splits is None:
+        subjects = pd.Series(range(len(read))) if read.groups is None else read.groups
+        splits = _drawn(subjects, SUPREMIX_PARTS[name], seed)
+    X = read.series if isinstance(read, LabelledSeries) else read.volumes
+    return X, read.labels.to_numpy(dtype=np.float64), _given(name, splits)
+
+
+def _drawn(subjects: pd.Series, sizes: Sequence[int], seed: int) -> pd.Series:
+    """Draw the part that each subject is in, all its samples together: so many, or these shares of what there are."""
+    names = sorted(subjects.unique())
+    ends = np.round(np.cumsum(sizes) / sum(sizes) * len(names)).astype(int)
+    places = np.random.default_rng(seed).permutation(len(names))
+    drawn = dict(zip(names, np.searchsorted(ends, places, side="right"), strict=True))
+    return subjects.map(lambda subject: PARTS[drawn[subject]])
+
+
+def _given(name: str, splits: pd.Series | None) -> Split:
+    """Return the split that a column of parts says."""
+    found = set() if splits is None else set(splits)
+    if splits is None or not {"train", "test"} <= found <= set(PARTS):
+        raise OrdinateError(f"{name}: its samples are in {sorted(found)}, takes train, test and, if there, validation")
+    return Split(*(np.flatnonzero(splits == part) for part in PARTS))
+
+
+def _recording_files() -> list[Path]:
+    return _files_below("tuab") if holds_recordings(_folder("tuab")) else []
+
+
+def _matrix_files() -> list[Path]:
+    return _files_below("hcp_aging") if holds_matrices(_folder("hcp_aging")) else []
+
+
+def _volume_files() -> list[Path]:
+    labels, volumes = _here(f"uk_biobank/{LABELS}"), sorted(_folder("uk_biobank").glob(f"*/{T1_IN_MNI}"))
+    return labels + volumes if labels and volumes else []
+
+
+def _folder(name: str) -> Path:
+    return Path(os.environ.get(DATA, "")) / name
+
+
+def _files_below(name: str) -> list[Path]:
+    return sorted(file for file in _folder(name).rglob("*") if file.is_file())
 
 
 UNITS = {
@@ -281,13 +377,16 @@ _SETS = (
     ),
     *(
         Dataset(name, images.title, images.task, partial(_image_files, name), partial(_read_images, name),
-                UNITS.get(name, ""))
+                UNITS.get(name, ""), "images")
         for name, images in IMAGE_SETS.items()
         if name not in ("agedb", "imdb_wiki")  # the papers' splits are those of agedb_dir and imdb_wiki_dir
     ),
-    _later("stsb_dir", "STS-B-DIR, pairs of sentences", "encoders of text come in another release", ""),
-    _later("tuab", "TUAB, brain signals", "encoders of brain signals come in another release"),
-    _later("uk_biobank", "UK Biobank, brain volumes", "encoders of volumes come in another release"),
-    _later("hcp_aging", "HCP-Aging, brain signals", "encoders of brain signals come in another release"),
+    Dataset("stsb_dir", "STS-B-DIR, pairs of sentences", "continuous", _pair_files, _read_pairs),
+    Dataset("tuab", "TUAB, EEG of brains without a pathology", "continuous", _recording_files, _read_recordings,
+            "years", "eeg"),
+    Dataset("uk_biobank", "UK Biobank, T1 volumes of brains", "continuous", _volume_files,
+            partial(_read_brains, "uk_biobank"), "years", "volumes"),
+    Dataset("hcp_aging", "HCP-Aging, resting-state fMRI by brain region", "continuous", _matrix_files,
+            partial(_read_brains, "hcp_aging"), "years"),
 )  # fmt: skip
 DATASETS = {chosen.name: chosen for chosen in _SETS}

@@ -2,7 +2,8 @@
 
 import difflib
 import inspect
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,6 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.data.image_options import ImageOptions
+from ordinate.data.image_sets.catalogue import DATA
+from ordinate.data.series_options import SeriesOptions
+from ordinate.data.text_options import TextOptions
+from ordinate.data.volume_options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.methods.imbalance import Imbalance
 from ordinate.tables.budgets import Budget
@@ -72,6 +77,7 @@ MODELS: Mapping[str, Model] = {
     "supcon": _representation("supcon", METRIC_LEARNING),
     "simclr": _representation("simclr", METRIC_LEARNING),
     "dino": _representation("dino"),
+    "simcse": _continuous(f"{RIVALS}.representation:RepresentationRegressor", METRIC_LEARNING, loss="simcse"),
     "rnc": _representation("supcr"),
     "siamese": _representation("siamese", METRIC_LEARNING, head="neighbours"),
     **{name: _representation(name, head="neighbours") for name in ("triplet", "quadruplet", "n_pair")},
@@ -167,10 +173,9 @@ def build(
     unknown = sorted(set(chosen) - set(takes))
     if unknown:
         raise OrdinateError(f"settings: got {', '.join(map(repr, unknown))} for {name}, which takes {', '.join(takes)}")
-    if isinstance(chosen.get("images"), Mapping):
-        chosen["images"] = ImageOptions(**chosen["images"])
-    if isinstance(chosen.get("imbalance"), Mapping):
-        chosen["imbalance"] = Imbalance(**chosen["imbalance"])
+    for option, made in OPTIONS.items():
+        if isinstance(chosen.get(option), Mapping):
+            chosen[option] = made(**chosen[option])
     if chosen.get("critical_margins"):
         chosen["critical_margins"] = {
             tuple(map(int, boundary.split("|"))): margin for boundary, margin in chosen["critical_margins"].items()
@@ -194,7 +199,24 @@ def _spend(budget: Budget, takes: Mapping[str, inspect.Parameter]) -> dict[str, 
         "patience": budget.patience,
         "validation_fraction": 0.0,
         "images": budget.images,
+        "text": budget.text,
+        "series": budget.series,
+        "volumes": budget.volumes,
     }
     if budget.weight_decay is not None:
         spent["weight_decay"] = budget.weight_decay
     return {name: value for name, value in spent.items() if name in takes}
+
+
+def _text_options(word_vectors: str | None = None, **others: Any) -> TextOptions:
+    """Options whose word vectors lie below ``ORDINATE_DATA``: the key of a run is the same wherever that is."""
+    return TextOptions(word_vectors and Path(os.environ.get(DATA, "")) / word_vectors, **others)
+
+
+OPTIONS: Mapping[str, Callable[..., Any]] = {
+    "images": ImageOptions,
+    "text": _text_options,
+    "series": SeriesOptions,
+    "volumes": VolumeOptions,
+    "imbalance": Imbalance,
+}

@@ -123,11 +123,7 @@ class Cell:
         for name in (choice.model, *choice.conditions.get("beside", ())):
             if reason := models.unavailable(name):
                 return reason
-        if models.task_of(choice.model, datasets.dataset(choice.dataset).task) is None:
-            return f"{choice.model} is for ranks, {choice.dataset} has continuous targets"
-        if choice.protocol == "corruption_robustness" and choice.dataset not in IMAGE_SETS:
-            return f"{choice.dataset} holds no images to corrupt"
-        return None
+        return _mismatch(choice.model, choice.dataset, choice)
 
     def run(self, seed: int, *, quick: bool) -> Run:
         """Return the run of a seed."""
@@ -297,3 +293,16 @@ def _essence(choice: Row | Column) -> tuple[Any, ...]:
 
 def _short_name(column: Column, table: Table) -> str:
     return (column.metric or table.metric or column.name).replace("_", " ")
+
+
+def _mismatch(model: str, dataset: str, choice: Choice) -> str | None:
+    """Why a model cannot be trained on a data set as it is asked for, None where it can."""
+    if models.task_of(model, datasets.dataset(dataset).task) is None:
+        return f"{model} is for ranks, {dataset} has continuous targets"
+    if choice.protocol == "corruption_robustness" and dataset not in IMAGE_SETS:
+        return f"{dataset} holds no images to corrupt"
+    if choice.settings.get("head") == "neighbours" and model in models.HEAD_LOSSES:
+        return f"{model} is trained end to end, with its linear head alone"
+    if model == "simcse" and dataset != "stsb_dir":
+        return f"simcse is for text, {dataset} holds none"
+    return None

@@ -34,7 +34,7 @@ from ordinate.losses.supcr import SupCRLoss
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import Regression
 from ordinate.methods.rivals.dino import DINO, DINORegression
-from ordinate.methods.rivals.drawn_views import DrawViews, SeriesViews, TableViews
+from ordinate.methods.rivals.drawn_views import DrawViews, SeriesViews, TableViews, dropout_views
 from ordinate.methods.rivals.pairs import PAIR_LOSSES, build_pair_loss
 from ordinate.methods.rivals.representation import Representation, RepresentationRegression, bins_of, usual_bins
 from ordinate.methods.rivals.simclr import NTXentLoss
@@ -45,11 +45,12 @@ LOSSES = (*PAIR_LOSSES, "supcr", "simclr", "dino")
 LOSSES_OF_TARGETS = ("supcon", "simclr", "dino")
 OF_VIEWS = ("simclr", "dino")  # compare views of a sample, and know no labels
 PROJECTED = ("supcon", "simclr")
-WITH_TEMPERATURE = ("supcon", "simclr", "supcr")
+SIMCSE, SIMCSE_TEMPERATURE = "simcse", 0.05  # for text alone: its views are two dropouts (Gao et al., 2021)
+WITH_TEMPERATURE = ("supcon", "simclr", "supcr", SIMCSE)
 HEADS = ("linear", "neighbours")
 NAMES = {
     "supcon": "SupCon", "supcr": "RnC", "simclr": "SimCLR", "dino": "DINO", "siamese": "Siamese network",
-    "triplet": "Triplet network", "quadruplet": "Quadruplet network", "n_pair": "N-pair network",
+    "triplet": "Triplet network", "quadruplet": "Quadruplet network", "n_pair": "N-pair network", SIMCSE: "SimCSE",
 }  # fmt: skip
 DECAY, IMAGE_DECAY = 1.0, 0.05
 BATCHES_AT_MOST, EPOCHS = 3000, 300
@@ -83,6 +84,8 @@ class RepresentationEstimator(EmbeddingEstimator):
             return NTXentLoss(**temperature)
         if self.loss == "supcr":
             return SupCRLoss(**temperature)
+        if self.loss == SIMCSE:
+            return build_pair_loss("supcon", temperature.get("temperature", SIMCSE_TEMPERATURE))
         return build_pair_loss(self.loss, self.temperature)
 
     def _projection_dim(self) -> int | None:
@@ -90,6 +93,8 @@ class RepresentationEstimator(EmbeddingEstimator):
 
     def _draw(self) -> DrawViews | None:
         """Return what draws two views of a sample; images, and series that are cropped, come as views."""
+        if self.loss == SIMCSE:
+            return dropout_views
         if self.loss not in OF_VIEWS:
             return None
         if isinstance(self.reader_, TableFeatures):
@@ -109,6 +114,8 @@ class RepresentationEstimator(EmbeddingEstimator):
         return options
 
     def _training_data(self, x: Tensor, y: Tensor) -> ArrayBatches | ViewBatches:
+        if self.loss == SIMCSE and not inputs.holds_text(self.reader_):
+            raise OrdinateError("X: got no text, the loss 'simcse' takes text, whose encoders have dropout")
         if self.loss in OF_VIEWS and inputs.holds_text(self.reader_):
             raise OrdinateError(f"X: got text, of which no views are drawn; the loss {self.loss!r} takes two of each")
         if self.loss in OF_VIEWS and isinstance(self.reader_, VolumeReader):
@@ -331,18 +338,20 @@ def _linear(weight: Tensor, bias: Tensor) -> nn.Linear:
 
 
 class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
-    """Predict continuous targets from a representation that SupCon, SimCLR or DINO learned.
+    """Predict continuous targets from a representation that SupCon, SimCSE, SimCLR or DINO learned.
 
     SupCon takes targets of one bin as one class (SupCR, Table 7 and Appendix D; SupReMix, Table 16); SimCLR and DINO
-    see no targets (SupCR, Table 11).
+    see no targets (SupCR, Table 11). SimCSE (Gao et al., 2021), for text, takes two passes through the dropout of the
+    encoder as positives, and with labels those of one bin too. SupReMix (C.1) contrasts single sentences instead, those
+    of a pair being positives if its score is above 2; here it is the embeddings of pairs, as in all other losses.
 
     Args:
         encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables, ``"resnet1d"`` for series,
             ``"resnet3d18"`` for volumes, and for images ``"otd_convnet"`` or any network of timm by name, such as
             ``"resnet50"``.
-        loss: ``"supcon"``, ``"simclr"`` or ``"dino"``.
+        loss: ``"supcon"``, ``"simcse"`` (for text alone), ``"simclr"`` or ``"dino"``.
         embedding_dim: d of the embeddings.
-        temperature: of SupCon (0.1) and SimCLR (0.5); None takes these.
+        temperature: of SupCon (0.1), SimCSE (0.05) and SimCLR (0.5); None takes these.
         projection_dim: outputs of the projection head of SupCon and SimCLR, which is left out in prediction; None
             contrasts the embeddings themselves (both are in SupCR, Table 7).
         scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after it,
@@ -350,9 +359,9 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
         head: ``"linear"`` (trained by ``head_loss``), ``"ridge"``, ``"neighbours"``, or ``"auto"``: whichever
             predicts the validation samples best (the linear one if there are none).
         head_loss: as in :class:`~ordinate.SupCRRegressor`.
-        bin_size: of SupCon's classes and of a head on bins, in units of y, one number or one a dimension; None takes
-            the smallest difference between two targets, or what makes 128 bins if that is more. SupCon's are doubled
-            from there until two bins hold two samples each.
+        bin_size: of the classes of SupCon and SimCSE and of a head on bins, in units of y, one number or one a
+            dimension; None takes the smallest difference between two targets, or what makes 128 bins if that is more.
+            The classes' are doubled from there until two bins hold two samples each.
         epochs: of the encoder and of the head.
         patience: ends a stage after so many epochs without a lower validation loss; None trains all.
         batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
@@ -441,7 +450,7 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
         return tags
 
     def _check_parameters(self) -> None:
-        check_choice(self.loss, LOSSES_OF_TARGETS, "loss")
+        check_choice(self.loss, (*LOSSES_OF_TARGETS, SIMCSE), "loss")
         super()._check_parameters()
 
     def _build_method(self, encoder: nn.Module) -> Regression:

@@ -1,4 +1,4 @@
-"""Two views of every row of a table and of every series, for losses that compare views of a sample."""
+"""Two views of every row of a table, series and text, for losses that compare views of a sample."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,6 +14,17 @@ def side_by_side(
 ) -> tuple[Shaped[Tensor, "m ..."], Shaped[Tensor, "m *p"]]:
     """Return two views of every sample, next to each other, with its label repeated."""
     return torch.stack(draw(x), 1).flatten(0, 1), y.repeat_interleave(2, dim=0)
+
+
+def dropout_views(x: Shaped[Tensor, "n ..."]) -> tuple[Shaped[Tensor, "n ..."], Shaped[Tensor, "n ..."]]:
+    """Return the samples twice: what makes them differ is the dropout of the encoder (SimCSE, Gao et al., 2021).
+
+    Example:
+        >>> x, same = dropout_views(torch.tensor([[5, 7]]))
+        >>> torch.equal(x, same)
+        True
+    """
+    return x, x
 
 
 class TableViews:
