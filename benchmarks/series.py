@@ -3,9 +3,10 @@
     ORDINATE_DATA=DIR python benchmarks/series.py [--seeds 3] [--aeon PYTHON]
 
 DIR/tser holds NAME.npz with X_train, y_train, X_test and y_test, the archive's own split. SupCR, SupReMix and a plain
-network (L1, the same encoder end to end) have the estimators' own settings but for the epochs, which are fewer, and see
-whole series. aeon's regressors have aeon's own. aeon takes numba below 0.64, so it goes into an environment of its own
-(`python -m venv aeon; aeon/bin/pip install aeon`), whose interpreter is PYTHON; without it, these rows are left out.
+network have the small network and the epochs that `ordinate table` gives these sets, the squared error for a head, and
+see whole series. aeon's regressors have aeon's own settings. aeon takes numba below 0.64, so it goes into an environment
+of its own (`python -m venv aeon; aeon/bin/pip install aeon`), whose interpreter is PYTHON; without it, these rows are
+left out.
 """
 
 import argparse
@@ -20,27 +21,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate import SupCRRegressor, SupReMixRegressor
-from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
-from ordinate.estimators.rivals.end_to_end import EndToEndRegressor
 from ordinate.report.text import table
+from ordinate.tables.budgets import budget
+from ordinate.tables.models import build
 
 RESULTS = Path(__file__).parent / "results" / "series.json"
 DATA = ("FloodModeling1", "Covid3Month")
-OURS = ("SupCR", "SupReMix", "L1")
+OURS = {"SupCR": "supcr_mse", "SupReMix": "supremix_mse", "plain network": "mse"}
 SIMPLE = "training mean"
 AEON = ("1-NN DTW", "Rocket", "MiniRocket", "MultiRocket", "DrCIF")
-EPOCHS = (60, 20)
 PARTS = ("X_train", "y_train", "X_test", "y_test")
 
 Parts = dict[str, NDArray[np.float64]]
-
-
-def build(name: str, seed: int, epochs: tuple[int, int]) -> ContrastiveRegressor:
-    """Return an estimator of ours."""
-    if name == "L1":
-        return EndToEndRegressor(epochs=sum(epochs), random_state=seed)
-    return {"SupCR": SupCRRegressor, "SupReMix": SupReMixRegressor}[name](epochs=epochs, random_state=seed)
 
 
 def read(name: str) -> Parts:
@@ -49,7 +41,7 @@ def read(name: str) -> Parts:
         return {part: data[part].astype(np.float64) for part in PARTS}
 
 
-def measure(model: str, seed: int, parts: Parts, epochs: tuple[int, int], aeon: str | None) -> dict[str, Any]:
+def measure(model: str, seed: int, data: str, parts: Parts, aeon: str | None) -> dict[str, Any]:
     """Return the RMSE on the test set and the seconds of fitting and predicting."""
     X_train, y_train, X_test, y_test = (parts[name] for name in PARTS)
     if model in AEON:
@@ -63,7 +55,8 @@ def measure(model: str, seed: int, parts: Parts, epochs: tuple[int, int], aeon: 
     if model == SIMPLE:
         predicted = np.full(len(y_test), y_train.mean())
     else:
-        predicted = build(model, seed, epochs).fit(X_train, y_train).predict(X_test)
+        ours = build(OURS[model], "continuous", budget=budget(data.lower()), seed=seed)
+        predicted = ours.fit(X_train, y_train).predict(X_test)
     rmse = float(np.sqrt(np.mean((predicted - y_test) ** 2)))
     return {"rmse": rmse, "seconds": time.perf_counter() - start}
 
@@ -89,7 +82,6 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=list(DATA), choices=DATA, metavar="NAME")
     parser.add_argument("--models", nargs="+", default=[SIMPLE, *OURS, *AEON], choices=[SIMPLE, *OURS, *AEON])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--epochs", type=int, nargs=2, default=EPOCHS, help="of encoder and head")
     parser.add_argument("--aeon", metavar="PYTHON", help="interpreter of an environment with aeon")
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
@@ -101,9 +93,8 @@ def main() -> None:
             for model in options.models:
                 if (data, model, seed) in done or (model in AEON and options.aeon is None):
                     continue
-                run = measure(model, seed, parts, tuple(options.epochs), options.aeon)
-                own = {"epochs": list(options.epochs)} if model in OURS else {}
-                runs.append({"data": data, "model": model, "seed": seed, **own, **run})
+                run = measure(model, seed, data, parts, options.aeon)
+                runs.append({"data": data, "model": model, "seed": seed, **run})
                 pending = options.results.with_suffix(".tmp")
                 pending.write_text(json.dumps(runs, indent=1) + "\n")
                 pending.replace(options.results)
