@@ -4,9 +4,9 @@
 
 DIR/tser holds NAME.npz with X_train, y_train, X_test and y_test, the archive's own split. SupCR, SupReMix and a plain
 network have the small network and the epochs that `ordinate table` gives these sets, the squared error for a head, and
-see whole series. aeon's regressors have aeon's own settings. aeon takes numba below 0.64, so it goes into an environment
-of its own (`python -m venv aeon; aeon/bin/pip install aeon`), whose interpreter is PYTHON; without it, these rows are
-left out.
+see whole series. aeon's regressors have aeon's own settings. aeon takes numba below 0.64, so it goes into an
+environment of its own (`python -m venv aeon; aeon/bin/pip install aeon`), whose interpreter is PYTHON; these rows
+are left out without it.
 """
 
 import argparse
