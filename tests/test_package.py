@@ -29,8 +29,8 @@ FLOORS = [  # from the ground up: each imports only what lies below it, and itse
 FLOOR = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}
 
 PUBLIC = {
-    "ordinate": "CLOCClassifier ImageOptions Imbalance OTDClassifier OrdinateError SeriesOptions SupCRRegressor "
-    "SupReMixRegressor TextOptions VolumeOptions load",
+    "ordinate": "CLOCClassifier ImageOptions Imbalance OTDClassifier OrdinateError ParquetTable SeriesOptions "
+    "SupCRRegressor SupReMixRegressor TextOptions VolumeOptions load",
     "ordinate.functional": "angular_distance angular_triangle flatten_views mmnp supcr supremix",
     "ordinate.losses": "AngularTriangleLoss MMNPLoss SupCRLoss SupReMixLoss",
     "ordinate.heads": "CORALLayer CORNHead Classifier DEXHead DLDLv2Head LinearHead NeighbourMean NeighbourVote ORHead "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordinate.data.image_options import ImageOptions
+    from ordinate.data.parquet_table import ParquetTable
     from ordinate.data.series_options import SeriesOptions
     from ordinate.data.text_options import TextOptions
     from ordinate.data.volume_options import VolumeOptions
@@ -25,6 +26,7 @@ _HOMES = {
     "SupReMixRegressor": "ordinate.estimators",
     "ImageOptions": "ordinate.data.image_options",
     "Imbalance": "ordinate.methods.imbalance",
+    "ParquetTable": "ordinate.data.parquet_table",
     "SeriesOptions": "ordinate.data.series_options",
     "TextOptions": "ordinate.data.text_options",
     "VolumeOptions": "ordinate.data.volume_options",
@@ -37,8 +39,8 @@ _SUBPACKAGES = (
 )  # fmt: skip
 
 __all__ = [
-    "CLOCClassifier", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "SeriesOptions", "SupCRRegressor",
-    "SupReMixRegressor", "TextOptions", "VolumeOptions", "load",
+    "CLOCClassifier", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable", "SeriesOptions",
+    "SupCRRegressor", "SupReMixRegressor", "TextOptions", "VolumeOptions", "load",
 ]  # fmt: skip
 
 

@@ -73,10 +73,10 @@ def _add_fit(commands: Any) -> None:
     )
     parser.add_argument(
         "data",
-        help="csv, tsv, parquet, .ts; npz with X (n, features), (n, channels, length), (n, channels, height, width) or "
-        "(n, channels, depth, height, width); a folder or zip of images with a labels.csv (path, label) or a folder a "
-        "rank; a folder of matrices (csv, npy) or NIfTI volumes with a labels.csv; TUAB's folder of EDF files; or a "
-        "name of `ordinate datasets`",
+        help="csv, tsv, parquet (a file or a folder of them), .ts; npz with X (n, features), (n, channels, length), "
+        "(n, channels, height, width) or (n, channels, depth, height, width); a folder or zip of images with a "
+        "labels.csv (path, label) or a folder a rank; a folder of matrices (csv, npy) or NIfTI volumes with a "
+        "labels.csv; TUAB's folder of EDF files; or a name of `ordinate datasets`",
     )
     parser.add_argument(
         "--target",

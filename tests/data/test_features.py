@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardSc
 
 from ordinate.data.features import FEW_VALUES, KNOTS, TableFeatures
 from ordinate.errors import OrdinateError
+from tests.estimators.examples import draw_frame
 
 EXACT = {"rtol": 1e-6, "atol": 1e-6}  # float32
 numbers = st.integers(-4000, 4000).map(lambda x: x / 8)
@@ -322,3 +323,25 @@ def test_a_column_name_that_comes_twice_is_an_error_that_says_so():
         TableFeatures.fit(pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["x", "x"])).transform(
             pd.DataFrame([[1.0, 2.0]], columns=["x", "x"])
         )
+
+
+def test_rows_are_transformed_alike_however_many_at_once(monkeypatch):
+    frame, _ = draw_frame(n=200)
+    features = TableFeatures.fit(frame)
+    expected = features.transform(frame).tobytes()
+    monkeypatch.setattr("ordinate.data.features.ROWS_AT_ONCE", 7)
+    assert features.transform(frame).tobytes() == expected
+
+
+def test_values_of_mixed_types_stay_apart():
+    mixed = pd.Series([1, True, 1.0, "1", None, "True", 2.5], dtype=object)
+    assert TableFeatures.fit(pd.DataFrame({"x": mixed})).columns[0].categories == ("1", "2.5", "True")
+    assert categories(mixed) == [0, 2, 0, 0, -1, 2, 1]
+
+
+def test_more_categories_than_become_columns_are_an_error(monkeypatch):
+    monkeypatch.setattr("ordinate.data.features.MOST_CATEGORIES", 60)
+    frame = pd.DataFrame({"x": np.arange(1000) % 61}).astype(str)
+    with pytest.raises(OrdinateError, match="column 'x': got text with 61 different values in 1000 rows"):
+        TableFeatures.fit(frame)
+    assert TableFeatures.fit(frame[frame["x"] != "60"]).width == 60

@@ -262,3 +262,14 @@ def test_series_are_learned_chunk_by_chunk(make):
     series, target = draw_series()
     model = make(chunk_size=5).fit(series, labels_for(make, target))
     assert np.isfinite(model.transform(series)).all()
+
+
+def test_neighbours_and_ridge_keep_a_part_of_many_samples(monkeypatch):
+    for module in ("otd", "contrastive_regressor"):
+        monkeypatch.setattr(f"ordinate.estimators.{module}.MOST_EMBEDDED", 20)
+    ranks = ranks_of(TARGET)
+    classifier = otd(validation_fraction=0).fit(X, ranks)
+    assert np.bincount(classifier.neighbours_.ranks).tolist() == [6, 6, 6]
+    regressor = supcr(head="neighbours", validation_fraction=0).fit(X, TARGET)
+    assert len(regressor.head_.targets) == 20
+    assert np.isfinite(supcr(head="ridge", validation_fraction=0).fit(X, TARGET).predict(X)).all()

@@ -71,3 +71,16 @@ def test_the_curve_of_neighbours_ends_at_30_or_at_all_there_are(tmp_path, fitted
 def test_one_sample_has_no_neighbours_to_draw(tmp_path, fitted, drawn):
     evaluation.draw(fitted, X[:1], Y[:1], tmp_path)
     assert "knn_curve.png" not in drawn
+
+
+def test_of_many_samples_a_random_part_is_compared_and_drawn(tmp_path, fitted, drawn, monkeypatch):
+    before = evaluation.evaluate(fitted, X, Y)
+    monkeypatch.setattr(evaluation, "MOST_COMPARED", 20)
+    part = np.sort(np.random.default_rng(0).permutation(48)[:20])
+    after = evaluation.evaluate(fitted, X, Y)
+    assert after.pop("knn_accuracy") == knn_accuracy(fitted.transform(X[part]), Y[part], 3)
+    del before["knn_accuracy"]
+    assert after == before
+    evaluation.draw(fitted, X, Y, tmp_path)
+    points = np.concatenate([each.get_offsets() for each in drawn["embedding.png"].axes[0].collections])
+    assert len(points) == 20

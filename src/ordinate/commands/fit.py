@@ -16,6 +16,7 @@ from ordinate.commands.plan import Plan, make_plan
 from ordinate.commands.read_data import read
 from ordinate.commands.samples import Samples, duplicates_across
 from ordinate.commands.workspace import Workspace
+from ordinate.data.parquet_table import ParquetTable
 from ordinate.data.pixels import Decoded
 from ordinate.data.volumes import DecodedVolumes
 from ordinate.decisions import compare_decisions
@@ -102,7 +103,7 @@ def _describe(samples: Samples, label: Label, rows: Rows, validation_rows: Rows,
     elif isinstance(X, DecodedVolumes):
         shape = f"{' x '.join(map(str, X.preprocessing.size))} voxels"
     else:
-        shape = f"{X.shape[1]} columns" if isinstance(X, pd.DataFrame) else f"shape {X.shape[1:]}"
+        shape = f"{X.shape[1]} columns" if isinstance(X, pd.DataFrame | ParquetTable) else f"shape {X.shape[1:]}"
     if label.classes is None:
         kind = f"a continuous target from {np.min(label.values):g} to {np.max(label.values):g}"
     else:

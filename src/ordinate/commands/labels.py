@@ -78,10 +78,11 @@ def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
     if len(set(classes)) != len(classes) or len(classes) < 2:
         raise OrdinateError(f"--order: got {','.join(classes)}, takes two or more different ranks")
     text = np.array([plain_text(value) for value in y], dtype=object)
-    unknown = sorted(set(text) - set(classes))
+    found = set(text)
+    unknown = sorted(found - set(classes))
     if unknown:
         raise OrdinateError(f"--order: {name} also holds {', '.join(unknown[:5])}; takes every rank of the data")
-    present = [label for label in classes if label in set(text)]
+    present = [label for label in classes if label in found]
     return Label(text, present)
 
 

@@ -10,6 +10,7 @@ from ordinate.data.images import ImageFiles
 from ordinate.data.labelled_images import holds_images, read_images
 from ordinate.data.labelled_series import holds_matrices, read_unlabelled_matrices
 from ordinate.data.labelled_volumes import holds_volumes, read_volumes
+from ordinate.data.parquet_table import ParquetTable, holds_parquet
 from ordinate.data.pixels import Decoded
 from ordinate.data.tables import read_samples
 from ordinate.data.volume_reader import VolumeReader
@@ -29,6 +30,8 @@ def read_for(estimator: EmbeddingEstimator, data: str) -> Any:
 
 def read_unlabelled(data: str) -> Any:
     """Return the samples of a file, folder or zip: a table or an array, or the files of images or volumes."""
+    if holds_parquet(data):
+        return ParquetTable(data)
     if holds_volumes(data):
         return read_volumes(data)
     if holds_matrices(data):
@@ -41,7 +44,7 @@ def read_unlabelled(data: str) -> Any:
 def fit_to(estimator: EmbeddingEstimator, X: Any, data: str) -> Any:
     """Return samples with the columns of the training data; images and volumes decoded, once for all that is done."""
     if hasattr(estimator, "feature_names_in_"):
-        if not isinstance(X, pd.DataFrame):
+        if not isinstance(X, pd.DataFrame | ParquetTable):
             raise OrdinateError(f"{data}: holds an array, takes a table with the columns of the training data")
         names = [str(name) for name in estimator.feature_names_in_]
         absent = [name for name in names if name not in X.columns]

@@ -7,6 +7,7 @@ from ordinate.commands.samples import (
     array_as_volumes,
     is_images,
     is_series,
+    read_parquet,
     read_pictures,
     read_scans,
     read_signals,
@@ -15,6 +16,7 @@ from ordinate.commands.samples import (
 )
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.labelled_volumes import holds_volumes
+from ordinate.data.parquet_table import holds_parquet
 from ordinate.data.volume_options import VolumeOptions
 from ordinate.errors import OrdinateError
 
@@ -24,6 +26,10 @@ LEAST_ROWS = 10
 def read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions | None = None) -> Samples:
     """Return the samples, images and volumes decoded."""
     volumes = volumes or volume_options({}, options)
+    drop, categorical = _names(options.drop), _names(options.categorical)
+    columns = (options.data, options.target, drop, categorical, options.split, options.group)
+    if holds_parquet(options.data):
+        return _enough(options, _of_their_kind(options, read_parquet(*columns), images, volumes))
     if options.text and (holds_volumes(options.data) or is_images(options.data)):
         raise OrdinateError(f"--text: {options.data} holds images, takes a table with {', '.join(options.text)}")
     if holds_volumes(options.data):
@@ -41,24 +47,24 @@ def read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions | Non
             skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print,
         ))  # fmt: skip
     if is_images(options.data):
-        samples = read_pictures(
+        return _enough(options, read_pictures(
             options.data, options.target, options.split, options.group, images, fold=options.fold,
             skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print,
-        )  # fmt: skip
-    else:
-        drop, categorical = _names(options.drop), _names(options.categorical)
-        samples = read_table(options.data, options.target, drop, categorical, options.split, options.group)
-        if options.text:
-            samples = text_columns(samples, options.text, options.data)
-        dimensions = getattr(samples.X, "ndim", 2)
-        of_images = options.recipe is not None and dimensions == 2
-        if dimensions == 4:
-            samples = array_as_pictures(samples, images)
-        elif of_images or options.image_size or options.augmentation or options.pretrained:
-            raise OrdinateError(f"{options.data}: holds no images, takes none of the options of images")
-        elif dimensions == 5:
-            samples = array_as_volumes(samples, volumes, print)
-    return _enough(options, samples)
+        ))  # fmt: skip
+    return _enough(options, _of_their_kind(options, read_table(*columns), images, volumes))
+
+
+def _of_their_kind(options: FitOptions, samples: Samples, images: ImageOptions, volumes: VolumeOptions) -> Samples:
+    """Return the samples of a file as what options and dimensions make them: columns, texts, images or volumes."""
+    if options.text:
+        samples = text_columns(samples, options.text, options.data)
+    dimensions = getattr(samples.X, "ndim", 2)
+    of_images = options.recipe is not None and dimensions == 2
+    if dimensions == 4:
+        return array_as_pictures(samples, images)
+    if of_images or options.image_size or options.augmentation or options.pretrained:
+        raise OrdinateError(f"{options.data}: holds no images, takes none of the options of images")
+    return array_as_volumes(samples, volumes, print) if dimensions == 5 else samples
 
 
 def _enough(options: FitOptions, samples: Samples) -> Samples:

@@ -15,11 +15,21 @@ from ordinate.commands.costs import COSTS, costs_of_rules
 from ordinate.commands.fit import SPLIT
 from ordinate.commands.labels import understand_label
 from ordinate.commands.model_samples import fit_to
-from ordinate.commands.samples import Samples, is_images, is_series, read_pictures, read_scans, read_signals, read_table
+from ordinate.commands.samples import (
+    Samples,
+    is_images,
+    is_series,
+    read_parquet,
+    read_pictures,
+    read_scans,
+    read_signals,
+    read_table,
+)
 from ordinate.data.features import plain_text
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.image_reader import ImageReader
 from ordinate.data.labelled_volumes import holds_volumes
+from ordinate.data.parquet_table import holds_parquet
 from ordinate.data.pixels import Decoded, as_images, decode
 from ordinate.data.volume_options import VolumeOptions
 from ordinate.data.volume_reader import VolumeReader
@@ -181,6 +191,8 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArra
 
 
 def _read(estimator: EmbeddingEstimator, data: str, target: str | None) -> Samples:
+    if holds_parquet(data):
+        return read_parquet(data, target, [], [], None, None)
     if holds_volumes(data):
         if not isinstance(estimator.reader_, VolumeReader):
             raise OrdinateError(f"{data}: holds volumes, and the model was trained on other data")

@@ -17,8 +17,9 @@ from ordinate.data.images import ImageFiles
 from ordinate.data.labelled_images import holds_images, read_labelled_images
 from ordinate.data.labelled_series import holds_matrices, read_matrices
 from ordinate.data.labelled_volumes import read_labelled_volumes
+from ordinate.data.parquet_table import ParquetTable
 from ordinate.data.pixels import Decoded, as_images, choose_preprocessing, decode, duplicates, require_readable
-from ordinate.data.tables import TS, TS_TARGET, read_labelled, require_columns
+from ordinate.data.tables import TS, TS_TARGET, read_labelled, require_columns, require_labels
 from ordinate.data.texts import as_texts
 from ordinate.data.volume_options import VolumeOptions
 from ordinate.data.volumes import (
@@ -38,7 +39,7 @@ class Samples:
     """Labelled samples that have been read and found usable.
 
     Args:
-        X: a DataFrame, an array of series, or decoded images or volumes.
+        X: a DataFrame, a table in parquet files, an array of series, or decoded images or volumes.
         y: (n,) labels.
         name: of the label, for messages.
         digest: of all that was read.
@@ -67,20 +68,58 @@ def read_table(
     """Read a csv, parquet or npz file."""
     if target is None and data.lower().endswith(TS):
         target = TS_TARGET
+    target = _require_target(target)
+    X, y = read_labelled(data, target, drop, categorical)
+    if (split or group) and not isinstance(X, pd.DataFrame):
+        raise OrdinateError(f"--{'split' if split else 'group'}: {data} holds arrays, takes a table")
+    sides = _sides(X, data, split, group)
+    if split or group:
+        X = X.drop(columns=[name for name in (split, group) if name is not None])
+    return Samples(X, y, f"column {target!r}", _digest(Path(data)), *sides)
+
+
+def read_parquet(
+    data: str, target: str | None, drop: list[str], categorical: list[str], split: str | None, group: str | None
+) -> Samples:
+    """Open a parquet file or a folder of them: the label is read, the other columns when they are asked for."""
+    target = _require_target(target)
+    left_out = {target, *drop}.intersection(categorical)
+    if left_out:
+        raise OrdinateError(f"--categorical: {', '.join(left_out)} is the target or dropped, takes columns of X")
+    y = ParquetTable(data)[target]
+    require_labels(y, target, Path(data))
+    X = ParquetTable(data, drop=[target, *drop], categorical=categorical)
+    sides = _sides(X, data, split, group)
+    names = [name for name in X.columns if name not in (split, group)]
+    if not names:
+        raise OrdinateError(f"{data}: no column is left beside the target, takes at least one")
+    return Samples(X[names], y, f"column {target!r}", _digest(Path(data)), *sides)
+
+
+def _require_target(target: str | None) -> str:
     if target is None:
         raise OrdinateError("--target: takes the column of the label (only images can do without)")
-    sides = [name for name in (split, group) if name is not None]
-    X, y = read_labelled(data, target, drop, categorical)
-    if sides and not isinstance(X, pd.DataFrame):
-        raise OrdinateError(f"--{'split' if split else 'group'}: {data} holds arrays, takes a table")
+    return target
+
+
+def _sides(X: Any, data: str, split: str | None, group: str | None) -> tuple[pd.Series | None, pd.Series | None]:
+    """Return the columns of a table that say the side of the split, and the group."""
     for option, name in (("--split", split), ("--group", group)):
-        if name is not None and name not in X:
+        if name is not None and name not in X.columns:
             raise OrdinateError(f"{option}: no column {name!r} in {data}")
     splits, groups = (None if name is None else X[name].astype(str) for name in (split, group))
-    digest = hashlib.sha256(Path(data).read_bytes()).hexdigest()
-    if sides:
-        X = X.drop(columns=sides)
-    return Samples(X, y, f"column {target!r}", digest, splits, groups)
+    return splits, groups
+
+
+def _digest(path: Path) -> str:
+    """Return the sha256 of a file, or of the names and contents of a folder's files."""
+    if path.is_file():
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    for part in sorted(path.rglob("*.parquet")):
+        digest.update(f"{part.relative_to(path)} {_digest(part)}\n".encode())
+    return digest.hexdigest()
 
 
 def read_pictures(
@@ -223,14 +262,16 @@ def array_as_volumes(samples: Samples, options: VolumeOptions, say: Callable[[st
 
 def text_columns(samples: Samples, names: list[str], data: str) -> Samples:
     """Return samples of a table as the texts in one or two of its columns."""
-    if not isinstance(samples.X, pd.DataFrame):
+    if not isinstance(samples.X, pd.DataFrame | ParquetTable):
         raise OrdinateError(f"--text: {data} holds no table, takes one with the columns {', '.join(names)}")
     require_columns(samples.X, names, Path(data))
+    texts = samples.X[names]
+    texts = texts.to_pandas() if isinstance(texts, ParquetTable) else texts
     try:
-        as_texts(samples.X[names])
+        as_texts(texts)
     except OrdinateError as error:
         raise OrdinateError(f"--text: {data}: {str(error).removeprefix('X: ')}") from None
-    return replace(samples, X=samples.X[names])
+    return replace(samples, X=texts)
 
 
 def duplicates_across(samples: Samples, sides: NDArray[Any]) -> list[str]:

@@ -10,11 +10,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ordinate.data.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 
 FEW_VALUES = 10  # different values up to which a column gets no normal score: it would add nothing
 CONSTANT = 1e-12  # deviation, relative to the largest value, below which a column counts as constant
 KNOTS = 200  # quantiles kept of a column
+MOST_CATEGORIES = 1000  # of a column, each of which becomes a column, however many rows there are
+ROWS_AT_ONCE = 1 << 16  # in float64
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,8 @@ class NumericColumn:
     def width(self) -> int:
         return self.numbers + self.indicator
 
-    def transform(self, values: pd.Series) -> NDArray[np.float64]:
+    def fill(self, values: pd.Series, out: NDArray[np.float32]) -> None:
+        """Write the columns (n, width) of a column's values."""
         if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_complex_dtype(values):
             raise OrdinateError(f"column {self.name!r}: got {values.dtype}, takes numbers, as in training")
         try:
@@ -50,14 +54,19 @@ class NumericColumn:
             raise OrdinateError(f"column {self.name!r}: takes numbers, as in training: {error}") from error
         if np.isinf(numbers).any():
             raise OrdinateError(f"column {self.name!r}: got infinity, takes finite numbers or missing values")
-        missing = np.isnan(numbers)
-        filled = np.where(missing, self.median, numbers)
-        columns = [(filled - self.mean) / self.scale]
-        if self.quantiles:
-            columns.append(_normal_score(filled, np.array(self.quantiles)))
-        if self.indicator:
-            columns.append(missing.astype(np.float64))
-        return np.column_stack(columns)
+        quantiles = np.array(self.quantiles)
+        for start in range(0, len(numbers), ROWS_AT_ONCE):
+            part, rows = numbers[start : start + ROWS_AT_ONCE], out[start : start + ROWS_AT_ONCE]
+            missing = np.isnan(part)
+            filled = np.where(missing, self.median, part)
+            standardised = (filled - self.mean) / self.scale
+            if np.abs(standardised).max() > np.finfo(np.float32).max:
+                raise OrdinateError(f"column {self.name!r}: its numbers pass the range of float32 once standardised")
+            rows[:, 0] = standardised
+            if self.quantiles:
+                rows[:, 1] = _normal_score(filled, quantiles)
+            if self.indicator:
+                rows[:, -1] = missing
 
 
 @dataclass(frozen=True)
@@ -71,14 +80,18 @@ class CategoricalColumn:
     def width(self) -> int:
         return len(self.categories)
 
-    def transform(self, values: pd.Series) -> NDArray[np.float64]:
-        text = _text(values)
-        codes: NDArray[np.float64] = (text[:, None] == np.array(self.categories, dtype=object)).astype(np.float64)
-        unseen = {str(value) for value in text[codes.sum(axis=1) == 0] if value is not None}
+    def fill(self, values: pd.Series, out: NDArray[np.float32]) -> None:
+        """Write the columns (n, width) of a column's values; those never seen in training are named in a warning."""
+        places, texts = _texts(values)
+        known = {category: place for place, category in enumerate(self.categories)}
+        unseen = [text for text in texts if text not in known]
         if unseen:
             shown = ", ".join(sorted(unseen)[:5])
             warnings.warn(f"column {self.name!r}: {shown} not seen in training, taken as missing", UserWarning, 2)
-        return codes
+        column = np.array([*(known.get(text, -1) for text in texts), -1])[places]  # a place of -1 is the last one
+        rows = np.flatnonzero(column >= 0)
+        out[:] = 0
+        out[rows, column[rows]] = 1
 
 
 Column = NumericColumn | CategoricalColumn
@@ -104,22 +117,23 @@ class TableFeatures:
         self.notes = list(notes)
 
     @classmethod
-    def fit(cls, frame: pd.DataFrame) -> "TableFeatures":
-        """Learn the columns of ``frame`` (n, columns); those with a single value are kept as zeros."""
+    def fit(cls, frame: pd.DataFrame | ParquetTable) -> "TableFeatures":
+        """Learn the columns of ``frame`` (n, columns), one after the other; those of a single value become zeros."""
         columns: list[Column] = []
         notes: list[str] = []
         twice = frame.columns[frame.columns.duplicated()].tolist()
         if twice:
             raise OrdinateError(f"columns: got {twice[:5]} twice, takes a name a column")
-        for name, values in frame.items():
+        for name in frame.columns:
+            values = frame[name]
             missing = int(values.isna().sum())
             if _is_number(values):
                 column, note = _fit_numeric(str(name), values)
                 columns.append(column)
                 notes += [note] if note else []
             else:
-                categories = tuple(sorted(set(_text(values.dropna()))))
-                if len(categories) > max(50, len(frame) // 10):
+                categories = tuple(sorted(set(_texts(values)[1])))
+                if len(categories) > min(max(50, len(frame) // 10), MOST_CATEGORIES):
                     raise OrdinateError(
                         f"column {name!r}: got text with {len(categories)} different values in {len(frame)} rows, "
                         "takes numbers or categories; drop identifiers and free text"
@@ -129,18 +143,25 @@ class TableFeatures:
                     notes.append(f"{name}: {missing} of {len(frame)} values missing, no category set")
         return cls(columns, notes)
 
-    def transform(self, frame: pd.DataFrame) -> NDArray[np.float32]:
-        """Return (n, width) float32 for a frame with the same columns, in any order."""
+    def transform(
+        self, frame: pd.DataFrame | ParquetTable, out: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """Return (n, width) float32 for a table with the same columns, in any order, one column after the other.
+
+        Args:
+            frame: (n, columns).
+            out: (n, width) to write to and return; None takes new memory.
+        """
         absent = [column.name for column in self.columns if column.name not in frame.columns]
         if absent:
             raise OrdinateError(f"columns: missing {absent}, takes those of the training data: {self.names}")
-        if not self.columns:
-            return np.zeros((len(frame), 0), dtype=np.float32)
-        parts = [column.transform(frame[column.name]) for column in self.columns]
-        for column, part in zip(self.columns, parts, strict=True):
-            if np.abs(part).max(initial=0) > np.finfo(np.float32).max:
-                raise OrdinateError(f"column {column.name!r}: its numbers pass the range of float32 once standardised")
-        return np.concatenate(parts, axis=1).astype(np.float32)
+        if out is None:
+            out = np.empty((len(frame), self.width), dtype=np.float32)
+        start = 0
+        for column in self.columns:
+            column.fill(frame[column.name], out[:, start : start + column.width])
+            start += column.width
+        return out
 
     @property
     def names(self) -> list[str]:
@@ -191,11 +212,17 @@ def _is_number(values: pd.Series) -> bool:
     return bool(pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values))
 
 
-def _text(values: pd.Series) -> NDArray[np.object_]:
-    """Values as text, whole floats as integers, so that a code read as 1 and as 1.0 is one category."""
+def _texts(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
+    """Return where each value stands among the different ones, -1 where it is missing, and these as text.
+
+    Whole floats become integers, so that a code read as 1 and as 1.0 is one category.
+    """
     if pd.api.types.is_datetime64_any_dtype(values):
         raise OrdinateError(f"column {values.name!r}: got dates, takes numbers or categories; turn them into numbers")
-    return np.array([None if pd.isna(value) else plain_text(value) for value in values], dtype=object)
+    if values.dtype == object:  # where 1 and True would be one value
+        values = pd.Series([None if pd.isna(value) else plain_text(value) for value in values], dtype=object)
+    places, different = pd.factorize(values)
+    return places, [plain_text(value) for value in different]
 
 
 def plain_text(value: Any) -> str:
@@ -225,9 +252,10 @@ def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
     scale = scale if scale > CONSTANT * np.abs(filled).max(initial=0) else 1.0
     quantiles: tuple[float, ...] = ()
     if len(np.unique(present)) > FEW_VALUES:
-        quantiles = tuple(np.sort(present).tolist())
+        ends = np.sort(present)
         if len(present) > KNOTS:  # values that occur, so that equal ones stay equal
-            quantiles = tuple(np.quantile(present, np.linspace(0, 1, KNOTS), method="nearest").tolist())
+            ends = np.quantile(present, np.linspace(0, 1, KNOTS), method="nearest")
+        quantiles = tuple(ends.tolist())
     column = NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles)
     if not missing.any():
         return column, ""

@@ -81,12 +81,7 @@ def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
     name = path.name.lower()
     if path.is_dir():
         raise OrdinateError(f"{path}: is a folder, takes a file")
-    if not path.is_file():
-        near = difflib.get_close_matches(
-            path.name, [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
-        )
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise OrdinateError(f"{path}: no such file{hint}")
+    require_path(path)
     if not name.endswith((*CSV, *PARQUET, *NPZ, *TS)):
         raise OrdinateError(f"{path}: takes a file that ends in {', '.join((*CSV, *PARQUET, *NPZ, *TS))}")
     if name.endswith(TS):
@@ -111,6 +106,16 @@ def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
     return frame.set_axis([str(column) for column in frame.columns], axis=1)
 
 
+def require_path(path: Path) -> None:
+    """Raise where nothing is there, and name the nearest file that is."""
+    if not path.exists():
+        near = difflib.get_close_matches(
+            path.name, [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
+        )
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise OrdinateError(f"{path}: no such file{hint}")
+
+
 def _array(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[Any]:
     if name not in arrays:
         raise OrdinateError(f"{path}: holds no array {name!r}, takes 'X' and the target; it holds {sorted(arrays)}")
@@ -131,7 +136,7 @@ def _check_samples(X: NDArray[Any], path: Path) -> None:
         raise OrdinateError(f"{path}: X holds infinity, takes finite numbers or NaN for missing values")
 
 
-def require_columns(frame: pd.DataFrame, names: Sequence[str], path: Path) -> None:
+def require_columns(frame: Any, names: Sequence[str], path: Path) -> None:
     """Raise where a column is not there, and name the nearest that is."""
     for name in names:
         if name not in frame.columns:

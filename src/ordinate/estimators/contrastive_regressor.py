@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from torch import Tensor, nn
 
 from ordinate.data.label_density import LabelBins
+from ordinate.data.part import random_part
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator
 from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
 from ordinate.heads.neighbours import NeighbourMean
 from ordinate.heads.ridge import fit_ridge
@@ -42,8 +43,9 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         """Train on samples X and targets y.
 
         Args:
-            X: (n, features) array or DataFrame, or series (n, channels, length), for several lengths as a list of
-                arrays (channels, length) or with NaN after the last point of the shorter ones.
+            X: (n, features) array, DataFrame or :class:`~ordinate.ParquetTable`, or series (n, channels, length), for
+                several lengths as a list of arrays (channels, length) or with NaN after the last point of the shorter
+                ones.
             y: (n,) real targets, not all equal; SupCR also takes (n, p).
             validation: ``(X, y)`` to watch, and to choose the head on, instead of a share of the samples.
         """
@@ -120,14 +122,15 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Choose the head with the lowest absolute error on the validation samples."""
-        embeddings = self._embed(training.x).float().double()  # as a saved model holds them
         names: tuple[str, ...] = (self.head,)
         if self.head == "auto":
             for_the_trained_head = self.imbalance is not None and (self.imbalance.lds is not None or self.imbalance.fds)
             names = ("linear",) if for_the_trained_head else HEADS
         if validation is None:
             names = names[:1]
-        heads = {name: self._fit_head(name, embeddings, training.y.double()) for name in names}
+        rows = random_part(len(training.x), MOST_EMBEDDED)
+        embeddings = self._embed_rows(training.x, rows).float().double()  # as a saved model holds them
+        heads = {name: self._fit_head(name, embeddings, training.y[rows].double()) for name in names}
         self.head_scores_: dict[str, float] = {}
         if validation is not None:
             with torch.no_grad():

@@ -43,6 +43,8 @@ from ordinate.methods.training import ArrayBatches, check_accelerator, train
 EMBED_ROWS, EMBED_IMAGES, EMBED_VOLUMES = 4096, 64, 1
 EMBED_POINTS = 2**20  # of series
 BATCH_SIZE, BATCH_SIZE_OF_IMAGES = 256, 64
+MOST_EMBEDDED = 50_000  # training samples that neighbours and ridge regression keep; a random part of more
+MOST_VALIDATION = 10_000  # samples held out by themselves: a loss of all their pairs is taken every epoch
 
 
 class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -109,8 +111,11 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         rows: NDArray[np.int64] = np.arange(len(targets))
         held_out = None
         if validation is None and self.validation_fraction > 0 and len(targets) >= 20:
-            rows, held_out_rows = split_rows(targets, self.validation_fraction, seed=0, stratify=stratify)
-            held_out = (_take(checked, held_out_rows), targets[held_out_rows]) if len(held_out_rows) else None
+            share = min(self.validation_fraction, MOST_VALIDATION / len(targets))
+            rows, held_out_rows = split_rows(targets, share, seed=0, stratify=stratify)
+            held_out = (
+                (inputs.take_rows(checked, held_out_rows), targets[held_out_rows]) if len(held_out_rows) else None
+            )
             if len(rows) < 4:
                 raise OrdinateError(
                     f"validation_fraction: got {self.validation_fraction}, leaves {len(rows)} of {len(targets)} samples"
@@ -122,7 +127,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 raise OrdinateError(
                     f"y: got {len(held_out[1])} labels for {len(held_out[0])} samples of validation, takes one a sample"
                 )
-        checked, targets = _take(checked, rows), targets[rows]
+        checked, targets = inputs.take_rows(checked, rows), targets[rows]
         self.reader_, checked = inputs.fit_reader(
             checked,
             self._images,
@@ -133,10 +138,12 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         )
         if isinstance(self.reader_, TokenReader):
             self.reader_.on_gpu = self._on_gpu
-        training_data = self._training_data(inputs.read(self.reader_, checked), torch.from_numpy(targets))
+        folder = None if self.checkpoint_dir is None else Path(self.checkpoint_dir)
+        training_data = self._training_data(inputs.read(self.reader_, checked, folder), torch.from_numpy(targets))
         validation_data = None
         if held_out is not None:
-            validation_data = ArrayBatches(inputs.read(self.reader_, held_out[0]), torch.from_numpy(held_out[1]))
+            watched = inputs.read(self.reader_, held_out[0], folder)
+            validation_data = ArrayBatches(watched, torch.from_numpy(held_out[1]))
 
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         devices = range(torch.cuda.device_count())
@@ -152,7 +159,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 training_data,
                 batches,
                 validation_data,
-                folder=None if self.checkpoint_dir is None else Path(self.checkpoint_dir),
+                folder=folder,
                 accelerator=self.accelerator,
                 seed=seed,
                 progress=bool(self.verbose),
@@ -326,8 +333,15 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         rows = EMBED_ROWS
         if isinstance(self.reader_, SeriesScaler):
             rows = max(1, min(rows, EMBED_POINTS // x.shape[2]))
+        embeddings = torch.empty(len(x), self.embedding_dim, dtype=torch.float64)
         with torch.no_grad():
-            return torch.cat([self.method_(part.double()) for part in x.split(rows)])
+            for place, part in zip(embeddings.split(rows), x.split(rows), strict=True):
+                place.copy_(self.method_(part.double()))
+        return embeddings
+
+    def _embed_rows(self, x: Tensor, rows: NDArray[np.int64]) -> Tensor:
+        """Embeddings of some samples, a few thousand read at a time."""
+        return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(EMBED_ROWS)])
 
     def _embed_images(self, x: Tensor) -> Tensor:
         """Embeddings computed in float32, on the GPU if there is one; float64 would take image networks far longer."""
@@ -387,7 +401,3 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
         """Set the fitted tensors that :meth:`_tensors` gave."""
-
-
-def _take(X: Any, rows: NDArray[np.int64]) -> Any:
-    return X.iloc[rows].reset_index(drop=True) if isinstance(X, pd.DataFrame) else X[rows]

@@ -17,6 +17,8 @@ from ordinate.data.features import NumericColumn, TableFeatures
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.image_reader import ImageReader
 from ordinate.data.images import ImageFiles
+from ordinate.data.mapped_matrix import mapped_matrix
+from ordinate.data.parquet_table import ParquetTable
 from ordinate.data.pixels import Decoded, as_images
 from ordinate.data.series import SeriesScaler, stack_series
 from ordinate.data.text_options import TextOptions
@@ -32,6 +34,7 @@ from ordinate.errors import OrdinateError
 
 Reader = TableFeatures | SeriesScaler | ImageReader | VolumeReader | WordReader | TokenReader
 BILSTM = "bilstm"  # the encoder over word vectors
+IN_MEMORY = 2**27  # bytes of a parquet table's numbers from which they lie in a file
 KINDS = {
     TableFeatures: "tables (n, features)",
     SeriesScaler: "series (n, channels, length), or a list of arrays (channels, length)",
@@ -64,12 +67,20 @@ def unpack(X: Any, y: Any) -> tuple[Any, Any]:
     return stacked, y
 
 
-def check_input(estimator: BaseEstimator, X: ArrayLike | pd.DataFrame, *, reset: bool) -> Any:
-    """Return X in one of six forms.
+def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Return samples by index, in any form that an estimator takes but a Dataset."""
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[rows].reset_index(drop=True)
+    return [X[row] for row in rows] if isinstance(X, list | tuple) else X[rows]
 
-    They are a DataFrame, an array (n, channels, length), in both of which NaN may stand for missing values, and in the
-    second also for what lies beyond the end of a series; image files; images in memory, uint8 (n, channels, height,
-    width); files of volumes; and volumes in memory, numbers (n, channels, depth, height, width).
+
+def check_input(estimator: BaseEstimator, X: ArrayLike | pd.DataFrame, *, reset: bool) -> Any:
+    """Return X in one of seven forms.
+
+    They are a DataFrame, a table in parquet files, an array (n, channels, length), in all of which NaN may stand for
+    missing values, and in the third also for what lies beyond the end of a series; image files; images in memory,
+    uint8 (n, channels, height, width); files of volumes; and volumes in memory, numbers (n, channels, depth, height,
+    width).
     """
     if getattr(estimator, "text", None) is not None:
         return _check_texts(estimator, X, reset=reset)
@@ -77,12 +88,8 @@ def check_input(estimator: BaseEstimator, X: ArrayLike | pd.DataFrame, *, reset:
         return X
     if _are_paths(X):
         return VolumeFiles(X) if _are_volumes(X) else ImageFiles(X)  # type: ignore[arg-type]  # paths, as was just seen
-    if isinstance(X, pd.DataFrame):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        if X.shape[0] == 0 or X.shape[1] == 0:
-            raise OrdinateError(f"X: got a DataFrame of shape {X.shape}, takes at least one row and one column")
-        X = X.reset_index(drop=True)
-        return X.set_axis([str(name) for name in X.columns], axis=1)
+    if isinstance(X, pd.DataFrame | ParquetTable):
+        return _check_table(estimator, X, reset=reset)
     if getattr(X, "ndim", 2) == 4:
         return as_images(np.asarray(X))
     if getattr(X, "ndim", 2) == 5:
@@ -104,8 +111,23 @@ def check_input(estimator: BaseEstimator, X: ArrayLike | pd.DataFrame, *, reset:
     return pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])])
 
 
+def _check_table(
+    estimator: BaseEstimator, X: pd.DataFrame | ParquetTable, *, reset: bool
+) -> pd.DataFrame | ParquetTable:
+    """Return a table with rows and columns, these as in training, its rows numbered from 0."""
+    named = pd.DataFrame(columns=X.columns) if isinstance(X, ParquetTable) else X
+    validate_data(estimator, named, reset=reset, skip_check_array=True)
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise OrdinateError(f"X: got a {type(X).__name__} of shape {X.shape}, takes at least one row and one column")
+    if isinstance(X, ParquetTable):
+        return X
+    return X.reset_index(drop=True).set_axis([str(name) for name in X.columns], axis=1)
+
+
 def _check_texts(estimator: BaseEstimator, X: Any, *, reset: bool) -> Texts:
     """Return X as samples of one text or two, as many as in training."""
+    if isinstance(X, ParquetTable):
+        X = X.to_pandas()
     if isinstance(X, pd.DataFrame):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     texts = as_texts(X)
@@ -140,7 +162,7 @@ def _are_volumes(X: Any) -> bool:
 
 
 def _reader_of(X: Any) -> type[Reader]:
-    if isinstance(X, pd.DataFrame):
+    if isinstance(X, pd.DataFrame | ParquetTable):
         return TableFeatures
     if _are_volumes(X):
         return VolumeReader
@@ -189,14 +211,21 @@ def _fit_text_reader(texts: Texts, options: TextOptions, encoder: str, *, progre
     return reader
 
 
-def read(reader: Reader, X: Any) -> Tensor:
-    """Return X as the batch of the encoder: float32, images and volumes uint8."""
+def read(reader: Reader, X: Any, folder: Path | None = None) -> Tensor:
+    """Return X as the batch of the encoder: float32, images and volumes uint8.
+
+    That of a large parquet table is read from a file in ``folder``, or where temporary files lie, which goes with it.
+    """
     if isinstance(reader, WordReader | TokenReader):
         return reader.transform(X)
     if not isinstance(reader, _reader_of(X)):
         raise OrdinateError(f"X: got another kind of data, takes {KINDS[type(reader)]}, as in training")
     if isinstance(reader, ImageReader | VolumeReader):
         return reader.transform(X)
+    if isinstance(reader, TableFeatures):
+        shape = (len(X), reader.width)
+        in_file = isinstance(X, ParquetTable) and 4 * shape[0] * shape[1] > IN_MEMORY
+        return torch.from_numpy(reader.transform(X, mapped_matrix(shape, folder) if in_file else None))
     return torch.from_numpy(reader.transform(X))
 
 

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ordinate.data.image_options import ImageOptions
+from ordinate.data.part import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
 from ordinate.data.series_options import SeriesOptions
 from ordinate.data.text_options import TextOptions
 from ordinate.data.view_batches import ViewBatches
 from ordinate.data.volume_options import VolumeOptions
 from ordinate.estimators import inputs
+from ordinate.estimators.embedding_estimator import MOST_EMBEDDED
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_whole
 from ordinate.functional.similarity import unit
@@ -47,7 +49,8 @@ class OTDClassifier(RankClassifier):
             kernel_size=1 weighs each by its own number of samples.
         learning_rate: of AdamW; it falls to 0 along a cosine.
         weight_decay: of AdamW; None takes 3 for a table of numbers alone, 0.05 for images and volumes and 10 otherwise.
-        validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
+        validation_fraction: share of the samples held out to watch, at most 10,000 of them; 0 for none; not used
+            below 20 samples.
         images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
         volumes: how volumes are read; None takes the defaults of :class:`~ordinate.VolumeOptions`.
         text: None, or that X is text and how it is read, and by which encoders: :class:`~ordinate.TextOptions`.
@@ -59,7 +62,7 @@ class OTDClassifier(RankClassifier):
 
     Attributes:
         classes_: (C,), from the lowest rank to the highest.
-        neighbours_: the training embeddings that vote.
+        neighbours_: the training embeddings that vote, of at most 50,000 samples.
         history_: what each epoch logged.
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
 
@@ -150,8 +153,9 @@ class OTDClassifier(RankClassifier):
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         self.method_.seen.clear()
-        embeddings = unit(self._embed(training.x)).float().double()  # as a saved model holds them
-        self.neighbours_ = NeighbourVote(embeddings, training.y, len(self.classes_), self.n_neighbors)
+        rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, self.n_neighbors)
+        embeddings = unit(self._embed_rows(training.x, rows)).float().double()  # as a saved model holds them
+        self.neighbours_ = NeighbourVote(embeddings, training.y[rows], len(self.classes_), self.n_neighbors)
 
     def _tensors(self) -> dict[str, Tensor]:
         return {

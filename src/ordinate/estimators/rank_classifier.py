@@ -34,8 +34,9 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
         """Train on samples X and labels y.
 
         Args:
-            X: (n, features) array or DataFrame, or series (n, channels, length), for several lengths as a list of
-                arrays (channels, length) or with NaN after the last point of the shorter ones.
+            X: (n, features) array, DataFrame or :class:`~ordinate.ParquetTable`, or series (n, channels, length), for
+                several lengths as a list of arrays (channels, length) or with NaN after the last point of the shorter
+                ones.
             y: (n,), labels of at least two ranks; for CLOC two of them need two samples each.
             validation: ``(X, y)`` to watch instead of a share of the samples.
         """

@@ -32,7 +32,8 @@ class SupReMixRegressor(ContrastiveRegressor):
         scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after it,
             ``"regularise"`` both from the start.
         head: ``"linear"`` (trained by ``head_loss``), ``"ridge"``, ``"neighbours"``, or ``"auto"``: whichever
-            predicts the validation samples best (the linear one if there are none).
+            predicts the validation samples best (the linear one if there are none). Ridge and neighbours see at most
+            50,000 training samples.
         head_loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
             ``"corn"``.
         bin_size: of the heads on bins, in units of y; None takes the smallest difference between two targets, or
@@ -47,7 +48,8 @@ class SupReMixRegressor(ContrastiveRegressor):
         imbalance: what to do about rare targets: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, FDS or
             RankSim; None does nothing. LDS and FDS reach the head ``"linear"`` alone; ``"auto"`` is then that one.
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine in each stage.
-        validation_fraction: share of the samples held out to choose the head, 0 for none; not used below 20 samples.
+        validation_fraction: share of the samples held out to choose the head, at most 10,000 of them; 0 for none; not
+            used below 20 samples.
         images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
         volumes: how volumes are read; None takes the defaults of :class:`~ordinate.VolumeOptions`.
         text: None, or that X is text and how it is read, and by which encoders: :class:`~ordinate.TextOptions`.

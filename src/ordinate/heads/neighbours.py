@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from ordinate.functional.similarity import pairwise_similarity
 
 TIE_BREAK = 1e-6  # how much more the nearest counts, the next half as much: enough to break a tie, not to win one
-QUERIES = 1024  # rows of the similarity matrix held at a time
+QUERIES, SIMILARITIES = 1024, 2**26  # rows of the similarity matrix, and entries, held at a time
 
 
 class NeighbourVote(nn.Module):
@@ -37,7 +37,8 @@ class NeighbourVote(nn.Module):
         """Return the share of the votes that each rank got."""
         votes = 1 + TIE_BREAK * 0.5 ** torch.arange(self.k, dtype=queries.dtype, device=queries.device)
         shares = queries.new_zeros(len(queries), self.num_classes)
-        for rows, part in zip(torch.arange(len(queries)).split(QUERIES), queries.split(QUERIES), strict=True):
+        at_once = _at_once(self.embeddings)
+        for rows, part in zip(torch.arange(len(queries)).split(at_once), queries.split(at_once), strict=True):
             nearest = pairwise_similarity(part, self.embeddings, "cosine").topk(self.k).indices
             counted = part.new_zeros(len(part), self.num_classes)
             shares[rows] = counted.scatter_add_(1, self.ranks[nearest], (votes / votes.sum()).expand(len(part), -1))
@@ -64,7 +65,7 @@ class NeighbourMean(nn.Module):
 
     def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n p"]:
         parts = []
-        for part in queries.split(QUERIES):
+        for part in queries.split(_at_once(self.embeddings)):
             similarity, nearest = pairwise_similarity(part, self.embeddings, "neg_l2").topk(self.k)
             closest = -similarity[
                 :, :1
@@ -73,3 +74,7 @@ class NeighbourMean(nn.Module):
             weights = weights / weights.sum(1, keepdim=True)
             parts.append((weights[:, :, None] * self.targets[nearest].double()).sum(1))
         return torch.cat(parts).to(queries.dtype)
+
+
+def _at_once(embeddings: Float[Tensor, "m d"]) -> int:
+    return max(1, min(QUERIES, SIMILARITIES // len(embeddings)))

@@ -16,13 +16,15 @@ from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import Stage
 
 NEIGHBOURS = 3
+MOST_SEEN = 20_000  # training embeddings, the newest, that those of validation are compared with
 
 
 class OTD(BalancedMethod):
     """Encoder under the angular triangle loss over all triplets that a batch offers (OTD, eq. 5).
 
     Every sample passes the encoder once. Batches come from :class:`~ordinate.data.samplers.RankBatches` with the
-    two extreme ranks ``required``. Validation logs the accuracy of the 3 nearest training embeddings of the epoch.
+    two extreme ranks ``required``. Validation logs the accuracy of the 3 nearest training embeddings of the epoch, of
+    which the newest 20,000 are compared.
 
     Args:
         encoder: maps a batch to embeddings (n, d); it must not end in ReLU.
@@ -85,7 +87,7 @@ class OTD(BalancedMethod):
         with suppress(OrdinateError):  # a validation set of few ranks offers no triplet
             logs["val_loss"] = self.triangle(x, y)
         if self.seen:
-            bank, ranks = (torch.cat(part) for part in zip(*self.seen, strict=True))
+            bank, ranks = (torch.cat(part)[-MOST_SEEN:] for part in zip(*self.seen, strict=True))
             nearest = (unit(x) @ bank.T).topk(min(NEIGHBOURS, len(bank))).indices
             logs["val_accuracy"] = (ranks[nearest].mode(1).values == y).double().mean()
         return logs

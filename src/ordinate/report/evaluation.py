@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from ordinate.data.augmentation import Augmentation
 from ordinate.data.image_options import ImageOptions
+from ordinate.data.part import random_part
 from ordinate.data.pixels import Decoded
+from ordinate.estimators import inputs
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_classifier import RankClassifier
@@ -20,6 +22,7 @@ from ordinate.report import curves, figures, image_figures
 
 Metrics = dict[str, Any]
 
+MOST_COMPARED = 10_000  # samples that are compared with each other, and drawn; a random part of more
 MOST_NEIGHBOURS = 30  # in the picture of K-NN accuracy
 QUERIES, FOUND = 6, 10  # in the picture of image search
 SHOWN, VIEWS = 4, 6  # in the picture of augmented views
@@ -29,15 +32,16 @@ def evaluate(model: EmbeddingEstimator, X: Any, y: Any) -> Metrics:
     """Return the metrics of a fitted model on labelled samples, ready for JSON.
 
     Ranks: accuracy, MAE, quadratic weighted kappa, error rates between adjacent ranks, K-NN accuracy of the
-    embedding (OTD, eq. 6, K = 3), and CLOC's margins. Targets: MAE, RMSE, R2, Pearson, Spearman and geometric
-    mean error.
+    embedding (OTD, eq. 6, K = 3; of 10,000 samples at random where there are more), and CLOC's margins. Targets: MAE,
+    RMSE, R2, Pearson, Spearman and geometric mean error.
     """
     if not isinstance(model, RankClassifier):
         return dict(continuous_report(np.asarray(y, dtype=np.float64), model.predict(X)))
     ranks = to_ranks(y, model.classes_)
     metrics: Metrics = dict(rank_report(ranks, to_ranks(model.predict(X), model.classes_), len(model.classes_)))
     if len(ranks) > 3:
-        metrics["knn_accuracy"] = knn_accuracy(model.transform(X), ranks, 3)
+        X, part = _compared(X, ranks)
+        metrics["knn_accuracy"] = knn_accuracy(model.transform(X), part, 3)
     if isinstance(model, CLOCClassifier):
         metrics["margins"] = model.margins_.tolist()
     return metrics
@@ -46,14 +50,25 @@ def evaluate(model: EmbeddingEstimator, X: Any, y: Any) -> Metrics:
 def draw(model: EmbeddingEstimator, X: Any, y: Any, folder: Path, seen: tuple[Any, Any] | None = None) -> list[Path]:
     """Write the pictures of a fitted model on labelled samples into ``folder`` and return their paths.
 
-    For images ``seen``, the training samples and their labels, gives two more: what an image search among them finds
-    (OTD, C.1), and augmented views (SupCR, Fig. 5).
+    They show 10,000 samples at random where there are more. For images ``seen``, the training samples and their labels,
+    gives two more: what an image search among them finds (OTD, C.1), and augmented views (SupCR, Fig. 5).
     """
+    X, y = _compared(X, y)
     drawn = _figures(model, X, y)
     if seen is not None and isinstance(X, Decoded):
         drawn["image_search"] = _image_search(model, X, y, *seen)
         drawn["views"] = _views(model, seen[0])
     return [figures.save(figure, folder / f"{name}.png") for name, figure in drawn.items()]
+
+
+def _compared(X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+    """Return as many samples as may be compared with each other, and their labels."""
+    X, y = inputs.unpack(X, y)
+    labels = np.asarray(y)
+    if len(labels) <= MOST_COMPARED:
+        return X, labels
+    rows = random_part(len(labels), MOST_COMPARED)
+    return inputs.take_rows(X, rows), labels[rows]
 
 
 def _figures(model: EmbeddingEstimator, X: Any, y: Any) -> dict[str, Figure]:
@@ -102,11 +117,10 @@ def _image_search(model: EmbeddingEstimator, X: Any, y: Any, seen: Any, seen_y: 
 def _views(model: EmbeddingEstimator, seen: Decoded) -> Figure:
     options = model.images or ImageOptions()
     augmentation = Augmentation(options.augmentation, seen.preprocessing.size)
-    rows = []
+    originals = seen.pixels[np.linspace(0, len(seen) - 1, SHOWN).astype(int)]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        for pixels in seen.pixels[np.linspace(0, len(seen) - 1, SHOWN).astype(int)]:
-            rows.append([pixels, *augmentation(torch.from_numpy(np.stack([pixels] * VIEWS))).numpy()])
+        rows = [[one, *augmentation(torch.from_numpy(np.stack([one] * VIEWS))).numpy()] for one in originals]
     return image_figures.views(rows, ["original", *(f"view {place}" for place in range(1, VIEWS + 1))])
 
 

@@ -1,5 +1,7 @@
 """A page holds what it is about, whatever is given and whatever is missing, and nothing of it runs or is fetched."""
 
+import base64
+import io
 import json
 import re
 
@@ -7,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ordinate.data.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 from ordinate.report.page import write_comparison, write_report
 from ordinate.report.page.comparison import names_of
@@ -201,3 +204,39 @@ def test_names_of_models_tell_them_apart():
 def test_the_same_page_is_written_again(tmp_path, model):
     first, second = (write_report(model, X, RANKS, tmp_path / name, projections=("pca", "tsne")) for name in "ab")
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_page_on_many_samples_is_on_a_random_part_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("ordinate.report.page.page.MOST_SAMPLES", 25)
+    frame, target = draw_frame(n=60)
+    fitted = supcr().fit(frame, target)
+    names = [f"row {row}" for row in range(60)]
+    doubted = pd.DataFrame({"row": range(60), "label": names, "suggested": "0", "suspicion": 0.5})
+    text, data = write(fitted, frame, target, tmp_path, names=names, suspects=doubted)
+    rows = [int(name.removeprefix("row ")) for name in data["names"]]
+    assert len(set(rows)) == 25
+    assert data["true"] == target[rows].tolist()
+    np.testing.assert_allclose(data["predicted"], fitted.predict(frame)[rows], rtol=1e-4)
+    assert data["shown"]["columns"] == [str(name) for name in frame]
+    assert "This page is on 25 of 60 samples, at random." in text
+    csv = base64.b64decode(re.search(r"data:text/csv;charset=utf-8;base64,([^\"]+)", text).group(1)).decode()
+    suspects = pd.read_csv(io.StringIO(csv))
+    assert suspects["row"].tolist() == list(range(25))
+    assert suspects["label"].tolist() == suspects["sample"].tolist() == data["names"]
+
+
+def test_a_comparison_on_many_samples_is_on_a_random_part_and_says_so(tmp_path, monkeypatch, model):
+    monkeypatch.setattr("ordinate.report.page.comparison.MOST_SAMPLES", 25)
+    text, data = read(write_comparison({"a": model, "b": otd().fit(X, RANKS)}, X, RANKS, tmp_path / "c.html"))
+    assert "On 25 of 60 samples, rows of 3 columns, drawn at random and the same for all." in text
+    assert [len(each["predicted"]) for each in data["models"]] == [25, 25]
+    assert len(data["true"]) == 25
+
+
+def test_a_table_in_parquet_has_the_page_of_the_frame(tmp_path):
+    frame, target = draw_frame()
+    frame.to_parquet(tmp_path / "a.parquet")
+    whole = pd.read_parquet(tmp_path / "a.parquet")
+    fitted = supcr().fit(whole, target)
+    _, expected = write(fitted, whole, target, tmp_path)
+    assert write(fitted, ParquetTable(tmp_path / "a.parquet"), target, tmp_path)[1] == expected

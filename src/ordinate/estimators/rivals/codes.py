@@ -20,6 +20,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from ordinate.data.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators.rank_labels import check_labels
 from ordinate.estimators.rivals.lmnn import LargeMarginNearestNeighbours
@@ -140,7 +141,9 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # 
 
 
 def _as_frame(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFrame:
-    """Return a table as it is, and an array of numbers as one."""
+    """Return a table as it is, in memory, and an array of numbers as one."""
+    if isinstance(X, ParquetTable):
+        X = X.to_pandas()
     if isinstance(X, pd.DataFrame):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if X.shape[0] == 0 or X.shape[1] == 0:

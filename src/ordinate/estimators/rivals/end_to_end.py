@@ -43,7 +43,8 @@ class EndToEndRegressor(ContrastiveRegressor):
         imbalance: what to do about rare targets: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, FDS or
             RankSim; None does nothing.
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine.
-        validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
+        validation_fraction: share of the samples held out to watch, at most 10,000 of them; 0 for none; not used
+            below 20 samples.
         images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
         volumes: how volumes are read; None takes the defaults of :class:`~ordinate.VolumeOptions`.
         text: None, or that X is text and how it is read, and by which encoders: :class:`~ordinate.TextOptions`.

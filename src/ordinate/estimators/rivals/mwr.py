@@ -46,7 +46,8 @@ class MWRClassifier(RankClassifier):
             passes the whole batch.
         learning_rate: of AdamW; it falls to 0 along a cosine.
         weight_decay: of AdamW; None takes 3 for tables and series, and 0.05 for images and volumes.
-        validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
+        validation_fraction: share of the samples held out to watch, at most 10,000 of them; 0 for none; not used
+            below 20 samples.
         images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
         volumes: how volumes are read; None takes the defaults of :class:`~ordinate.VolumeOptions`.
         text: None, or that X is text and how it is read, and by which encoders: :class:`~ordinate.TextOptions`.

@@ -161,7 +161,8 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
             passes the whole batch.
         learning_rate: of AdamW; it falls to 0 along a cosine.
         weight_decay: of AdamW; None takes 0.05 for images and volumes and 1 otherwise.
-        validation_fraction: share of the samples held out to watch, 0 for none; not used below 20 samples.
+        validation_fraction: share of the samples held out to watch, at most 10,000 of them; 0 for none; not used
+            below 20 samples.
         images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`. Two
             views are drawn of each for SupCon, SupCR, SimCLR and DINO; the last two take the augmentation ``"supcr"``,
             which is SimCLR's without the blur, for ``"auto"``.
@@ -368,7 +369,8 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
         chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
             passes the whole batch.
         learning_rate, weight_decay: of AdamW; the learning rate falls to 0 along a cosine in each stage.
-        validation_fraction: share of the samples held out to choose the head, 0 for none; not used below 20 samples.
+        validation_fraction: share of the samples held out to choose the head, at most 10,000 of them; 0 for none; not
+            used below 20 samples.
         images: how images are read and augmented, as in :class:`RepresentationClassifier`, two views of each.
         volumes: how volumes are read, as there.
         text: None, or that X is text and how it is read, and by which encoders: :class:`~ordinate.TextOptions`.

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate import __version__
+from ordinate.data.part import random_part
 from ordinate.errors import OrdinateError
+from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.report.page import document, plots, words
-from ordinate.report.page.contents import Contents, gather, kind_of_samples
+from ordinate.report.page.contents import MOST_SAMPLES, Contents, gather, kind_of_samples
 from ordinate.report.page.groups import group_by_label
 from ordinate.report.page.page import score_rows, versions
 from ordinate.report.page.projections import project
@@ -35,7 +37,7 @@ def write_comparison(
     Args:
         models: fitted, by name; two or more, all of the same ranks or all of a target.
         X: (n, ...) samples that all of them take; or a dictionary of them by the name of the model, where models
-            take other columns or sizes of the same samples.
+            take other columns or sizes of the same samples. Of more than 20,000 the page takes as many at random.
         y: (n,) their labels.
         path: of the file; one that is there is replaced.
         unseen: whether no model was trained on any of them; the page says so.
@@ -66,6 +68,11 @@ def write_comparison(
     if len(models) < 2:
         raise OrdinateError(f"models: got {len(models)}, takes at least two to compare")
     given = X if isinstance(X, dict) else dict.fromkeys(models, X)
+    count = len(next(iter(given.values())))
+    if count > MOST_SAMPLES and all(len(samples) == len(y) for samples in given.values()):
+        part = random_part(count, MOST_SAMPLES)
+        given = {name: inputs.take_rows(samples, part) for name, samples in given.items()}
+        y = np.asarray(y)[part]
     gathered = {name: gather(model, given[name], y) for name, model in models.items()}
     first = next(iter(gathered.values()))
     for name, contents in gathered.items():
@@ -101,7 +108,7 @@ def write_comparison(
         "compare.html",
         "compare.js",
         title=f"{len(models)} models of {target}",
-        introduction=_introduce(first, unseen=unseen),
+        introduction=_introduce(first, count, unseen=unseen),
         scores=score_rows(predictors, own=len(models)),
         metrics=list(predictors[0].scores),
         models=[{"name": name, "note": _note(predictor)} for name, predictor in zip(models, predictors, strict=False)],
@@ -119,9 +126,11 @@ def write_comparison(
     return document.write(page, path)
 
 
-def _introduce(contents: Contents, *, unseen: bool) -> str:
+def _introduce(contents: Contents, given: int, *, unseen: bool) -> str:
     seen = "None of the models was trained on them." if unseen else "Some models may have been trained on some of them."
-    return f"On {len(contents):,} samples, {kind_of_samples(contents)}, the same for all. {seen}"
+    count = f"{len(contents):,}" if len(contents) == given else f"{len(contents):,} of {given:,}"
+    at_random = "" if len(contents) == given else " drawn at random and"
+    return f"On {count} samples, {kind_of_samples(contents)},{at_random} the same for all. {seen}"
 
 
 def _predicts(contents: Contents) -> str:

@@ -19,7 +19,7 @@ from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.rank_labels import to_ranks
 from ordinate.metrics.embedding import unit_norm
 
-LEAST = 3  # samples of which a report can speak
+LEAST, MOST_SAMPLES = 3, 20_000  # samples that a page speaks of; a random part of more, and it says so
 POOLED_SIDE, POOLED_DEPTH, POOLED_LENGTH = 16, 8, 64  # of images, volumes and series as plain features
 TOKEN_GROUPS = 256  # of words, which texts are counts of as plain features
 

@@ -17,12 +17,14 @@ from bokeh.models import Plot
 from numpy.typing import NDArray
 
 from ordinate import __version__
+from ordinate.data.part import random_part
 from ordinate.errors import OrdinateError
+from ordinate.estimators import inputs
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.report.page import document, plots, words
 from ordinate.report.page.calibration import BINS, Calibration, calibrate
-from ordinate.report.page.contents import Contents, gather
+from ordinate.report.page.contents import MOST_SAMPLES, Contents, gather
 from ordinate.report.page.coverage import measure_coverage
 from ordinate.report.page.duplicates import find_duplicates
 from ordinate.report.page.groups import FEW, MANY, group_by_label
@@ -59,6 +61,7 @@ def write_report(
     Args:
         model: fitted.
         X: (n, ...) samples to measure on, best ones that it was not trained on; 3 or more, whatever the model takes.
+            Of more than 20,000 the page measures and shows as many, drawn at random, and says so.
         y: (n,) their labels.
         path: of the file; one that is there is replaced.
         training: ``(X, y)`` that the model was trained on, for baselines, counts and duplicates; without them the
@@ -95,16 +98,24 @@ def write_report(
     unknown = set(projections) - set(PROJECTIONS)
     if unknown or not projections:
         raise OrdinateError(f"projections: got {projections!r}, takes some of {', '.join(PROJECTIONS)}")
+    X, y = inputs.unpack(X, y)
+    given = len(X)
+    if names is not None and len(names) != given:
+        raise OrdinateError(f"names: got {len(names)}, takes {given}, one a sample")
+    suspects = None if suspects is None else check_suspects(suspects, given)
+    if given > MOST_SAMPLES and len(y) == given:
+        part = random_part(given, MOST_SAMPLES)
+        X, y = inputs.take_rows(X, part), np.asarray(y)[part]
+        names = None if names is None else [names[row] for row in part]
+        suspects = None if suspects is None else _among(suspects, part)
     contents = gather(model, X, y, training)
-    if names is not None and len(names) != len(contents):
-        raise OrdinateError(f"names: got {len(names)}, takes {len(contents)}, one a sample")
     if coverage is not None and not {"promised", "measured", "mean_size"} <= set(coverage.columns):
         raise OrdinateError(
             f"coverage: got the columns {list(coverage.columns)}, takes promised, measured and mean_size"
         )
     coverage = measure_coverage(contents) if coverage is None else coverage
     near = nearest(contents.embeddings, max(10, NEIGHBOURS))
-    doubted = find_suspects(contents, near) if suspects is None else check_suspects(suspects, len(contents))
+    doubted = find_suspects(contents, near) if suspects is None else suspects
     calibration = None
     if contents.probabilities is not None:
         calibration = calibrate(contents.probabilities.max(axis=1), contents.errors == 0)
@@ -163,7 +174,7 @@ def write_report(
         "report.html",
         "report.js",
         title=f"{contents.method} on {target}",
-        introduction=words.introduce(contents, target),
+        introduction=words.introduce(contents, target, given),
         judgement=words.judge(contents, predictors),
         scores=score_rows(predictors),
         metrics=list(predictors[0].scores),
@@ -197,6 +208,12 @@ def write_report(
         plots=plots.document(drawn),
     )
     return document.write(page, path)
+
+
+def _among(suspects: pd.DataFrame, part: NDArray[np.int64]) -> pd.DataFrame:
+    """Return the suspects in a part of the samples, ascending, numbered as in it."""
+    kept = suspects[suspects["row"].isin(part)]
+    return kept.assign(row=np.searchsorted(part, kept["row"])).reset_index(drop=True)
 
 
 def score_rows(predictors: Sequence[Predictor], own: int = 1) -> list[dict[str, Any]]:

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
+from ordinate.data.part import random_part
+
 PROJECTIONS = ("pca", "tsne", "umap")
 MOST_FOR_TSNE, MOST_FOR_UMAP = 3000, 20_000  # samples; a random part of more
 LEAST = 10  # samples of which neighbours tell something
@@ -61,7 +63,7 @@ def _principal_components(embeddings: NDArray[np.float64]) -> Projection:
 def _tsne(embeddings: NDArray[np.float64]) -> Projection:
     from sklearn.manifold import TSNE
 
-    rows = _part(len(embeddings), MOST_FOR_TSNE)
+    rows = random_part(len(embeddings), MOST_FOR_TSNE)
     tsne = TSNE(perplexity=min(30.0, (len(rows) - 1) / 3), init="pca", max_iter=500, random_state=0)
     with threadpool_limits(1):  # on so few samples threads wait for each other: ten times as long with two
         points = tsne.fit_transform(embeddings[rows].astype(np.float32))
@@ -76,7 +78,7 @@ def _umap(embeddings: NDArray[np.float64]) -> Projection | None:
             from umap import UMAP
         except ImportError:
             return None
-        rows = _part(len(embeddings), MOST_FOR_UMAP)
+        rows = random_part(len(embeddings), MOST_FOR_UMAP)
         shown = embeddings[rows].astype(np.float32)
         count = min(15, len(rows) - 1)
         # exact neighbours are sooner found than UMAP's search for near ones is compiled
@@ -88,10 +90,6 @@ def _umap(embeddings: NDArray[np.float64]) -> Projection | None:
         points = umap.fit_transform(shown)
     note = "Near samples are alike; distances between far groups mean little."
     return Projection("umap", "UMAP", note + _left_out(rows, embeddings), _placed(points, rows, len(embeddings)))
-
-
-def _part(n: int, most: int) -> NDArray[np.int64]:
-    return np.sort(np.random.default_rng(0).permutation(n)[:most])
 
 
 def _left_out(rows: NDArray[np.int64], embeddings: NDArray[np.float64]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.data.parquet_table import ParquetTable
 from ordinate.data.series import stack_series
 from ordinate.data.texts import as_texts
 from ordinate.estimators import inputs
@@ -33,6 +34,8 @@ def show_samples(contents: Contents, X: Any) -> Shown:
     if inputs.holds_text(contents.model.reader_) and not isinstance(X, pd.DataFrame):
         return _rows(pd.DataFrame(as_texts(X).columns).add_prefix("text "))
     values = inputs.unpack(X, None)[0]
+    if isinstance(values, ParquetTable):
+        return _rows(values.to_pandas())
     if isinstance(values, pd.DataFrame):
         return _rows(values)
     values = stack_series(values) if inputs.are_series(values) else np.asarray(values)

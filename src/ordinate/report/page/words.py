@@ -32,11 +32,12 @@ class Caution:
     reason: str
 
 
-def introduce(contents: Contents, target: str) -> str:
-    """Say what was trained on what, to predict what."""
+def introduce(contents: Contents, target: str, given: int) -> str:
+    """Say what was trained on what, to predict what, and what part of the ``given`` samples the page is about."""
     trained_on = "" if contents.training_labels is None else f" on {_count(len(contents.training_labels), 'sample')}"
     of = kind_of_samples(contents)
-    return f"{contents.method} was trained{trained_on}, {of}, to predict {_label(contents, target)}."
+    part = f" This page is on {len(contents):,} of {given:,} samples, at random." if len(contents) < given else ""
+    return f"{contents.method} was trained{trained_on}, {of}, to predict {_label(contents, target)}.{part}"
 
 
 def judge(contents: Contents, predictors: Sequence[Predictor]) -> str:

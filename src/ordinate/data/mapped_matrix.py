@@ -1,0 +1,45 @@
+"""A matrix that lies in a file: batches are read from it, and the system gives memory back to whoever needs it."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.errors import OrdinateError
+
+
+def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray[np.float32]:
+    """Return zeros (n, width), float32, in a file without a name: it is gone with the array, and with the process.
+
+    Args:
+        shape: of the matrix, neither side 0.
+        folder: where the file lies; None takes the folder of temporary files (``TMPDIR``).
+
+    Raises:
+        OrdinateError: a folder that cannot be written, or whose disk has no room for all of it.
+
+    Example:
+        >>> matrix = mapped_matrix((1000, 3))
+        >>> matrix[[5, 900]] = 1
+        >>> float(matrix.sum())
+        6.0
+    """
+    size = shape[0] * shape[1] * 4
+    try:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            if sys.platform == "linux":  # a hole that finds no room later would end the process
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
+            return np.memmap(file, np.float32, "r+", shape=shape)
+    except OSError as error:
+        place = "the folder of temporary files (TMPDIR)" if folder is None else f"checkpoint_dir: {folder}"
+        raise OrdinateError(
+            f"{place} cannot hold the {size / 2**30:.3g} GiB of the prepared samples: {error.strerror}; takes a "
+            "folder on a disk with room for them"
+        ) from error

@@ -1,0 +1,34 @@
+"""A part of many samples, where all would take too long: drawn at random, the same each time."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def random_part(n: int, most: int) -> NDArray[np.int64]:
+    """Return ``most`` of n rows, ascending; all of them where there are no more.
+
+    Example:
+        >>> random_part(3, most=5).tolist(), len(random_part(1000, most=5))
+        ([0, 1, 2], 5)
+    """
+    return np.sort(np.random.default_rng(0).permutation(n)[:most])
+
+
+def random_part_of_ranks(ranks: NDArray[np.int64], most: int, least: int) -> NDArray[np.int64]:
+    """Return about ``most`` rows, ascending, the same share of every rank but no fewer than ``least`` of one.
+
+    Args:
+        ranks: (n,).
+        most: rows in all; all are returned where there are no more.
+        least: rows of a rank that has so many.
+
+    Example:
+        >>> ranks = np.array([0] * 90 + [1] * 10)
+        >>> np.bincount(ranks[random_part_of_ranks(ranks, most=20, least=3)]).tolist()
+        [18, 3]
+    """
+    if len(ranks) <= most:
+        return np.arange(len(ranks))
+    members = [np.flatnonzero(ranks == rank) for rank in np.unique(ranks)]
+    parts = [rows[random_part(len(rows), max(least, len(rows) * most // len(ranks)))] for rows in members]
+    return np.sort(np.concatenate(parts))
