@@ -1,12 +1,18 @@
 """From the path of a data set to its samples, whichever kind they are."""
 
+import os
+from dataclasses import replace
+from pathlib import Path
+
 from ordinate.commands.fit_options import FitOptions, volume_options
 from ordinate.commands.samples import (
     Samples,
     array_as_pictures,
     array_as_volumes,
     is_images,
+    is_named,
     is_series,
+    read_named,
     read_parquet,
     read_pictures,
     read_scans,
@@ -15,17 +21,28 @@ from ordinate.commands.samples import (
     text_columns,
 )
 from ordinate.data.image_options import ImageOptions
+from ordinate.data.image_sets.catalogue import DATA
 from ordinate.data.labelled_volumes import holds_volumes
 from ordinate.data.parquet_table import holds_parquet
 from ordinate.data.volume_options import VolumeOptions
 from ordinate.errors import OrdinateError
+from ordinate.tables import datasets as sets_of_tables
 
 LEAST_ROWS = 10
+IN_FOLDERS = ("tuab", "hcp_aging", "uk_biobank")  # sets that are read as any folder of their kind
 
 
 def read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions | None = None) -> Samples:
     """Return the samples, images and volumes decoded."""
     volumes = volumes or volume_options({}, options)
+    if is_named(options.data):
+        if options.data not in IN_FOLDERS:
+            samples = read_named(options.data, options.target, options.split, options.group)
+            return _enough(options, _of_their_kind(options, samples, images, volumes))
+        reason = sets_of_tables.unavailable(options.data)
+        if reason is not None:
+            raise OrdinateError(reason)
+        options = replace(options, data=str(Path(os.environ[DATA]) / options.data))
     drop, categorical = _names(options.drop), _names(options.categorical)
     columns = (options.data, options.target, drop, categorical, options.split, options.group)
     if holds_parquet(options.data):

@@ -17,6 +17,7 @@ from ordinate.data.images import ImageFiles
 from ordinate.data.labelled_images import holds_images, read_labelled_images
 from ordinate.data.labelled_series import holds_matrices, read_matrices
 from ordinate.data.labelled_volumes import read_labelled_volumes
+from ordinate.data.other_sets import OTHER_SETS
 from ordinate.data.parquet_table import ParquetTable
 from ordinate.data.pixels import Decoded, as_images, choose_preprocessing, decode, duplicates, require_readable
 from ordinate.data.tables import TS, TS_TARGET, read_labelled, require_columns, require_labels
@@ -30,6 +31,7 @@ from ordinate.data.volumes import (
     require_readable_volumes,
 )
 from ordinate.errors import OrdinateError
+from ordinate.tables import datasets as sets_of_tables
 
 NAMED = 5  # images that a note names
 
@@ -60,6 +62,22 @@ class Samples:
 def is_images(data: str) -> bool:
     """Return whether DATA is a folder or zip of images, or the name of an image set."""
     return holds_images(data) or (data in IMAGE_SETS and not Path(data).exists())
+
+
+def is_named(data: str) -> bool:
+    """Return whether DATA is the name of a data set that holds no images."""
+    return data in OTHER_SETS and not Path(data).exists()
+
+
+def read_named(data: str, target: str | None, split: str | None, group: str | None) -> Samples:
+    """Read a data set of the papers by its name, with its split; ranks are numbers from 0."""
+    given = next((name for name, value in (("target", target), ("split", split), ("group", group)) if value), None)
+    if given is not None:
+        raise OrdinateError(f"--{given}: {data} is a data set with its own label and split, takes none")
+    X, y, parts = sets_of_tables.load(data)
+    splits = pd.Series("test", index=range(len(y)))
+    splits.iloc[parts.train], splits.iloc[parts.validation] = "train", "validation"
+    return Samples(X, pd.Series(y), f"label of {data}", sets_of_tables.digest(data), splits)
 
 
 def read_table(

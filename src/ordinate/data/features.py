@@ -136,7 +136,7 @@ class TableFeatures:
                 if len(categories) > min(max(50, len(frame) // 10), MOST_CATEGORIES):
                     raise OrdinateError(
                         f"column {name!r}: got text with {len(categories)} different values in {len(frame)} rows, "
-                        "takes numbers or categories; drop identifiers and free text"
+                        "takes numbers or categories; drop identifiers; for free text see --text (TextOptions)"
                     )
                 columns.append(CategoricalColumn(str(name), categories))
                 if missing:
