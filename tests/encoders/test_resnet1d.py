@@ -40,7 +40,8 @@ def by_hand(state, x, blocks):
         if block in firsts:
             x = normalise(conv1d(x, state[f"{name}.shortcut.0.weight"], stride=2), f"{name}.shortcut.1")
         x = relu(normalise(inside, f"{name}.body.4") + x)
-    return x.mean(2) @ state["embedding.weight"].T + state["embedding.bias"]
+    pooled = torch.cat([x.mean(2), x.amax(2)], dim=1)
+    return pooled @ state["embedding.weight"].T + state["embedding.bias"]
 
 
 @pytest.mark.parametrize("blocks", [(1,), (1, 2), (2, 1, 1)])
