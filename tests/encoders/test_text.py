@@ -69,3 +69,37 @@ def test_samples_that_are_vectors_pass_no_sentence_encoder():
     torch.testing.assert_close(pair(vectors), pair.embedding(pair_features(vectors[:, 0], vectors[:, 1])))
     single = TextEncoder(None, width=6, per_sample=1, embedding_dim=3).eval()
     torch.testing.assert_close(single(vectors[:, :1]), single.embedding(vectors[:, 0]))
+
+
+class Transformer(nn.Module):
+    """A sentence encoder with dropout, as transformers have it."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(9, 8)
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, tokens):
+        return self.dropout(self.words(tokens)).mean(dim=1)
+
+
+@pytest.mark.parametrize("make", [lambda: BiLSTM(VECTORS, hidden=4), Transformer])
+def test_the_texts_of_a_pair_have_no_dropout_of_their_own_in_training(make):
+    encoder = TextEncoder(make(), width=8, per_sample=2, embedding_dim=3)
+    seen = []
+    encoder.embedding.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))
+    same = padded([TEXTS[0], TEXTS[0]], 6).reshape(1, 2, 6)
+    for training in (True, False, True):
+        encoder.train(training)(same)
+    for features in seen:
+        assert torch.equal(features, seen[0])
+        assert not features[:, 16:24].any()  # |u - v|
+    assert encoder.embedding[0].training
+    seen[-1].sum().backward()
+    assert sum(weights.grad.abs().sum() for weights in encoder.sentences.parameters() if weights.grad is not None) > 0
+
+
+def test_a_single_text_has_dropout_in_training():
+    encoder = TextEncoder(BiLSTM(VECTORS, hidden=4), width=8, per_sample=1, embedding_dim=3)
+    assert encoder.sentences.dropout.training
+    assert not encoder.eval().sentences.dropout.training

@@ -1,5 +1,7 @@
 """Encoders of text: sentences to vectors, and one vector or those of a pair to the embedding."""
 
+from typing import Self
+
 import torch
 from jaxtyping import Float, Int, Num
 from torch import Tensor, nn
@@ -32,6 +34,7 @@ class TextEncoder(nn.Module):
     def __init__(self, sentences: nn.Module | None, width: int, per_sample: int, embedding_dim: int) -> None:
         super().__init__()
         self.sentences = sentences
+        self.per_sample = per_sample
         features = width if per_sample == 1 else 4 * width
         self.embedding = nn.Sequential(
             nn.Dropout(DROPOUT),
@@ -41,6 +44,13 @@ class TextEncoder(nn.Module):
             nn.Dropout(DROPOUT),
             nn.Linear(PAIR_HIDDEN, embedding_dim),
         )
+        self.train()
+
+    def train(self, mode: bool = True) -> Self:
+        super().train(mode)
+        if self.sentences is not None and self.per_sample == 2:
+            (self.sentences.dropout if isinstance(self.sentences, BiLSTM) else self.sentences).eval()
+        return self
 
     def forward(self, texts: Num[Tensor, "n k t"]) -> Float[Tensor, "n d"]:
         if self.sentences is None:
@@ -75,7 +85,7 @@ class BiLSTM(nn.Module):
         super().__init__()
         self.words = nn.Embedding.from_pretrained(vectors, freeze=frozen, padding_idx=0)
         self.dropout = nn.Dropout(DROPOUT)
-        self.lstm = nn.LSTM(vectors.shape[1], hidden, 2, batch_first=True, bidirectional=True, dropout=DROPOUT)
+        self.lstm = nn.LSTM(vectors.shape[1], hidden, 2, batch_first=True, bidirectional=True)
 
     def forward(self, words: Int[Tensor, "n t"]) -> Float[Tensor, "n 2h"]:
         """Return the vectors of texts of at least one word, with 0 past their end."""
