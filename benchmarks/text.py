@@ -55,6 +55,9 @@ VARIANTS: dict[str, Callable[[int], ContrastiveRegressor]] = {
     "BiLSTM, SupReMix": lambda seed: SupReMixRegressor(
         "bilstm", text=GLOVE, epochs=(10, 5), random_state=seed, **SHARED, **SUPREMIX
     ),
+    "BiLSTM, SupReMix beside the head": lambda seed: SupReMixRegressor(
+        "bilstm", text=GLOVE, scheme="regularise", epochs=(10, 1), patience=5, random_state=seed, **SHARED, **SUPREMIX
+    ),
     "MiniLM frozen, vanilla": lambda seed: EndToEndRegressor(
         "minilm", text=TextOptions(), epochs=40, patience=10, random_state=seed, **SHARED
     ),
