@@ -13,16 +13,16 @@ _context.set_forkserver_preload(
 )
 
 
-def start(target, *args):
-    """Run ``target(*args)`` in a process of its own and return the process."""
-    process = _context.Process(target=_run, args=(target, args), daemon=True)
+def start(target, *args, daemon=True):
+    """Run ``target(*args)`` in a process of its own and return the process; a daemon may have no processes itself."""
+    process = _context.Process(target=_run, args=(target, args), daemon=daemon)
     process.start()
     return process
 
 
-def run(target, *args):
+def run(target, *args, daemon=True):
     """Run ``target(*args)`` in a process of its own and return its exit code."""
-    process = start(target, *args)
+    process = start(target, *args, daemon=daemon)
     process.join()
     return process.exitcode
 

@@ -4,7 +4,6 @@ import copy
 import json
 import signal
 import zipfile
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -241,12 +240,19 @@ def fit_and_die(folder, epoch):
     fit(supcr, images=ImageOptions(augmentation="supcr", workers=0), checkpoint_dir=folder)
 
 
+def fit_and_keep(path, folder):
+    model = fit(supcr, images=ImageOptions(augmentation="supcr", workers=2), checkpoint_dir=folder)
+    torch.save(model.method_.state_dict(), path)
+
+
 @pytest.mark.parametrize("epoch", [0, 2, 4])
 def test_a_killed_fit_on_views_ends_with_the_weights_of_one_that_was_not(tmp_path, epoch):
-    again = partial(fit, supcr, images=ImageOptions(augmentation="supcr", workers=2))
     assert processes.run(fit_and_die, str(tmp_path / "state"), epoch) == -signal.SIGKILL
-    resumed = again(checkpoint_dir=str(tmp_path / "state"))
-    np.testing.assert_array_equal(resumed.transform(NEW), again().transform(NEW))
+    for name, folder in (("resumed", str(tmp_path / "state")), ("whole", None)):  # each in a new process, as users do
+        assert processes.run(fit_and_keep, str(tmp_path / name), folder, daemon=False) == 0
+    resumed, whole = (torch.load(tmp_path / name) for name in ("resumed", "whole"))
+    for name, value in whole.items():
+        assert torch.equal(resumed[name], value), name
 
 
 def test_the_saved_settings_are_readable(trained, tmp_path):
