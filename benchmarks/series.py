@@ -46,7 +46,7 @@ def measure(model: str, seed: int, data: str, parts: Parts, aeon: str | None) ->
     X_train, y_train, X_test, y_test = (parts[name] for name in PARTS)
     if model in AEON:
         with tempfile.NamedTemporaryFile(suffix=".npz") as file:
-            np.savez(file, **parts)  # type: ignore[arg-type]  # its stubs take the arrays for allow_pickle
+            np.savez(file, X_train=X_train, y_train=y_train, X_test=X_test, y_test=y_test)
             file.flush()
             command = [str(aeon), str(Path(__file__).with_name("series_aeon.py")), model, str(seed), file.name]
             shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -28,7 +28,6 @@ from ordinate.data.volumes import (
     as_volumes,
     choose_volume_preprocessing,
     decode_volumes,
-    require_readable_volumes,
 )
 from ordinate.errors import OrdinateError
 from ordinate.tables import datasets as sets_of_tables
@@ -163,13 +162,8 @@ def read_pictures(
         raise OrdinateError(f"{data}: has targets of several dimensions, takes one; see SupCRRegressor for more")
     chosen = choose_preprocessing(images.images, options.size, options.channels, options.crop, options.equalize)
     pixels, failures = decode(images.images, chosen, options.workers, progress)
-    if failures and not skip_unreadable:
-        try:
-            require_readable(failures, len(images))
-        except OrdinateError as error:
-            raise OrdinateError(
-                f"{data}: {str(error).removeprefix('X: ')}; --skip-unreadable leaves them out"
-            ) from None
+    if not skip_unreadable:
+        _require_readable(data, failures, len(images), "images")
     kept = np.setdiff1d(np.arange(len(images)), list(failures))
     for reason in failures.values():
         say(f"left out: {reason}")
@@ -185,6 +179,14 @@ def read_pictures(
         Decoded(pixels, chosen), labels, f"label {labels.name!r}", digest.hexdigest(),
         images.splits, images.groups, paths,
     )  # fmt: skip
+
+
+def _require_readable(data: str, failures: dict[int, str], total: int, kind: str) -> None:
+    """Raise where some could not be read, with the way out."""
+    try:
+        require_readable(failures, total, kind)
+    except OrdinateError as error:
+        raise OrdinateError(f"{data}: {str(error).removeprefix('X: ')}; --skip-unreadable leaves them out") from None
 
 
 def array_as_pictures(samples: Samples, options: ImageOptions) -> Samples:
@@ -211,13 +213,8 @@ def read_scans(
     for note in notes:
         say(f"note: {note}")
     voxels, failures = decode_volumes(labelled.volumes, chosen, options.workers, progress)
-    if failures and not skip_unreadable:
-        try:
-            require_readable_volumes(failures, len(labelled))
-        except OrdinateError as error:
-            raise OrdinateError(
-                f"{data}: {str(error).removeprefix('X: ')}; --skip-unreadable leaves them out"
-            ) from None
+    if not skip_unreadable:
+        _require_readable(data, failures, len(labelled), "volumes")
     for reason in failures.values():
         say(f"left out: {reason}")
     if failures:
@@ -274,7 +271,7 @@ def array_as_volumes(samples: Samples, options: VolumeOptions, say: Callable[[st
     for note in notes:
         say(f"note: {note}")
     voxels, failures = decode_volumes(array, chosen, options.workers)
-    require_readable_volumes(failures, len(array))
+    require_readable(failures, len(array), "volumes")
     return replace(samples, X=DecodedVolumes(voxels, chosen))
 
 

@@ -162,12 +162,12 @@ def usable_workers(workers: int) -> int:
     return 0 if multiprocessing.current_process().daemon else min(workers, os.cpu_count() or 1)
 
 
-def require_readable(failures: dict[int, str], total: int) -> None:
-    """Raise where images could not be read, and name them."""
+def require_readable(failures: dict[int, str], total: int, kind: str = "images") -> None:
+    """Raise where images, or samples of another kind, could not be read, and name them."""
     if failures:
         named = "; ".join(list(failures.values())[:NAMED])
         more = f"; and {len(failures) - NAMED} more" if len(failures) > NAMED else ""
-        raise OrdinateError(f"X: {len(failures)} of {total} images cannot be read: {named}{more}")
+        raise OrdinateError(f"X: {len(failures)} of {total} {kind} cannot be read: {named}{more}")
 
 
 class _Chunks(Dataset[tuple[NDArray[np.uint8], dict[int, str]]]):

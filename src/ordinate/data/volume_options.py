@@ -37,9 +37,8 @@ class VolumeOptions:
 
     def __post_init__(self) -> None:
         if self.size is not None:
-            object.__setattr__(self, "size", _three(self.size, "size", "(depth, height, width) in voxels"))
-            for side in self.size:  # type: ignore[union-attr]  # a tuple now
-                check_whole(side, "size")
+            sides = _three(self.size, "size", "(depth, height, width) in voxels")
+            object.__setattr__(self, "size", tuple(check_whole(side, "size") for side in sides))
         if self.spacing is not None:
             lengths = _three(self.spacing, "spacing", "a length in mm, or one along each of the three axes")
             object.__setattr__(self, "spacing", tuple(check_positive(length, "spacing") for length in lengths))

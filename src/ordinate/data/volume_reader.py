@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ordinate.data.image_reader import moments
+from ordinate.data.pixels import require_readable
 from ordinate.data.volume_options import VolumeOptions
 from ordinate.data.volumes import (
     DecodedVolumes,
@@ -13,7 +14,6 @@ from ordinate.data.volumes import (
     Volumes,
     choose_volume_preprocessing,
     decode_volumes,
-    require_readable_volumes,
 )
 
 
@@ -52,7 +52,7 @@ class VolumeReader:
         else:
             preprocessing, notes = choose_volume_preprocessing(volumes, options)
         voxels, failures = decode_volumes(volumes, preprocessing, options.workers, progress)
-        require_readable_volumes(failures, len(volumes))
+        require_readable(failures, len(volumes), "volumes")
         mean, scale = moments(voxels)
         return cls(preprocessing, mean, scale, options.workers, notes), DecodedVolumes(voxels, preprocessing)
 
@@ -63,7 +63,7 @@ class VolumeReader:
             OrdinateError: volumes that cannot be read; names them.
         """
         voxels, failures = decode_volumes(volumes, self.preprocessing, self.workers, self.progress)
-        require_readable_volumes(failures, len(volumes))
+        require_readable(failures, len(volumes), "volumes")
         return torch.from_numpy(voxels)
 
     @property

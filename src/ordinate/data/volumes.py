@@ -26,7 +26,6 @@ SUFFIXES = (".nii", ".nii.gz")
 LARGEST_SIDE = 100  # of volumes whose size is not given: SupReMix, B.1.4
 PERCENTILES = (0.5, 99.5)
 FEW = 4  # volumes that are not worth a process
-NAMED = 10  # unreadable volumes that an error names
 AXES = (("L", "R"), ("P", "A"), ("I", "S"))
 
 
@@ -220,14 +219,6 @@ def decode_volumes(
                 failures[row] = reason
             bar.update()
     return voxels, failures
-
-
-def require_readable_volumes(failures: dict[int, str], total: int) -> None:
-    """Raise where volumes could not be read, and name them."""
-    if failures:
-        named = "; ".join(list(failures.values())[:NAMED])
-        more = f"; and {len(failures) - NAMED} more" if len(failures) > NAMED else ""
-        raise OrdinateError(f"X: {len(failures)} of {total} volumes cannot be read: {named}{more}")
 
 
 def as_volumes(array: NDArray[Any]) -> NDArray[Any]:

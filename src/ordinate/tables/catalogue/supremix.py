@@ -25,7 +25,7 @@ LDS, FDS = {"lds": "sqrt_inverse"}, {"fds": True}
 SAME_TARGET = 1e-3  # a bin that holds one target of airfoil: those are SupCon's classes
 SIZES = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 191_509)
 AGE_DB = {"temperature": 0.5, **WINDOW}
-SQUARED = {"head_loss": "mse"}  # of STS-B-DIR's authors; SupReMix does not say which loss its heads have
+SQUARED = {"head_loss": "mse"}  # as the metric is; SupReMix does not say which loss its heads have
 SENTENCES = {"temperature": 1.0, "window": 1.0, **SQUARED}
 FINE_TUNED = {"scheme": "fine_tune"}
 
@@ -81,7 +81,7 @@ TABLES = (
             supcon={"temperature": 1.0, "bin_size": 0.1, "head": "linear"}, simcse={"bin_size": 0.1, "head": "linear"},
         ),
         dataset="stsb_dir", on_its_data=SQUARED,
-        note="Heads are trained on squared errors, as STS-B-DIR's authors do; the paper does not say. Its SimCSE "
+        note="Heads are trained on squared errors, as they are judged; the paper does not say. Its SimCSE "
         "contrasts the two sentences of a pair, positives above a score of 2; here it contrasts pairs, in bins of 0.1.",
     ),
     Table(
