@@ -24,7 +24,7 @@ def same(some, others):
 
 
 def test_workers_draw_what_this_process_draws():
-    assert same(read(epoch=3), read(epoch=3, workers=2))
+    assert same(read(epoch=3, name="supcr"), read(epoch=3, name="supcr", workers=2))
 
 
 def test_the_random_state_of_the_process_is_left_as_it_was():
@@ -64,5 +64,9 @@ def test_the_views_of_a_sample_stand_together_under_its_label(views):
     assert sorted(seen) == list(range(20))
 
 
-def test_images_that_are_taken_as_they_are_need_no_worker():
-    assert ViewBatches(DRAWN, RANKS, Augmentation("none", (16, 16)), 1, 2).workers == 0
+@pytest.mark.parametrize(
+    ("name", "side", "workers"), [("none", 64, 0), ("auto", 32, 0), ("auto", 64, 2), ("supcr", 32, 2)]
+)
+def test_only_views_that_take_long_are_drawn_by_workers(name, side, workers):
+    images = torch.zeros(2, 3, side, side, dtype=torch.uint8)
+    assert ViewBatches(images, RANKS[:2], Augmentation(name, (side, side)), 1, 2).workers == workers

@@ -145,7 +145,7 @@ def test_supcr_contrasts_two_views_and_the_others_one():
 
 
 def test_workers_change_nothing():
-    few, more = (fit(cloc, images=ImageOptions(workers=workers)) for workers in (0, 2))
+    few, more = (fit(cloc, images=ImageOptions(augmentation="supcr", workers=workers)) for workers in (0, 2))
     np.testing.assert_array_equal(few.transform(NEW), more.transform(NEW))
 
 

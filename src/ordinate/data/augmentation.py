@@ -4,6 +4,7 @@ A paper that names a transform without its strength gets a moderate one; the str
 """
 
 from collections.abc import Callable
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from torchvision.transforms.v2 import Transform
 
 Size = tuple[int, int]
+
+SMALL = 32 * 32  # pixels; a batch of automatic views is drawn sooner than a worker hands it over
 
 
 def _flip(_: Size) -> list["Transform"]:
@@ -111,6 +114,7 @@ class Augmentation:
     def __init__(self, name: str, size: Size) -> None:
         check_augmentation(name)
         self.name = name
+        self.size = size
         try:
             self.transforms = ONE_BY_ONE[name](size) if name in ONE_BY_ONE else []
         except ImportError as error:
@@ -131,6 +135,11 @@ class Augmentation:
     def changes(self) -> bool:
         """Whether a view differs from its image."""
         return self.name != "none"
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether a process of its own for it is worth its while."""
+        return self.changes and (self.name in ONE_BY_ONE or prod(self.size) > SMALL)
 
 
 def check_augmentation(name: Any) -> None:

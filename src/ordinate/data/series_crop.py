@@ -19,6 +19,7 @@ class RandomCrop:
 
     name = "crop"
     changes = True
+    takes_long = False
 
     def __init__(self, points: int) -> None:
         self.points = points

@@ -31,6 +31,9 @@ class DrawView(Protocol):
     @property
     def changes(self) -> bool: ...
 
+    @property
+    def takes_long(self) -> bool: ...
+
     def __call__(self, samples: Tensor, /) -> Tensor: ...
 
 
@@ -42,7 +45,7 @@ class ViewBatches(Dataset[tuple[Tensor, Tensor]]):
         y: (n,) or (n, p).
         augmentation: draws a view of each.
         views: of every sample, next to each other in the batch.
-        workers: processes that draw; 0 draws in the process that trains.
+        workers: processes that draw views that take long; 0 draws all in the process that trains.
     """
 
     def __init__(self, x: Tensor, y: Tensor, augmentation: DrawView, views: int, workers: int) -> None:
@@ -50,7 +53,7 @@ class ViewBatches(Dataset[tuple[Tensor, Tensor]]):
         self.y = y
         self.augmentation = augmentation
         self.views = views
-        self.workers = usable_workers(workers) if augmentation.changes else 0
+        self.workers = usable_workers(workers) if augmentation.takes_long else 0
 
     def __len__(self) -> int:
         return len(self.x)
