@@ -15,7 +15,7 @@ SOURCE = Path(ordinate.__file__).parent
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 FLOORS = [  # from the ground up: each imports only what lies below it, and itself
-    {"errors"},
+    {"errors", "lazy"},
     {"functional"},
     {"metrics", "losses"},
     {"heads", "encoders", "data", "decisions"},
@@ -80,7 +80,13 @@ def test_the_losses_need_torch_alone():
 def test_the_estimators_need_no_package_for_images_or_clusters():
     missing = "".join(f"sys.modules[{name!r}] = None\n" for name in HEAVY)
     # torchmetrics takes torchvision wherever it is installed, so lightning, which takes torchmetrics, comes first
-    assert "sklearn" in loaded_by(f"import lightning.pytorch\n{missing}import ordinate.estimators")
+    assert "sklearn" in loaded_by(f"import lightning.pytorch\n{missing}from ordinate.estimators import *")
+
+
+def test_the_tables_are_listed_without_what_trains_them():
+    assert loaded_by("import ordinate.commands.table, ordinate.tables.catalogue").isdisjoint(
+        {"lightning", "torchvision"}
+    )
 
 
 # what is public

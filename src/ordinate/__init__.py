@@ -4,8 +4,9 @@ The losses are in :mod:`ordinate.functional` and :mod:`ordinate.losses`, the tra
 the scikit-learn estimators here. Everything is imported on first use: ``import ordinate`` costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ordinate.lazy import lazily
 
 if TYPE_CHECKING:
     from ordinate.data.image_options import ImageOptions
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+_SUBPACKAGES = (
+    "bench", "data", "decisions", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics",
+    "protocols", "report", "tables",
+)  # fmt: skip
 _HOMES = {
     "CLOCClassifier": "ordinate.estimators",
     "OTDClassifier": "ordinate.estimators",
@@ -32,25 +37,12 @@ _HOMES = {
     "VolumeOptions": "ordinate.data.volume_options",
     "load": "ordinate.estimators",
     "OrdinateError": "ordinate.errors",
+    **{name: f"ordinate.{name}" for name in _SUBPACKAGES},
 }
-_SUBPACKAGES = (
-    "bench", "data", "decisions", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics",
-    "protocols", "report", "tables",
-)  # fmt: skip
 
 __all__ = [
     "CLOCClassifier", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable", "SeriesOptions",
     "SupCRRegressor", "SupReMixRegressor", "TextOptions", "VolumeOptions", "load",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name in _SUBPACKAGES:
-        return import_module(f"ordinate.{name}")
-    raise AttributeError(f"module 'ordinate' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, *_SUBPACKAGES])
+__getattr__, __dir__ = lazily("ordinate", _HOMES)

@@ -10,7 +10,8 @@ from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.tables import datasets, models
 from ordinate.tables.catalogue import CATALOGUE, find
-from ordinate.tables.execute import METRICS, PROTOCOLS, execute
+from ordinate.tables.execute import PROTOCOLS, execute
+from ordinate.tables.metric_names import METRICS
 from ordinate.tables.run import Run
 from tests.tables import trees
 

@@ -8,7 +8,8 @@ from ordinate.metrics import continuous_report, knn_error, rank_report
 from ordinate.tables import datasets
 from ordinate.tables.budgets import Budget
 from ordinate.tables.datasets import Dataset, Split
-from ordinate.tables.execute import CONTINUOUS_METRICS, METRICS, RANK_METRICS, execute
+from ordinate.tables.execute import execute
+from ordinate.tables.metric_names import CONTINUOUS_METRICS, METRICS, RANK_METRICS
 from ordinate.tables.models import build
 from ordinate.tables.run import Run
 

@@ -1,9 +1,24 @@
-"""The methods behind scikit-learn's interface."""
+"""The methods behind scikit-learn's interface, imported on first use."""
 
-from ordinate.estimators.cloc import CLOCClassifier
-from ordinate.estimators.otd import OTDClassifier
-from ordinate.estimators.persistence import load
-from ordinate.estimators.supcr import SupCRRegressor
-from ordinate.estimators.supremix import SupReMixRegressor
+from typing import TYPE_CHECKING
+
+from ordinate.lazy import lazily
+
+if TYPE_CHECKING:
+    from ordinate.estimators.cloc import CLOCClassifier
+    from ordinate.estimators.otd import OTDClassifier
+    from ordinate.estimators.persistence import load
+    from ordinate.estimators.supcr import SupCRRegressor
+    from ordinate.estimators.supremix import SupReMixRegressor
+
+_HOMES = {
+    "CLOCClassifier": "ordinate.estimators.cloc",
+    "OTDClassifier": "ordinate.estimators.otd",
+    "SupCRRegressor": "ordinate.estimators.supcr",
+    "SupReMixRegressor": "ordinate.estimators.supremix",
+    "load": "ordinate.estimators.persistence",
+}
 
 __all__ = ["CLOCClassifier", "OTDClassifier", "SupCRRegressor", "SupReMixRegressor", "load"]
+
+__getattr__, __dir__ = lazily("ordinate.estimators", _HOMES)

@@ -4,19 +4,18 @@ import difflib
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ordinate import estimators
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.series_options import SeriesOptions
 from ordinate.data.volume_options import VolumeOptions
 from ordinate.errors import OrdinateError
-from ordinate.estimators.cloc import CLOCClassifier
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.otd import OTDClassifier
-from ordinate.estimators.supcr import SupCRRegressor
-from ordinate.estimators.supremix import SupReMixRegressor
 
-METHODS = {"cloc": CLOCClassifier, "otd": OTDClassifier, "supcr": SupCRRegressor, "supremix": SupReMixRegressor}
+if TYPE_CHECKING:
+    from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+
+METHODS = {"cloc": "CLOCClassifier", "otd": "OTDClassifier", "supcr": "SupCRRegressor", "supremix": "SupReMixRegressor"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Recipe:
     method: str
     settings: dict[str, Any]
 
-    def build(self, **others: Any) -> EmbeddingEstimator:
+    def build(self, **others: Any) -> "EmbeddingEstimator":
         """Return an unfitted estimator with the recipe's settings, and others that take their place."""
         settings = {**self.settings, **others}
         if isinstance(settings.get("images"), dict):
@@ -48,7 +47,7 @@ class Recipe:
             settings["volumes"] = VolumeOptions(**settings["volumes"])
         if isinstance(settings.get("series"), dict):
             settings["series"] = SeriesOptions(**settings["series"])
-        return METHODS[self.method](**settings)
+        return getattr(estimators, METHODS[self.method])(**settings)
 
 
 def recipe_names() -> list[str]:

@@ -36,6 +36,7 @@ from ordinate.protocols.unseen_targets import unseen_targets
 from ordinate.tables import datasets, models
 from ordinate.tables.budgets import Budget
 from ordinate.tables.datasets import Split, Task
+from ordinate.tables.metric_names import KS
 from ordinate.tables.run import Run
 
 Metrics = dict[str, Any]
@@ -44,27 +45,6 @@ VALIDATION_FRACTION = 0.2
 NEIGHBOURS = 3  # of OTD's Table 2
 TENTHS_LEFT_OUT = ((0.2, 0.3), (0.5, 0.6), (0.8, 0.9))
 TIMED_EPOCHS = 3  # of a training, the first of which warms up
-KS = (1, 3, 5, 10, 20, 30, 40, 50)  # of OTD's Fig. 4
-
-RANK_METRICS = {
-    "accuracy": "higher", "mae": "lower", "quadratic_weighted_kappa": "higher", "adjacent_error_rates": "lower",
-    "knn_error": "lower", "knn_accuracy": "higher", "svm_accuracy": "higher",
-}  # fmt: skip
-CONTINUOUS_METRICS = {
-    "mae": "lower", "mse": "lower", "rmse": "lower", "geometric_mean_error": "lower", "r2": "higher",
-    "pearson": "higher", "spearman": "higher", "kendall": "higher", "angular_error": "lower",
-}  # fmt: skip
-GROUPS = ("all", "many", "medium", "few", "seen", "unseen", "genuine", "permuted")
-METRICS: Mapping[str, str] = {
-    **RANK_METRICS,
-    **CONTINUOUS_METRICS,
-    **{f"{name}_{group}": better for group in GROUPS for name, better in CONTINUOUS_METRICS.items()},
-    **dict.fromkeys(("order_genuine", "order_permuted"), "higher"),
-    **dict.fromkeys(("corrupted_mae", "critical_error", "seconds", *(f"seconds_{name}" for name in models.MODELS)),
-                    "lower"),
-    **dict.fromkeys((f"ratio_{name}" for name in models.MODELS), "lower"),
-    **dict.fromkeys(("margins", "margin_history"), "higher"),
-}  # fmt: skip
 
 
 def execute(run: Run, state_folder: Path) -> Metrics:

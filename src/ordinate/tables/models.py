@@ -19,7 +19,6 @@ from ordinate.errors import OrdinateError
 from ordinate.methods.imbalance import Imbalance
 from ordinate.tables.budgets import Budget
 from ordinate.tables.datasets import Task
-from ordinate.tables.variants import VARIANTS, varied
 
 RIVALS = "ordinate.estimators.rivals"
 
@@ -156,6 +155,8 @@ def build(
         >>> build("otd", "ranks", seed=3, embedding_dim=16).embedding_dim
         16
     """
+    from ordinate.tables.variants import VARIANTS, varied  # with all that trains, which takes seconds
+
     estimators = model(name).estimators
     if task not in estimators:
         raise OrdinateError(f"model: got {name!r}, which is for {' or '.join(estimators)}, for labels that are {task}")

@@ -11,7 +11,7 @@ from ordinate.data.image_sets import IMAGE_SETS
 from ordinate.errors import OrdinateError
 from ordinate.tables import datasets, models
 from ordinate.tables.budgets import budget
-from ordinate.tables.execute import METRICS
+from ordinate.tables.metric_names import METRICS
 from ordinate.tables.run import Run
 
 Figure = float | str | None

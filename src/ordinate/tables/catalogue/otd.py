@@ -1,6 +1,6 @@
 """The tables of OTD (Kamal and Bae, *Angular triangle distance for ordinal metric learning*), its Figs 4 and 13."""
 
-from ordinate.tables.execute import KS
+from ordinate.tables.metric_names import KS
 from ordinate.tables.table import Column, Curve, Row, Table
 
 IMAGE_SETS = {"BUSI": "busi", "Fingers": "fingers", "FG-Net": "fgnet", "Adience": "adience"}
