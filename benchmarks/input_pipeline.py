@@ -76,7 +76,9 @@ def measure(name: str, batches: int) -> dict[str, Any]:
 
 def _loader(data: ViewBatches, size: int) -> DataLoader[Any]:
     requests = data.requests(ShuffledBatches(len(data), size), 0)
-    return DataLoader(data, sampler=requests, batch_size=None, num_workers=data.workers, persistent_workers=True)
+    return DataLoader(
+        data, sampler=requests, batch_size=None, num_workers=data.workers, persistent_workers=data.workers > 0
+    )
 
 
 def _waits(data: ViewBatches, size: int, batches: int, step: Any) -> list[float]:

@@ -34,6 +34,25 @@ def test_the_number_of_threads_does_not_change_the_loss(four_threads):
         assert torch.equal(several, one)
 
 
+def test_threads_of_its_own_change_nothing_where_torch_has_none_to_lend(four_threads, monkeypatch):
+    lent = losses()
+    monkeypatch.setattr(compiled_rows, "_parallel_section", lambda process: None)
+    for borrowed, own in zip(lent, losses(), strict=True):
+        assert torch.equal(borrowed, own)
+
+
+@pytest.mark.parametrize("section", [compiled_rows._parallel_section(os.getpid()), None], ids=["torch's", "own"])
+def test_what_a_loop_raises_in_a_thread_is_raised(four_threads, monkeypatch, section):
+    def loop(start, stop, rows):
+        if start > 0:
+            raise KeyboardInterrupt(rows)
+
+    monkeypatch.setattr(compiled_rows, "_compiled", lambda loop: loop)
+    monkeypatch.setattr(compiled_rows, "_parallel_section", lambda process: section)
+    with pytest.raises(KeyboardInterrupt, match="seven"):
+        compiled_rows._in_threads(loop, 8, "seven")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process")  # of the threads that a fork does not take along
 def test_a_forked_process_has_threads_of_its_own(four_threads):
@@ -48,8 +67,8 @@ def test_a_forked_process_has_threads_of_its_own(four_threads):
 
 def _rows():
     e, y = torch.rand(2, 5).numpy(), torch.arange(5, dtype=torch.float64).numpy()
-    own = torch.tensor([-1, -1]).numpy()
-    return e, y[:2], y, own, torch.empty(2, dtype=torch.float64).numpy(), torch.empty(2, 5).numpy()
+    own, weights = torch.tensor([-1, -1]).numpy(), torch.ones(2, dtype=torch.float64).numpy()
+    return e, y[:2], y, own, weights, weights.copy(), weights.copy()
 
 
 @pytest.mark.parametrize("positives", [[0.5], [0.5, 0.5, 0.5], [-1e4, 0.0, 1e-30, 1e4], [0.1, 0.1, 0.2, 0.2, 0.30001]])

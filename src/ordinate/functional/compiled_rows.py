@@ -5,8 +5,11 @@ formula that it is named after, and is tested against them.
 """
 
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from ctypes import CDLL, CFUNCTYPE, c_void_p
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from math import log
@@ -18,9 +21,10 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-PRODUCT = 1e40  # of denominators, up to which they are multiplied before a logarithm is taken; each is above 1e-261
+PRODUCT = 1e40  # of denominators, up to which they are multiplied before a logarithm is taken
 CELLS = 2  # for each positive, into which they are dealt
 STEPS = 8  # positives of a cell that are looked through one by one
+TOGETHER = 4  # rows, so that the processor works on one while it waits for another
 NUMBA = find_spec("numba") is not None
 
 _loops: dict[Callable[..., None], Callable[..., None]] = {}
@@ -33,20 +37,26 @@ def runs_compiled(tensor: Tensor) -> bool:
 
 
 def supcr_rows(
-    e: Float[Tensor, "b m"], y: Float[Tensor, " b"], ref_y: Float[Tensor, " m"], own: Int[Tensor, " b"] | None
-) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
-    """For each anchor the sum of its log denominators, and minus one plus what pushes each sample away.
+    e: Float[Tensor, "b m"],
+    y: Float[Tensor, " b"],
+    ref_y: Float[Tensor, " m"],
+    own: Int[Tensor, " b"] | None,
+    weights: Float[Tensor, " b"],
+) -> tuple[Float[Tensor, " b"], Float[Tensor, " b"], Float[Tensor, "b m"]]:
+    """For each anchor the sum of its log denominators, the least of them, and how strongly it pushes each sample away.
 
     Args:
-        e: exp of the scaled similarities, 0 in own columns.
+        e: exp of the scaled similarities, 0 in own columns; makes room for the last result.
         y: labels of the anchors.
         ref_y: labels of the references, ascending.
         own: each anchor's own column, which is no positive.
+        weights: of the anchors, in the last result.
     """
     columns = np.full(len(e), -1) if own is None else own.numpy()
-    sums, gradient = np.empty(len(e)), np.empty_like(e.numpy())
-    _in_threads(_supcr_rows, len(e), e.numpy(), y.numpy(), ref_y.numpy(), columns, sums, gradient)
-    return torch.from_numpy(sums), torch.from_numpy(gradient)
+    sums, least = np.empty(len(e)), np.empty(len(e))
+    arguments = e.numpy(), y.numpy(), ref_y.numpy(), columns, weights.numpy(), sums, least
+    _in_threads(_supcr_rows, len(e), *arguments)
+    return torch.from_numpy(sums), torch.from_numpy(least), e
 
 
 def mmnp_rows(
@@ -66,46 +76,47 @@ def _supcr_rows(
     y: NDArray[np.float64],
     ref_y: NDArray[np.float64],
     own: NDArray[np.int64],
+    weights: NDArray[np.float64],
     sums: NDArray[np.float64],
-    gradient: NDArray[np.floating],
+    least: NDArray[np.float64],
 ) -> None:
     m = len(ref_y)
-    order = np.empty(m, np.int64)
-    distance, running, passed = np.empty(m), np.empty(m), np.empty(m)
-    for i in range(start, stop):
-        left, right, total = 0, m - 1, 0.0
+    order = np.empty((TOGETHER, m), np.int64)
+    distance, running = np.empty((TOGETHER, m)), np.empty((TOGETHER, m))
+    left, right, total = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64), np.empty(TOGETHER)
+    for first in range(start, stop, TOGETHER):
+        left[:], right[:], total[:] = 0, m - 1, 0.0
         for k in range(m):  # from both ends inwards, the farther first: references ascend in label
-            below, above = y[i] - ref_y[left], ref_y[right] - y[i]
-            is_left = int(below > above)
-            j = right + is_left * (left - right)
-            distance[k] = max(below, above)
-            order[k] = j
-            total += e[i, j]
-            running[k] = total
-            left += is_left
-            right += is_left - 1
-        log_sum, product, total, tied = 0.0, 1.0, 0.0, False
-        for k in range(m - 1, -1, -1):  # outwards: what each denominator passes on to all that are no nearer
-            if k < m - 1 and distance[k] == distance[k + 1]:  # those as far away share one denominator
-                running[k] = running[k + 1]
-                tied = True
-            j = order[k]
-            if j != own[i]:
-                total += 1 / running[k]
-                product *= running[k]
-                if not 1 / PRODUCT < product < PRODUCT:
-                    log_sum += log(product)
-                    product = 1.0
-            passed[k] = total
-            gradient[i, j] = e[i, j] * total - 1
-        sums[i] = log_sum + log(product)
-        if tied:
-            for k in range(1, m):
-                if distance[k] == distance[k - 1]:
-                    passed[k] = passed[k - 1]
-                    gradient[i, order[k]] = e[i, order[k]] * passed[k] - 1
-        if own[i] >= 0:
-            gradient[i, own[i]] = 0
+            for lane in range(TOGETHER):
+                i = min(first + lane, stop - 1)
+                below, above = y[i] - ref_y[left[lane]], ref_y[right[lane]] - y[i]
+                is_left = int(below > above)
+                j = right[lane] + is_left * (left[lane] - right[lane])
+                distance[lane, k] = max(below, above)
+                order[lane, k] = j
+                total[lane] += e[i, j]
+                running[lane, k] = total[lane]
+                left[lane] += is_left
+                right[lane] += is_left - 1
+        for lane in range(min(TOGETHER, stop - first)):
+            i = first + lane
+            log_sum, product, pushed, denominator, k = 0.0, 1.0, 0.0, 0.0, m - 1
+            while k >= 0:  # outwards: what each denominator passes on to all that are no nearer
+                denominator, nearest = running[lane, k], k
+                while k >= 0 and distance[lane, k] == distance[lane, nearest]:  # those as far away share it
+                    if order[lane, k] != own[i]:
+                        pushed += 1 / denominator
+                        product *= denominator
+                        if not 1 / PRODUCT < product < PRODUCT:
+                            log_sum += log(product)
+                            product = 1.0
+                    k -= 1
+                for passed in range(nearest, k, -1):
+                    j = order[lane, passed]
+                    e[i, j] = (e[i, j] * pushed - 1) * weights[i]
+            sums[i], least[i] = log_sum + log(product), denominator
+            if own[i] >= 0:
+                e[i, own[i]] = 0
 
 
 def _mmnp_rows(  # noqa: PLR0912, PLR0915  # one pass, which a call in the middle would break
@@ -192,15 +203,49 @@ def _compiled(loop: Callable[..., None]) -> Callable[..., None]:
 
 def _in_threads(loop: Callable[..., None], rows: int, *arguments: Any) -> None:
     """Run the compiled loop over all rows, shared between as many threads as torch uses."""
-    compiled, threads = _compiled(loop), min(rows, torch.get_num_threads())
+    compiled, threads = _compiled(loop), torch.get_num_threads()
     if threads == 1:
         compiled(0, rows, *arguments)
         return
-    own, *others = pairwise([rows * part // threads for part in range(threads + 1)])
-    parts = [_threads().submit(compiled, *edge, *arguments) for edge in others]
-    compiled(*own, *arguments)
-    for part in parts:
-        part.result()
+    parts = iter([*pairwise([rows * part // threads for part in range(threads + 1)])])
+    raised: list[BaseException] = []
+
+    def work(_: Any = None) -> None:
+        try:
+            for start, stop in parts:  # each is taken by one thread
+                compiled(start, stop, *arguments)
+        except BaseException as error:
+            raised.append(error)
+
+    section = _parallel_section(os.getpid())
+    if section is not None:
+        section(_Work(work), None, threads, 0)
+    else:
+        others = [_threads().submit(work) for _ in range(threads - 1)]
+        work()
+        for other in others:
+            other.result()
+    if raised:
+        raise raised[0]
+
+
+_Work = CFUNCTYPE(None, c_void_p)
+_process = os.getpid()
+
+
+@cache
+def _parallel_section(process: int) -> Callable[..., None] | None:
+    """What runs work in the threads that torch's operations run in, where those are of GNU's OpenMP.
+
+    They spin for a while after each operation, and would stand in the way of any others. A process that was forked has
+    none of them, and cannot have.
+    """
+    if sys.platform != "linux" or process != _process:
+        return None
+    try:
+        return CDLL(None).GOMP_parallel
+    except AttributeError:
+        return None
 
 
 def _threads() -> ThreadPoolExecutor:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ordinate.functional.triton_rows.supcr import LineRows
 
 CELLS = 16  # of the table of mirror images for each label, at least
+LOG2_E = math.log2(math.e)  # exp2 is three times as fast as exp
 MANTISSA = 51  # bits of the largest label in whole steps
 EXP_RANGE = {
     torch.float32: 60.0,
@@ -126,34 +127,43 @@ def supcr(
     every = torch.cat([y, ref_y])[:, 0]
     compiled = on_a_line and runs_compiled(a) and bool(torch.isfinite(every.max() - every.min()))
     steps = _whole_steps(every) if on_a_line and not compiled else None
-    order = None
+    orders = None
     if compiled or steps is not None:
-        order, ref_order = y[:, 0].argsort(), ref_y[:, 0].argsort()
-        a, y, coefficients = a[order], y[order].double(), coefficients[order]
-        b, ref_y = b[ref_order], ref_y[ref_order].double()
+        order = y[:, 0].argsort()
+        ref_order = order if refs is embeddings else ref_y[:, 0].argsort()
+        orders = order, ref_order
+        y, coefficients, ref_y = y[order].double(), coefficients[order], ref_y[ref_order].double()
         own = None if own is None else ref_order.argsort()[own[order]]
     ways: list[tuple[torch.dtype, _Order]] = []
-    if order is not None:
+    if orders is not None:
         line: _Order = _CompiledLine(y[:, 0], ref_y[:, 0])
         if steps is not None:
             line = _Line(steps[: len(y)][order], steps[len(y) :][ref_order], own)
         dtypes = (torch.float64,) if torch.float64 in (embeddings.dtype, refs.dtype) else (torch.float32, torch.float64)
         ways += [(dtype, line) for dtype in dtypes]
     ways.append((torch.float64, _AnyLabels(y, ref_y, label_distance, num_positives, tie_tolerance)))
-    row_sums = _RowSums(similarity, 1 / temperature, own, ways, block_size)
+    row_sums = _RowSums(similarity, 1 / temperature, orders, own, ways, block_size)
     if reduction != "none":
         return joined_value(reduced(row_sums, coefficients, a, b), group).to(embeddings.dtype)
     values = reduced(row_sums, None, a, b) * coefficients
-    return (values if order is None else values[order.argsort()]).to(embeddings.dtype)
+    return (values if orders is None else values[orders[0].argsort()]).to(embeddings.dtype)
 
 
 class _Order(Protocol):
     """In what order an anchor's contrasts leave its denominators."""
 
     def rows(
-        self, similarity: Float[Tensor, "b m"], scale: float, rows: slice, own: Int[Tensor, " b"] | None
+        self,
+        similarity: Float[Tensor, "b m"],
+        scale: float,
+        rows: slice,
+        own: Int[Tensor, " b"] | None,
+        factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
-        """Values of some anchors and their gradient for ``scale * similarity``; None where the dtype is too narrow."""
+        """Values of some anchors, and their gradient for ``scale * similarity`` times a factor each.
+
+        None where the dtype is too narrow.
+        """
 
 
 @dataclass(frozen=True)
@@ -162,12 +172,15 @@ class _RowSums:
 
     similarity: str
     scale: float
+    orders: tuple[Int[Tensor, " n"], Int[Tensor, " m"]] | None  # of anchors and references; None for as they come
     own: Int[Tensor, " n"] | None
     ways: Sequence[tuple[torch.dtype, _Order]]  # the fastest first; each but the last may turn out too narrow
     block_size: int | None
 
-    def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor) -> tuple[Tensor, Gradients]:
+    def __call__(self, coefficients: Tensor | None, *points: Tensor) -> tuple[Tensor, Gradients]:
+        a, b = points if self.orders is None else _rows_in(points, self.orders)
         values = torch.empty(len(a), dtype=torch.float64, device=a.device)
+        factors = torch.ones_like(values) if coefficients is None else coefficients.double() * self.scale
         ways = list(self.ways)
         pairs: dict[torch.dtype, SimilarityBlocks] = {}
         for rows in anchor_blocks(len(a), len(b), self.block_size, a.device):
@@ -177,13 +190,12 @@ class _RowSums:
                 if dtype not in pairs:
                     pairs[dtype] = BLOCKS[self.similarity](a, b, dtype)
                 similarity = pairs[dtype].block(rows, own)
-                found = None if similarity is None else order.rows(similarity, self.scale, rows, own)
+                found = None if similarity is None else order.rows(similarity, self.scale, rows, own, factors[rows])
                 if similarity is not None and found is not None:
                     break
                 ways.pop(0)
             values[rows], gradient = found
             if coefficients is not None:
-                gradient.mul_((coefficients[rows, None] * self.scale).to(gradient))
                 pairs[dtype].pull(rows, similarity, gradient)
         if coefficients is None:
             return values, None
@@ -191,7 +203,13 @@ class _RowSums:
         for each in pairs.values():
             for total, part in zip(gradients, each.gradients(), strict=True):
                 total.add_(part)
+        if self.orders is not None:
+            return values, _rows_in(gradients, [order.argsort() for order in self.orders])
         return values, gradients
+
+
+def _rows_in(matrices: Sequence[Tensor], orders: Sequence[Tensor]) -> list[Tensor]:
+    return [x.index_select(0, order) for x, order in zip(matrices, orders, strict=True)]  # far faster than x[order]
 
 
 @dataclass(frozen=True)
@@ -202,23 +220,23 @@ class _CompiledLine:
     ref_y: Float[Tensor, " m"]
 
     def rows(
-        self, similarity: Float[Tensor, "b m"], scale: float, rows: slice, own: Int[Tensor, " b"] | None
+        self,
+        similarity: Float[Tensor, "b m"],
+        scale: float,
+        rows: slice,
+        own: Int[Tensor, " b"] | None,
+        factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
-        if not _is_narrow(similarity, scale):
-            return None
         total = similarity.sum(1).double()
-        e = with_own(similarity.mul(scale).exp_(), own, 0)
-        log_sum, gradient = supcr_rows(e, self.y[rows], self.ref_y, own)
+        e = with_own(similarity.mul(scale * LOG2_E).exp2_(), own, 0)
         count = e.shape[1]
         if own is not None:  # an anchor is no positive of its own
             count -= 1
             total += 1
-        return (log_sum - total * scale) / count, gradient.div_(count)
-
-
-def _is_narrow(similarity: Float[Tensor, "b m"], scale: float) -> bool:
-    """Whether exp of the scaled similarities and its inverse stay within what the dtype holds."""
-    return max(1.0, -float(similarity.amin())) * scale <= EXP_RANGE[similarity.dtype]
+        log_sum, least, gradient = supcr_rows(e, self.y[rows], self.ref_y, own, factors / count)
+        if not least.min() >= math.exp(-EXP_RANGE[similarity.dtype]):
+            return None
+        return (log_sum - total * scale) / count, gradient
 
 
 class _Line:
@@ -244,11 +262,17 @@ class _Line:
         self.cells = torch.cat([cells[:1] * 0, cells, cells[:1] * 0 + 2 * len(self.groups)])
 
     def rows(
-        self, similarity: Float[Tensor, "b m"], scale: float, rows: slice, own: Int[Tensor, " b"] | None
+        self,
+        similarity: Float[Tensor, "b m"],
+        scale: float,
+        rows: slice,
+        own: Int[Tensor, " b"] | None,
+        factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
         if triton_rows.uses_kernels(similarity):
-            return self._kernels.rows(similarity, scale, rows, own, EXP_RANGE[similarity.dtype])
-        if not _is_narrow(similarity, scale):
+            found = self._kernels.rows(similarity, scale, rows, own, EXP_RANGE[similarity.dtype])
+            return found and (found[0], found[1].mul_(factors[:, None].to(similarity)))
+        if max(1.0, -float(similarity.amin())) * scale > EXP_RANGE[similarity.dtype]:
             return None
         total = similarity.sum(1)
         e = with_own((similarity * scale).exp_(), own, 0)
@@ -278,7 +302,7 @@ class _Line:
         pushed = self._inner_sums(share, mirror, low, high, is_left)
         if self.ties:
             pushed = pushed.index_select(1, self.group)
-        gradient = pushed.mul_(e).sub_(1).div_(count)
+        gradient = pushed.mul_(e).sub_(1).mul_((factors / count)[:, None].to(e))
         return ((log_sum - total * scale) / count).double(), with_own(gradient, own, 0)
 
     @cached_property
@@ -353,7 +377,12 @@ class _AnyLabels:
     tolerance: float
 
     def rows(
-        self, similarity: Float[Tensor, "b m"], scale: float, rows: slice, own: Int[Tensor, " b"] | None
+        self,
+        similarity: Float[Tensor, "b m"],
+        scale: float,
+        rows: slice,
+        own: Int[Tensor, " b"] | None,
+        factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
         distance = pairwise_label_distance(self.y[rows], self.ref_y, self.label_distance)
         m = similarity.shape[1]
@@ -370,7 +399,7 @@ class _AnyLabels:
 
         # d value_i / d s_ik = -share_ik + sum of share_ij exp(s_ik - denominator_ij) over positives j no farther than k
         pushed = _running_logsumexp(share.log() - denominator).gather(1, tie_end)
-        gradient = torch.exp(s + pushed) - share
+        gradient = (torch.exp(s + pushed) - share) * factors[:, None]
         values = torch.where(share > 0, share * (denominator - s), 0).sum(1)
         return values, torch.zeros_like(similarity).scatter_(1, order, gradient)
 
