@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
@@ -43,6 +43,11 @@ def _elements_on(device: torch.device) -> int:
     if device.type != "cuda":
         return GPU_ELEMENTS >> 4
     return min(GPU_ELEMENTS, torch.cuda.get_device_properties(device).total_memory // GPU_BYTES)
+
+
+def ordered(matrices: Sequence[Tensor], orders: Sequence[Int[Tensor, " n"]]) -> list[Tensor]:
+    """The rows of each matrix in its order; several times as fast as by an index in brackets, one way and back."""
+    return [x.index_select(0, order) for x, order in zip(matrices, orders, strict=True)]
 
 
 def check_block_size(block_size: int | None) -> int | None:

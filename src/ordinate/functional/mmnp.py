@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 
 from ordinate.errors import OrdinateError
 from ordinate.functional import triton_rows
-from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, reduced
+from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, ordered, reduced
 from ordinate.functional.compiled_rows import mmnp_rows, runs_compiled
 from ordinate.functional.global_batch import Group, contrasts, holds_anywhere, joined_value, summed
 from ordinate.functional.inputs import (
@@ -106,15 +106,16 @@ def mmnp(
         if reduction == "sum":
             coefficients = coefficients / float(summed(torch.tensor(len(ranks), device=ranks.device), group))
 
-    order, ref_order = ranks.argsort(), ref_ranks.argsort()  # an anchor's positives stand side by side
+    order = ranks.argsort()  # an anchor's positives stand side by side
+    ref_order = order if refs is embeddings else ref_ranks.argsort()
     own = None if own is None else ref_order.argsort()[own[order]]
     a, b = units(embeddings, refs)
-    a, b = a[order], b[ref_order]
     position = torch.cat([margins.new_zeros(1), margins]).double().cumsum(0)
     shift = (position[:, None] - position).abs()
     dtype = torch.float64 if torch.float64 in (embeddings.dtype, refs.dtype) else torch.float32
     rank_starts = torch.searchsorted(ranks[order], torch.arange(num_classes + 1, device=ranks.device)).tolist()
-    row_sums = _RowSums(dtype, ref_ranks[ref_order], [0, *sizes.cumsum(0).tolist()], rank_starts, own, block_size)
+    ref_starts = [0, *sizes.cumsum(0).tolist()]
+    row_sums = _RowSums(dtype, (order, ref_order), ref_ranks[ref_order], ref_starts, rank_starts, own, block_size)
     if reduction != "none":
         return joined_value(reduced(row_sums, coefficients[order], a, b, shift), group).to(embeddings.dtype)
     values = reduced(row_sums, None, a, b, shift)[order.argsort()]
@@ -123,9 +124,10 @@ def mmnp(
 
 @dataclass(frozen=True)
 class _RowSums:
-    """Eq. 2 for every anchor, and the gradient of its weighted sum; anchors and references ascend in rank."""
+    """Eq. 2 for every anchor, in ascending order of rank, and the gradient of its weighted sum."""
 
     dtype: torch.dtype
+    orders: tuple[Int[Tensor, " n"], Int[Tensor, " m"]]  # of anchors and references, by rank
     ref_ranks: Int[Tensor, " m"]
     ref_starts: Sequence[int]  # where each rank starts among the references
     rank_starts: Sequence[int]  # and among the anchors
@@ -135,6 +137,7 @@ class _RowSums:
     def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor, shift: Tensor) -> tuple[Tensor, Gradients]:
         values = torch.zeros(len(a), dtype=torch.float64, device=a.device)
         grad_shift = torch.zeros_like(shift)
+        a, b = ordered((a, b), self.orders)
         cosines = CosineBlocks(a, b, self.dtype)
         for rank, (start, end) in enumerate(pairwise(self.rank_starts)):
             shifts = shift[rank, self.ref_ranks].to(self.dtype)
@@ -146,12 +149,12 @@ class _RowSums:
                 own = None if self.own is None else self.own[rows] - first
                 values[rows], gradient = _hinges(cosines.block(rows).add_(shifts), first, last, own)
                 if coefficients is not None:
-                    gradient.mul_(coefficients[rows, None])
+                    gradient.mul_(coefficients[rows, None].to(gradient))
                     grad_shift[rank].index_add_(0, self.ref_ranks, gradient.sum(0).double())
                     cosines.pull(rows, None, gradient)
         if coefficients is None:
             return values, None
-        grad_a, grad_b = cosines.gradients()
+        grad_a, grad_b = ordered(cosines.gradients(), [order.argsort() for order in self.orders])
         return values, [grad_a.to(a), grad_b.to(b), grad_shift.fill_diagonal_(0)]
 
 

@@ -13,7 +13,7 @@ from torch.nn.functional import pad
 
 from ordinate.errors import OrdinateError
 from ordinate.functional import triton_rows
-from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, reduced
+from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, ordered, reduced
 from ordinate.functional.compiled_rows import runs_compiled, supcr_rows
 from ordinate.functional.global_batch import Group, contrasts, joined_value
 from ordinate.functional.inputs import (
@@ -178,7 +178,7 @@ class _RowSums:
     block_size: int | None
 
     def __call__(self, coefficients: Tensor | None, *points: Tensor) -> tuple[Tensor, Gradients]:
-        a, b = points if self.orders is None else _rows_in(points, self.orders)
+        a, b = points if self.orders is None else ordered(points, self.orders)
         values = torch.empty(len(a), dtype=torch.float64, device=a.device)
         factors = torch.ones_like(values) if coefficients is None else coefficients.double() * self.scale
         ways = list(self.ways)
@@ -204,12 +204,8 @@ class _RowSums:
             for total, part in zip(gradients, each.gradients(), strict=True):
                 total.add_(part)
         if self.orders is not None:
-            return values, _rows_in(gradients, [order.argsort() for order in self.orders])
+            return values, ordered(gradients, [order.argsort() for order in self.orders])
         return values, gradients
-
-
-def _rows_in(matrices: Sequence[Tensor], orders: Sequence[Tensor]) -> list[Tensor]:
-    return [x.index_select(0, order) for x, order in zip(matrices, orders, strict=True)]  # far faster than x[order]
 
 
 @dataclass(frozen=True)
