@@ -36,7 +36,7 @@ RESULTS = Path(__file__).parent / "results" / "image_curves.json"
 STATE = Path(os.environ.get("ORDINATE_STATE", "images-state"))
 SIZES, SIZE_SEEDS = (2, 4, 8, 16, 32, 64, 128, 256), (0, 1, 2)
 MARGINS: tuple[float | None, ...] = (None, 2.0, 3.0, 1.5)
-BOUNDARY, TRADE_SEEDS = (1, 2), (0,)
+BOUNDARY, TRADE_SEEDS = (1, 2), (0, 1, 2)
 PHASE_ONE = 60  # epochs; without precautions margins are gone long before
 
 

@@ -58,7 +58,8 @@ def test_the_first_size_may_be_small(passes):
     assert passes == [16]
 
 
-def test_a_cubic_contender_stops_before_it_takes_too_much_memory(passes):
+def test_a_cubic_contender_stops_before_it_takes_too_much_memory(passes, monkeypatch):
+    monkeypatch.setattr(climb, "LARGEST", 6 * 2**30)
     contender = Climb(CUBIC, SETTING)
     assert contender.reach(1024)
     assert not contender.reach(2048)

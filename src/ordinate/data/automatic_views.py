@@ -47,9 +47,10 @@ class Changes:
     def apply(self, images: UInt8[Tensor, "n c h w"]) -> UInt8[Tensor, "n c h w"]:
         """Return the changed images, black where they show nothing of the image."""
         moved = grid_sample(images.float(), self._sources(images), align_corners=False)
-        bright = (moved * self.brightness[:, None, None, None]).clamp(0, 255)
-        middle = _grey(bright).mean(dim=(1, 2, 3), keepdim=True)
-        return (middle + self.contrast[:, None, None, None] * (bright - middle)).round().clamp(0, 255).to(torch.uint8)
+        bright = moved.mul_(self.brightness[:, None, None, None]).clamp_(0, 255)
+        middle = _mean_grey(bright)[:, None, None, None]
+        bright.sub_(middle).mul_(self.contrast[:, None, None, None]).add_(middle)
+        return bright.round_().clamp_(0, 255).to(torch.uint8)
 
     def _sources(self, images: Tensor) -> Float[Tensor, "n h w 2"]:
         """Return where in an image each pixel of its view comes from; -1 and 1 are the borders."""
@@ -81,8 +82,6 @@ def _centres(pixels: int) -> Float[Tensor, " n"]:
     return (2 * torch.arange(pixels) + 1) / pixels - 1
 
 
-def _grey(images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n 1 h w"]:
-    if images.shape[1] != 3:
-        return images.mean(dim=1, keepdim=True)
-    weights = torch.tensor([0.299, 0.587, 0.114])  # ITU-R BT.601
-    return torch.einsum("nchw,c->nhw", images, weights)[:, None]
+def _mean_grey(images: Float[Tensor, "n c h w"]) -> Float[Tensor, " n"]:
+    means = images.mean(dim=(2, 3))
+    return means @ torch.tensor([0.299, 0.587, 0.114]) if means.shape[1] == 3 else means.mean(1)  # ITU-R BT.601

@@ -61,7 +61,7 @@ class ViewBatches(Dataset[tuple[Tensor, Tensor]]):
     def __getitem__(self, request: Request) -> tuple[Tensor, Tensor]:
         seed, rows = request
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)  # views are drawn on the CPU; seeding every device takes longer
             drawn = self.augmentation(self.x[rows].repeat_interleave(self.views, dim=0))
         return drawn, self.y[rows].repeat_interleave(self.views, dim=0)
 
