@@ -20,7 +20,8 @@ def losses():
 
 
 @pytest.fixture
-def four_threads():
+def four_threads(monkeypatch):
+    monkeypatch.setattr(compiled_rows, "GRAIN", 0)  # however few the rows
     before = torch.get_num_threads()
     torch.set_num_threads(4)
     yield
@@ -45,12 +46,12 @@ def test_threads_of_its_own_change_nothing_where_torch_has_none_to_lend(four_thr
 def test_what_a_loop_raises_in_a_thread_is_raised(four_threads, monkeypatch, section):
     def loop(start, stop, rows):
         if start > 0:
-            raise KeyboardInterrupt(rows)
+            raise KeyboardInterrupt(f"of {len(rows)}")
 
     monkeypatch.setattr(compiled_rows, "_compiled", lambda loop: loop)
     monkeypatch.setattr(compiled_rows, "_parallel_section", lambda process: section)
-    with pytest.raises(KeyboardInterrupt, match="seven"):
-        compiled_rows._in_threads(loop, 8, "seven")
+    with pytest.raises(KeyboardInterrupt, match="of 8"):
+        compiled_rows._in_threads(loop, 8, torch.zeros(8).numpy())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -71,7 +72,9 @@ def _rows():
     return e, y[:2], y, own, weights, weights.copy(), weights.copy()
 
 
-@pytest.mark.parametrize("positives", [[0.5], [0.5, 0.5, 0.5], [-1e4, 0.0, 1e-30, 1e4], [0.1, 0.1, 0.2, 0.2, 0.30001]])
+@pytest.mark.parametrize(
+    "positives", [[0.5], [0.5, 0.5, 0.5], [-1e4, 0.0, 1e-30, 1e4], [0.0, 1e-309, 3e-309], [0.1, 0.1, 0.2, 0.2, 0.30001]]
+)
 def test_hinges_are_right_however_the_positives_cluster(positives):
     negatives = [-2e4, -1e4, 0.0, 0.1, 0.15, 0.2, 0.3, 0.5, 0.50001, 1e4, 2e4]
     row = torch.tensor([negatives[:4] + positives + negatives[4:]], dtype=torch.float64)

@@ -43,6 +43,12 @@ def test_one_anchor_is_contrasted_with_references_alone(rank):
     assert_agrees(mmnp, embeddings(1), torch.tensor([rank]), margins_of(0.5, 0.7, 0.6), **references)
 
 
+def test_the_batch_may_be_its_own_references_under_other_ranks():
+    z, margins, ranks = embeddings(9).detach(), margins_of(0.5, 0.7, 0.6), torch.tensor(RANKS["all"])
+    expected = mmnp(z, ranks, margins, ref_emb=z.clone(), ref_labels=ranks.flip(0))
+    torch.testing.assert_close(mmnp(z, ranks, margins, ref_emb=z, ref_labels=ranks.flip(0)), expected, rtol=0, atol=0)
+
+
 def test_an_anchor_without_a_pair_has_no_loss_and_is_not_counted():
     ranks, margins = torch.tensor([0, 0, 1]), margins_of(0.9)
     values = mmnp(embeddings(3), ranks, margins, reduction="none")

@@ -85,6 +85,23 @@ def test_one_anchor_is_contrasted_with_references_alone():
     assert_agrees(supcr, embeddings(1), torch.tensor([2.25]), **references)
 
 
+def test_the_batch_may_be_its_own_references_under_other_labels():
+    z, labels = embeddings(8).detach(), LINE_LABELS["distinct"]
+    expected = supcr(z, labels, ref_emb=z.clone(), ref_labels=labels.flip(0))
+    torch.testing.assert_close(supcr(z, labels, ref_emb=z, ref_labels=labels.flip(0)), expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(("dtype", "temperature"), [(torch.float32, 0.011), (torch.float64, 0.0014)])
+def test_cosines_over_a_temperature_whose_exponents_overflow_are_still_exact(dtype, temperature):
+    z = (embeddings(8).detach() * 0.1 + torch.tensor([1.0, 0.0, 0.0])).to(dtype).double().requires_grad_()
+    options = {"similarity": "cosine", "temperature": temperature}
+    assert_agrees(supcr, z, torch.arange(8.0), **options)
+    narrow = z.detach().to(dtype).requires_grad_()
+    gradient = torch.autograd.grad(supcr(narrow, torch.arange(8.0), **options), narrow)[0]
+    wide = torch.autograd.grad(supcr(z, torch.arange(8.0), **options), z)[0]
+    torch.testing.assert_close(gradient.double(), wide, rtol=1e-5, atol=1e-5 * float(wide.abs().max()))
+
+
 @pytest.mark.parametrize("transform", [lambda y: y + 37, lambda y: 4 * y, lambda y: -y], ids=["shift", "scale", "flip"])
 def test_the_loss_knows_only_the_order_of_label_distances(transform):
     labels = LINE_LABELS["distinct"]

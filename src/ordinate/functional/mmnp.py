@@ -107,7 +107,7 @@ def mmnp(
             coefficients = coefficients / float(summed(torch.tensor(len(ranks), device=ranks.device), group))
 
     order = ranks.argsort()  # an anchor's positives stand side by side
-    ref_order = order if refs is embeddings else ref_ranks.argsort()
+    ref_order = order if ref_labels is labels else ref_ranks.argsort()
     own = None if own is None else ref_order.argsort()[own[order]]
     a, b = units(embeddings, refs)
     position = torch.cat([margins.new_zeros(1), margins]).double().cumsum(0)

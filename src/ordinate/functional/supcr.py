@@ -130,7 +130,7 @@ def supcr(
     orders = None
     if compiled or steps is not None:
         order = y[:, 0].argsort()
-        ref_order = order if refs is embeddings else ref_y[:, 0].argsort()
+        ref_order = order if ref_labels is labels else ref_y[:, 0].argsort()
         orders = order, ref_order
         y, coefficients, ref_y = y[order].double(), coefficients[order], ref_y[ref_order].double()
         own = None if own is None else ref_order.argsort()[own[order]]
@@ -230,7 +230,7 @@ class _CompiledLine:
             count -= 1
             total += 1
         log_sum, least, gradient = supcr_rows(e, self.y[rows], self.ref_y, own, factors / count)
-        if not least.min() >= math.exp(-EXP_RANGE[similarity.dtype]):
+        if not (least.min() >= math.exp(-EXP_RANGE[similarity.dtype]) and log_sum.isfinite().all()):
             return None
         return (log_sum - total * scale) / count, gradient
 
