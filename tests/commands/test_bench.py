@@ -91,6 +91,7 @@ def test_ratios_are_those_of_the_medians_and_peaks(quick, monkeypatch):
 
 
 def test_what_goes_no_farther_is_left_open_and_said(monkeypatch, capsys):
+    monkeypatch.setattr(climb, "LARGEST", 6 * 2**30)
     monkeypatch.setattr(climb, "available_memory", lambda device: 20 * 2**30)
     monkeypatch.setattr(climb, "probe", lambda name, n, setting: Probe(n, 1e-3, n * 2**26))
     assert main([*SMALL, "--sizes", "16", "32"]) == 0
