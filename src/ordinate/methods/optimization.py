@@ -1,7 +1,7 @@
 """How parameters move: optimizer, learning rate and its schedule."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -18,7 +18,7 @@ class Optimization:
     Args:
         optimizer: ``"adam"``, ``"adamw"`` or ``"sgd"`` (momentum 0.9).
         learning_rate: the highest one.
-        weight_decay: of the optimizer.
+        weight_decay: of the optimizer, on the parameters that :func:`undecayed_parameters` leaves to it.
         schedule: ``"cosine"`` falls to 0 at the end of the stage, ``"constant"`` stays.
         warmup: share of the stage in which the learning rate rises from 0 linearly.
     """
@@ -37,12 +37,21 @@ class Optimization:
         if check_positive(self.warmup, "warmup", or_zero=True) >= 1:
             raise OrdinateError(f"warmup: got {self.warmup!r}, takes a share from 0 to below 1")
 
-    def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """Return the optimizer over ``parameters``."""
+    def build(
+        self, parameters: Iterable[nn.Parameter], undecayed: Collection[nn.Parameter] = ()
+    ) -> torch.optim.Optimizer:
+        """Return the optimizer over ``parameters``, of which those in ``undecayed`` have no weight decay."""
+        decayed: list[nn.Parameter] = []
+        others: list[nn.Parameter] = []
+        kept = {id(parameter) for parameter in undecayed}
+        for parameter in parameters:
+            (others if id(parameter) in kept else decayed).append(parameter)
+        groups = [{"params": decayed, "weight_decay": self.weight_decay}, {"params": others, "weight_decay": 0.0}]
+        groups = [group for group in groups if group["params"]]
         if self.optimizer == "sgd":
-            return torch.optim.SGD(parameters, lr=self.learning_rate, momentum=0.9, weight_decay=self.weight_decay)
+            return torch.optim.SGD(groups, lr=self.learning_rate, momentum=0.9)
         kind = torch.optim.Adam if self.optimizer == "adam" else torch.optim.AdamW
-        return kind(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
+        return kind(groups, lr=self.learning_rate)
 
     def learning_rate_at(self, progress: float) -> float:
         """Return the learning rate at ``progress``, from 0 at the start of the stage to 1 at its end."""
@@ -51,3 +60,21 @@ class Optimization:
         if self.schedule == "constant":
             return self.learning_rate
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * (progress - self.warmup) / (1 - self.warmup)))
+
+
+def undecayed_parameters(module: nn.Module) -> list[nn.Parameter]:
+    """Return the parameters that weight decay does not belong to.
+
+    These are biases, and whatever has fewer than two dimensions: gains of norms, and CLOC's margins, which would else
+    drift towards one value whatever the data say. Modules may name others in ``no_weight_decay()``, as networks of timm
+    do.
+    """
+    found = [
+        parameter
+        for name, parameter in module.named_parameters()
+        if parameter.ndim < 2 or name.rpartition(".")[2] == "bias"
+    ]
+    for part in module.modules():
+        names = part.no_weight_decay() if callable(getattr(part, "no_weight_decay", None)) else ()
+        found += [parameter for name, parameter in part.named_parameters() if name in names]
+    return found

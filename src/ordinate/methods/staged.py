@@ -12,7 +12,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, summed, this_process_alone
 from ordinate.functional.inputs import check_whole
 from ordinate.methods.gradient_caching import embed_in_chunks
-from ordinate.methods.optimization import Optimization
+from ordinate.methods.optimization import Optimization, undecayed_parameters
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,8 @@ class StagedMethod(lightning.LightningModule):
     # how it is trained
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
-        return [stage.optimization.build(self.parameters_of_stage(i)) for i, stage in enumerate(self.stages)]
+        undecayed = undecayed_parameters(self)
+        return [stage.optimization.build(self.parameters_of_stage(i), undecayed) for i, stage in enumerate(self.stages)]
 
     def log(self, name: str, *arguments: Any, **options: Any) -> None:
         self.logged.add(name)
@@ -141,7 +142,8 @@ class StagedMethod(lightning.LightningModule):
         x, y = batch
         optimizers = self.optimizers()
         optimizer = optimizers[self.stage_index] if isinstance(optimizers, list) else optimizers
-        epoch = self.current_epoch - self.stage_start + batch_idx / self.trainer.num_training_batches
+        # the middle of the step, so that neither the first step of a stage nor its last has a learning rate of 0
+        epoch = self.current_epoch - self.stage_start + (batch_idx + 0.5) / self.trainer.num_training_batches
         for group in optimizer.param_groups:
             group["lr"] = self.stage.optimization.learning_rate_at(epoch / self.stage.epochs)
         if self.current_epoch == self.stage_start and batch_idx == 0:
