@@ -151,7 +151,7 @@ def test_text_with_an_order_and_a_fixed_margin(folder, capsys):
     assert err == ""
     assert "margin between low | mid" in out
     model = ordinate.load("words-model")
-    assert model.classes_.tolist() == ["low", "mid", "high"]
+    assert model.ordered_classes_.tolist() == ["low", "mid", "high"]
     assert model.margins_[0] == pytest.approx(0.8, abs=1e-7)
     assert_is_model("words-model", "cloc", 48)
 
@@ -161,7 +161,7 @@ def test_an_ordered_category_of_parquet_brings_its_order(folder):
     frame["word"] = pd.Categorical(frame["word"], ["low", "mid", "high"], ordered=True)
     frame.to_parquet(folder / "words.parquet")
     assert main(["fit", "words.parquet", "--target", "word", "--method", "otd", *QUICK]) == 0
-    assert ordinate.load("words-model").classes_.tolist() == ["low", "mid", "high"]
+    assert ordinate.load("words-model").ordered_classes_.tolist() == ["low", "mid", "high"]
 
 
 def test_columns_are_dropped_and_codes_are_categories(folder, capsys):

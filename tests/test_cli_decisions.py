@@ -66,7 +66,7 @@ def test_sets_hold_the_coverage_of_the_samples_that_fit_held_out(models, capsys)
     held_out = HeldOut.read(models / "ranks")
     assert len(held_out.labels) == 41  # stratified
     model = ordinate.load(models / "ranks")
-    probabilities = model.predict_proba(draw(12)[list(model.feature_names_in_)])
+    probabilities = model.rank_probabilities(draw(12)[list(model.feature_names_in_)])
     sets = rank_sets(probabilities, calibrate_ranks(held_out.labels, held_out.predicted, 0.9))
     assert printed[["lower", "upper"]].to_numpy().tolist() == GRADES[sets].tolist()
 
@@ -91,7 +91,7 @@ def test_costs_decide_between_the_same_probabilities(models, folder, capsys):
     probabilities = [f"probability_{grade}" for grade in GRADES]
     pd.testing.assert_frame_equal(plain[probabilities], careful[probabilities])
     model = ordinate.load(models / "ranks")
-    known = model.predict_proba(draw(12)[list(model.feature_names_in_)])
+    known = model.rank_probabilities(draw(12)[list(model.feature_names_in_)])
     assert careful["prediction"].tolist() == GRADES[decide(known, matrix)].tolist()
     assert plain["prediction"].tolist() == GRADES[known.argmax(axis=1)].tolist()
     assert (careful["prediction"] == "high").sum() > (plain["prediction"] == "high").sum()
@@ -101,7 +101,7 @@ def test_a_model_trained_with_costs_has_wider_margins_and_decides_by_them(models
     model = ordinate.load(models / "costs")
     assert model.margins_[1] == pytest.approx(2 - 1.5 / 5)
     printed = predictions(capsys, str(models / "costs"), "new.csv")
-    known = model.predict_proba(draw(12)[list(model.feature_names_in_)])
+    known = model.rank_probabilities(draw(12)[list(model.feature_names_in_)])
     assert printed["prediction"].tolist() == GRADES[decide(known, cost_matrix(3, {(1, 2): 5.0}))].tolist()
 
 

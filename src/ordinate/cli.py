@@ -112,6 +112,7 @@ def _add_fit(commands: Any) -> None:
         help="fix CLOC's margin between the adjacent ranks A and B; may be repeated",
     )
     _add_costs(parser, "train with wider margins where mistakes cost more, and predict the rank of least expected cost")
+    _add_decision(parser, "its paper's: the mode, or the median for orcnn, corn_ranks and coral")
     parser.add_argument("--drop", default="", metavar="COLUMNS", help="columns to leave out, separated by commas")
     parser.add_argument("--categorical", default="", metavar="COLUMNS", help="columns whose numbers are codes")
     parser.add_argument("--split", metavar="COLUMN", help="column that says train, validation or test")
@@ -173,7 +174,8 @@ def _add_predict(commands: Any) -> None:
         "--coverage", type=float, metavar="SHARE",
         help="add lower and upper, between which the label lies this often, such as 0.9",
     )  # fmt: skip
-    _add_costs(parser, "predict the rank of least expected cost (as the model was trained)")
+    _add_costs(parser, "predict the rank of least expected cost")
+    _add_decision(parser, "as the model was trained")
     parser.add_argument("--out", help="csv file to write; without it the predictions are printed")
 
 
@@ -185,6 +187,14 @@ def _add_costs(parser: argparse.ArgumentParser, purpose: str) -> None:
     parser.add_argument(
         "--costs", metavar="CSV",
         help="the same for every mistake: true labels in the first column, predicted ones in the first row",
+    )  # fmt: skip
+
+
+def _add_decision(parser: argparse.ArgumentParser, usual: str) -> None:
+    parser.add_argument(
+        "--decision", choices=("mode", "median"),
+        help=f"the rank that is predicted: the most probable (mode: fewest wrong ranks) or the median of the "
+        f"probabilities (least mean distance of ranks); without it {usual}",
     )  # fmt: skip
 
 

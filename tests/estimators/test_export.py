@@ -68,7 +68,7 @@ def assert_is_the_model(model, X, path, atol, n):
     np.testing.assert_allclose(outputs["embedding"], model.transform(X), rtol=0, atol=atol)
     if hasattr(model, "predict_proba"):
         np.testing.assert_allclose(outputs["probability"], model.predict_proba(X), rtol=0, atol=atol)
-        assert (model.classes_[outputs["probability"].argmax(1)] == model.predict(X)).all()
+        assert (model.ordered_classes_[outputs.pop("rank")] == model.predict(X)).all()
     else:
         np.testing.assert_allclose(outputs["prediction"], model.predict(X), rtol=0, atol=10 * atol)
     assert {value.dtype for value in outputs.values()} == {np.dtype(np.float64)}
@@ -183,12 +183,13 @@ def test_the_description_names_what_goes_in_and_comes_out(make, tmp_path):
     assert record["input"]["shape"] == ["n", 1, 16, 16]
     assert record["input"]["dtype"] == "uint8"
     assert record["reader"]["size"] == [16, 16]
-    second = (
-        {"name": "probability", "shape": ["n", 3]} if make in CLASSIFIERS else {"name": "prediction", "shape": ["n"]}
-    )
+    outputs = {"embedding": ("float64", ["n", 8]), "prediction": ("float64", ["n"])}
+    if make in CLASSIFIERS:
+        outputs = {
+            "embedding": ("float64", ["n", 8]), "probability": ("float64", ["n", 3]), "rank": ("int64", ["n"])
+        }  # fmt: skip
     assert record["outputs"] == [
-        {"name": "embedding", "dtype": "float64", "shape": ["n", 8]},
-        {**second, "dtype": "float64"},
+        {"name": name, "dtype": dtype, "shape": shape} for name, (dtype, shape) in outputs.items()
     ]
     assert record.get("classes") == ([0, 1, 2] if make in CLASSIFIERS else None)
 
@@ -199,16 +200,20 @@ def fitted():
 
 
 @both_formats
-@pytest.mark.parametrize("output", ["embedding", "probability"])
-def test_a_graph_that_disagrees_is_an_error_and_leaves_no_file(output, name, fitted, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("output", "change"),
+    [("embedding", lambda x: x * 1.001), ("probability", lambda x: x * 1.001), ("rank", lambda x: (x + 1) % 3)],
+    ids=["embedding", "probability", "rank"],
+)
+def test_a_graph_that_disagrees_is_an_error_and_leaves_no_file(output, change, name, fitted, tmp_path, monkeypatch):
     forward = InferenceGraph.forward
 
     def wrong(graph, samples):
         outputs = forward(graph, samples)
-        return {**outputs, output: outputs[output] * 1.001}
+        return {**outputs, output: change(outputs[output])}
 
     monkeypatch.setattr(InferenceGraph, "forward", wrong)
-    with pytest.raises(OrdinateError, match=f"export: {output} differs by .* takes at most"):
+    with pytest.raises(OrdinateError, match=f"export: {output} differs .*nothing was written"):
         export_model(fitted, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

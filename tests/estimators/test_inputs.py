@@ -132,7 +132,7 @@ def test_the_order_of_text_is_that_of_class_order(make):
     names = np.array(["mild", "grave", "bad"])
     ordered = make(class_order=["mild", "grave", "bad"]).fit(X, names[ranks_of(TARGET)])
     numbered = make().fit(X, ranks_of(TARGET))
-    assert ordered.classes_.tolist() == ["mild", "grave", "bad"]
+    assert ordered.ordered_classes_.tolist() == ["mild", "grave", "bad"]
     assert (ordered.transform(X) == numbered.transform(X)).all()
     assert (ordered.predict(X) == names[numbered.predict(X)]).all()
 
@@ -142,13 +142,13 @@ def test_the_order_of_text_is_that_of_class_order(make):
 def test_an_ordered_categorical_brings_its_order(make, form):
     grades = pd.Categorical.from_codes(ranks_of(TARGET), ["small", "mid", "big"], ordered=True)
     model = make().fit(X, form(grades))
-    assert model.classes_.tolist() == ["small", "mid", "big"]
+    assert model.ordered_classes_.tolist() == ["small", "mid", "big"]
     assert (model.transform(X) == make().fit(X, ranks_of(TARGET)).transform(X)).all()
 
 
 def test_categories_without_samples_are_no_ranks():
     grades = pd.Categorical.from_codes(ranks_of(TARGET) + 1, ["none", "small", "mid", "big", "huge"], ordered=True)
-    assert cloc().fit(X, pd.Series(grades)).classes_.tolist() == ["small", "mid", "big"]
+    assert cloc().fit(X, pd.Series(grades)).ordered_classes_.tolist() == ["small", "mid", "big"]
 
 
 def test_text_without_an_order_is_sorted_with_a_warning():

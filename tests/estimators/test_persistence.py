@@ -1,5 +1,6 @@
 """A saved model is the fitted one, and nothing but: whole, checked, and never a source of code."""
 
+import hashlib
 import json
 import pickle
 import shutil
@@ -134,7 +135,11 @@ def test_critical_margins_survive(rank, margin, tmp_path):
 @for_every_estimator
 def test_settings_come_back_as_they_were(make, tmp_path):
     X, target = draw_table()
-    options = {"critical_margins": {(1, 2): 0.5}, "class_order": ["c", "b", "a"]} if make is cloc else {}
+    options = (
+        {"critical_margins": {("b", "a"): 0.5}, "decision": "median", "class_order": ["c", "b", "a"]}
+        if make is cloc
+        else {}
+    )
     labels = np.array(list("cba"))[ranks_of(target)] if make is cloc else labels_for(make, target)
     model = make(**options).fit(X, labels)
     assert save_and_load(model, tmp_path / "model").get_params() == model.get_params()
@@ -264,7 +269,7 @@ DAMAGES = {
     "not an object": lambda config: [config],
     "a list of nothing": lambda config: list(config)[:0],
     "no format": lambda config: {k: v for k, v in config.items() if k != "format"},
-    "a later format": lambda config: config | {"format": 2},
+    "a later format": lambda config: config | {"format": 3},
     "another class": lambda config: config | {"estimator": "os.system"},
     "another estimator": lambda config: config | {"estimator": "SupReMixRegressor"},
     "an unknown setting": lambda config: config | {"params": config["params"] | {"depth": 3}},
@@ -274,7 +279,7 @@ DAMAGES = {
     "boundaries of another kind": lambda config: config | {"params": config["params"] | {"critical_margins": [[0, 1]]}},
     "another reader": lambda config: config | {"reader": config["reader"] | {"kind": "image"}},
     "no columns": lambda config: config | {"reader": config["reader"] | {"columns": []}},
-    "classes of another number": lambda config: config | {"fitted": {"classes": [0, 1]}},
+    "classes of another number": lambda config: config | {"fitted": {"ordered_classes": [0, 1]}},
     "no classes": lambda config: config | {"fitted": {}},
     "no checksum": lambda config: config | {"sha256": {}},
 }
@@ -286,6 +291,38 @@ def test_a_config_that_says_something_else_is_refused(damage, model_folder):
     path.write_text(json.dumps(damage(json.loads(path.read_text()))))
     with pytest.raises(OrdinateError, match="model: "):
         ordinate.load(model_folder)
+
+
+def as_format_1(folder, costs=None):
+    """Rewrite a saved classifier as the first release wrote it: boundaries by rank, costs in a file beside it."""
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    classes = config["fitted"].pop("ordered_classes")
+    config["format"], config["fitted"]["classes"] = 1, classes
+    config["params"].pop("decision")
+    for margin in config["params"].get("critical_margins") or []:
+        margin[:2] = [classes.index(label) for label in margin[:2]]
+    if costs is not None:
+        pd.DataFrame(costs, classes, classes).to_csv(folder / "costs.csv", index_label="true")
+    config["sha256"].pop("config.json")
+    config["sha256"]["config.json"] = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+    path.write_text(json.dumps(config))
+
+
+def test_a_classifier_of_the_first_release_is_read(tmp_path):
+    X, target = draw_table()
+    names = np.array(["low", "mid", "high"])
+    model = cloc(
+        critical_margins={("mid", "high"): 1.25}, class_order=names.tolist(), decision=[[0, 1, 2], [9, 0, 1], [9, 9, 0]]
+    )
+    model.fit(X, names[ranks_of(target)]).save(tmp_path / "model")
+    as_format_1(tmp_path / "model", costs=model.decision)
+    loaded = ordinate.load(tmp_path / "model")
+    assert loaded.ordered_classes_.tolist() == names.tolist()
+    assert loaded.critical_margins == {("mid", "high"): 1.25}
+    assert_same_model(loaded, model, X)
+    assert identical(loaded.predict_proba(X), model.predict_proba(X))
+    assert identical(loaded.fit(X, names[ranks_of(target)]).margins_, model.margins_)
 
 
 def test_loading_leaves_the_random_state_as_it_was(saved):

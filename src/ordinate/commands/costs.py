@@ -1,6 +1,5 @@
-"""What mistakes cost, as the command line takes it and a model's folder keeps it."""
+"""What mistakes cost, as the command line is given it."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,24 +10,17 @@ from ordinate.commands.labels import parse_boundaries
 from ordinate.decisions import cost_matrix, read_costs
 from ordinate.errors import OrdinateError
 
-COSTS = "costs.csv"  # in the folder of a model that decides by cost
 
-
-def parse_costs(
-    costs: str | None, critical: list[str], classes: list[Any] | None, found: Path | None = None
-) -> NDArray[np.float64] | None:
-    """Return the cost matrix of ``--costs`` or ``--critical``, or of a file that is found instead; None without any.
+def parse_costs(costs: str | None, critical: list[str], classes: list[Any] | None) -> NDArray[np.float64] | None:
+    """Return the cost matrix of ``--costs`` or ``--critical``; None without any.
 
     Args:
         costs: csv file with the true labels in the first column and the predicted ones in the first row.
         critical: ``A,B=COST`` of boundaries that cost other than 1.
         classes: (C,) labels from lowest to highest; None for a continuous label.
-        found: csv file to read where nothing is given, if it is there.
     """
     if costs is None and not critical:
-        if found is None or not found.is_file():
-            return None
-        costs = str(found)
+        return None
     if costs is not None and critical:
         raise OrdinateError("--costs: has every cost, takes no --critical beside it")
     if classes is None:
@@ -38,9 +30,15 @@ def parse_costs(
     return cost_matrix(len(classes), parse_boundaries("--critical", critical, classes))
 
 
-def write_costs(path: Path, costs: NDArray[np.float64], classes: list[Any]) -> None:
-    """Write a cost matrix as ``--costs`` takes it."""
-    pd.DataFrame(costs, classes, classes).to_csv(path, index_label="true")
+def parse_decision(decision: str | None, costs: NDArray[np.float64] | None, classes: list[Any] | None) -> Any:
+    """Return ``--decision``, or in its place the costs as lists; None without any."""
+    if decision is None:
+        return None if costs is None else costs.tolist()
+    if classes is None:
+        raise OrdinateError("--decision: is for ranks, and the label is continuous")
+    if costs is not None:
+        raise OrdinateError(f"--decision: got {decision!r} beside costs, which decide; expected one of the two")
+    return decision
 
 
 def costs_of_rules(compared: dict[str, Any] | None) -> pd.DataFrame | None:

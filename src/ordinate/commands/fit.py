@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.commands.choose import choose
-from ordinate.commands.costs import COSTS, costs_of_rules, write_costs
+from ordinate.commands.costs import costs_of_rules
 from ordinate.commands.division import Rows, divide_rows
 from ordinate.commands.fit_options import FitOptions, image_options, volume_options
 from ordinate.commands.labels import Label
@@ -91,7 +91,6 @@ def _judge(model: EmbeddingEstimator, X: Any, y: Any, plan: Plan, folder: Path) 
     held_out.write(folder)
     if plan.costs is not None and plan.label.classes is not None:
         metrics["decisions"] = compare_decisions(held_out.labels, held_out.predicted, plan.costs)
-        write_costs(folder / COSTS, plan.costs, plan.label.classes)
     return metrics
 
 

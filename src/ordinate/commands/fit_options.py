@@ -27,6 +27,7 @@ class FitOptions:
     margin: list[str] = field(default_factory=list)
     critical: list[str] = field(default_factory=list)
     costs: str | None = None
+    decision: str | None = None
     drop: str = ""
     categorical: str = ""
     split: str | None = None

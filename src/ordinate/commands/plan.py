@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.commands.costs import parse_costs
+from ordinate.commands.costs import parse_costs, parse_decision
 from ordinate.commands.fit_options import FitOptions, volume_options
 from ordinate.commands.labels import Label, parse_boundaries, understand_label
 from ordinate.commands.samples import Samples
@@ -84,6 +84,9 @@ def make_plan(
     if margins and "cloc" not in candidates:
         raise OrdinateError("--margin: is for CLOC, takes --method cloc")
     costs = parse_costs(options.costs, options.critical, label.classes)
+    decision = parse_decision(options.decision, costs, label.classes)
+    if decision is not None:
+        settings["decision"] = decision
     if costs is not None and "cloc" in candidates:
         margins = {**margins_from_costs(costs), **margins}
     candidates = ("cloc",) if margins else candidates  # only CLOC has margins to keep to
@@ -133,7 +136,9 @@ def _estimator(
     if name == "cloc":
         if epochs is not None:
             settings["phase_epochs"] = (max(1, epochs // 3), max(1, epochs - epochs // 3))
-        return CLOCClassifier(critical_margins=margins or None, class_order=label.classes, **settings)
+        classes = label.classes or []
+        critical = {(classes[low], classes[high]): margin for (low, high), margin in margins.items()}
+        return CLOCClassifier(critical_margins=critical or None, class_order=classes, **settings)
     if name == "otd":
         if epochs is not None:
             settings["epochs"] = epochs

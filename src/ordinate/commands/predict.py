@@ -1,23 +1,28 @@
 """``ordinate predict``: predictions of a saved model for every row of a file."""
 
 import sys
-from pathlib import Path
 
 import pandas as pd
 
-from ordinate.commands.costs import COSTS, parse_costs
+from ordinate.commands.costs import parse_costs, parse_decision
 from ordinate.commands.csv_file import check_new, write_csv
 from ordinate.commands.model_samples import fit_to, read_unlabelled
 from ordinate.data.images import ImageFiles
 from ordinate.data.volumes import VolumeFiles
-from ordinate.decisions import decide
 from ordinate.estimators import load
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.rank_classifier import RankClassifier
 
 
 def predict(
-    model: str, data: str, *, coverage: float | None, costs: str | None, critical: list[str], out: str | None
+    model: str,
+    data: str,
+    *,
+    coverage: float | None,
+    decision: str | None,
+    costs: str | None,
+    critical: list[str],
+    out: str | None,
 ) -> None:
     """Write the predictions as csv to ``out``, or print them.
 
@@ -25,24 +30,26 @@ def predict(
         model: folder of a saved model.
         data: table, npz, folder or zip of images, or folder of volumes.
         coverage: of sets of ranks or intervals to add, calibrated on the samples that ``fit`` held out.
-        costs: csv file of a cost matrix to decide ranks by; None takes the model's own, if it was trained with one.
+        decision: ``"mode"`` or ``"median"``; None decides as the model does.
+        costs: csv file of a cost matrix to decide ranks by, instead of a decision.
         critical: ``A,B=COST`` of boundaries, instead of a matrix.
         out: csv file to write.
     """
     check_new(out)
     estimator = load(model)
-    classes = estimator.classes_.tolist() if isinstance(estimator, RankClassifier) else None
-    matrix = parse_costs(costs, critical, classes, found=Path(model) / COSTS)
+    classes = estimator.ordered_classes_.tolist() if isinstance(estimator, RankClassifier) else None
+    chosen = parse_decision(decision, parse_costs(costs, critical, classes), classes)
+    if chosen is not None:
+        estimator.decision = chosen
     held_out = None if coverage is None else HeldOut.read(model)
     calibration = None if held_out is None or coverage is None else held_out.calibrate(coverage)
     given = read_unlabelled(data)
     X = fit_to(estimator, given, data)
     predictions = pd.DataFrame({"path": given.paths} if isinstance(given, ImageFiles | VolumeFiles) else {})
     if isinstance(estimator, RankClassifier):
-        predicted = estimator.predict_proba(X)
-        ranks = predicted.argmax(axis=1) if matrix is None else decide(predicted, matrix)
-        predictions["prediction"] = estimator.classes_[ranks]
-        for label, column in zip(estimator.classes_, predicted.T, strict=True):
+        predicted = estimator.rank_probabilities(X)
+        predictions["prediction"] = estimator.ordered_classes_[estimator.decide(predicted)]
+        for label, column in zip(estimator.ordered_classes_, predicted.T, strict=True):
             predictions[f"probability_{label}"] = column
     else:
         predicted = estimator.predict(X)

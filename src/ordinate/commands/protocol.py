@@ -306,12 +306,13 @@ def _unseen_targets(study: Study, methods: Sequence[str]) -> Outcome:
 
 
 def _label_bias(study: Study, methods: Sequence[str]) -> Outcome:
-    [boundary] = study.plan.margins
+    [(low, high)] = study.plan.margins
+    classes = study.plan.label.classes or []
 
     def run(contender: Contender) -> Figures:
         return label_bias(
             contender.estimator, *study.data.training, *study.data.test,
-            boundary=boundary, up=study.own.up, down=study.own.down,
+            boundary=(classes[low], classes[high]), up=study.own.up, down=study.own.down,
             seed=contender.seed, keep=contender.keep,
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.costs import COSTS, costs_of_rules
+from ordinate.commands.costs import costs_of_rules
 from ordinate.commands.fit import SPLIT
 from ordinate.commands.labels import understand_label
 from ordinate.commands.model_samples import fit_to
@@ -33,7 +33,7 @@ from ordinate.data.parquet_table import holds_parquet
 from ordinate.data.pixels import Decoded, as_images, decode
 from ordinate.data.volume_options import VolumeOptions
 from ordinate.data.volume_reader import VolumeReader
-from ordinate.decisions import compare_decisions, read_costs
+from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -86,7 +86,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
         target=target or "the label",
         names=[samples.names[row] for row in samples.measured],
         suspects=None if doubted is None else _among(doubted, samples.measured),
-        costs=costs_of_rules(_compared(estimator, Path(model) / COSTS, X, y)),
+        costs=costs_of_rules(_compared(estimator, X, y)),
         command=command_line("report", [model], data, target, out),
         facts={"Model": model, **hashes(model), "Data": data, "Data, sha256": samples.digest},
     )
@@ -125,12 +125,12 @@ def _among(suspects: pd.DataFrame, measured: NDArray[np.int64]) -> pd.DataFrame:
     return kept.assign(row=places.loc[kept["row"]].to_numpy())
 
 
-def _compared(estimator: EmbeddingEstimator, path: Path, X: Any, y: NDArray[Any]) -> dict[str, Any] | None:
-    """Return what deciding by a model's costs saves, if it was trained with costs."""
-    if not path.is_file() or not isinstance(estimator, RankClassifier):
+def _compared(estimator: EmbeddingEstimator, X: Any, y: NDArray[Any]) -> dict[str, Any] | None:
+    """Return what deciding by a model's costs saves, if it decides by costs."""
+    if not isinstance(estimator, RankClassifier) or isinstance(estimator.rule, str):
         return None
-    classes = estimator.classes_
-    return compare_decisions(to_ranks(y, classes), estimator.predict_proba(X), read_costs(path, classes.tolist()))
+    classes = estimator.ordered_classes_
+    return compare_decisions(to_ranks(y, classes), estimator.rank_probabilities(X), estimator.rule)
 
 
 def check_place(out: str) -> None:
@@ -180,7 +180,7 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArra
     """
     if not isinstance(estimator, RankClassifier):
         return understand_label(y, "continuous", None, name).values
-    known = {plain_text(label): label for label in estimator.classes_.tolist()}
+    known = {plain_text(label): label for label in estimator.ordered_classes_.tolist()}
     if pd.api.types.is_bool_dtype(y):
         y = y.astype(int)
     shown = [plain_text(label) for label in y]

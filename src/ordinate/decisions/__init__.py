@@ -24,15 +24,20 @@ from ordinate.decisions.costs import (
     margins_from_costs,
     read_costs,
 )
+from ordinate.decisions.rule import RULES, better_rule, check_decision, compare_rules, predict_ranks
 
 __all__ = [
+    "RULES",
     "IntervalCalibration",
     "RankCalibration",
+    "better_rule",
     "boundary_errors",
     "calibrate_intervals",
     "calibrate_ranks",
     "check_costs",
+    "check_decision",
     "compare_decisions",
+    "compare_rules",
     "cost_matrix",
     "decide",
     "expected_cost",
@@ -42,6 +47,7 @@ __all__ = [
     "least_samples",
     "margins_from_costs",
     "neighbour_difficulty",
+    "predict_ranks",
     "rank_coverage",
     "rank_coverage_report",
     "rank_sets",

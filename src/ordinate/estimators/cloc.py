@@ -3,11 +3,12 @@
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
@@ -20,7 +21,7 @@ from ordinate.data.volume_options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.functional.inputs import check_whole
+from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.methods.cloc import CLOC
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.optimization import Optimization
@@ -37,11 +38,13 @@ class CLOCClassifier(RankClassifier):
             ``"resnet3d18"`` for volumes, and for images ``"otd_convnet"`` or any network of timm by name, such as
             ``"resnet50"``.
         embedding_dim: d of the embeddings.
-        critical_margins: ``{(1, 2): 0.8}`` fixes the margin of the boundary between the ranks 1 and 2 (counted
-            from 0) and learns the others (CLOC, Section 4.4).
+        critical_margins: ``{(1, 2): 0.8}`` fixes the margin of the boundary between the labels 1 and 2, which must be
+            adjacent, and learns the others (CLOC, Section 4.4); labels that are text as ``{("mild", "severe"): 0.8}``.
         margin_floor: value that learned margins stay above.
         shared_margins: learn one margin for all boundaries.
         class_order: the classes from lowest to highest, where y does not tell.
+        decision: which rank is predicted from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of costs,
+            true by predicted rank; see :func:`~ordinate.decisions.predict_ranks`. None takes the paper's, the mode.
         phase_epochs: most epochs of the two phases; None takes 100 and 200, or as many as 1000 and 2000 batches make
             if that is fewer.
         target_accuracy: of the training data, ends phase one.
@@ -65,8 +68,8 @@ class CLOCClassifier(RankClassifier):
         random_state: seed; the same seed gives the same weights on the same machine.
 
     Attributes:
-        classes_: (C,), from the lowest rank to the highest.
-        margins_: (C-1,), learned and fixed margins.
+        classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.
+        margins_: (C-1,), learned and fixed margins, from the lowest boundary to the highest.
         history_: what each epoch logged.
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
 
@@ -87,10 +90,11 @@ class CLOCClassifier(RankClassifier):
         encoder: str = "auto",
         *,
         embedding_dim: int = 64,
-        critical_margins: Mapping[tuple[int, int], float] | None = None,
+        critical_margins: Mapping[tuple[Any, Any], float] | None = None,
         margin_floor: float = 0.0,
         shared_margins: bool = False,
         class_order: Sequence[Any] | None = None,
+        decision: str | ArrayLike | None = None,
         phase_epochs: tuple[int, int] | None = None,
         target_accuracy: float = 0.95,
         patience: int | None = None,
@@ -115,6 +119,7 @@ class CLOCClassifier(RankClassifier):
         self.margin_floor = margin_floor
         self.shared_margins = shared_margins
         self.class_order = class_order
+        self.decision = decision
         self.phase_epochs = phase_epochs
         self.target_accuracy = target_accuracy
         self.patience = patience
@@ -153,8 +158,8 @@ class CLOCClassifier(RankClassifier):
             return CLOC(
                 encoder,
                 self.embedding_dim,
-                len(self.classes_),
-                margins=self.critical_margins,
+                len(self.ordered_classes_),
+                margins=self._margins_by_rank(),
                 floor=self.margin_floor,
                 shared=self.shared_margins,
                 phase_epochs=phases,
@@ -165,6 +170,38 @@ class CLOCClassifier(RankClassifier):
                 optimization=self._optimization(),
             )
 
+    def _margins_by_rank(self) -> dict[tuple[int, int], float] | None:
+        """Return the critical margins by the ranks of their labels."""
+        if self.critical_margins is None:
+            return None
+        if not isinstance(self.critical_margins, Mapping):
+            raise OrdinateError(
+                f"critical_margins: got {self.critical_margins!r}, expected labels and margins, as {{(1, 2): 0.8}}"
+            )
+        # an ensemble of scikit-learn may have put codes in the place of the labels that class_order names
+        labels = self.ordered_classes_.tolist() if self.class_order is None else list(self.class_order)
+        boundaries = {pair: rank for rank, pair in enumerate(pairwise(labels))}
+        margins = {}
+        for boundary, margin in self.critical_margins.items():
+            rank = boundaries.get(boundary) if isinstance(boundary, tuple) else None
+            if rank is None:
+                raise OrdinateError(
+                    f"critical_margins: got boundary {boundary!r}, expected two adjacent labels, lower first, of "
+                    f"{' < '.join(map(repr, labels))}"
+                )
+            if check_positive(margin, f"critical_margins[{boundary!r}]") < self.margin_floor:
+                raise OrdinateError(
+                    f"critical_margins[{boundary!r}]: got {margin}, expected at least margin_floor, {self.margin_floor}"
+                )
+            margins[rank, rank + 1] = margin
+        return margins
+
+    def _targets(self, y: Any, *, reset: bool) -> NDArray[np.int64]:
+        ranks = super()._targets(y, reset=reset)
+        if reset:
+            self._margins_by_rank()  # an error in them comes before any work
+        return ranks
+
     def _optimization(self) -> Optimization:
         if self.weight_decay is not None:
             return super()._optimization()
@@ -172,9 +209,10 @@ class CLOCClassifier(RankClassifier):
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         if self.method_.collapsed_boundaries:
-            boundaries = ", ".join(f"{low}|{high}" for low, high in self.method_.collapsed_boundaries)
+            names = self.ordered_classes_
+            boundaries = ", ".join(f"{names[low]} | {names[high]}" for low, high in self.method_.collapsed_boundaries)
             warnings.warn(
-                f"the margins between the ranks {boundaries} have collapsed to almost 0 (CLOC, Appendix B); "
+                f"the margins at the boundaries {boundaries} have collapsed to almost 0 (CLOC, Appendix B); "
                 "end phase one earlier, or set margin_floor or critical_margins",
                 UserWarning,
                 stacklevel=4,

@@ -79,12 +79,13 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
     """Write the inference of a fitted estimator as one graph, with a JSON beside it.
 
     The graph takes ``samples``, what the estimator's reader gives (float32 features or series, uint8 images or
-    volumes), in batches of any size, and gives ``embedding`` and ``probability`` (classifiers) or ``prediction``
-    (regressors, in units of the labels), float64. It is checked against the estimator on random samples before it
-    appears: embeddings to 1e-9 for tables and 1e-4 for series, images and volumes, whose convolutions are in float32,
-    relative to the largest entry; probabilities to 1e-6 and predictions to 1e-9 at the same embedding. Heads that go
-    by the nearest training samples hold these samples' embeddings; where such neighbours are equally near up to 1e-9,
-    predictions may differ.
+    volumes), in batches of any size, and gives ``embedding`` and ``probability`` (classifiers, by rank) or
+    ``prediction`` (regressors, in units of the labels), float64, and of a classifier the predicted ``rank``, int64: a
+    place in ``classes`` of the JSON, which go from the lowest rank to the highest. It is checked against the estimator
+    on random samples before it appears: embeddings to 1e-9 for tables and 1e-4 for series, images and volumes, whose
+    convolutions are in float32, relative to the largest entry; probabilities to 1e-6 and predictions to 1e-9 at the same
+    embedding; ranks must be equal at the same probabilities. Heads that go by the nearest training samples hold these
+    samples' embeddings; where such neighbours are equally near up to 1e-9, predictions may differ.
 
     Args:
         estimator: fitted.
@@ -149,7 +150,7 @@ def _write(graph: InferenceGraph, path: Path) -> None:
                 graph,
                 (samples,),
                 input_names=[INPUT],
-                output_names=["embedding", graph.predicts],
+                output_names=graph.outputs,
                 dynamic_shapes={INPUT: {0: "n"}},
                 custom_translation_table={torch.ops.aten.scalar_tensor.default: _exact_scalar},
                 dynamo=True,
@@ -220,9 +221,13 @@ def _check(
             _compare("embedding", found["embedding"], embedding, EMBEDDING_TOLERANCE[graph.dtype])
             at_found, undecided = _predict(estimator, found["embedding"]), graph.undecided(found["embedding"])
             _compare(graph.predicts, found[graph.predicts], at_found, PREDICTION_TOLERANCE[graph.predicts], undecided)
+            if isinstance(estimator, RankClassifier):
+                decided = torch.from_numpy(estimator.decide(found["probability"].numpy()))
+                if not torch.equal(found["rank"], decided):
+                    raise OrdinateError("export: rank differs from the estimator's decision; nothing was written")
             for name, expected in (("embedding", embedding), (graph.predicts, _predict(estimator, embedding))):
                 differences[name] = max(differences[name], float((found[name] - expected).abs().max()))
-    return differences, {name: tuple(found[name].shape[1:]) for name in differences}
+    return differences, {name: tuple(found[name].shape[1:]) for name in graph.outputs}
 
 
 def _predict(estimator: EmbeddingEstimator, embeddings: Tensor) -> Tensor:
@@ -267,12 +272,15 @@ def _describe(
             "shape": ["n", *graph.sample_shape],
             "how": HOW[kind],
         },
-        "outputs": [{"name": name, "dtype": "float64", "shape": ["n", *shape]} for name, shape in outputs.items()],
+        "outputs": [
+            {"name": name, "dtype": "int64" if name == "rank" else "float64", "shape": ["n", *shape]}
+            for name, shape in outputs.items()
+        ],
         "largest_differences": differences,
         "reader": {"kind": kind, **reader.to_dict()},
     }
     if isinstance(estimator, RankClassifier):
-        record["classes"] = estimator.classes_.tolist()
+        record["classes"] = estimator.ordered_classes_.tolist()
     if isinstance(reader, TableFeatures):
         record["features"] = _feature_names(reader)
     return record

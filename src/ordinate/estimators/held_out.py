@@ -34,7 +34,7 @@ class HeldOut:
 
     Args:
         labels: (n,) ranks 0..C-1, or targets (n,) or (n, p).
-        predicted: probabilities (n, C) of ranks, or predicted targets in the shape of the labels.
+        predicted: probabilities (n, C) of ranks from lowest to highest, or predicted targets in the labels' shape.
         classes: the labels of the ranks from lowest to highest; None for targets.
 
     Example:
@@ -57,7 +57,8 @@ class HeldOut:
     def measure(cls, model: EmbeddingEstimator, X: Any, y: Any) -> Self:
         """Return what a fitted model says of labelled samples that neither training nor a choice has seen."""
         if isinstance(model, RankClassifier):
-            return cls(to_ranks(y, model.classes_), model.predict_proba(X), model.classes_.tolist())
+            ordered = model.ordered_classes_
+            return cls(to_ranks(y, ordered), model.rank_probabilities(X), ordered.tolist())
         return cls(np.asarray(y, dtype=np.float64), np.asarray(model.predict(X), dtype=np.float64), None)
 
     def calibrate(self, coverage: float = 0.9) -> RankCalibration | IntervalCalibration:
@@ -122,17 +123,18 @@ def predict_sets(
         coverage: the promised share, above 0 and below 1.
 
     Returns:
-        Two arrays (n,), labels as in ``classes_``; of continuous labels two arrays of the predictions' shape, in their
-        units.
+        Two arrays (n,), labels as the model predicts them; of continuous labels two arrays of the predictions' shape,
+        in their units.
 
     Raises:
         OrdinateError: a record of another model, or of too few samples for the coverage.
     """
-    classes = model.classes_.tolist() if isinstance(model, RankClassifier) else None
+    classes = model.ordered_classes_.tolist() if isinstance(model, RankClassifier) else None
     if held_out.classes != classes:
         raise OrdinateError(f"held_out: got one of the classes {held_out.classes}, takes one of the model's, {classes}")
     calibration = held_out.calibrate(coverage)
-    return held_out.sets(model.predict_proba(X) if isinstance(model, RankClassifier) else model.predict(X), calibration)
+    predicted = model.rank_probabilities(X) if isinstance(model, RankClassifier) else model.predict(X)
+    return held_out.sets(predicted, calibration)
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

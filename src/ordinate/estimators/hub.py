@@ -195,7 +195,7 @@ def _card(estimator: EmbeddingEstimator, name: str, license: str | None, metrics
         library_name="ordinate", license=license, tags=tags, pipeline_tag=task, metrics=list(metrics) or None
     )
     lines = "".join(f"| {metric} | {value:.4g} |\n" for metric, value in metrics.items())
-    predicted = f"the ranks {' < '.join(map(str, estimator.classes_))}" if classifies else "a continuous target"
+    predicted = f"the ranks {' < '.join(map(str, estimator.ordered_classes_))}" if classifies else "a continuous target"
     text = CARD_TEXT.format(
         name=name,
         kind="Ordinal classification" if classifies else "Regression",

@@ -7,17 +7,21 @@ too, series are not.
 
 import copy
 
+import numpy as np
 import torch
-from jaxtyping import Bool, Float, Num
+from jaxtyping import Bool, Float, Int, Num
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from ordinate.data.features import TableFeatures
+from ordinate.decisions.rule import TIE as TIE_OF_PROBABILITIES
 from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.otd import OTDClassifier
+from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.heads.neighbours import TIE_BREAK, NeighbourMean, NeighbourVote
 
 TIE = 1e-9  # between similarities, relative to the largest: below, rounding decides which neighbour is nearer
@@ -30,8 +34,8 @@ class InferenceGraph(nn.Module):
         estimator: fitted.
 
     The forward pass takes float32 features (n, f) or series (n, c, t), or uint8 images (n, c, h, w), and returns
-    float64: ``"embedding"`` (n, d), and ``"probability"`` (n, C) of a classifier or ``"prediction"`` (n,) or (n, p)
-    of a regressor, in units of the labels.
+    float64: ``"embedding"`` (n, d), and ``"probability"`` (n, C) of a classifier, by rank, or ``"prediction"`` (n,) or
+    (n, p) of a regressor, in units of the labels; of a classifier also ``"rank"`` (n,), int64, which it predicts.
 
     Raises:
         OrdinateError: an estimator of another kind.
@@ -57,11 +61,14 @@ class InferenceGraph(nn.Module):
         self.encoder = encoder
         self.dtype = next(encoder.parameters()).dtype
         self.head = _head(estimator)
-        self.predicts = "prediction" if isinstance(estimator, ContrastiveRegressor) else "probability"
+        self.decision = _Decision(estimator.rule) if isinstance(estimator, RankClassifier) else None
+        self.predicts = "prediction" if self.decision is None else "probability"
+        self.outputs = ["embedding", self.predicts, *(["rank"] if self.decision is not None else [])]
 
     def forward(self, samples: Num[Tensor, "n ..."]) -> dict[str, Tensor]:
         embedding = self.encoder(samples.to(self.dtype)).double()
-        return {"embedding": embedding, self.predicts: self.head(embedding)}
+        outputs = {"embedding": embedding, self.predicts: self.head(embedding)}
+        return outputs if self.decision is None else {**outputs, "rank": self.decision(outputs["probability"])}
 
     def undecided(self, embeddings: Float[Tensor, "n d"]) -> Bool[Tensor, " n"]:
         """Return where rounding decides which training samples are the nearest, so that predictions may differ."""
@@ -83,6 +90,26 @@ def _head(estimator: EmbeddingEstimator) -> nn.Module:
         offset = torch.from_numpy(estimator.target_offset_)
         return _Shifted(_Mean(head) if isinstance(head, NeighbourMean) else head, offset, estimator.target_is_vector_)
     raise OrdinateError(f"estimator: got {type(estimator).__name__}, takes one of ordinate's four")
+
+
+class _Decision(nn.Module):
+    """:func:`~ordinate.decisions.predict_ranks` as tensor operations."""
+
+    costs: Tensor | None
+
+    def __init__(self, rule: str | NDArray[np.float64]) -> None:
+        super().__init__()
+        self.is_median = isinstance(rule, str) and rule == "median"
+        self.register_buffer("costs", None if isinstance(rule, str) else torch.from_numpy(rule))
+
+    def forward(self, probabilities: Float[Tensor, "n c"]) -> Int[Tensor, " n"]:
+        if self.is_median:
+            return (probabilities.cumsum(1)[:, :-1] < 0.5 - TIE_OF_PROBABILITIES).long().sum(1)
+        if self.costs is None:
+            return (probabilities >= probabilities.amax(1, keepdim=True) - TIE_OF_PROBABILITIES).long().argmax(1)
+        expected = probabilities @ self.costs
+        bound = expected.amin(1, keepdim=True) + TIE_OF_PROBABILITIES * self.costs.max()
+        return (expected <= bound).long().argmax(1)
 
 
 class _Shifted(nn.Module):

@@ -143,7 +143,7 @@ def _probabilities(
             fold.model.transform(fold.unseen), fold.model.transform(fold.X), ranks[fold.rows], len(classes),
             min(NEIGHBOURS, len(fold.rows)),
         )  # fmt: skip
-        probabilities[fold.unseen_rows] = (fold.model.predict_proba(fold.unseen) + shares) / 2
+        probabilities[fold.unseen_rows] = (fold.model.rank_probabilities(fold.unseen) + shares) / 2
     return probabilities
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from ordinate.data.image_options import ImageOptions
@@ -39,6 +39,8 @@ class OTDClassifier(RankClassifier):
         embedding_dim: d of the embeddings.
         n_neighbors: training embeddings, nearest by cosine, that vote; 3 in the paper's Table 2.
         class_order: the classes from lowest to highest, where y does not tell.
+        decision: which rank is predicted from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of costs,
+            true by predicted rank; see :func:`~ordinate.decisions.predict_ranks`. None takes the paper's, the mode.
         epochs: of training; None takes 300, or as many as 3000 batches make if that is fewer.
         patience: ends training after so many epochs without a lower validation loss; None trains all.
         batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
@@ -61,7 +63,7 @@ class OTDClassifier(RankClassifier):
         random_state: seed; the same seed gives the same weights on the same machine.
 
     Attributes:
-        classes_: (C,), from the lowest rank to the highest.
+        classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.
         neighbours_: the training embeddings that vote, of at most 50,000 samples.
         history_: what each epoch logged.
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
@@ -84,6 +86,7 @@ class OTDClassifier(RankClassifier):
         embedding_dim: int = 64,
         n_neighbors: int = 3,
         class_order: Sequence[Any] | None = None,
+        decision: str | ArrayLike | None = None,
         epochs: int | None = None,
         patience: int | None = None,
         batch_size: int | None = None,
@@ -105,6 +108,7 @@ class OTDClassifier(RankClassifier):
         self.embedding_dim = embedding_dim
         self.n_neighbors = n_neighbors
         self.class_order = class_order
+        self.decision = decision
         self.epochs = epochs
         self.patience = patience
         self.batch_size = batch_size
@@ -132,7 +136,7 @@ class OTDClassifier(RankClassifier):
     def _build_method(self, encoder: nn.Module) -> OTD:
         return OTD(
             encoder,
-            len(self.classes_),
+            len(self.ordered_classes_),
             epochs=self._epochs(self.epochs, 300, 3000, "epochs"),
             by_rank=True,
             patience=self.patience,
@@ -149,13 +153,15 @@ class OTDClassifier(RankClassifier):
         return Optimization("adamw", self.learning_rate, decay)
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:
-        return RankBatches(targets, self._samples_a_batch, required={0: 1, len(self.classes_) - 1: 2}, seed=seed)
+        return RankBatches(
+            targets, self._samples_a_batch, required={0: 1, len(self.ordered_classes_) - 1: 2}, seed=seed
+        )
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         self.method_.seen.clear()
         rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, self.n_neighbors)
         embeddings = unit(self._embed_rows(training.x, rows)).float().double()  # as a saved model holds them
-        self.neighbours_ = NeighbourVote(embeddings, training.y[rows], len(self.classes_), self.n_neighbors)
+        self.neighbours_ = NeighbourVote(embeddings, training.y[rows], len(self.ordered_classes_), self.n_neighbors)
 
     def _tensors(self) -> dict[str, Tensor]:
         return {
@@ -165,4 +171,4 @@ class OTDClassifier(RankClassifier):
 
     def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
         embeddings, ranks = tensors["neighbours.embeddings"].double(), tensors["neighbours.ranks"]
-        self.neighbours_ = NeighbourVote(embeddings, ranks, len(self.classes_), self.n_neighbors)
+        self.neighbours_ = NeighbourVote(embeddings, ranks, len(self.ordered_classes_), self.n_neighbors)

@@ -24,13 +24,15 @@ from ordinate.data.token_reader import TokenReader
 from ordinate.data.volume_options import VolumeOptions
 from ordinate.data.volume_reader import VolumeReader
 from ordinate.data.word_reader import WordReader
+from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.inputs import Reader
 from ordinate.methods.imbalance import Imbalance
 
-FORMAT = 1
+FORMAT = 2
 CONFIG, WEIGHTS, HISTORY = "config.json", "weights.safetensors", "history.json"
+COSTS = "costs.csv"  # beside a classifier of format 1 that was trained with costs
 MODULES = {  # where an estimator lives; a rival is imported when a model of its is read
     "CLOCClassifier": "cloc",
     "EndToEndRegressor": "rivals.end_to_end",
@@ -118,14 +120,35 @@ def load(folder: str | Path) -> Any:
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[dict[str, float]]]:
     """The configuration, the tensors and the history in a folder of this format that is not damaged."""
     config = json.loads((folder / CONFIG).read_text())
-    if config["format"] != FORMAT:
-        raise OrdinateError(f"model: {folder} has format {config['format']}, takes {FORMAT}; update ordinate")
+    if config["format"] not in (1, FORMAT):
+        raise OrdinateError(
+            f"model: {folder} has format {config['format']}, expected at most {FORMAT}; update ordinate"
+        )
     saved = config["sha256"].pop(CONFIG)
     found = {CONFIG: _digest(config), **{name: _sha256((folder / name).read_bytes()) for name in (WEIGHTS, HISTORY)}}
     for name, digest in {CONFIG: saved, **config["sha256"]}.items():
         if found[name] != digest:
             raise OrdinateError(f"model: {folder / name} is damaged, its checksum is not the one saved with it")
+    if config["format"] == 1:
+        _upgrade(config, folder)
     return config, load_file(folder / WEIGHTS), json.loads((folder / HISTORY).read_text())
+
+
+def _upgrade(config: dict[str, Any], folder: Path) -> None:
+    """Bring the configuration of a classifier of format 1 up to date.
+
+    Its margins were named by ranks, its classes stood in the order of the ranks, and costs lay in a file beside it.
+    """
+    classes = config["fitted"].get("classes")
+    if classes is None:
+        return
+    config["fitted"]["ordered_classes"] = classes
+    margins = config["params"].get("critical_margins")
+    if margins:
+        named = [[classes[low], classes[high], margin] for low, high, margin in margins]
+        config["params"]["critical_margins"] = named
+    if (folder / COSTS).is_file():
+        config["params"]["decision"] = read_costs(folder / COSTS, classes)
 
 
 def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: list[dict[str, float]]) -> Any:

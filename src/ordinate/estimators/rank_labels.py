@@ -17,19 +17,18 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
     """Return the classes from the lowest rank to the highest.
 
     Args:
-        y: labels; an ordered pandas categorical brings its order along.
+        y: labels; an ordered pandas categorical and a polars Enum bring their order along.
         class_order: the order where the labels do not tell it; None sorts them, and warns for text.
     """
-    if isinstance(y, pd.Categorical):
-        y = pd.Series(y)
     if class_order is not None:
         classes = np.asarray(class_order)
         if classes.ndim != 1 or len(set(classes.tolist())) != len(classes):
             raise OrdinateError(f"class_order: got {class_order!r}, takes each class once, from lowest to highest")
-        return classes
-    if isinstance(y, pd.Series) and isinstance(y.dtype, pd.CategoricalDtype) and y.dtype.ordered:
-        present = set(y.dropna())
-        return np.asarray([category for category in y.dtype.categories if category in present])
+        return _classes_of_codes(y, classes)
+    categories = _ordered_categories(y)
+    if categories is not None:
+        present = set(check_labels(y).tolist())
+        return np.asarray([category for category in categories if category in present])
     classes = np.unique(check_labels(y))
     if classes.dtype.kind in "OUS":
         warnings.warn(
@@ -39,6 +38,38 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
             stacklevel=4,
         )
     return classes
+
+
+def _ordered_categories(y: Any) -> list[Any] | None:
+    """Return the categories of labels that bring their order along, from the lowest; None for others."""
+    dtype = getattr(y, "dtype", None)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return dtype.categories.tolist() if dtype.ordered else None
+    if type(y).__module__.partition(".")[0] == "polars" and type(dtype).__name__ == "Enum":
+        return list(dtype.categories)  # type: ignore[union-attr]  # polars is not required, so its type is not known
+    return None
+
+
+def _classes_of_codes(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the codes of the classes in their order where y holds those in place of text, else the classes.
+
+    scikit-learn's Voting, Stacking, Bagging and ``cross_val_predict`` replace labels by their places among the sorted
+    ones before an estimator sees them.
+    """
+    labels = check_labels(y)
+    if classes.dtype.kind not in "OUS" or labels.dtype.kind not in "iu" or set(labels.tolist()) & set(classes.tolist()):
+        return classes
+    codes = np.unique(classes, return_inverse=True)[1]
+    if labels.min() < 0 or labels.max() >= len(codes):
+        return classes
+    meanings = ", ".join(f"{code} = {label}" for code, label in enumerate(np.sort(classes).tolist()))
+    warnings.warn(
+        "y holds whole numbers and class_order text: they are read as scikit-learn's ensembles encode labels, "
+        f"{meanings}",
+        UserWarning,
+        stacklevel=5,
+    )
+    return codes
 
 
 def check_labels(y: Any) -> NDArray[Any]:

@@ -1,5 +1,6 @@
 """Training labels that are biased at a critical boundary (CLOC, Section 4.4, Table 3)."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ def label_bias(
     X_test: Any,
     y_test: Any,
     *,
-    boundary: tuple[int, int],
+    boundary: tuple[Any, Any],
     up: float = 0.6,
     down: float = 0.3,
     seed: int = 0,
@@ -41,9 +42,9 @@ def label_bias(
         y: (n,), their labels.
         X_test: samples to measure on.
         y_test: their labels, which stay as they are.
-        boundary: two adjacent ranks (h, h + 1), counted from 0.
-        up: share of the samples of rank h that is relabelled as h + 1.
-        down: share of the samples of rank h + 1 that is relabelled as h.
+        boundary: two adjacent labels, the lower first.
+        up: share of the samples of the lower label that gets the higher.
+        down: share of the samples of the higher label that gets the lower.
         seed: of the relabelling.
         keep: keeps the scores.
 
@@ -66,11 +67,16 @@ def label_bias(
         raise OrdinateError("estimator: got a regressor, takes a classifier of ranks")
     classes = classes_of(estimator, y)
     ranks, true = to_ranks(y, classes), to_ranks(y_test, classes)
-    biased = bias_labels(ranks, boundary, up, down, seed)
+    boundaries = list(pairwise(classes.tolist()))
+    if boundary not in boundaries:
+        shown = " < ".join(map(repr, classes.tolist()))
+        raise OrdinateError(f"boundary: got {boundary!r}, expected two adjacent labels, lower first, of {shown}")
+    low = boundaries.index(boundary)
+    biased = bias_labels(ranks, (low, low + 1), up, down, seed)
 
     def trial() -> Figures:
         predicted = to_ranks(train(estimator, X, classes[biased], "biased").predict(X_test), classes)
-        critical = adjacent_error_rates(true, predicted, len(classes))[boundary[0]]
+        critical = adjacent_error_rates(true, predicted, len(classes))[low]
         scores = score_ranks(true, predicted, len(classes))
         return {"relabelled": int((biased != ranks).sum()), **scores, "critical_error": float(critical)}
 

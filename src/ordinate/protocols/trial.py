@@ -41,7 +41,8 @@ def score(model: Any, X: Any, y: Any) -> dict[str, float]:
     """Return accuracy, MAE in ranks and weighted kappa of a fitted classifier; the report of targets of a regressor."""
     if not is_classifier(model):
         return continuous_report(np.asarray(y, dtype=np.float64), model.predict(X))
-    return score_ranks(to_ranks(y, model.classes_), to_ranks(model.predict(X), model.classes_), len(model.classes_))
+    classes = getattr(model, "ordered_classes_", model.classes_)
+    return score_ranks(to_ranks(y, classes), to_ranks(model.predict(X), classes), len(classes))
 
 
 def score_ranks(true: NDArray[np.int64], predicted: NDArray[np.int64], num_classes: int) -> dict[str, float]:

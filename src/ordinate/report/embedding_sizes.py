@@ -71,7 +71,7 @@ def sweep_embedding_dim(
     runs: list[SizeRun] = []
     for size, seed in tqdm([*product(sizes, seeds)], unit="fit", dynamic_ncols=True, disable=not progress):
         model = build(size, seed).fit(X, y)
-        ranks, test_ranks = to_ranks(y, model.classes_), to_ranks(y_test, model.classes_)
+        ranks, test_ranks = to_ranks(y, model.ordered_classes_), to_ranks(y_test, model.ordered_classes_)
         unseen = model.transform(X_test)
         runs.append(
             {

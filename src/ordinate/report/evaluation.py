@@ -37,8 +37,9 @@ def evaluate(model: EmbeddingEstimator, X: Any, y: Any) -> Metrics:
     """
     if not isinstance(model, RankClassifier):
         return dict(continuous_report(np.asarray(y, dtype=np.float64), model.predict(X)))
-    ranks = to_ranks(y, model.classes_)
-    metrics: Metrics = dict(rank_report(ranks, to_ranks(model.predict(X), model.classes_), len(model.classes_)))
+    classes = model.ordered_classes_
+    ranks = to_ranks(y, classes)
+    metrics: Metrics = dict(rank_report(ranks, to_ranks(model.predict(X), classes), len(classes)))
     if len(ranks) > 3:
         X, part = _compared(X, ranks)
         metrics["knn_accuracy"] = knn_accuracy(model.transform(X), part, 3)
@@ -79,12 +80,12 @@ def _figures(model: EmbeddingEstimator, X: Any, y: Any) -> dict[str, Figure]:
             "embedding": figures.embedding(embeddings, y_true),
             "predictions": figures.predicted_targets(y_true, y_pred),
         }
-    names = [str(name) for name in model.classes_]
+    names = [str(name) for name in model.ordered_classes_]
     embeddings = embeddings / np.maximum(np.linalg.norm(embeddings, axis=1, keepdims=True), 1e-12)  # angles count
-    ranks = to_ranks(y, model.classes_)
+    ranks = to_ranks(y, model.ordered_classes_)
     drawn = {
         "embedding": figures.embedding(embeddings, ranks, names),
-        "predictions": figures.predicted_ranks(ranks, to_ranks(model.predict(X), model.classes_), names),
+        "predictions": figures.predicted_ranks(ranks, to_ranks(model.predict(X), model.ordered_classes_), names),
         "cosine_matrix": figures.cosine_matrix(embeddings, ranks, names),
     }
     if len(ranks) > 1:

@@ -1,7 +1,7 @@
 """What one boundary's margin trades: CLOC trained with one value after the other (CLOC, Section 4.4, Table 2)."""
 
 from collections.abc import Callable, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, TypedDict
 
 import numpy as np
@@ -13,7 +13,7 @@ from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.rank_labels import find_classes, to_ranks
 from ordinate.metrics import accuracy, adjacent_error_rates, mae
 
-CriticalMargins = dict[tuple[int, int], float]
+CriticalMargins = dict[tuple[Any, Any], float]
 
 
 class MarginRun(TypedDict):
@@ -33,7 +33,7 @@ def sweep_margin(
     y: Any,
     X_test: Any,
     y_test: Any,
-    boundary: tuple[int, int],
+    boundary: tuple[Any, Any],
     margins: Sequence[float | None],
     seeds: Sequence[int],
     *,
@@ -47,7 +47,7 @@ def sweep_margin(
         y: their labels.
         X_test: samples to measure on.
         y_test: their labels.
-        boundary: two adjacent ranks (h, h + 1), counted from 0.
+        boundary: two adjacent labels, the lower first.
         margins: values of the boundary's margin; None learns it with the others.
         seeds: of the trainings with each margin, at least one.
         progress: show a progress bar over the trainings.
@@ -69,10 +69,10 @@ def sweep_margin(
     """
     classes = find_classes(y, build(None, seeds[0]).class_order)
     true = to_ranks(y_test, classes)
-    h = _boundary_index(boundary, true, len(classes))
+    h = _boundary_index(boundary, true, classes.tolist())
     runs: list[MarginRun] = []
     for margin, seed in tqdm([*product(margins, seeds)], unit="fit", dynamic_ncols=True, disable=not progress):
-        model = build(None if margin is None else {(h, h + 1): margin}, seed).fit(X, y)
+        model = build(None if margin is None else {boundary: margin}, seed).fit(X, y)
         predicted = to_ranks(model.predict(X_test), classes)
         errors = adjacent_error_rates(true, predicted, len(classes)).tolist()
         runs.append(
@@ -117,13 +117,15 @@ def mean_trade(runs: Sequence[MarginRun]) -> dict[str, Any]:
     }
 
 
-def _boundary_index(boundary: tuple[int, int], true: NDArray[np.int64], num_classes: int) -> int:
-    """Return h of the boundary (h, h + 1), beside which the test set has samples."""
-    low, high = boundary
-    if high - low != 1 or not 0 <= low < num_classes - 1:
+def _boundary_index(boundary: tuple[Any, Any], true: NDArray[np.int64], labels: list[Any]) -> int:
+    """Return the rank below the boundary, beside which the test set has samples."""
+    boundaries = list(pairwise(labels))
+    if boundary not in boundaries:
+        shown = " < ".join(map(repr, labels))
+        raise OrdinateError(f"boundary: got {boundary!r}, expected two adjacent labels, lower first, of {shown}")
+    rank = boundaries.index(boundary)
+    if not np.isin(true, (rank, rank + 1)).any():
         raise OrdinateError(
-            f"boundary: got {boundary!r}, takes two adjacent ranks (h, h + 1) from 0 to {num_classes - 1}"
+            f"y_test: got no sample of {boundary[0]!r} and {boundary[1]!r}, expected some to measure errors on"
         )
-    if not np.isin(true, boundary).any():
-        raise OrdinateError(f"y_test: got no sample of the ranks {low} and {high}, takes some to measure errors on")
-    return low
+    return rank

@@ -122,7 +122,7 @@ def _set_optimization(_: Any, method: StagedMethod, options: Mapping[str, Any]) 
 
 def _set_margins(estimator: Any, method: Any, margin: float) -> None:
     """One value that all margins are fixed at (CLOC, Table 4)."""
-    ranks = range(len(estimator.classes_))
+    ranks = range(len(estimator.ordered_classes_))
     method.mmnp = MMNPLoss(len(ranks), {(low, low + 1): margin for low in ranks[:-1]})
 
 
@@ -135,7 +135,7 @@ def _learn_to_the_end(estimator: Any, method: Any, precautions: bool) -> None:
     """A phase one that nothing ends, and bare margins without ``precautions`` (CLOC, Fig. 4)."""
     method.target_accuracy = 2.0  # is never reached
     if not precautions:
-        method.mmnp = BareMargins(len(estimator.classes_))
+        method.mmnp = BareMargins(len(estimator.ordered_classes_))
 
 
 VARIANTS: Mapping[str, Callable[[Any, Any, Any], None]] = {

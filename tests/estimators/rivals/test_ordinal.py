@@ -45,7 +45,7 @@ def test_grades_are_learned_and_probabilities_sum_to_1(loss):
     order = ["none", "mild", "moderate", "severe"]
     model = ordinal(loss=loss, class_order=order, epochs=60, batch_size=96, weight_decay=0.01, learning_rate=0.02)
     model.fit(X, grades)
-    assert model.classes_.tolist() == order
+    assert model.ordered_classes_.tolist() == order
     assert model.score(X, grades) > 0.8
     probability = model.predict_proba(X)
     assert probability.shape == (96, 4)
@@ -112,7 +112,7 @@ def test_it_has_as_many_epochs_as_the_phases_of_cloc():
     y = np.arange(samples) % 2
     epochs = []
     for model in (OrdinalClassifier(), CLOCClassifier()):
-        model.classes_, model.n_batches_, model.reader_ = np.unique(y), 4, None
+        model.ordered_classes_, model.n_batches_, model.reader_ = np.unique(y), 4, None
         epochs.append(model._build_method(None).epochs)
     assert epochs == [300, 300]
 

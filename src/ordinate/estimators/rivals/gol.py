@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from ordinate.data.image_options import ImageOptions
@@ -44,6 +44,8 @@ class GOLClassifier(RankClassifier):
         n_neighbors: training embeddings, nearest on the unit sphere, whose ranks count.
         margin: of the metric loss.
         class_order: the classes from lowest to highest, where y does not tell.
+        decision: which rank is predicted from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of costs,
+            true by predicted rank; see :func:`~ordinate.decisions.predict_ranks`. None takes the paper's, the mode.
         epochs: of training; None takes 300, or as many as 3000 batches make if that is fewer.
         patience: ends training after so many epochs without a lower validation loss; None trains all.
         batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
@@ -63,7 +65,7 @@ class GOLClassifier(RankClassifier):
         random_state: seed; the same seed gives the same weights on the same machine.
 
     Attributes:
-        classes_: (C,), from the lowest rank to the highest.
+        classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.
         neighbours_: the training embeddings that count.
         history_: what each epoch logged.
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
@@ -86,6 +88,7 @@ class GOLClassifier(RankClassifier):
         n_neighbors: int = 10,
         margin: float = 0.25,
         class_order: Sequence[Any] | None = None,
+        decision: str | ArrayLike | None = None,
         epochs: int | None = None,
         patience: int | None = None,
         batch_size: int | None = None,
@@ -107,6 +110,7 @@ class GOLClassifier(RankClassifier):
         self.n_neighbors = n_neighbors
         self.margin = margin
         self.class_order = class_order
+        self.decision = decision
         self.epochs = epochs
         self.patience = patience
         self.batch_size = batch_size
@@ -129,16 +133,16 @@ class GOLClassifier(RankClassifier):
         check_positive(self.margin, "margin", or_zero=True)
 
     def _probabilities(self, embeddings: Tensor) -> Tensor:
-        shares, ranks = self.neighbours_(embeddings), torch.arange(len(self.classes_), dtype=torch.float64)
+        shares, ranks = self.neighbours_(embeddings), torch.arange(len(self.ordered_classes_), dtype=torch.float64)
         mean = shares @ ranks
         variance = (shares * (ranks - mean[:, None]).square()).sum(1)
-        return probabilities_around(mean, variance, len(self.classes_))
+        return probabilities_around(mean, variance, len(self.ordered_classes_))
 
     def _build_method(self, encoder: nn.Module) -> GOL:
         return GOL(
             encoder,
             self.embedding_dim,
-            len(self.classes_),
+            len(self.ordered_classes_),
             margin=self.margin,
             epochs=self._epochs(self.epochs, 300, 3000, "epochs"),
             patience=self.patience,
@@ -158,7 +162,7 @@ class GOLClassifier(RankClassifier):
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         embeddings = unit(self._embed(training.x)).float().double()  # as a saved model holds them
-        self.neighbours_ = NeighbourVote(embeddings, training.y, len(self.classes_), self.n_neighbors)
+        self.neighbours_ = NeighbourVote(embeddings, training.y, len(self.ordered_classes_), self.n_neighbors)
 
     def _tensors(self) -> dict[str, Tensor]:
         return {
@@ -168,4 +172,4 @@ class GOLClassifier(RankClassifier):
 
     def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
         embeddings, ranks = tensors["neighbours.embeddings"].double(), tensors["neighbours.ranks"]
-        self.neighbours_ = NeighbourVote(embeddings, ranks, len(self.classes_), self.n_neighbors)
+        self.neighbours_ = NeighbourVote(embeddings, ranks, len(self.ordered_classes_), self.n_neighbors)

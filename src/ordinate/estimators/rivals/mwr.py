@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from ordinate.data.image_options import ImageOptions
@@ -39,6 +39,8 @@ class MWRClassifier(RankClassifier):
         n_references: pairs of training samples for each window, whose estimates are averaged; the paper's global
             regressor has 1.
         class_order: the classes from lowest to highest, where y does not tell.
+        decision: which rank is predicted from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of costs,
+            true by predicted rank; see :func:`~ordinate.decisions.predict_ranks`. None takes the paper's, the mode.
         epochs: of training; None takes 300, or as many as 3000 batches make if that is fewer.
         patience: ends training after so many epochs without a lower validation loss; None trains all.
         batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
@@ -58,7 +60,7 @@ class MWRClassifier(RankClassifier):
         random_state: seed; the same seed gives the same weights on the same machine.
 
     Attributes:
-        classes_: (C,), from the lowest rank to the highest.
+        classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.
         search_: the search for a sample's rank, with the training embeddings and references.
         history_: what each epoch logged.
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
@@ -80,6 +82,7 @@ class MWRClassifier(RankClassifier):
         embedding_dim: int = 64,
         n_references: int = 5,
         class_order: Sequence[Any] | None = None,
+        decision: str | ArrayLike | None = None,
         epochs: int | None = None,
         patience: int | None = None,
         batch_size: int | None = None,
@@ -100,6 +103,7 @@ class MWRClassifier(RankClassifier):
         self.embedding_dim = embedding_dim
         self.n_references = n_references
         self.class_order = class_order
+        self.decision = decision
         self.epochs = epochs
         self.patience = patience
         self.batch_size = batch_size
@@ -146,7 +150,9 @@ class MWRClassifier(RankClassifier):
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         embeddings = self._embed(training.x).float().double()  # as a saved model holds them
         references = choose_references(self.method_.regressor, embeddings, training.y, self.n_references)
-        self.search_ = MovingWindow(self.method_.regressor, embeddings, training.y, len(self.classes_), references)
+        self.search_ = MovingWindow(
+            self.method_.regressor, embeddings, training.y, len(self.ordered_classes_), references
+        )
         self.search_.error = torch.tensor(self.search_.training_error(), dtype=torch.float32).item()
 
     def _tensors(self) -> dict[str, Tensor]:
@@ -162,7 +168,7 @@ class MWRClassifier(RankClassifier):
             self.method_.regressor,
             tensors["search.embeddings"].double(),
             tensors["search.ranks"],
-            len(self.classes_),
+            len(self.ordered_classes_),
             tensors["search.references"],
             tensors["search.error"].item(),
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from ordinate.data.image_options import ImageOptions
@@ -40,6 +40,8 @@ class POEClassifier(RankClassifier):
         ordinal_weight: of that constraint, beside the cross-entropy.
         divergence_weight: of the divergence from the standard normal.
         class_order: the classes from lowest to highest, where y does not tell.
+        decision: which rank is predicted from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of costs,
+            true by predicted rank; see :func:`~ordinate.decisions.predict_ranks`. None takes the paper's, the mode.
         epochs: of training; None takes 300, or as many as 3000 batches make if that is fewer.
         patience: ends training after so many epochs without a lower validation loss; None trains all.
         batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
@@ -59,7 +61,7 @@ class POEClassifier(RankClassifier):
         random_state: seed; the same seed gives the same weights on the same machine.
 
     Attributes:
-        classes_: (C,), from the lowest rank to the highest.
+        classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.
         history_: what each epoch logged.
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
 
@@ -83,6 +85,7 @@ class POEClassifier(RankClassifier):
         ordinal_weight: float = 1e-4,
         divergence_weight: float = 1e-4,
         class_order: Sequence[Any] | None = None,
+        decision: str | ArrayLike | None = None,
         epochs: int | None = None,
         patience: int | None = None,
         batch_size: int | None = None,
@@ -106,6 +109,7 @@ class POEClassifier(RankClassifier):
         self.ordinal_weight = ordinal_weight
         self.divergence_weight = divergence_weight
         self.class_order = class_order
+        self.decision = decision
         self.epochs = epochs
         self.patience = patience
         self.batch_size = batch_size
@@ -141,7 +145,7 @@ class POEClassifier(RankClassifier):
         assert isinstance(encoder, GaussianEncoder)  # noqa: S101  # as _new_encoder gives it
         return POE(
             encoder,
-            len(self.classes_),
+            len(self.ordered_classes_),
             draws=self.draws,
             margin=self.margin,
             ordinal_weight=self.ordinal_weight,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Tags
 from torch import Tensor, nn
@@ -153,6 +153,8 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
         projection_dim: outputs of the projection head of SupCon and SimCLR, which is left out in prediction; None
             contrasts the embeddings themselves, as all other losses do.
         class_order: the classes from lowest to highest, where y does not tell.
+        decision: which rank is predicted from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of costs,
+            true by predicted rank; see :func:`~ordinate.decisions.predict_ranks`. None takes the paper's, the mode.
         epochs: of training; None takes 300, or as many as 3000 batches make if that is fewer.
         patience: ends training after so many epochs without a lower validation loss (training loss for SimCLR and
             DINO); None trains all.
@@ -176,7 +178,7 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
         random_state: seed; the same seed gives the same weights on the same machine.
 
     Attributes:
-        classes_: (C,), from the lowest rank to the highest.
+        classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.
         head_: what predicts from embeddings.
         history_: what each epoch logged.
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
@@ -204,6 +206,7 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
         temperature: float | None = None,
         projection_dim: int | None = 128,
         class_order: Sequence[Any] | None = None,
+        decision: str | ArrayLike | None = None,
         epochs: int | None = None,
         patience: int | None = None,
         batch_size: int | None = None,
@@ -228,6 +231,7 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
         self.temperature = temperature
         self.projection_dim = projection_dim
         self.class_order = class_order
+        self.decision = decision
         self.epochs = epochs
         self.patience = patience
         self.batch_size = batch_size
@@ -282,14 +286,14 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         embeddings, ranks = self._seen_by_head(self._embed(training.x)), training.y
         if self.head == "linear":
-            self.head_ = fit_logistic(embeddings, ranks, len(self.classes_))
+            self.head_ = fit_logistic(embeddings, ranks, len(self.ordered_classes_))
         else:
             self.head_ = self._neighbours(embeddings.float().double(), ranks)  # as a saved model holds them
 
     def _neighbours(self, embeddings: Tensor, ranks: Tensor) -> nn.Module:
         if self.loss != "supcr":
-            return NeighbourVote(embeddings, ranks, len(self.classes_), self.n_neighbors)
-        shares = nn.functional.one_hot(ranks, len(self.classes_)).double()
+            return NeighbourVote(embeddings, ranks, len(self.ordered_classes_), self.n_neighbors)
+        shares = nn.functional.one_hot(ranks, len(self.ordered_classes_)).double()
         return NeighbourMean(embeddings, shares, self.n_neighbors)
 
     def _seen_by_head(self, embeddings: Tensor) -> Tensor:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from ordinate.decisions import predict_ranks
 from ordinate.functional.global_batch import all_processes, mean_over_all
 from ordinate.functional.inputs import check_choice
 from ordinate.heads.coral import CORALLayer
@@ -69,15 +71,6 @@ class Ordinal(StagedMethod):
             return logits.softmax(1)
         return rank_probabilities(corn_above(logits) if self.loss == "corn" else logits.sigmoid())
 
-    def decide(self, probabilities: Float[Tensor, "n c"]) -> Int[Tensor, " n"]:
-        """Return the likeliest rank under cross-entropy, otherwise the median: the thresholds likelier passed than not.
-
-        Of two ranks that are equally good, the lower one.
-        """
-        if self.loss == "cross_entropy":
-            return probabilities.argmax(1)
-        return (probabilities.cumsum(1)[:, :-1] < 0.5).sum(1)
-
     def sample_losses(self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> Float[Tensor, " n"]:
         """Return the loss of every sample."""
         return LOSSES[self.loss](self.head(embeddings), y)
@@ -86,7 +79,8 @@ class Ordinal(StagedMethod):
         return mean_over_all(self.sample_losses(self.embed(x), y).mean(), len(y), all_processes())
 
     def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
-        predicted = self.decide(self.probabilities(x))
+        rule = "mode" if self.loss == "cross_entropy" else "median"
+        predicted = torch.from_numpy(predict_ranks(self.probabilities(x).cpu().numpy(), rule)).to(y.device)
         return {
             "val_loss": self.sample_losses(x, y).mean(),
             "val_accuracy": (predicted == y).double().mean(),

@@ -63,6 +63,12 @@ class Contents:
         return (self.predicted - self.true).astype(np.float64)
 
     @cached_property
+    def confidence(self) -> NDArray[np.float64]:
+        """(n,), the probability of the rank that was predicted; of a model of ranks."""
+        assert self.probabilities is not None  # noqa: S101  # as it is of ranks
+        return self.probabilities[np.arange(len(self)), self.predicted]
+
+    @cached_property
     def collapsed(self) -> list[tuple[int, int]]:
         """Boundaries whose margin is next to nothing, of a CLOC model."""
         return self.model.method_.collapsed_boundaries if isinstance(self.model, CLOCClassifier) else []
@@ -86,10 +92,9 @@ def gather(model: EmbeddingEstimator, X: Any, y: Any, training: tuple[Any, Any] 
     embeddings = embedded.numpy()
     probabilities, names = None, None
     if isinstance(model, RankClassifier):
-        with torch.no_grad():
-            probabilities = model._probabilities(embedded).double().numpy()
-        names = [str(name) for name in model.classes_]
-        predicted = probabilities.argmax(axis=1)
+        probabilities = model._probabilities_of(embedded)
+        names = [str(name) for name in model.ordered_classes_]
+        predicted = model.decide(probabilities)
         embeddings = unit_norm(embeddings)
     else:
         with torch.no_grad():
@@ -123,7 +128,7 @@ def _labelled(model: EmbeddingEstimator, X: Any, y: Any, name: str) -> tuple[Ten
     X, y = inputs.unpack(X, y)
     samples = model._read(X)
     if isinstance(model, RankClassifier):
-        labels: NDArray[Any] = to_ranks(y, model.classes_)
+        labels: NDArray[Any] = to_ranks(y, model.ordered_classes_)
     else:
         labels = np.asarray(y, dtype=np.float64)
         if labels.ndim != 1 or not model.target_is_vector_:

@@ -118,7 +118,7 @@ def write_report(
     doubted = find_suspects(contents, near) if suspects is None else suspects
     calibration = None
     if contents.probabilities is not None:
-        calibration = calibrate(contents.probabilities.max(axis=1), contents.errors == 0)
+        calibration = calibrate(contents.confidence, contents.errors == 0)
     predictors = score_all(contents)
     cautions = words.find_cautions(contents, predictors, calibration, find_duplicates(contents), doubted)
     projected = project(contents.embeddings, projections)
@@ -150,7 +150,7 @@ def write_report(
         "true": contents.true.tolist(),
         "predicted": _short(contents.predicted),
         "error": _short(contents.errors),
-        "confidence": None if contents.probabilities is None else _short(contents.probabilities.max(axis=1)),
+        "confidence": None if contents.probabilities is None else _short(contents.confidence),
         "probabilities": _percentages(contents.probabilities),
         "names": None if names is None else [str(name) for name in names],
         "neighbours": packed(near[:, :NEIGHBOURS], "i4"),
