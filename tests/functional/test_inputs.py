@@ -106,10 +106,12 @@ def test_a_batch_without_a_value_is_an_error_and_not_a_silent_zero(call, message
 
 
 @pytest.mark.parametrize("loss", [mmnp, supremix, angular_triangle], ids=["mmnp", "supremix", "angular_triangle"])
-def test_weights_that_leave_no_anchor_with_a_loss_are_an_error(loss):
+@pytest.mark.parametrize("reduction", ["default", "sum", "none"])
+def test_weights_that_leave_no_anchor_with_a_loss_are_an_error(loss, reduction):
+    options = {} if reduction == "default" else {"reduction": reduction}
     ranks, weights = torch.tensor([0, 0, 0, 4]), torch.tensor([0.0, 0.0, 0.0, 1.0])  # the last has no positive
     with pytest.raises(OrdinateError, match=r"^weights: got zero for every anchor that has a loss"):
-        loss(Z[:4], ranks, weights=weights)
+        loss(Z[:4], ranks, weights=weights, **options)
 
 
 def gaze(**options):

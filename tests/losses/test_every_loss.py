@@ -68,9 +68,13 @@ def test_references_and_weights_reach_the_formula(name):
 
 @for_every_loss
 def test_the_gradient_of_the_module_is_that_of_its_formula(name):
-    module, z = LOSSES[name](), embeddings(9)
-    gradients = [torch.autograd.grad(draw_alike(loss, z, RANKS), z)[0] for loss in (module, formula_of(module))]
-    assert torch.equal(*gradients)
+    module, z, weights = LOSSES[name](), embeddings(9), torch.linspace(0.1, 2, 9, requires_grad=True)
+    gradients = [
+        torch.autograd.grad(draw_alike(loss, z, RANKS, weights=weights), (z, weights))
+        for loss in (module, formula_of(module))
+    ]
+    assert all(map(torch.equal, *gradients))
+    assert bool(gradients[0][1].abs().max() > 0)
 
 
 def formula_of(module):

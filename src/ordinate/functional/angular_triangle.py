@@ -99,7 +99,7 @@ def angular_triangle(
         triplets: (t, 3), indices (i, j, k) of the triplets to use; None takes all that the batch offers.
         ref_emb: (m, d), where i and k are drawn from instead of the batch.
         ref_labels: (m,), given with ``ref_emb``.
-        weights: (n,), one an anchor, >= 0.
+        weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
         reduction: ``"mean"`` over triplets (eq. 5), ``"sum"`` over triplets, or ``"none"``: for each anchor the
             mean over its triplets, 0 for one that has none.
         own: (n,), where each anchor itself stands among ``ref_emb``, to be left out of its contrasts.

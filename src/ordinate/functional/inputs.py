@@ -79,11 +79,19 @@ def _check_length(labels: Tensor, n: int, name: str) -> None:
         raise OrdinateError(f"{name}: got NaN or infinity, takes finite values; drop or impute unlabelled samples")
 
 
+def check_constant(value: Tensor, name: str) -> Tensor:
+    """Return a tensor that no loss has a gradient for, once it is known to require none."""
+    if value.requires_grad:
+        raise OrdinateError(f"{name}: got a tensor that requires a gradient, expected one without: call its detach()")
+    return value
+
+
 def check_targets(
     labels: Shaped[Tensor, "n *p"], n: int, name: str = "labels", dimensions: int | None = None
 ) -> Float[Tensor, "n p"]:
     """Return continuous labels as a floating-point (n, p) tensor; integers become float64, so that they subtract."""
     _check_length(labels, n, name)
+    check_constant(labels, name)
     if labels.dim() > 2 or labels.numel() == 0:
         raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, takes (n,) or (n, p)")
     targets = labels.reshape(n, -1)
@@ -97,6 +105,7 @@ def check_targets(
 def check_ranks(labels: Shaped[Tensor, " n"], n: int, num_classes: int, name: str = "labels") -> Int[Tensor, " n"]:
     """Return ranks 0..C-1 as int64; floats pass where they are whole numbers, gaps between ranks are allowed."""
     _check_length(labels, n, name)
+    check_constant(labels, name)
     if labels.dim() == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.dim() != 1:

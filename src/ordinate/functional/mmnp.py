@@ -55,7 +55,7 @@ def mmnp(
         margins: (C-1,), positive; the one at h lies between the ranks h and h + 1. Receives a gradient.
         ref_emb: (m, d), what the anchors are contrasted with instead of the batch; nothing is left out of it.
         ref_labels: (m,), given with ``ref_emb``.
-        weights: (n,), one an anchor, >= 0.
+        weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
         reduction: ``"pair_mean"`` averages over an anchor's (positive, negative) pairs, then over the anchors
             that have one, weighted; ``"sum"`` is eq. 2, summed over pairs, times the weight, averaged over all n
             anchors; ``"none"`` is eq. 2 times the weight for each anchor, 0 for one that has no pair.
@@ -99,12 +99,11 @@ def mmnp(
             f"labels: got ranks {ranks.unique().tolist()} with {len(ranks)} samples in which no anchor has both a "
             "positive and a negative, takes at least two ranks, one of them with two samples"
         )
+    coefficients = anchor_coefficients(reduction, weights, pairs > 0, group)
     if reduction == "pair_mean":
-        coefficients = anchor_coefficients(reduction, weights, pairs > 0, group) / pairs.clamp(min=1)
-    else:
-        coefficients = anchor_coefficients(reduction, weights, torch.ones_like(pairs, dtype=torch.bool), group)
-        if reduction == "sum":
-            coefficients = coefficients / float(summed(torch.tensor(len(ranks), device=ranks.device), group))
+        coefficients = coefficients / pairs.clamp(min=1)
+    elif reduction == "sum":
+        coefficients = coefficients / float(summed(torch.tensor(len(ranks), device=ranks.device), group))
 
     order = ranks.argsort()  # an anchor's positives stand side by side
     ref_order = order if ref_labels is labels else ref_ranks.argsort()

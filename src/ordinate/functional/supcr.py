@@ -83,7 +83,7 @@ def supcr(
             their ties to rounding; 0 compares floats as they are.
         ref_emb: (m, d), what the anchors are contrasted with instead of the batch; nothing is left out of it.
         ref_labels: (m,) or (m, p), given with ``ref_emb``.
-        weights: (n,), one an anchor, >= 0.
+        weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
         reduction: ``"mean"`` (weighted mean over anchors), ``"sum"``, or ``"none"`` for one value an anchor.
         own: (n,), where each anchor itself stands among ``ref_emb``, to be left out of its contrasts.
         group: processes whose batches are joined into one: the anchors are those of this process, contrasted with

@@ -16,6 +16,7 @@ from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_bl
 from ordinate.functional.global_batch import Group, contrasts, gathered, holds_anywhere, joined_value, place_among
 from ordinate.functional.inputs import (
     check_choice,
+    check_constant,
     check_embeddings,
     check_positive,
     check_targets,
@@ -93,7 +94,7 @@ def supremix(
         detach_mixtures: pass no gradient into mixtures, as the paper's later code does.
         ref_emb: (m, d), what the anchors are contrasted and mixed with instead of the batch; nothing is left out.
         ref_labels: (m,), given with ``ref_emb``.
-        weights: (n,), one an anchor, >= 0.
+        weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
         reduction: ``"sum"`` is eq. 6; ``"mean"`` averages over an anchor's positives, then over the anchors that
             have one; ``"none"`` is that average for each anchor, 0 for one that has no positive.
         own: (n,), where each anchor itself stands among ``ref_emb``, to be left out of its contrasts.
@@ -242,7 +243,7 @@ def _check_neg_mix(neg_mix: Tensor, n: int, m: int) -> Tensor:
         raise OrdinateError(f"neg_mix: got {got}, takes a tensor ({n}, {m}), the share of each anchor in its Mix-neg")
     if not bool(((neg_mix >= 0) & (neg_mix <= 1)).all()):
         raise OrdinateError("neg_mix: got values outside 0 to 1, takes shares")
-    return neg_mix.double()
+    return check_constant(neg_mix, "neg_mix").double()
 
 
 class Pull(NamedTuple):
