@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_own, check_references
+from ordinate.functional.precision import widest
 
 _alone: ContextVar[bool] = ContextVar("alone", default=False)
 
@@ -92,7 +93,7 @@ def mean_over_all(mean: Float[Tensor, ""], n: int, group: Group) -> Float[Tensor
     """The mean over the samples of all processes, from that over the n of this one."""
     if group is None:
         return mean
-    total = summed(torch.tensor(n, dtype=torch.float64, device=mean.device), group)
+    total = summed(torch.tensor(n, dtype=widest(mean.device), device=mean.device), group)
     return joined_value(mean * (n * processes(group) / total).to(mean.dtype), group)
 
 

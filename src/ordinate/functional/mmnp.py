@@ -20,6 +20,7 @@ from ordinate.functional.inputs import (
     check_ranks,
     check_weights,
 )
+from ordinate.functional.precision import wide, widest
 from ordinate.functional.reduction import anchor_coefficients
 from ordinate.functional.similarity import CosineBlocks, units, with_own
 
@@ -66,7 +67,7 @@ def mmnp(
         block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
-        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``.
+        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``; in float32 where they are float16 or bfloat16.
 
     Raises:
         OrdinateError: input that the formula has no value for, such as a batch in which no anchor has both a
@@ -78,7 +79,7 @@ def mmnp(
         >>> mmnp(embeddings, torch.tensor([0, 0, 1, 1]), torch.tensor([1.25])).item()
         0.25
     """
-    check_embeddings(embeddings)
+    embeddings = check_embeddings(embeddings)
     check_choice(reduction, ("pair_mean", "sum", "none"), "reduction")
     if not isinstance(margins, Tensor) or margins.dim() != 1 or len(margins) == 0 or not margins.is_floating_point():
         raise OrdinateError("margins: takes a floating-point tensor (C-1,), one margin a boundary")
@@ -109,7 +110,7 @@ def mmnp(
     ref_order = order if ref_labels is labels else ref_ranks.argsort()
     own = None if own is None else ref_order.argsort()[own[order]]
     a, b = units(embeddings, refs)
-    position = torch.cat([margins.new_zeros(1), margins]).double().cumsum(0)
+    position = wide(torch.cat([margins.new_zeros(1), margins])).cumsum(0)
     shift = (position[:, None] - position).abs()
     dtype = torch.float64 if torch.float64 in (embeddings.dtype, refs.dtype) else torch.float32
     rank_starts = torch.searchsorted(ranks[order], torch.arange(num_classes + 1, device=ranks.device)).tolist()
@@ -134,7 +135,7 @@ class _RowSums:
     block_size: int | None
 
     def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor, shift: Tensor) -> tuple[Tensor, Gradients]:
-        values = torch.zeros(len(a), dtype=torch.float64, device=a.device)
+        values = torch.zeros(len(a), dtype=widest(a.device), device=a.device)
         grad_shift = torch.zeros_like(shift)
         a, b = ordered((a, b), self.orders)
         cosines = CosineBlocks(a, b, self.dtype)
@@ -149,7 +150,7 @@ class _RowSums:
                 values[rows], gradient = _hinges(cosines.block(rows).add_(shifts), first, last, own)
                 if coefficients is not None:
                     gradient.mul_(coefficients[rows, None].to(gradient))
-                    grad_shift[rank].index_add_(0, self.ref_ranks, gradient.sum(0).double())
+                    grad_shift[rank].index_add_(0, self.ref_ranks, wide(gradient.sum(0)))
                     cosines.pull(rows, None, gradient)
         if coefficients is None:
             return values, None

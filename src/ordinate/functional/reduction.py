@@ -5,6 +5,7 @@ from torch import Tensor
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import Group, gathered, processes
+from ordinate.functional.precision import wide
 
 
 def anchor_coefficients(
@@ -18,7 +19,7 @@ def anchor_coefficients(
         OrdinateError: where the counted anchors all weigh nothing: no mean exists, and a sum is 0 whatever the
             embeddings.
     """
-    share = counted.double() if weights is None else counted * weights.double()
+    share = wide(counted) if weights is None else counted * wide(weights)
     total = gathered(share.sum()[None], group)[0].sum()  # with a gradient, that of weights
     if not bool(total > 0):
         raise OrdinateError("weights: got zero for every anchor that has a loss, takes some above 0")

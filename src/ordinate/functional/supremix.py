@@ -22,6 +22,7 @@ from ordinate.functional.inputs import (
     check_targets,
     check_weights,
 )
+from ordinate.functional.precision import wide, widest
 from ordinate.functional.reduction import anchor_coefficients
 from ordinate.functional.similarity import units, with_own
 
@@ -104,7 +105,7 @@ def supremix(
         block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
-        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``.
+        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``; in float32 where they are float16 or bfloat16.
 
     Raises:
         OrdinateError: input that the formula has no value for, such as a batch in which no anchor has a positive.
@@ -118,15 +119,15 @@ def supremix(
         >>> round(loss.item(), 4)
         0.8196
     """
-    check_embeddings(embeddings)
+    embeddings = check_embeddings(embeddings)
     check_choice(reduction, ("mean", "sum", "none"), "reduction")
     temperature = check_positive(temperature, "temperature")
     window = check_positive(window, "window")
     check_block_size(block_size)
     weights = check_weights(weights, len(embeddings))
-    y = check_targets(labels, len(embeddings), dimensions=1)[:, 0].double()
+    y = wide(check_targets(labels, len(embeddings), dimensions=1)[:, 0])
     refs, ref_labels, own = contrasts(embeddings, labels, ref_emb, ref_labels, own, group)
-    ref_y = check_targets(ref_labels, len(refs), "ref_labels", dimensions=1)[:, 0].double()
+    ref_y = wide(check_targets(ref_labels, len(refs), "ref_labels", dimensions=1)[:, 0])
     log_range = _log_range(label_range, y, ref_y) if distance_magnifying else 0.0
 
     order, ref_order = y.argsort(stable=True), ref_y.argsort(stable=True)  # windows become slices
@@ -147,10 +148,10 @@ def supremix(
         temperature=temperature,
         renormalize=renormalize,
         detached=detach_mixtures,
-        dtype=torch.float32 if narrow else torch.float64,
+        dtype=torch.float32 if narrow else widest(y.device),
         block_size=block_size,
     )
-    positives = torch.empty_like(y).index_copy(0, order, row_sums.positives().double())
+    positives = torch.empty_like(y).index_copy(0, order, wide(row_sums.positives()))
     has_positive = positives > 0
     if not holds_anywhere(has_positive, group):
         raise OrdinateError(
@@ -177,7 +178,7 @@ def _log_range(label_range: float | None, y: Tensor, ref_y: Tensor) -> float:
     both = torch.cat([y, ref_y])
     width = both.max() - both.min()
     if not bool(torch.isfinite(width)):
-        raise OrdinateError("labels: their range passes that of float64; rescale them")
+        raise OrdinateError("labels: their range passes that of their dtype; rescale them")
     return float(torch.where(width > 0, width, 1).log())
 
 
@@ -243,7 +244,7 @@ def _check_neg_mix(neg_mix: Tensor, n: int, m: int) -> Tensor:
         raise OrdinateError(f"neg_mix: got {got}, takes a tensor ({n}, {m}), the share of each anchor in its Mix-neg")
     if not bool(((neg_mix >= 0) & (neg_mix <= 1)).all()):
         raise OrdinateError("neg_mix: got values outside 0 to 1, takes shares")
-    return check_constant(neg_mix, "neg_mix").double()
+    return wide(check_constant(neg_mix, "neg_mix"))
 
 
 class Pull(NamedTuple):
@@ -288,7 +289,7 @@ class _RowSums:
         return low, below_end, above_start, high
 
     def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor) -> tuple[Tensor, Gradients]:
-        values = torch.empty(len(a), dtype=torch.float64, device=a.device)
+        values = torch.empty(len(a), dtype=widest(a.device), device=a.device)
         z, r = a.to(self.dtype), b.to(self.dtype)
         grad_z, grad_r = torch.zeros_like(z), torch.zeros_like(r)
         positives = self.positives()
@@ -343,7 +344,7 @@ class _RowSums:
             denominator += (part.exists * self._term(part.similarity, shift[:, :, None])).sum((1, 2))[:, None]
             attraction += part.similarity.sum((1, 2))[:, None]
         per_positive = 1 / positives[:, None].clamp(min=1).to(self.dtype)
-        values = denominator.log().double() + (shift - attraction * per_positive).double() / self.temperature
+        values = wide(denominator.log()) + wide(shift - attraction * per_positive) / self.temperature
         values = values.masked_fill_(positives[:, None] == 0, 0)[:, 0]
         if coefficients is None:
             return values, None

@@ -69,7 +69,7 @@ class EmbeddingMemory(nn.Module):
         """
         if not self.training:
             return self.loss(embeddings, labels, weights=weights, **options)
-        check_embeddings(embeddings)
+        embeddings = check_embeddings(embeddings)
         self._check_fits(embeddings, labels, ids)
         group = all_processes() if getattr(self.loss, "gather_distributed", True) else None
         (batch, start), (batch_labels, _) = gathered(embeddings, group), gathered(labels, group)
