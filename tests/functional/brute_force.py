@@ -113,7 +113,7 @@ def supremix(
     ref_emb=None,
     ref_labels=None,
     weights=None,
-    reduction="mean",
+    reduction="sum",
 ):
     y = labels.tolist()
     ref_y = y if ref_labels is None else ref_labels.tolist()

@@ -22,7 +22,12 @@ CALLS = {
     ),
     "mmnp": lambda module, given, _: module.mmnp(given.pop("embeddings"), RANKS, given.pop("margins"), **given),
     "supremix": lambda module, given, against: module.supremix(
-        given.pop("embeddings"), RANKS, temperature=0.5, window=1.0, neg_mix=NEG_MIX[against], **given
+        given.pop("embeddings"),
+        RANKS,
+        temperature=0.5,
+        window=1.0,
+        neg_mix=NEG_MIX[against],
+        **{"reduction": "mean"} | given,
     ),
     "angular_triangle": lambda module, given, _: module.angular_triangle(given.pop("embeddings"), RANKS, 3, **given),
 }

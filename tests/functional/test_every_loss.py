@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.functional.both_ways import compiled_and_not  # noqa: F401
 from tests.functional.brute_force import embeddings
-from tests.functional.every_loss import for_every_cosine_loss, for_every_loss
+from tests.functional.every_loss import for_every_cosine_loss, for_every_loss, supcr
 
 RANKS = torch.tensor([0, 1, 2, 3, 4, 0, 2, 4, 1, 4])
 REFERENCE_RANKS = torch.tensor([4, 0, 1, 2, 2, 4, 0])
@@ -90,9 +90,16 @@ DEGENERATE = {
     "opposite": torch.cat([BASE[:5], -BASE[:5]]),
     "one_zero": BASE * (torch.arange(10) != 3)[:, None],
     "all_zero": torch.zeros(10, 4, dtype=torch.float64),
-    "one_dimension": BASE[:, :1],
     "nearly_coincide": 100 + 1e-3 * BASE,
 }
+
+
+@for_every_dtype
+def test_supcr_of_one_dimension_has_a_finite_loss_and_gradient(dtype):
+    z = BASE[:, :1].to(dtype).requires_grad_()
+    value = supcr(z, RANKS)
+    assert bool(value.isfinite())
+    assert bool(torch.autograd.grad(value, z)[0].isfinite().all())
 
 
 @for_every_loss

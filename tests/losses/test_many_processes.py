@@ -19,7 +19,9 @@ LOSSES = {
     "supcr": SupCRLoss,
     "supcr_cosine": lambda **options: SupCRLoss(similarity="cosine", temperature=0.3, **options),
     "mmnp": lambda **options: MMNPLoss(4, **({"reduction": "pair_mean"} | options)),
-    "supremix": lambda **options: SupReMixLoss(temperature=0.5, window=2.0, mix_negatives=False, **options),
+    "supremix": lambda **options: SupReMixLoss(
+        temperature=0.5, window=2.0, mix_negatives=False, **({"reduction": "mean"} | options)
+    ),
     "angular_triangle": lambda **options: AngularTriangleLoss(4, **options),
     "memory": lambda **options: EmbeddingMemory(SupCRLoss(**options), size=30),
 }

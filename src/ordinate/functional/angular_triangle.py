@@ -114,7 +114,8 @@ def angular_triangle(
         A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``; in float32 where they are float16 or bfloat16.
 
     Raises:
-        OrdinateError: input that the formula has no value for, such as a batch that offers no triplet.
+        OrdinateError: input that the formula has no value for, such as a batch that offers no triplet; or embeddings of
+            one dimension (the cosine of two numbers is 1 or -1): nothing would be learned.
 
     Example:
         >>> import torch
@@ -123,9 +124,7 @@ def angular_triangle(
         0.0
     """
     embeddings = check_embeddings(embeddings)
-    check_num_classes(num_classes)
-    check_choice(reduction, ("mean", "sum", "none"), "reduction")
-    check_block_size(block_size)
+    check_angular_triangle_options(num_classes=num_classes, reduction=reduction, block_size=block_size)
     weights = check_weights(weights, len(embeddings))
     ranks = check_ranks(labels, len(embeddings), num_classes)
     refs, ref_labels, own = contrasts(embeddings, labels, ref_emb, ref_labels, own, group)
@@ -157,6 +156,13 @@ def angular_triangle(
     if reduction != "none":
         return joined_value(reduced(row_sums, coefficients, u, v), group).to(embeddings.dtype)
     return (reduced(row_sums, None, u, v) * coefficients).to(embeddings.dtype)
+
+
+def check_angular_triangle_options(*, num_classes: int, reduction: str, block_size: int | None) -> None:
+    """Raise where an option of :func:`angular_triangle` cannot be used."""
+    check_num_classes(num_classes)
+    check_choice(reduction, ("mean", "sum", "none"), "reduction")
+    check_block_size(block_size)
 
 
 def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, Tensor]:

@@ -102,6 +102,18 @@ def holds_anywhere(mask: Bool[Tensor, " n"], group: Group) -> bool:
     return bool(summed(mask.sum(), group) > 0)
 
 
+def check_contrasted(refs: Float[Tensor, "m d"], own: Int[Tensor, " n"] | None, ref_emb: Tensor | None) -> None:
+    """Raise where an anchor has a single sample to be contrasted with, whose share of the contrasts is always 1."""
+    if len(refs) - (own is not None) > 1:
+        return
+    given, least = ("embeddings", 3) if ref_emb is None else ("ref_emb", 2 if own is None else 3)
+    raise OrdinateError(
+        f"{given}: got {len(refs)} samples, expected at least {least}: with less than two others to contrast an anchor "
+        "with, the loss is the same whatever the embeddings; use larger batches (drop_last=True of a DataLoader where "
+        "only the last one is so small) or more references"
+    )
+
+
 def contrasts(
     embeddings: Float[Tensor, "n d"],
     labels: Shaped[Tensor, "n *p"],

@@ -71,7 +71,8 @@ def mmnp(
 
     Raises:
         OrdinateError: input that the formula has no value for, such as a batch in which no anchor has both a
-            positive and a negative.
+            positive and a negative; or embeddings of one
+            dimension (the cosine of two numbers is 1 or -1): nothing would be learned.
 
     Example:
         >>> import torch
@@ -80,12 +81,11 @@ def mmnp(
         0.25
     """
     embeddings = check_embeddings(embeddings)
-    check_choice(reduction, ("pair_mean", "sum", "none"), "reduction")
+    check_mmnp_options(reduction=reduction, block_size=block_size)
     if not isinstance(margins, Tensor) or margins.dim() != 1 or len(margins) == 0 or not margins.is_floating_point():
         raise OrdinateError("margins: takes a floating-point tensor (C-1,), one margin a boundary")
     if not bool((margins > 0).all() & torch.isfinite(margins).all()):
         raise OrdinateError(f"margins: got {margins.tolist()}, takes finite values above 0")
-    check_block_size(block_size)
     num_classes = len(margins) + 1
     weights = check_weights(weights, len(embeddings))
     ranks = check_ranks(labels, len(embeddings), num_classes)
@@ -120,6 +120,12 @@ def mmnp(
         return joined_value(reduced(row_sums, coefficients[order], a, b, shift), group).to(embeddings.dtype)
     values = reduced(row_sums, None, a, b, shift)[order.argsort()]
     return (values * coefficients).to(embeddings.dtype)
+
+
+def check_mmnp_options(*, reduction: str, block_size: int | None) -> None:
+    """Raise where an option of :func:`mmnp` cannot be used."""
+    check_choice(reduction, ("pair_mean", "sum", "none"), "reduction")
+    check_block_size(block_size)
 
 
 @dataclass(frozen=True)

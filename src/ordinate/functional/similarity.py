@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from ordinate.errors import OrdinateError
 from ordinate.functional.precision import wide, widest
 
 SIMILARITIES = ("neg_l2", "neg_l1", "cosine")
@@ -23,7 +24,11 @@ def unit(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
 
 
 def units(x: Float[Tensor, "n d"], refs: Float[Tensor, "m d"]) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
-    """:func:`unit` of both, once where they are the same."""
+    """:func:`unit` of both, once where they are the same, for losses of their cosines."""
+    if x.shape[1] == 1:
+        raise OrdinateError(
+            "embeddings: got 1 dimension, expected at least 2: the cosine of two numbers is 1 or -1 and has no gradient"
+        )
     u = unit(x)
     return u, u if refs is x else unit(refs)
 

@@ -11,17 +11,17 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ordinate.errors import OrdinateError
 from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, ordered, reduced
 from ordinate.functional.compiled_rows import runs_compiled, supcr_rows
-from ordinate.functional.global_batch import Group, contrasts, joined_value
+from ordinate.functional.global_batch import Group, check_contrasted, contrasts, joined_value
 from ordinate.functional.inputs import (
     check_choice,
     check_embeddings,
     check_positive,
     check_targets,
     check_weights,
+    check_whole,
 )
 from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance, pairwise_label_distance
 from ordinate.functional.precision import wide, widest
@@ -96,7 +96,9 @@ def supcr(
         A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``; in float32 where they are float16 or bfloat16.
 
     Raises:
-        OrdinateError: input that the formula has no value for, such as a single sample with nothing to contrast.
+        OrdinateError: input that the formula has no value for, such as a single sample with nothing to contrast; or
+            two samples, or one reference (each term of eq. 1 is then log 1), or under ``"cosine"`` embeddings of one
+            dimension (the cosine of two numbers is 1 or -1): nothing would be learned.
 
     Example:
         >>> import torch
@@ -105,21 +107,20 @@ def supcr(
         0.2102
     """
     embeddings = check_embeddings(embeddings)
-    check_choice(similarity, SIMILARITIES, "similarity")
-    check_choice(reduction, ("mean", "sum", "none"), "reduction")
-    temperature = check_positive(temperature, "temperature")
-    if not callable(label_distance):
-        check_choice(label_distance, LABEL_DISTANCES, "label_distance")
-    tie_tolerance = check_positive(tie_tolerance, "tie_tolerance", or_zero=True)
-    if num_positives is not None and (type(num_positives) is not int or num_positives < 1):
-        raise OrdinateError(f"num_positives: got {num_positives!r}, takes a whole number of at least 1, or None")
-    check_block_size(block_size)
+    check_supcr_options(
+        temperature=temperature,
+        similarity=similarity,
+        label_distance=label_distance,
+        num_positives=num_positives,
+        tie_tolerance=tie_tolerance,
+        reduction=reduction,
+        block_size=block_size,
+    )
     weights = check_weights(weights, len(embeddings))
     y = check_targets(labels, len(embeddings))
     refs, ref_labels, own = contrasts(embeddings, labels, ref_emb, ref_labels, own, group)
     ref_y = check_targets(ref_labels, len(refs), "ref_labels", dimensions=y.shape[1])
-    if own is not None and len(refs) == 1:
-        raise OrdinateError("embeddings: got a single sample and no ref_emb, takes at least two samples to contrast")
+    check_contrasted(refs, own, ref_emb)
 
     a, b = units(embeddings, refs) if similarity == "cosine" else (embeddings, refs)
     everyone = torch.ones(len(a), dtype=torch.bool, device=a.device)
@@ -144,11 +145,33 @@ def supcr(
         dtypes = (widest_type,) if widest_type in (embeddings.dtype, refs.dtype) else (torch.float32, widest_type)
         ways += [(dtype, line) for dtype in dtypes]
     ways.append((widest_type, _AnyLabels(y, ref_y, label_distance, num_positives, tie_tolerance)))
-    row_sums = _RowSums(similarity, 1 / temperature, orders, own, ways, block_size)
+    row_sums = _RowSums(similarity, 1 / float(temperature), orders, own, ways, block_size)
     if reduction != "none":
         return joined_value(reduced(row_sums, coefficients, a, b), group).to(embeddings.dtype)
     values = reduced(row_sums, None, a, b) * coefficients
     return (values if orders is None else values[orders[0].argsort()]).to(embeddings.dtype)
+
+
+def check_supcr_options(
+    *,
+    temperature: float,
+    similarity: str,
+    label_distance: LabelDistance,
+    num_positives: int | None,
+    tie_tolerance: float,
+    reduction: str,
+    block_size: int | None,
+) -> None:
+    """Raise where an option of :func:`supcr` cannot be used."""
+    check_positive(temperature, "temperature")
+    check_choice(similarity, SIMILARITIES, "similarity")
+    if not callable(label_distance):
+        check_choice(label_distance, LABEL_DISTANCES, "label_distance")
+    if num_positives is not None:
+        check_whole(num_positives, "num_positives")
+    check_positive(tie_tolerance, "tie_tolerance", or_zero=True)
+    check_choice(reduction, ("mean", "sum", "none"), "reduction")
+    check_block_size(block_size)
 
 
 class _Order(Protocol):

@@ -13,7 +13,15 @@ from torch import Tensor
 from ordinate.errors import OrdinateError
 from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, reduced
-from ordinate.functional.global_batch import Group, contrasts, gathered, holds_anywhere, joined_value, place_among
+from ordinate.functional.global_batch import (
+    Group,
+    check_contrasted,
+    contrasts,
+    gathered,
+    holds_anywhere,
+    joined_value,
+    place_among,
+)
 from ordinate.functional.inputs import (
     check_choice,
     check_constant,
@@ -53,7 +61,7 @@ def supremix(
     ref_emb: Float[Tensor, "m d"] | None = None,
     ref_labels: Shaped[Tensor, " m"] | None = None,
     weights: Float[Tensor, " n"] | None = None,
-    reduction: str = "mean",
+    reduction: str = "sum",
     own: Int[Tensor, " n"] | None = None,
     group: Group = None,
     block_size: int | None = None,
@@ -97,7 +105,8 @@ def supremix(
         ref_labels: (m,), given with ``ref_emb``.
         weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
         reduction: ``"sum"`` is eq. 6; ``"mean"`` averages over an anchor's positives, then over the anchors that
-            have one; ``"none"`` is that average for each anchor, 0 for one that has no positive.
+            have one, so that its size does not depend on the batch; ``"none"`` is that average for each anchor, 0 for
+            one that has no positive.
         own: (n,), where each anchor itself stands among ``ref_emb``, to be left out of its contrasts.
         group: processes whose batches are joined into one: the anchors are those of this process, contrasted with
             the samples of all; the value is that of the joined batch, and gradients averaged over the processes, as
@@ -108,7 +117,9 @@ def supremix(
         A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``; in float32 where they are float16 or bfloat16.
 
     Raises:
-        OrdinateError: input that the formula has no value for, such as a batch in which no anchor has a positive.
+        OrdinateError: input that the formula has no value for, such as a batch in which no anchor has a positive; or
+            two samples, or one reference (a positive that is the only contrast gives a constant), or embeddings of one
+            dimension (the cosine of two numbers is 1 or -1): nothing would be learned.
 
     Example:
         >>> import torch
@@ -120,14 +131,20 @@ def supremix(
         0.8196
     """
     embeddings = check_embeddings(embeddings)
-    check_choice(reduction, ("mean", "sum", "none"), "reduction")
-    temperature = check_positive(temperature, "temperature")
-    window = check_positive(window, "window")
-    check_block_size(block_size)
+    check_supremix_options(
+        temperature=temperature,
+        window=window,
+        beta=beta,
+        label_range=label_range,
+        reduction=reduction,
+        block_size=block_size,
+    )
+    temperature, window = float(temperature), float(window)
     weights = check_weights(weights, len(embeddings))
     y = wide(check_targets(labels, len(embeddings), dimensions=1)[:, 0])
     refs, ref_labels, own = contrasts(embeddings, labels, ref_emb, ref_labels, own, group)
     ref_y = wide(check_targets(ref_labels, len(refs), "ref_labels", dimensions=1)[:, 0])
+    check_contrasted(refs, own, ref_emb)
     log_range = _log_range(label_range, y, ref_y) if distance_magnifying else 0.0
 
     order, ref_order = y.argsort(stable=True), ref_y.argsort(stable=True)  # windows become slices
@@ -172,9 +189,31 @@ def supremix(
     return loss.to(embeddings.dtype)
 
 
+def check_supremix_options(
+    *,
+    temperature: float,
+    window: float,
+    beta: tuple[float, float],
+    label_range: float | None,
+    reduction: str,
+    block_size: int | None,
+) -> None:
+    """Raise where an option of :func:`supremix` cannot be used."""
+    check_positive(temperature, "temperature")
+    check_positive(window, "window")
+    if not isinstance(beta, tuple | list) or len(beta) != 2:
+        raise OrdinateError(f"beta: got {beta!r}, takes the two parameters of a Beta distribution")
+    for value in beta:
+        check_positive(value, "beta")
+    if label_range is not None:
+        check_positive(label_range, "label_range")
+    check_choice(reduction, ("mean", "sum", "none"), "reduction")
+    check_block_size(block_size)
+
+
 def _log_range(label_range: float | None, y: Tensor, ref_y: Tensor) -> float:
     if label_range is not None:
-        return float(torch.tensor(check_positive(label_range, "label_range"), dtype=torch.float64).log())
+        return float(torch.tensor(label_range, dtype=torch.float64).log())
     both = torch.cat([y, ref_y])
     width = both.max() - both.min()
     if not bool(torch.isfinite(width)):
@@ -230,9 +269,7 @@ def _beta_quantiles(alpha: float, beta: float) -> Float[Tensor, " q"]:
 
 
 def _draw(beta: tuple[float, float], refs: Tensor, generator: torch.Generator | None, group: Group) -> _DrawnShares:
-    if not isinstance(beta, tuple | list) or len(beta) != 2:
-        raise OrdinateError(f"beta: got {beta!r}, takes the two parameters of a Beta distribution")
-    alpha, other = (check_positive(value, "beta") for value in beta)
+    alpha, other = map(float, beta)
     device = refs.device if generator is None else generator.device
     seed = int(torch.randint(2**62, (), generator=generator, device=device))
     return _DrawnShares(alpha, other, len(refs), seed + (place_among(group) << 48), refs.device)

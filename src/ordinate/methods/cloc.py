@@ -68,7 +68,7 @@ class CLOC(BalancedMethod):
         super().__init__(stages, chunk_size, balance)
         self.encoder = encoder
         self.classifier = Classifier(embedding_dim, num_classes)
-        self.mmnp = MMNPLoss(num_classes, margins, floor, shared, reduction)
+        self.mmnp = MMNPLoss(num_classes, margins, floor=floor, shared=shared, reduction=reduction)
         self.mmnp_weight = mmnp_weight
         self.target_accuracy = target_accuracy
         self.hits = torch.zeros(2)
