@@ -1,5 +1,6 @@
 """SupReMix, supervised contrastive regression with mixtures as hard negatives and hard positives."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -213,7 +214,7 @@ def check_supremix_options(
 
 def _log_range(label_range: float | None, y: Tensor, ref_y: Tensor) -> float:
     if label_range is not None:
-        return float(torch.tensor(label_range, dtype=torch.float64).log())
+        return math.log(label_range)
     both = torch.cat([y, ref_y])
     width = both.max() - both.min()
     if not bool(torch.isfinite(width)):
@@ -265,7 +266,7 @@ def _beta_quantiles(alpha: float, beta: float) -> Float[Tensor, " q"]:
     """
     from scipy.special import betaincinv
 
-    return torch.from_numpy(betaincinv(alpha, beta, np.linspace(0, 1, QUANTILES))).float()
+    return torch.from_numpy(betaincinv(alpha, beta, np.linspace(0, 1, QUANTILES)).astype(np.float32))
 
 
 def _draw(beta: tuple[float, float], refs: Tensor, generator: torch.Generator | None, group: Group) -> _DrawnShares:

@@ -68,7 +68,7 @@ class FeatureSmoothing(nn.Module):
         self.bins = bins
         self.momentum = momentum
         self.start_epoch = check_whole(start_epoch, "start_epoch")
-        self.window = kernel_window(kernel, kernel_size, sigma)  # no buffer: it is float64, which not all devices have
+        self.window = kernel_window(kernel, kernel_size, sigma).tolist()  # in float64, which not all devices have
         for name in ("running_mean", "smoothed_mean"):
             self.register_buffer(name, torch.zeros(bins.total, embedding_dim))
         for name in ("running_var", "smoothed_var"):
@@ -126,12 +126,13 @@ class FeatureSmoothing(nn.Module):
         self.running_var.copy_(kept * self.running_var + (1 - kept) * var)
         self.seen |= count[:, 0] > 0
         seen = wide(self.seen)[:, None]
-        reached = self.bins.smooth(seen, self.window)
+        window = torch.tensor(self.window, dtype=seen.dtype, device=seen.device)
+        reached = self.bins.smooth(seen, window)
         for running, smoothed in (
             (self.running_mean, self.smoothed_mean),
             (self.running_var, self.smoothed_var),
         ):
-            sums = self.bins.smooth(wide(running) * seen, self.window)
+            sums = self.bins.smooth(wide(running) * seen, window)
             smoothed.copy_(torch.where(self.seen[:, None], sums / torch.where(reached > 0, reached, 1), running))
         self.epochs += 1
         self._forget_epoch()
