@@ -87,14 +87,14 @@ def test_labels_that_are_no_ranks_are_an_error(loss, ranks, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: functional.supcr(Z[:1], RANKS[:1]), "embeddings: got 1 samples, expected at least 3"),
-        (lambda: functional.supcr(Z[:2], RANKS[:2]), "embeddings: got 2 samples, expected at least 3"),
-        (lambda: functional.supcr(Z[:2], RANKS[[0, 0]]), "embeddings: got 2 samples, expected at least 3"),
-        (lambda: supcr(Z[:2], RANKS[:2], num_positives=1), "embeddings: got 2 samples, expected at least 3"),
-        (lambda: supcr(Z, RANKS, ref_emb=Z[:1], ref_labels=RANKS[:1]), "ref_emb: got 1 samples, expected at least 2"),
+        (lambda: functional.supcr(Z[:1], RANKS[:1]), "embeddings: got 1, expected at least 3 samples"),
+        (lambda: functional.supcr(Z[:2], RANKS[:2]), "embeddings: got 2, expected at least 3 samples"),
+        (lambda: functional.supcr(Z[:2], RANKS[[0, 0]]), "embeddings: got 2, expected at least 3 samples"),
+        (lambda: supcr(Z[:2], RANKS[:2], num_positives=1), "embeddings: got 2, expected at least 3 samples"),
+        (lambda: supcr(Z, RANKS, ref_emb=Z[:1], ref_labels=RANKS[:1]), "ref_emb: got 1, expected at least 2 samples"),
         (
             lambda: supcr(Z[:1], RANKS[:1], ref_emb=Z[:2], ref_labels=RANKS[:2], own=torch.tensor([0])),
-            "ref_emb: got 2 samples, expected at least 3",
+            "ref_emb: got 2, expected at least 3 samples",
         ),
         (
             lambda: functional.mmnp(Z[:1], RANKS[:1], torch.ones(4)),
@@ -106,11 +106,11 @@ def test_labels_that_are_no_ranks_are_an_error(loss, ranks, message):
         ),
         (lambda: mmnp(Z[:5], RANKS[:5]), "labels: .* no anchor has both a positive and a negative"),
         (lambda: mmnp(Z, RANKS, ref_emb=Z[:2], ref_labels=RANKS[[0, 0]]), "labels: .* no anchor has both"),
-        (lambda: supremix(Z[:1], RANKS[:1]), "embeddings: got 1 samples, expected at least 3"),
-        (lambda: supremix(Z[:2], RANKS[[0, 0]]), "embeddings: got 2 samples, expected at least 3"),
+        (lambda: supremix(Z[:1], RANKS[:1]), "embeddings: got 1, expected at least 3 samples"),
+        (lambda: supremix(Z[:2], RANKS[[0, 0]]), "embeddings: got 2, expected at least 3 samples"),
         (
             lambda: supremix(Z[:2], RANKS[[0, 0]], ref_emb=Z[:1], ref_labels=RANKS[:1]),
-            "ref_emb: got 1 samples, expected at least 2",
+            "ref_emb: got 1, expected at least 2 samples",
         ),
         (lambda: supremix(Z[:5], RANKS[:5], window=0.5), "labels, window: .* no window of 0.5"),
         (lambda: supremix(Z[:5], RANKS[:5], mix_positives=False), "labels, window: no anchor has a positive"),

@@ -143,7 +143,7 @@ def test_an_option_that_cannot_be_is_refused_when_the_method_is_built(name, valu
 
 @pytest.mark.parametrize(("batch_size", "size"), [(2, 8), (4, 5)], ids=["all", "last"])
 def test_a_batch_of_two_from_which_nothing_is_learned_is_an_error(batch_size, size):
-    with pytest.raises(OrdinateError, match=r"^embeddings: got 2 samples, expected at least 3"):
+    with pytest.raises(OrdinateError, match=r"^embeddings: got 2, expected at least 3 samples"):
         train(supcr(), targets(size), batch_size=batch_size)
 
 

@@ -79,7 +79,8 @@ class _WeightedSum(torch.autograd.Function):
     def forward(ctx: Any, row_sums: RowSums, coefficients: Tensor, *tensors: Tensor) -> Tensor:
         wanted = any(ctx.needs_input_grad[2:])
         values, gradients = row_sums(coefficients if wanted else None, *tensors)
-        ctx.save_for_backward(values, *(gradients or [None] * len(tensors)))
+        kept: list[Tensor | None] = [None] * len(tensors) if gradients is None else [*gradients]
+        ctx.save_for_backward(values, *kept)
         return (values * coefficients).sum()
 
     @staticmethod

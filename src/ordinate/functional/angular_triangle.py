@@ -111,7 +111,7 @@ def angular_triangle(
         block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
-        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``; in float32 where they are float16 or bfloat16.
+        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``, float32 for half precision and under autocast.
 
     Raises:
         OrdinateError: input that the formula has no value for, such as a batch that offers no triplet; or embeddings of

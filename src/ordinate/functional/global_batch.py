@@ -108,9 +108,9 @@ def check_contrasted(refs: Float[Tensor, "m d"], own: Int[Tensor, " n"] | None, 
         return
     given, least = ("embeddings", 3) if ref_emb is None else ("ref_emb", 2 if own is None else 3)
     raise OrdinateError(
-        f"{given}: got {len(refs)} samples, expected at least {least}: with less than two others to contrast an anchor "
-        "with, the loss is the same whatever the embeddings; use larger batches (drop_last=True of a DataLoader where "
-        "only the last one is so small) or more references"
+        f"{given}: got {len(refs)}, expected at least {least} samples: with fewer than two others to contrast an "
+        "anchor with, the loss is the same whatever the embeddings; use larger batches (drop_last=True of a DataLoader "
+        "where only the last one is so small) or more references"
     )
 
 

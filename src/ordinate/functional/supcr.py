@@ -93,7 +93,7 @@ def supcr(
         block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
-        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``; in float32 where they are float16 or bfloat16.
+        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``, float32 for half precision and under autocast.
 
     Raises:
         OrdinateError: input that the formula has no value for, such as a single sample with nothing to contrast; or
