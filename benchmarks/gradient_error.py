@@ -86,7 +86,7 @@ LOSSES: dict[str, tuple[Callable[..., tuple[Tensor, int]], Callable[..., Tensor]
     "supremix": (
         supremix,
         lambda z, y, window: functional.supremix(
-            z, y, temperature=TEMPERATURE["supremix"], window=window, mix_negatives=False
+            z, y, temperature=TEMPERATURE["supremix"], window=window, mix_negatives=False, reduction="mean"
         ),
     ),
     "angular_triangle": (angular_triangle, lambda z, y, _: functional.angular_triangle(z, y, CLASSES)),

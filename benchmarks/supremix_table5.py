@@ -68,7 +68,8 @@ def measure(method: str, seed: int, encoder_epochs: int, standardise_inputs: boo
     head, projection = nn.Linear(10, 1), nn.Sequential(nn.Linear(10, 10), nn.ReLU(), nn.Linear(10, 128))
     trained = head if method == "vanilla" else projection
     optimizer = torch.optim.Adam([*encoder.parameters(), *trained.parameters()], LEARNING_RATE)
-    supremix = SupReMixLoss(temperature=1.0, window=7.0, label_range=float(y[train].max() - y[train].min()))
+    label_range = float(y[train].max() - y[train].min())
+    supremix = SupReMixLoss(temperature=1.0, window=7.0, label_range=label_range, reduction="mean")
     supcon = SupConLoss(temperature=1.0)
     for inputs, targets in epochs_of(x[train], y[train], encoder_epochs, generator):
         if method == "vanilla":

@@ -113,7 +113,7 @@ def supremix(
     ref_emb=None,
     ref_labels=None,
     weights=None,
-    reduction="mean",
+    reduction="sum",
 ):
     y = labels.tolist()
     ref_y = y if ref_labels is None else ref_labels.tolist()
@@ -182,7 +182,7 @@ def angular_triangle(
         first = angle(refs[i], embeddings[j]) - abs(ref_rank[i] - rank[j]) / (num_classes - 1)
         second = angle(embeddings[j], refs[k]) - abs(rank[j] - ref_rank[k]) / (num_classes - 1)
         terms[j].append(first**2 + second**2)
-    weight = [1.0] * n if weights is None else weights.tolist()
+    weight = [1.0] * n if weights is None else list(weights)
     if reduction == "none":
         zero = embeddings.new_zeros(())
         return torch.stack([weight[j] * sum(terms[j], zero) / max(len(terms[j]), 1) for j in range(n)])

@@ -22,8 +22,8 @@ def mmnp(embeddings, ranks, **options):
 
 def supremix(embeddings, ranks, **options):
     shape = len(embeddings), len(options.get("ref_emb", embeddings))
-    options = {"temperature": 0.5, "window": 2.0, "label_range": 4.0, "neg_mix": torch.full(shape, 0.3)} | options
-    return functional.supremix(embeddings, ranks, **options)
+    default = {"temperature": 0.5, "window": 2.0, "label_range": 4.0, "neg_mix": torch.full(shape, 0.3)}
+    return functional.supremix(embeddings, ranks, **default | {"reduction": "mean"} | options)
 
 
 def angular_triangle(embeddings, ranks, **options):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.functional.both_ways import compiled_and_not  # noqa: F401
 from tests.functional.brute_force import embeddings
-from tests.functional.every_loss import for_every_cosine_loss, for_every_loss
+from tests.functional.every_loss import for_every_cosine_loss, for_every_loss, supcr
 
 RANKS = torch.tensor([0, 1, 2, 3, 4, 0, 2, 4, 1, 4])
 REFERENCE_RANKS = torch.tensor([4, 0, 1, 2, 2, 4, 0])
@@ -90,9 +90,16 @@ DEGENERATE = {
     "opposite": torch.cat([BASE[:5], -BASE[:5]]),
     "one_zero": BASE * (torch.arange(10) != 3)[:, None],
     "all_zero": torch.zeros(10, 4, dtype=torch.float64),
-    "one_dimension": BASE[:, :1],
     "nearly_coincide": 100 + 1e-3 * BASE,
 }
+
+
+@for_every_dtype
+def test_supcr_of_one_dimension_has_a_finite_loss_and_gradient(dtype):
+    z = BASE[:, :1].to(dtype).requires_grad_()
+    value = supcr(z, RANKS)
+    assert bool(value.isfinite())
+    assert bool(torch.autograd.grad(value, z)[0].isfinite().all())
 
 
 @for_every_loss
@@ -121,16 +128,64 @@ def test_every_float32_embedding_up_to_a_norm_of_1e4_has_a_finite_loss_and_gradi
 @for_every_loss
 @for_every_dtype
 @pytest.mark.parametrize("reduction", ["default", "sum", "none"])
-def test_the_loss_is_the_float64_loss_in_the_dtype_of_the_embeddings(loss, dtype, reduction):
+def test_the_loss_is_the_float64_loss_in_float32_at_least_and_the_gradient_has_the_dtype_of_the_embeddings(
+    loss, dtype, reduction
+):
     options = {} if reduction == "default" else {"reduction": reduction}
     z = embeddings(10).detach().to(dtype).requires_grad_()
     exact = z.detach().double().requires_grad_()
     value, expected = loss(z, RANKS, **options), loss(exact, RANKS, **options)
-    step = 1e-6 if dtype == torch.float32 else torch.finfo(dtype).eps  # float32 is computed in float32
-    assert value.dtype == dtype
-    torch.testing.assert_close(value.double(), expected, rtol=step, atol=0)
-    gradients = [torch.autograd.grad(v.sum(), e)[0].double() for v, e in ((value, z), (expected, exact))]
-    torch.testing.assert_close(*gradients, rtol=step, atol=step * gradients[1].abs().max().item())
+    assert value.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+    torch.testing.assert_close(value.double(), expected, rtol=1e-6, atol=0)
+    gradients = [torch.autograd.grad(v.sum(), e)[0] for v, e in ((value, z), (expected, exact))]
+    assert gradients[0].dtype == dtype
+    step = max(1e-6, torch.finfo(dtype).eps)  # float32 is computed in float32
+    torch.testing.assert_close(gradients[0].double(), gradients[1], rtol=step, atol=step * gradients[1].abs().max())
+
+
+for_half_precision = pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+
+
+@for_every_loss
+@for_half_precision
+def test_a_value_past_the_range_of_float16_is_exact(loss, dtype):
+    z, references = embeddings(10).detach().to(dtype), embeddings(7, seed=1).detach().to(dtype)
+    weights = torch.full((10,), 1e6)
+    for against in ({}, {"ref_emb": references, "ref_labels": REFERENCE_RANKS}):
+        exact = {name: value.double() if name == "ref_emb" else value for name, value in against.items()}
+        value = loss(z, RANKS, weights=weights, reduction="sum", **against)
+        expected = loss(z.double(), RANKS, weights=weights, reduction="sum", **exact)
+        assert expected > torch.finfo(torch.float16).max
+        torch.testing.assert_close(value.double(), expected, rtol=1e-6, atol=0)
+
+
+@for_every_loss
+@for_half_precision
+@pytest.mark.parametrize("reduction", ["default", "none"])
+def test_a_gradient_scaled_as_in_mixed_precision_training_is_exact(loss, dtype, reduction):
+    options = {} if reduction == "default" else {"reduction": reduction}
+    z = embeddings(10).detach().to(dtype).requires_grad_()
+    exact = z.detach().double().requires_grad_()
+    gradients = []
+    for e in (z, exact):
+        value = loss(e, RANKS, **options).mean() / 100  # gradients of such a size that they fit when they are scaled
+        gradients.append(torch.autograd.grad(value * 65536, e)[0].double())
+    assert gradients[1].abs().max() < torch.finfo(torch.float16).max
+    step = torch.finfo(dtype).eps
+    torch.testing.assert_close(*gradients, rtol=step, atol=step * gradients[1].abs().max())
+
+
+@for_every_loss
+def test_embeddings_that_autocast_made_have_their_loss_in_float32(loss):
+    torch.manual_seed(0)
+    layer, x = torch.nn.Linear(3, 4), embeddings(10).detach().float()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        z = layer(x)
+        value = loss(z, RANKS)
+    assert (z.dtype, value.dtype) == (torch.bfloat16, torch.float32)
+    torch.testing.assert_close(value.double(), loss(z.detach().double(), RANKS), rtol=1e-6, atol=0)
+    value.backward()
+    assert bool(layer.weight.grad.abs().max() > 0)
 
 
 @for_every_loss

@@ -4,7 +4,15 @@ import torch
 from ordinate import functional
 from ordinate.errors import OrdinateError
 from tests.functional.brute_force import embeddings
-from tests.functional.every_loss import NUM_CLASSES, angular_triangle, for_every_loss, mmnp, supcr, supremix
+from tests.functional.every_loss import (
+    NUM_CLASSES,
+    angular_triangle,
+    for_every_cosine_loss,
+    for_every_loss,
+    mmnp,
+    supcr,
+    supremix,
+)
 
 RANKS = torch.tensor([0, 1, 2, 3, 4, 0, 2, 4, 1, 4])
 Z = embeddings(10).detach()
@@ -79,7 +87,15 @@ def test_labels_that_are_no_ranks_are_an_error(loss, ranks, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: functional.supcr(Z[:1], RANKS[:1]), "embeddings: got a single sample and no ref_emb"),
+        (lambda: functional.supcr(Z[:1], RANKS[:1]), "embeddings: got 1, expected at least 3 samples"),
+        (lambda: functional.supcr(Z[:2], RANKS[:2]), "embeddings: got 2, expected at least 3 samples"),
+        (lambda: functional.supcr(Z[:2], RANKS[[0, 0]]), "embeddings: got 2, expected at least 3 samples"),
+        (lambda: supcr(Z[:2], RANKS[:2], num_positives=1), "embeddings: got 2, expected at least 3 samples"),
+        (lambda: supcr(Z, RANKS, ref_emb=Z[:1], ref_labels=RANKS[:1]), "ref_emb: got 1, expected at least 2 samples"),
+        (
+            lambda: supcr(Z[:1], RANKS[:1], ref_emb=Z[:2], ref_labels=RANKS[:2], own=torch.tensor([0])),
+            "ref_emb: got 2, expected at least 3 samples",
+        ),
         (
             lambda: functional.mmnp(Z[:1], RANKS[:1], torch.ones(4)),
             "labels: .* no anchor has both a positive and a negative",
@@ -90,10 +106,15 @@ def test_labels_that_are_no_ranks_are_an_error(loss, ranks, message):
         ),
         (lambda: mmnp(Z[:5], RANKS[:5]), "labels: .* no anchor has both a positive and a negative"),
         (lambda: mmnp(Z, RANKS, ref_emb=Z[:2], ref_labels=RANKS[[0, 0]]), "labels: .* no anchor has both"),
-        (lambda: supremix(Z[:1], RANKS[:1]), "labels, window: no anchor has a positive"),
+        (lambda: supremix(Z[:1], RANKS[:1]), "embeddings: got 1, expected at least 3 samples"),
+        (lambda: supremix(Z[:2], RANKS[[0, 0]]), "embeddings: got 2, expected at least 3 samples"),
+        (
+            lambda: supremix(Z[:2], RANKS[[0, 0]], ref_emb=Z[:1], ref_labels=RANKS[:1]),
+            "ref_emb: got 1, expected at least 2 samples",
+        ),
         (lambda: supremix(Z[:5], RANKS[:5], window=0.5), "labels, window: .* no window of 0.5"),
         (lambda: supremix(Z[:5], RANKS[:5], mix_positives=False), "labels, window: no anchor has a positive"),
-        (lambda: supremix(Z[:2], RANKS[:2], window=9.0), "labels, window: no anchor has a positive"),
+        (lambda: supremix(Z[:3], RANKS[:3], window=9.0, mix_positives=False), "labels, window: no"),
         (lambda: angular_triangle(Z[:1], RANKS[:1]), "labels: .* offer no triplet"),
         (lambda: angular_triangle(Z[:4], RANKS[:4]), "labels: .* offer no triplet"),
         (lambda: angular_triangle(Z[:4], torch.tensor([1, 1, 2, 4])), "labels: .* offer no triplet"),
@@ -105,11 +126,40 @@ def test_a_batch_without_a_value_is_an_error_and_not_a_silent_zero(call, message
         call()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda z: functional.supcr(z[:3], RANKS[:3]),
+        lambda z: functional.supcr(z[:3], RANKS[[0, 0, 0]]),
+        lambda z: functional.supcr(z[:3], RANKS[:3], num_positives=1),
+        lambda z: functional.supcr(z[:1], RANKS[:1], ref_emb=z[1:3], ref_labels=RANKS[1:3]),
+        lambda z: supcr(z[:1], RANKS[:1], ref_emb=z[:3], ref_labels=RANKS[:3], own=torch.tensor([0])),
+        lambda z: supremix(z[:3], RANKS[[0, 0, 0]]),
+        lambda z: supremix(z[:3], RANKS[:3]),
+        lambda z: supremix(z[:1], RANKS[:1], ref_emb=z[1:3], ref_labels=RANKS[[0, 1]]),
+        lambda z: functional.mmnp(z[:3], RANKS[[0, 0, 1]], torch.tensor([3.0])),
+        lambda z: functional.angular_triangle(z[:3], RANKS[[0, 0, 0]], 2),
+        lambda z: functional.angular_triangle(z[:3], RANKS[[0, 1, 1]], 2),
+    ],
+)
+def test_the_smallest_batch_that_a_loss_takes_has_a_gradient(call):
+    z = embeddings(10)
+    assert torch.autograd.grad(call(z), z)[0].abs().max() > 1e-3
+
+
+@for_every_cosine_loss
+def test_a_cosine_loss_of_numbers_is_an_error_as_it_has_no_gradient(loss):
+    with pytest.raises(OrdinateError, match=r"^embeddings: got 1 dimension, expected at least 2"):
+        loss(Z[:, :1], RANKS)
+
+
 @pytest.mark.parametrize("loss", [mmnp, supremix, angular_triangle], ids=["mmnp", "supremix", "angular_triangle"])
-def test_weights_that_leave_no_anchor_with_a_loss_are_an_error(loss):
+@pytest.mark.parametrize("reduction", ["default", "sum", "none"])
+def test_weights_that_leave_no_anchor_with_a_loss_are_an_error(loss, reduction):
+    options = {} if reduction == "default" else {"reduction": reduction}
     ranks, weights = torch.tensor([0, 0, 0, 4]), torch.tensor([0.0, 0.0, 0.0, 1.0])  # the last has no positive
     with pytest.raises(OrdinateError, match=r"^weights: got zero for every anchor that has a loss"):
-        loss(Z[:4], ranks, weights=weights)
+        loss(Z[:4], ranks, weights=weights, **options)
 
 
 def gaze(**options):

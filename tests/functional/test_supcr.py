@@ -178,7 +178,7 @@ def is_delta_ordered(z, labels, delta, temperature):
     return True
 
 
-@given(labels=st.lists(st.integers(0, 6), min_size=2, max_size=9), seed=st.integers(0, 99), scale=st.floats(0, 50))
+@given(labels=st.lists(st.integers(0, 6), min_size=3, max_size=9), seed=st.integers(0, 99), scale=st.floats(0, 50))
 def test_the_loss_is_never_below_its_lower_bound(labels, seed, scale):
     labels = torch.tensor(labels)
     z = scale * embeddings(len(labels), seed=seed).detach()

@@ -126,3 +126,39 @@ def test_what_does_not_fit_is_an_error(call, message):
     memory(batches(1)[0], RANKS)
     with pytest.raises(OrdinateError, match=message):
         call(memory)
+
+
+def test_a_memory_shows_its_size_and_its_loss():
+    assert repr(EmbeddingMemory(SupCRLoss(temperature=0.5), 100)).startswith(
+        "EmbeddingMemory(\n  size=100\n  (loss): SupCRLoss(temperature=0.5,"
+    )
+
+
+def test_an_empty_memory_is_true_like_any_module():
+    memory = EmbeddingMemory(SupCRLoss(), 100)
+    assert len(memory) == 0
+    assert bool(memory)
+
+
+def test_what_is_loaded_is_a_copy():
+    first, second, third = batches(3)
+    memory, twin = EmbeddingMemory(SupCRLoss(), 8), EmbeddingMemory(SupCRLoss(), 8)
+    memory(first, RANKS)
+    state = memory.state_dict()
+    twin.load_state_dict(state)
+    twin(second, RANKS)  # written over what the memory holds, were it shared
+    plain = SupCRLoss()(
+        third, RANKS, ref_emb=torch.cat([third, first]), ref_labels=RANKS.repeat(2), own=torch.arange(8)
+    )
+    assert torch.equal(memory(third, RANKS), plain)
+
+
+def test_half_precision_is_remembered_and_contrasted_in_float32():
+    first, second = (z.detach().half() for z in batches(2))
+    memory = EmbeddingMemory(SupCRLoss(), 100)
+    memory(first, RANKS)
+    assert memory.embeddings.dtype == torch.float32
+    plain = SupCRLoss()(
+        second, RANKS, ref_emb=torch.cat([second, first]), ref_labels=RANKS.repeat(2), own=torch.arange(8)
+    )
+    assert torch.equal(memory(second, RANKS), plain)

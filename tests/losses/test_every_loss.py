@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from ordinate import functional
+from ordinate.errors import OrdinateError
 from ordinate.losses import AngularTriangleLoss, MMNPLoss, SupCRLoss, SupReMixLoss
 from tests.functional.brute_force import embeddings
 
@@ -68,9 +69,13 @@ def test_references_and_weights_reach_the_formula(name):
 
 @for_every_loss
 def test_the_gradient_of_the_module_is_that_of_its_formula(name):
-    module, z = LOSSES[name](), embeddings(9)
-    gradients = [torch.autograd.grad(draw_alike(loss, z, RANKS), z)[0] for loss in (module, formula_of(module))]
-    assert torch.equal(*gradients)
+    module, z, weights = LOSSES[name](), embeddings(9), torch.linspace(0.1, 2, 9, requires_grad=True)
+    gradients = [
+        torch.autograd.grad(draw_alike(loss, z, RANKS, weights=weights), (z, weights))
+        for loss in (module, formula_of(module))
+    ]
+    assert all(map(torch.equal, *gradients))
+    assert bool(gradients[0][1].abs().max() > 0)
 
 
 def formula_of(module):
@@ -84,3 +89,69 @@ def formula_of(module):
             return lambda z, y, **given: functional.supremix(z, y, temperature=0.5, window=2.0, **given)
         case AngularTriangleLoss():
             return lambda z, y, **given: functional.angular_triangle(z, y, 4, **given)
+
+
+REFUSED = {
+    "supcr": {
+        "temperature": [0, -1.0, float("nan"), "2", None, True],
+        "similarity": ["l2", None],
+        "label_distance": ["cosine", None],
+        "num_positives": [0, 2.5, "all"],
+        "tie_tolerance": [-1e-6, float("inf"), None],
+    },
+    "mmnp": {"floor": [-1.0, "0"]},
+    "supremix": {
+        "temperature": [0, "1"],
+        "window": [0, float("inf"), None],
+        "beta": [(0, 8), 2.0, (2.0,), None],
+        "label_range": [0, -1.0, "auto"],
+    },
+    "angular_triangle": {"num_classes": [1, 5.0, None]},
+}
+OF_ALL = {"reduction": ["avg", None], "block_size": [0, 2.5, "8"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [
+        (name, option, value)
+        for name in LOSSES
+        for option, values in (REFUSED[name] | OF_ALL).items()
+        for value in values
+    ],
+)
+def test_an_option_that_cannot_be_used_is_refused_where_the_module_is_made_as_by_its_formula(name, option, value):
+    kind = type(LOSSES[name]())
+    required = {"supremix": {"temperature": 0.5, "window": 2.0}, "mmnp": {"num_classes": 4}}
+    required["angular_triangle"] = {"num_classes": 4}
+    with pytest.raises(OrdinateError, match=rf"^{option}: got ") as refused:
+        kind(**required.get(name, {}) | {option: value})
+    if option != "floor":  # which the formula does not have
+        formula = getattr(functional, name)
+        given = required.get(name, {}) if name != "mmnp" else {"margins": torch.ones(3)}
+        with pytest.raises(OrdinateError) as refused_there:
+            formula(embeddings(9), RANKS, **given | {option: value})
+        assert str(refused.value) == str(refused_there.value)
+
+
+@for_every_loss
+def test_a_module_shows_every_setting_it_was_made_with(name):
+    module = LOSSES[name]()
+    for option, parameter in inspect.signature(type(module)).parameters.items():
+        expected = parameter.default if parameter.default is not parameter.empty else getattr(module, option)
+        assert f"{option}={expected!r}" in repr(module)
+
+
+def test_a_module_shows_settings_that_are_not_the_default():
+    assert "temperature=0.5, similarity='cosine'" in repr(SupCRLoss(temperature=0.5, similarity="cosine"))
+    assert "margins={(1, 2): 0.8}, floor=0.1, shared=True" in repr(MMNPLoss(4, {(1, 2): 0.8}, floor=0.1, shared=True))
+
+
+@for_every_loss
+def test_options_are_given_by_name(name):
+    by_position = [
+        option
+        for option, parameter in inspect.signature(type(LOSSES[name]())).parameters.items()
+        if parameter.kind is not parameter.KEYWORD_ONLY
+    ]
+    assert by_position == {"mmnp": ["num_classes", "margins"], "angular_triangle": ["num_classes"]}.get(name, [])

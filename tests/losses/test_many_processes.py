@@ -19,22 +19,27 @@ LOSSES = {
     "supcr": SupCRLoss,
     "supcr_cosine": lambda **options: SupCRLoss(similarity="cosine", temperature=0.3, **options),
     "mmnp": lambda **options: MMNPLoss(4, **({"reduction": "pair_mean"} | options)),
-    "supremix": lambda **options: SupReMixLoss(temperature=0.5, window=2.0, mix_negatives=False, **options),
+    "supremix": lambda **options: SupReMixLoss(
+        temperature=0.5, window=2.0, mix_negatives=False, **({"reduction": "mean"} | options)
+    ),
     "angular_triangle": lambda **options: AngularTriangleLoss(4, **options),
     "memory": lambda **options: EmbeddingMemory(SupCRLoss(**options), size=30),
 }
 
 
 class Model(nn.Module):
-    """Encoder and loss in one, so that the margins are averaged over processes too."""
+    """Encoder, loss and, where they are learned, weights in one: the gradients of all are averaged over processes."""
 
-    def __init__(self, name, options):
+    def __init__(self, name, options, weighting):
         super().__init__()
         torch.manual_seed(0)
         self.encoder = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3)).double()
         self.loss = LOSSES[name](**options).double()
+        self.learned = nn.Sequential(nn.Linear(5, 1), nn.Softplus()).double() if weighting == "learned" else None
 
     def forward(self, x, y, weights):
+        if self.learned is not None:
+            weights = weights * self.learned(x)[:, 0]
         return self.loss(self.encoder(x), y, weights=weights)
 
 
@@ -52,10 +57,10 @@ def two_steps(model, x, y, weights):
 
 
 CASES = {
-    f"{name}-{reduction}-{'weights' if weighted else 'plain'}": (name, reduction, weighted)
+    f"{name}-{reduction}-{weighting}": (name, reduction, weighting)
     for name in LOSSES
     for reduction in ("default", "sum")
-    for weighted in (False, True)
+    for weighting in ("plain", "weights", "learned")
 }
 
 
@@ -63,10 +68,10 @@ def every_case(rank, shares):
     start = sum(shares[:rank])
     mine = slice(start, start + shares[rank])
     outcomes = {}
-    for case, (name, reduction, weighted) in CASES.items():
+    for case, (name, reduction, weighting) in CASES.items():
         options = {} if reduction == "default" else {"reduction": reduction}
-        model = DistributedDataParallel(Model(name, options))
-        outcomes[case] = two_steps(model, X[mine], RANKS[mine], WEIGHTS[mine] if weighted else None)
+        model = DistributedDataParallel(Model(name, options, weighting))
+        outcomes[case] = two_steps(model, X[mine], RANKS[mine], None if weighting == "plain" else WEIGHTS[mine])
     return outcomes
 
 
@@ -79,9 +84,9 @@ def outcomes(request, tmp_path_factory):
 
 @pytest.mark.parametrize("case", CASES)
 def test_loss_and_gradients_are_those_of_the_joined_batch(outcomes, case):
-    name, reduction, weighted = CASES[case]
+    name, reduction, weighting = CASES[case]
     options = {} if reduction == "default" else {"reduction": reduction}
-    expected = two_steps(Model(name, options), X, RANKS, WEIGHTS if weighted else None)
+    expected = two_steps(Model(name, options, weighting), X, RANKS, None if weighting == "plain" else WEIGHTS)
     for of_process in outcomes:
         for step, wanted in zip(of_process[case], expected, strict=True):
             for value, single in zip(step, wanted, strict=True):

@@ -15,7 +15,7 @@ OPTIONS = [
     {"distance_magnifying": False},
     {"label_range": 9.0},
     {"renormalize": False},
-    {"reduction": "sum"},
+    {"reduction": "mean"},
     {"reduction": "none"},
 ]
 

@@ -78,7 +78,7 @@ def test_lds_weighs_the_samples_of_the_head_and_the_anchors_of_the_contrastive_l
         (end_to_end, head_loss(end_to_end, embeddings, weights)),
         (supcr, functional.supcr(embeddings, DATA.y, weights=weights)),
         (supremix, functional.supremix(projected, DATA.y, temperature=1.0, window=4.0, mix_negatives=False,
-                                       weights=weights)),
+                                       weights=weights, reduction="mean")),
     ]  # fmt: skip
     for found, loss in expected:
         torch.testing.assert_close(found.batch_loss(DATA.x, DATA.y), loss, rtol=1e-5, atol=0)

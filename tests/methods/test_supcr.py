@@ -139,3 +139,20 @@ def test_validation_is_logged_stage_by_stage():
 def test_an_option_that_cannot_be_is_refused_when_the_method_is_built(name, value):
     with pytest.raises(OrdinateError, match=f"{name}: got {value!r}"):
         supcr(**{name: value})
+
+
+@pytest.mark.parametrize(("batch_size", "size"), [(2, 8), (4, 5)], ids=["all", "last"])
+def test_a_batch_of_two_from_which_nothing_is_learned_is_an_error(batch_size, size):
+    with pytest.raises(OrdinateError, match=r"^embeddings: got 2, expected at least 3 samples"):
+        train(supcr(), targets(size), batch_size=batch_size)
+
+
+def test_two_views_of_two_samples_are_enough_to_learn_from():
+    watched = watch(supcr(augment=lambda x: x + 0.1 * torch.randn_like(x), epochs=(1, 1)), targets(8), batch_size=2)
+    assert watched.changes("encoder")[0]
+
+
+def test_a_validation_set_of_two_has_no_contrastive_loss():
+    history = train(supcr(epochs=(1, 1)), targets(), targets(2, seed=1))
+    assert "val_contrast" not in history[0]
+    assert "val_loss" in history[1]

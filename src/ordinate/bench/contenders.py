@@ -81,7 +81,13 @@ def _supremix(embeddings: Tensor, labels: Tensor, neg_mix: Tensor | None = None)
     generator = torch.Generator(embeddings.device).manual_seed(0)  # the same draws whatever the embeddings' dtype
     temperature, window = TEMPERATURE["supremix"], _window(labels)
     return functional.supremix(
-        embeddings, labels, temperature=temperature, window=window, neg_mix=neg_mix, generator=generator
+        embeddings,
+        labels,
+        temperature=temperature,
+        window=window,
+        neg_mix=neg_mix,
+        generator=generator,
+        reduction="mean",
     )
 
 

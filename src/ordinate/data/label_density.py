@@ -12,6 +12,7 @@ from torch.nn.functional import conv1d
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_choice, check_positive, check_targets, check_whole
+from ordinate.functional.precision import wide
 
 KERNELS = ("gaussian", "triangular", "laplace")
 WEIGHTINGS = ("inverse", "sqrt_inverse")
@@ -52,7 +53,7 @@ class LabelBins:
             >>> LabelBins.over(torch.tensor([3.0, 4.0, 9.0]))
             LabelBins(smallest=(3.0,), size=(1.0,), counts=(7,))
         """
-        values = check_targets(labels, len(labels)).double().cpu().numpy()
+        values = check_targets(labels, len(labels)).cpu().double().numpy()
         p = values.shape[1]
         if bin_size is None:
             sizes = [_automatic_size(column, min(BINS, JOINT_BINS ** (1 / p))) for column in values.T]
@@ -75,9 +76,9 @@ class LabelBins:
     def index(self, labels: Float[Tensor, "n *p"]) -> Int[Tensor, " n"]:
         """Return the bin of each label; labels beyond the bins count to the outermost."""
         p = len(self.counts)
-        values = check_targets(labels, len(labels), dimensions=p).double()
+        values = wide(check_targets(labels, len(labels), dimensions=p))
         smallest, size, last = (
-            torch.tensor(row, dtype=torch.float64, device=values.device)
+            torch.tensor(row, dtype=values.dtype, device=values.device)
             for row in (self.smallest, self.size, [count - 1 for count in self.counts])
         )
         steps = ((values - smallest) / size).round().clamp(min=0).minimum(last).long()
@@ -139,7 +140,7 @@ def weights_of_bins(
 ) -> Float[Tensor, " bins"]:
     """Return the weight of every bin, whose mean over the labels is 1; see :func:`label_weights`."""
     check_choice(weighting, WEIGHTINGS, "lds")
-    counts = torch.bincount(bins.index(labels), minlength=bins.total).double()
+    counts = wide(torch.bincount(bins.index(labels), minlength=bins.total))
     if weighting == "inverse":
         counts = counts.clamp(FEWEST_COUNTED, MOST_COUNTED)
     density = bins.smooth(counts, window)

@@ -61,7 +61,8 @@ def reduced(row_sums: RowSums, coefficients: Float[Tensor, " n"] | None, *tensor
     Args:
         row_sums: called with ``coefficients`` and ``tensors``; returns the values (n,) and, where coefficients are
             given, the gradient of their weighted sum for each tensor.
-        coefficients: (n,), of every anchor's value in the sum; None returns the values as they are.
+        coefficients: (n,), of every anchor's value in the sum, with a gradient where they require one; None returns
+            the values as they are.
         tensors: that take a gradient.
     """
     # the arithmetic is chosen in the formulas, whatever autocast would make of it
@@ -78,13 +79,16 @@ class _WeightedSum(torch.autograd.Function):
     def forward(ctx: Any, row_sums: RowSums, coefficients: Tensor, *tensors: Tensor) -> Tensor:
         wanted = any(ctx.needs_input_grad[2:])
         values, gradients = row_sums(coefficients if wanted else None, *tensors)
-        ctx.save_for_backward(*(gradients or ()))
+        kept: list[Tensor | None] = [None] * len(tensors) if gradients is None else [*gradients]
+        ctx.save_for_backward(values, *kept)
         return (values * coefficients).sum()
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         refuse_second_derivative()
-        return None, None, *(grad.to(gradient.dtype) * gradient for gradient in ctx.saved_tensors)
+        values, *gradients = ctx.saved_tensors
+        of_tensors = (None if gradient is None else grad.to(gradient.dtype) * gradient for gradient in gradients)
+        return None, grad * values if ctx.needs_input_grad[1] else None, *of_tensors
 
 
 class _Values(torch.autograd.Function):

@@ -26,10 +26,11 @@ from ordinate.functional.inputs import (
     check_ranks,
     check_weights,
 )
+from ordinate.functional.precision import wide, widened
 from ordinate.functional.reduction import anchor_coefficients
 from ordinate.functional.similarity import CHUNK, CosineBlocks, unit, units, with_own
 
-NEAR = 1e-8  # distance of a cosine from 1 or -1 below which arccos loses digits
+NEAR = {torch.float32: 1e-3, torch.float64: 1e-8}  # distance of a cosine from 1 or -1 below which arccos loses digits
 
 
 def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*n d"]) -> Float[Tensor, "*n"]:
@@ -44,7 +45,7 @@ def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*n d"]) -> Floa
         b: (..., d), broadcasts with ``a``.
 
     Returns:
-        (...), in the dtype of ``a``.
+        (...), in the dtype of ``a``; in float32 where it is float16 or bfloat16.
 
     Example:
         >>> import torch
@@ -60,8 +61,9 @@ def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*n d"]) -> Floa
     except RuntimeError:
         raise OrdinateError(f"a, b: got shapes {tuple(a.shape)} and {tuple(b.shape)}, which do not broadcast") from None
     shape = u.shape[:-1]
+    dtype = widened(a).dtype
     u, v = unit(u.reshape(-1, u.shape[-1])), unit(v.reshape(-1, v.shape[-1]))
-    return (_PairAngle.apply(u, v) / math.pi).reshape(shape).to(a.dtype)
+    return (_PairAngle.apply(u, v) / math.pi).reshape(shape).to(dtype)
 
 
 def angular_triangle(
@@ -99,7 +101,7 @@ def angular_triangle(
         triplets: (t, 3), indices (i, j, k) of the triplets to use; None takes all that the batch offers.
         ref_emb: (m, d), where i and k are drawn from instead of the batch.
         ref_labels: (m,), given with ``ref_emb``.
-        weights: (n,), one an anchor, >= 0.
+        weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
         reduction: ``"mean"`` over triplets (eq. 5), ``"sum"`` over triplets, or ``"none"``: for each anchor the
             mean over its triplets, 0 for one that has none.
         own: (n,), where each anchor itself stands among ``ref_emb``, to be left out of its contrasts.
@@ -109,10 +111,11 @@ def angular_triangle(
         block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
-        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``.
+        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``, float32 for half precision and under autocast.
 
     Raises:
-        OrdinateError: input that the formula has no value for, such as a batch that offers no triplet.
+        OrdinateError: input that the formula has no value for, such as a batch that offers no triplet; or embeddings of
+            one dimension (the cosine of two numbers is 1 or -1): nothing would be learned.
 
     Example:
         >>> import torch
@@ -120,10 +123,8 @@ def angular_triangle(
         >>> angular_triangle(half_circle, torch.tensor([0, 1, 2]), num_classes=3).item()
         0.0
     """
-    check_embeddings(embeddings)
-    check_num_classes(num_classes)
-    check_choice(reduction, ("mean", "sum", "none"), "reduction")
-    check_block_size(block_size)
+    embeddings = check_embeddings(embeddings)
+    check_angular_triangle_options(num_classes=num_classes, reduction=reduction, block_size=block_size)
     weights = check_weights(weights, len(embeddings))
     ranks = check_ranks(labels, len(embeddings), num_classes)
     refs, ref_labels, own = contrasts(embeddings, labels, ref_emb, ref_labels, own, group)
@@ -133,14 +134,14 @@ def angular_triangle(
     row_sums: RowSums
     if triplets is None:
         sizes = torch.bincount(ref_ranks, minlength=num_classes)
-        pair_share, offered = _triplet_counts(sizes.double(), own is not None)
+        pair_share, offered = _triplet_counts(wide(sizes), own is not None)
         count = offered[ranks]
         row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], own, block_size)
     else:
         i, j, k = _check_triplets(triplets, len(refs), len(embeddings), own)
-        count = torch.bincount(j, minlength=len(embeddings)).double()
+        count = wide(torch.bincount(j, minlength=len(embeddings)))
         anchor, other = torch.cat([j, j]), torch.cat([i, k])
-        target = (ranks[anchor] - ref_ranks[other]).abs().double() / (num_classes - 1)
+        target = wide((ranks[anchor] - ref_ranks[other]).abs()) / (num_classes - 1)
         row_sums = _GivenPairs(anchor, other, target)
     if not holds_anywhere(count > 0, group):
         raise OrdinateError(
@@ -155,6 +156,13 @@ def angular_triangle(
     if reduction != "none":
         return joined_value(reduced(row_sums, coefficients, u, v), group).to(embeddings.dtype)
     return (reduced(row_sums, None, u, v) * coefficients).to(embeddings.dtype)
+
+
+def check_angular_triangle_options(*, num_classes: int, reduction: str, block_size: int | None) -> None:
+    """Raise where an option of :func:`angular_triangle` cannot be used."""
+    check_num_classes(num_classes)
+    check_choice(reduction, ("mean", "sum", "none"), "reduction")
+    check_block_size(block_size)
 
 
 def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, Tensor]:
@@ -206,8 +214,8 @@ class _AllTriplets:
     block_size: int | None
 
     def __call__(self, coefficients: Tensor | None, u: Tensor, v: Tensor) -> tuple[Tensor, Gradients]:
-        values = torch.empty(len(u), dtype=torch.float64, device=u.device)
-        cosines = CosineBlocks(u, v, torch.float64)
+        values = torch.empty(len(u), dtype=u.dtype, device=u.device)
+        cosines = CosineBlocks(u, v, u.dtype)
         for rows in anchor_blocks(len(u), len(v), self.block_size, u.device):
             values[rows], gradient = self._rows(cosines, rows, None if coefficients is None else coefficients[rows])
             if gradient is not None:
@@ -223,9 +231,9 @@ class _AllTriplets:
             from ordinate.functional.triton_rows.angular_triangle import angle_rows
 
             cosine, a, b = cosines.block(rows), cosines.a[rows], cosines.b
-            return angle_rows(cosine, a, b, ranks, self.ref_ranks, self.shares, own, coefficients, NEAR)
+            return angle_rows(cosine, a, b, ranks, self.ref_ranks, self.shares, own, coefficients, NEAR[cosine.dtype])
         angle = _angles(cosines, rows)
-        error = angle / math.pi - (ranks[:, None] - self.ref_ranks).abs().double() / (self.num_classes - 1)
+        error = angle / math.pi - wide((ranks[:, None] - self.ref_ranks).abs()) / (self.num_classes - 1)
         pull = with_own(self.shares[ranks], own, 0).mul_(error)
         values = (pull * error).sum(1)
         if coefficients is None:
@@ -242,7 +250,7 @@ class _GivenPairs:
     target: Float[Tensor, " k"]
 
     def __call__(self, coefficients: Tensor | None, u: Tensor, v: Tensor) -> tuple[Tensor, Gradients]:
-        values = torch.zeros(len(u), dtype=torch.float64, device=u.device)
+        values = torch.zeros(len(u), dtype=u.dtype, device=u.device)
         grad_u, grad_v = torch.zeros_like(u), torch.zeros_like(v)
         for part in torch.arange(len(self.anchor), device=u.device).split(CHUNK):
             anchor, other = self.anchor[part], self.other[part]
@@ -259,7 +267,7 @@ class _GivenPairs:
 def _angles(cosines: CosineBlocks, rows: slice) -> Float[Tensor, "b m"]:
     """Angles of some anchors with all references; those near 0 and pi from the difference of the two directions."""
     cosine = cosines.block(rows).clamp_(-1, 1)
-    near = (1 - cosine.abs() <= NEAR).nonzero()
+    near = (1 - cosine.abs() <= NEAR[cosine.dtype]).nonzero()
     angle = cosine.acos_()
     for i, j in (part.unbind(1) for part in near.split(CHUNK)):
         angle[i, j] = _angle(cosines.a[rows][i], cosines.b[j])

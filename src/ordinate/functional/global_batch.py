@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_own, check_references
+from ordinate.functional.precision import widest
 
 _alone: ContextVar[bool] = ContextVar("alone", default=False)
 
@@ -92,13 +93,25 @@ def mean_over_all(mean: Float[Tensor, ""], n: int, group: Group) -> Float[Tensor
     """The mean over the samples of all processes, from that over the n of this one."""
     if group is None:
         return mean
-    total = summed(torch.tensor(n, dtype=torch.float64, device=mean.device), group)
+    total = summed(torch.tensor(n, dtype=widest(mean.device), device=mean.device), group)
     return joined_value(mean * (n * processes(group) / total).to(mean.dtype), group)
 
 
 def holds_anywhere(mask: Bool[Tensor, " n"], group: Group) -> bool:
     """Whether any sample of any process is marked."""
     return bool(summed(mask.sum(), group) > 0)
+
+
+def check_contrasted(refs: Float[Tensor, "m d"], own: Int[Tensor, " n"] | None, ref_emb: Tensor | None) -> None:
+    """Raise where an anchor has a single sample to be contrasted with, whose share of the contrasts is always 1."""
+    if len(refs) - (own is not None) > 1:
+        return
+    given, least = ("embeddings", 3) if ref_emb is None else ("ref_emb", 2 if own is None else 3)
+    raise OrdinateError(
+        f"{given}: got {len(refs)}, expected at least {least} samples: with fewer than two others to contrast an "
+        "anchor with, the loss is the same whatever the embeddings; use larger batches (drop_last=True of a DataLoader "
+        "where only the last one is so small) or more references"
+    )
 
 
 def contrasts(

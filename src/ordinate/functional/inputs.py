@@ -11,10 +11,11 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.precision import wide, widened
 
 
 def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
-    """Return ``embeddings`` (n, d) once they are known to be a finite floating-point matrix."""
+    """Return ``embeddings`` (n, d), at least float32, once they are known to be a finite floating-point matrix."""
     if not isinstance(embeddings, Tensor):
         raise OrdinateError(f"{name}: got {type(embeddings).__name__}, takes a torch tensor (n, d)")
     if not embeddings.is_floating_point():
@@ -33,7 +34,7 @@ def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
             f"{name}: {bad} of {len(embeddings)} rows hold NaN or infinity, takes finite values; "
             "a diverged encoder does this: lower the learning rate or clip gradients"
         )
-    return embeddings
+    return widened(embeddings)
 
 
 def check_references(
@@ -45,7 +46,7 @@ def check_references(
     if ref_emb is None or ref_labels is None:
         missing = "ref_emb" if ref_emb is None else "ref_labels"
         raise OrdinateError(f"{missing}: got None, takes a tensor whenever its counterpart is given")
-    check_embeddings(ref_emb, "ref_emb")
+    ref_emb = check_embeddings(ref_emb, "ref_emb")
     if ref_emb.shape[1] != embeddings.shape[1]:
         raise OrdinateError(
             f"ref_emb: got {ref_emb.shape[1]} dimensions, takes {embeddings.shape[1]}, those of embeddings"
@@ -79,24 +80,31 @@ def _check_length(labels: Tensor, n: int, name: str) -> None:
         raise OrdinateError(f"{name}: got NaN or infinity, takes finite values; drop or impute unlabelled samples")
 
 
+def check_constant(value: Tensor, name: str) -> Tensor:
+    """Return a tensor that no loss has a gradient for, once it is known to require none."""
+    if value.requires_grad:
+        raise OrdinateError(f"{name}: got a tensor that requires a gradient, expected one without: call its detach()")
+    return value
+
+
 def check_targets(
     labels: Shaped[Tensor, "n *p"], n: int, name: str = "labels", dimensions: int | None = None
 ) -> Float[Tensor, "n p"]:
-    """Return continuous labels as a floating-point (n, p) tensor; integers become float64, so that they subtract."""
+    """Return continuous labels as a floating-point (n, p) tensor; integers become floats, so that they subtract."""
     _check_length(labels, n, name)
+    check_constant(labels, name)
     if labels.dim() > 2 or labels.numel() == 0:
         raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, takes (n,) or (n, p)")
     targets = labels.reshape(n, -1)
     if dimensions is not None and targets.shape[1] != dimensions:
         raise OrdinateError(f"{name}: got {targets.shape[1]} dimensions a label, takes {dimensions}")
-    if targets.dtype in (torch.float32, torch.float64):
-        return targets
-    return targets.to(torch.float32 if targets.is_floating_point() else torch.float64)
+    return widened(targets) if targets.is_floating_point() else wide(targets)
 
 
 def check_ranks(labels: Shaped[Tensor, " n"], n: int, num_classes: int, name: str = "labels") -> Int[Tensor, " n"]:
     """Return ranks 0..C-1 as int64; floats pass where they are whole numbers, gaps between ranks are allowed."""
     _check_length(labels, n, name)
+    check_constant(labels, name)
     if labels.dim() == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.dim() != 1:

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.precision import wide
 
 LABEL_DISTANCES = ("l1", "l2", "angular")
 LabelDistance = str | Callable[[Tensor, Tensor], Tensor]
@@ -30,7 +31,7 @@ def pairwise_label_distance(
                 raise OrdinateError(f"label_distance: the callable returned {got}, takes a tensor {shape}")
             if not bool(torch.isfinite(result).all()) or bool((result < 0).any()):
                 raise OrdinateError("label_distance: the callable returned NaN, infinity or values below 0")
-            return result if result.is_floating_point() else result.double()
+            return result if result.is_floating_point() else wide(result)
         if distance == "angular":
             if labels.shape[1] != 2:
                 raise OrdinateError(f"labels: got {labels.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
@@ -50,6 +51,6 @@ def pairwise_label_distance(
 
 
 def _direction(gaze: Float[Tensor, "n 2"]) -> Float[Tensor, "n 3"]:
-    """Unit vector of a (pitch, yaw) direction, in float64."""
-    pitch, yaw = gaze.double().unbind(1)
+    """Unit vector of a (pitch, yaw) direction, in the widest type."""
+    pitch, yaw = wide(gaze).unbind(1)
     return torch.stack([pitch.cos() * yaw.sin(), pitch.sin(), pitch.cos() * yaw.cos()], dim=1)

@@ -20,6 +20,7 @@ from ordinate.functional.inputs import (
     check_ranks,
     check_weights,
 )
+from ordinate.functional.precision import wide, widest
 from ordinate.functional.reduction import anchor_coefficients
 from ordinate.functional.similarity import CosineBlocks, units, with_own
 
@@ -55,7 +56,7 @@ def mmnp(
         margins: (C-1,), positive; the one at h lies between the ranks h and h + 1. Receives a gradient.
         ref_emb: (m, d), what the anchors are contrasted with instead of the batch; nothing is left out of it.
         ref_labels: (m,), given with ``ref_emb``.
-        weights: (n,), one an anchor, >= 0.
+        weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
         reduction: ``"pair_mean"`` averages over an anchor's (positive, negative) pairs, then over the anchors
             that have one, weighted; ``"sum"`` is eq. 2, summed over pairs, times the weight, averaged over all n
             anchors; ``"none"`` is eq. 2 times the weight for each anchor, 0 for one that has no pair.
@@ -66,11 +67,12 @@ def mmnp(
         block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
-        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``.
+        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``, float32 for half precision and under autocast.
 
     Raises:
         OrdinateError: input that the formula has no value for, such as a batch in which no anchor has both a
-            positive and a negative.
+            positive and a negative; or embeddings of one
+            dimension (the cosine of two numbers is 1 or -1): nothing would be learned.
 
     Example:
         >>> import torch
@@ -78,13 +80,12 @@ def mmnp(
         >>> mmnp(embeddings, torch.tensor([0, 0, 1, 1]), torch.tensor([1.25])).item()
         0.25
     """
-    check_embeddings(embeddings)
-    check_choice(reduction, ("pair_mean", "sum", "none"), "reduction")
+    embeddings = check_embeddings(embeddings)
+    check_mmnp_options(reduction=reduction, block_size=block_size)
     if not isinstance(margins, Tensor) or margins.dim() != 1 or len(margins) == 0 or not margins.is_floating_point():
         raise OrdinateError("margins: takes a floating-point tensor (C-1,), one margin a boundary")
     if not bool((margins > 0).all() & torch.isfinite(margins).all()):
         raise OrdinateError(f"margins: got {margins.tolist()}, takes finite values above 0")
-    check_block_size(block_size)
     num_classes = len(margins) + 1
     weights = check_weights(weights, len(embeddings))
     ranks = check_ranks(labels, len(embeddings), num_classes)
@@ -99,18 +100,17 @@ def mmnp(
             f"labels: got ranks {ranks.unique().tolist()} with {len(ranks)} samples in which no anchor has both a "
             "positive and a negative, takes at least two ranks, one of them with two samples"
         )
+    coefficients = anchor_coefficients(reduction, weights, pairs > 0, group)
     if reduction == "pair_mean":
-        coefficients = anchor_coefficients(reduction, weights, pairs > 0, group) / pairs.clamp(min=1)
-    else:
-        coefficients = anchor_coefficients(reduction, weights, torch.ones_like(pairs, dtype=torch.bool), group)
-        if reduction == "sum":
-            coefficients = coefficients / float(summed(torch.tensor(len(ranks), device=ranks.device), group))
+        coefficients = coefficients / pairs.clamp(min=1)
+    elif reduction == "sum":
+        coefficients = coefficients / float(summed(torch.tensor(len(ranks), device=ranks.device), group))
 
     order = ranks.argsort()  # an anchor's positives stand side by side
     ref_order = order if ref_labels is labels else ref_ranks.argsort()
     own = None if own is None else ref_order.argsort()[own[order]]
     a, b = units(embeddings, refs)
-    position = torch.cat([margins.new_zeros(1), margins]).double().cumsum(0)
+    position = wide(torch.cat([margins.new_zeros(1), margins])).cumsum(0)
     shift = (position[:, None] - position).abs()
     dtype = torch.float64 if torch.float64 in (embeddings.dtype, refs.dtype) else torch.float32
     rank_starts = torch.searchsorted(ranks[order], torch.arange(num_classes + 1, device=ranks.device)).tolist()
@@ -120,6 +120,12 @@ def mmnp(
         return joined_value(reduced(row_sums, coefficients[order], a, b, shift), group).to(embeddings.dtype)
     values = reduced(row_sums, None, a, b, shift)[order.argsort()]
     return (values * coefficients).to(embeddings.dtype)
+
+
+def check_mmnp_options(*, reduction: str, block_size: int | None) -> None:
+    """Raise where an option of :func:`mmnp` cannot be used."""
+    check_choice(reduction, ("pair_mean", "sum", "none"), "reduction")
+    check_block_size(block_size)
 
 
 @dataclass(frozen=True)
@@ -135,7 +141,7 @@ class _RowSums:
     block_size: int | None
 
     def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor, shift: Tensor) -> tuple[Tensor, Gradients]:
-        values = torch.zeros(len(a), dtype=torch.float64, device=a.device)
+        values = torch.zeros(len(a), dtype=widest(a.device), device=a.device)
         grad_shift = torch.zeros_like(shift)
         a, b = ordered((a, b), self.orders)
         cosines = CosineBlocks(a, b, self.dtype)
@@ -150,7 +156,7 @@ class _RowSums:
                 values[rows], gradient = _hinges(cosines.block(rows).add_(shifts), first, last, own)
                 if coefficients is not None:
                     gradient.mul_(coefficients[rows, None].to(gradient))
-                    grad_shift[rank].index_add_(0, self.ref_ranks, gradient.sum(0).double())
+                    grad_shift[rank].index_add_(0, self.ref_ranks, wide(gradient.sum(0)))
                     cosines.pull(rows, None, gradient)
         if coefficients is None:
             return values, None

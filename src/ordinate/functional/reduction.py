@@ -4,7 +4,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
-from ordinate.functional.global_batch import Group, processes, summed
+from ordinate.functional.global_batch import Group, gathered, processes
+from ordinate.functional.precision import wide
 
 
 def anchor_coefficients(
@@ -15,15 +16,14 @@ def anchor_coefficients(
     Anchors that are not ``counted`` have no value.
 
     Raises:
-        OrdinateError: where the counted anchors all weigh nothing, so that no mean exists.
+        OrdinateError: where the counted anchors all weigh nothing: no mean exists, and a sum is 0 whatever the
+            embeddings.
     """
-    share = counted.double() if weights is None else counted * weights.double()
+    share = wide(counted) if weights is None else counted * wide(weights)
+    total = gathered(share.sum()[None], group)[0].sum()  # with a gradient, that of weights
+    if not bool(total > 0):
+        raise OrdinateError("weights: got zero for every anchor that has a loss, takes some above 0")
     if reduction == "none":
         return share
     share = share * processes(group)
-    if reduction == "sum":
-        return share
-    total = summed(share.sum(), group) / processes(group)
-    if not bool(total > 0):
-        raise OrdinateError("weights: got zero for every anchor that has a loss, takes some above 0")
-    return share / total
+    return share if reduction == "sum" else share / total

@@ -7,6 +7,9 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from ordinate.errors import OrdinateError
+from ordinate.functional.precision import wide, widest
+
 SIMILARITIES = ("neg_l2", "neg_l1", "cosine")
 NEAR = {torch.float32: 1e-2, torch.float64: 1e-6}  # squared distance, relative to the squared norms, below which
 # the Gram form loses digits
@@ -16,12 +19,16 @@ CHUNK = 1 << 16  # near pairs recomputed at a time
 
 
 def unit(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-    """Rows of ``x`` scaled to norm 1, in float64; a zero row stays zero and gets no gradient."""
+    """Rows of ``x`` scaled to norm 1, in the widest type of the device; a zero row stays zero and gets no gradient."""
     return _Unit.apply(x)
 
 
 def units(x: Float[Tensor, "n d"], refs: Float[Tensor, "m d"]) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
-    """:func:`unit` of both, once where they are the same."""
+    """:func:`unit` of both, once where they are the same, for losses of their cosines."""
+    if x.shape[1] == 1:
+        raise OrdinateError(
+            "embeddings: got 1 dimension, expected at least 2: the cosine of two numbers is 1 or -1 and has no gradient"
+        )
     u = unit(x)
     return u, u if refs is x else unit(refs)
 
@@ -31,7 +38,7 @@ class _Unit(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        x = x.double()
+        x = wide(x)
         norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)
         scale = torch.where(norm == 0, 0, 1 / norm)
         u = x / torch.where(norm == 0, 1, norm)
@@ -45,7 +52,7 @@ class _Unit(torch.autograd.Function):
 
 
 def pairwise_similarity(a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], similarity: str) -> Float[Tensor, "n m"]:
-    """Similarity of every row of ``a`` with every row of ``b``, in float64 and without a gradient.
+    """Similarity of every row of ``a`` with every row of ``b``, in the widest type and without a gradient.
 
     ``"neg_l2"`` is -|a - b|_2, ``"neg_l1"`` is -|a - b|_1, ``"cosine"`` is the cosine; the cosine with a
     zero embedding is 0.
@@ -53,8 +60,8 @@ def pairwise_similarity(a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], simila
     with torch.no_grad():
         if similarity == "cosine":
             a, b = unit(a), unit(b)
-        block = BLOCKS[similarity](a, b, torch.float64).block(slice(0, len(a)), None)
-        assert block is not None  # noqa: S101  # float64 is wide enough for all
+        block = BLOCKS[similarity](a, b, widest(a.device)).block(slice(0, len(a)), None)
+        assert block is not None  # noqa: S101  # the widest type has to do for all
         return block
 
 
@@ -104,7 +111,8 @@ class EuclideanBlocks:
         self.grad_a, self.grad_b = torch.zeros_like(self.a), torch.zeros_like(self.b)
         self.near: list[tuple[Tensor, Tensor]] = []
         low, high = SQUARED_NORMS
-        self.fits = dtype == torch.float64 or bool((self.widest > low) & (self.widest + self.norms_a.max() < high))
+        self.last_resort = dtype == widest(a.device)
+        self.fits = self.last_resort or bool((self.widest > low) & (self.widest + self.norms_a.max() < high))
 
     def block(self, rows: slice, own: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
         if not self.fits:
@@ -114,7 +122,7 @@ class EuclideanBlocks:
         bound = NEAR[squared.dtype]
         if bool((squared.amin(1) <= bound * (self.norms_a[rows] + self.widest)).any()):
             near = (squared <= bound * (self.norms_a[rows, None] + self.norms_b)).nonzero()
-            if squared.dtype == torch.float32 and len(near) > MOST_NEAR * squared.numel():
+            if not self.last_resort and len(near) > MOST_NEAR * squared.numel():
                 return None
             self.near = [(part[:, 0], part[:, 1]) for part in near.split(CHUNK)]
         similarity = with_own(squared.clamp_(min=0).sqrt_().neg_(), own, -1)
@@ -124,7 +132,7 @@ class EuclideanBlocks:
 
     def _difference(self, rows: slice, i: Tensor, j: Tensor) -> Float[Tensor, "k d"]:
         a, b = self.points
-        return a[rows][i].double() - b[j].double()
+        return wide(a[rows][i]) - wide(b[j])
 
     def pull(self, rows: slice, similarity: Float[Tensor, "b m"], gradient: Float[Tensor, "b m"]) -> None:
         apart = [torch.where(similarity[i, j] < 0, gradient[i, j] / similarity[i, j], 0) for i, j in self.near]

@@ -11,19 +11,20 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ordinate.errors import OrdinateError
 from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, ordered, reduced
 from ordinate.functional.compiled_rows import runs_compiled, supcr_rows
-from ordinate.functional.global_batch import Group, contrasts, joined_value
+from ordinate.functional.global_batch import Group, check_contrasted, contrasts, joined_value
 from ordinate.functional.inputs import (
     check_choice,
     check_embeddings,
     check_positive,
     check_targets,
     check_weights,
+    check_whole,
 )
 from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance, pairwise_label_distance
+from ordinate.functional.precision import wide, widest
 from ordinate.functional.reduction import anchor_coefficients
 from ordinate.functional.similarity import BLOCKS, SIMILARITIES, SimilarityBlocks, units, with_own
 
@@ -83,7 +84,7 @@ def supcr(
             their ties to rounding; 0 compares floats as they are.
         ref_emb: (m, d), what the anchors are contrasted with instead of the batch; nothing is left out of it.
         ref_labels: (m,) or (m, p), given with ``ref_emb``.
-        weights: (n,), one an anchor, >= 0.
+        weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
         reduction: ``"mean"`` (weighted mean over anchors), ``"sum"``, or ``"none"`` for one value an anchor.
         own: (n,), where each anchor itself stands among ``ref_emb``, to be left out of its contrasts.
         group: processes whose batches are joined into one: the anchors are those of this process, contrasted with
@@ -92,10 +93,12 @@ def supcr(
         block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
-        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``.
+        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``, float32 for half precision and under autocast.
 
     Raises:
-        OrdinateError: input that the formula has no value for, such as a single sample with nothing to contrast.
+        OrdinateError: input that the formula has no value for, such as a single sample with nothing to contrast; or
+            two samples, or one reference (each term of eq. 1 is then log 1), or under ``"cosine"`` embeddings of one
+            dimension (the cosine of two numbers is 1 or -1): nothing would be learned.
 
     Example:
         >>> import torch
@@ -103,22 +106,21 @@ def supcr(
         >>> round(supcr(embeddings, torch.tensor([10.0, 20.0, 40.0])).item(), 4)
         0.2102
     """
-    check_embeddings(embeddings)
-    check_choice(similarity, SIMILARITIES, "similarity")
-    check_choice(reduction, ("mean", "sum", "none"), "reduction")
-    temperature = check_positive(temperature, "temperature")
-    if not callable(label_distance):
-        check_choice(label_distance, LABEL_DISTANCES, "label_distance")
-    tie_tolerance = check_positive(tie_tolerance, "tie_tolerance", or_zero=True)
-    if num_positives is not None and (type(num_positives) is not int or num_positives < 1):
-        raise OrdinateError(f"num_positives: got {num_positives!r}, takes a whole number of at least 1, or None")
-    check_block_size(block_size)
+    embeddings = check_embeddings(embeddings)
+    check_supcr_options(
+        temperature=temperature,
+        similarity=similarity,
+        label_distance=label_distance,
+        num_positives=num_positives,
+        tie_tolerance=tie_tolerance,
+        reduction=reduction,
+        block_size=block_size,
+    )
     weights = check_weights(weights, len(embeddings))
     y = check_targets(labels, len(embeddings))
     refs, ref_labels, own = contrasts(embeddings, labels, ref_emb, ref_labels, own, group)
     ref_y = check_targets(ref_labels, len(refs), "ref_labels", dimensions=y.shape[1])
-    if own is not None and len(refs) == 1:
-        raise OrdinateError("embeddings: got a single sample and no ref_emb, takes at least two samples to contrast")
+    check_contrasted(refs, own, ref_emb)
 
     a, b = units(embeddings, refs) if similarity == "cosine" else (embeddings, refs)
     everyone = torch.ones(len(a), dtype=torch.bool, device=a.device)
@@ -132,21 +134,44 @@ def supcr(
         order = y[:, 0].argsort()
         ref_order = order if ref_labels is labels else ref_y[:, 0].argsort()
         orders = order, ref_order
-        y, coefficients, ref_y = y[order].double(), coefficients[order], ref_y[ref_order].double()
+        y, coefficients, ref_y = wide(y[order]), coefficients[order], wide(ref_y[ref_order])
         own = None if own is None else ref_order.argsort()[own[order]]
     ways: list[tuple[torch.dtype, _Order]] = []
+    widest_type = widest(a.device)
     if orders is not None:
         line: _Order = _CompiledLine(y[:, 0], ref_y[:, 0])
         if steps is not None:
             line = _Line(steps[: len(y)][order], steps[len(y) :][ref_order], own)
-        dtypes = (torch.float64,) if torch.float64 in (embeddings.dtype, refs.dtype) else (torch.float32, torch.float64)
+        dtypes = (widest_type,) if widest_type in (embeddings.dtype, refs.dtype) else (torch.float32, widest_type)
         ways += [(dtype, line) for dtype in dtypes]
-    ways.append((torch.float64, _AnyLabels(y, ref_y, label_distance, num_positives, tie_tolerance)))
-    row_sums = _RowSums(similarity, 1 / temperature, orders, own, ways, block_size)
+    ways.append((widest_type, _AnyLabels(y, ref_y, label_distance, num_positives, tie_tolerance)))
+    row_sums = _RowSums(similarity, 1 / float(temperature), orders, own, ways, block_size)
     if reduction != "none":
         return joined_value(reduced(row_sums, coefficients, a, b), group).to(embeddings.dtype)
     values = reduced(row_sums, None, a, b) * coefficients
     return (values if orders is None else values[orders[0].argsort()]).to(embeddings.dtype)
+
+
+def check_supcr_options(
+    *,
+    temperature: float,
+    similarity: str,
+    label_distance: LabelDistance,
+    num_positives: int | None,
+    tie_tolerance: float,
+    reduction: str,
+    block_size: int | None,
+) -> None:
+    """Raise where an option of :func:`supcr` cannot be used."""
+    check_positive(temperature, "temperature")
+    check_choice(similarity, SIMILARITIES, "similarity")
+    if not callable(label_distance):
+        check_choice(label_distance, LABEL_DISTANCES, "label_distance")
+    if num_positives is not None:
+        check_whole(num_positives, "num_positives")
+    check_positive(tie_tolerance, "tie_tolerance", or_zero=True)
+    check_choice(reduction, ("mean", "sum", "none"), "reduction")
+    check_block_size(block_size)
 
 
 class _Order(Protocol):
@@ -179,8 +204,8 @@ class _RowSums:
 
     def __call__(self, coefficients: Tensor | None, *points: Tensor) -> tuple[Tensor, Gradients]:
         a, b = points if self.orders is None else ordered(points, self.orders)
-        values = torch.empty(len(a), dtype=torch.float64, device=a.device)
-        factors = torch.ones_like(values) if coefficients is None else coefficients.double() * self.scale
+        values = torch.empty(len(a), dtype=widest(a.device), device=a.device)
+        factors = torch.ones_like(values) if coefficients is None else wide(coefficients) * self.scale
         ways = list(self.ways)
         pairs: dict[torch.dtype, SimilarityBlocks] = {}
         for rows in anchor_blocks(len(a), len(b), self.block_size, a.device):
@@ -223,7 +248,7 @@ class _CompiledLine:
         own: Int[Tensor, " b"] | None,
         factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
-        total = similarity.sum(1).double()
+        total = wide(similarity.sum(1))
         e = with_own(similarity.mul(scale * LOG2_E).exp2_(), own, 0)
         count = e.shape[1]
         if own is not None:  # an anchor is no positive of its own
@@ -247,7 +272,7 @@ class _Line:
         self.y = y
         self.groups, self.group, sizes = ref_y.unique_consecutive(return_inverse=True, return_counts=True)
         self.ties = len(self.groups) < len(ref_y)
-        self.sizes = sizes.double()
+        self.sizes = wide(sizes)
         self.starts = pad(sizes.cumsum(0), (1, 0))
         self.start = self.starts.tolist()
         self.below = torch.searchsorted(self.groups, y)  # groups below each anchor's label
@@ -299,7 +324,7 @@ class _Line:
         if self.ties:
             pushed = pushed.index_select(1, self.group)
         gradient = pushed.mul_(e).sub_(1).mul_((factors / count)[:, None].to(e))
-        return ((log_sum - total * scale) / count).double(), with_own(gradient, own, 0)
+        return wide((log_sum - total * scale) / count), with_own(gradient, own, 0)
 
     @cached_property
     def _kernels(self) -> "LineRows":
@@ -408,7 +433,7 @@ def _whole_steps(y: Float[Tensor, " n"]) -> Int[Tensor, " n"] | None:
     largest = float(y.abs().max())
     if not 1e-200 < largest < 1e200:
         return torch.zeros_like(y, dtype=torch.int64) if largest == 0 else None
-    steps = y.double() * 2.0 ** (MANTISSA - math.frexp(largest)[1])
+    steps = wide(y) * 2.0 ** (MANTISSA - math.frexp(largest)[1])
     whole = steps.round()
     return whole.long() if bool((steps == whole).all()) else None
 
@@ -430,15 +455,15 @@ def _tie_edges(distance: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
 def _positive_share(distance: Tensor, num_positives: int | None, tolerance: float) -> Tensor:
     """Weight of each sample as a positive of its anchor: they sum to 1 along an ascending row."""
     if num_positives is None or num_positives >= distance.shape[1]:
-        return torch.full_like(distance, 1 / distance.shape[1], dtype=torch.float64)
+        return torch.full_like(distance, 1 / distance.shape[1], dtype=widest(distance.device))
     positive = distance <= distance[:, num_positives - 1 : num_positives] + tolerance
-    return positive.double() / positive.sum(1, keepdim=True)
+    return wide(positive) / positive.sum(1, keepdim=True)
 
 
 def _running_logsumexp(x: Tensor) -> Tensor:
     """Log-sum-exp of each row's entries up to each position; minus infinity counts for nothing."""
     peak = x.amax(1, keepdim=True)
     below_peak = x - peak
-    if bool((below_peak < -EXP_RANGE[torch.float64]).logical_and(below_peak > -torch.inf).any()):
+    if bool((below_peak < -EXP_RANGE[x.dtype]).logical_and(below_peak > -torch.inf).any()):
         return x.logcumsumexp(1)
     return below_peak.exp_().cumsum(1).log_() + peak

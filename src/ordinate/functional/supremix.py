@@ -1,5 +1,6 @@
 """SupReMix, supervised contrastive regression with mixtures as hard negatives and hard positives."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,14 +14,24 @@ from torch import Tensor
 from ordinate.errors import OrdinateError
 from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, reduced
-from ordinate.functional.global_batch import Group, contrasts, gathered, holds_anywhere, joined_value, place_among
+from ordinate.functional.global_batch import (
+    Group,
+    check_contrasted,
+    contrasts,
+    gathered,
+    holds_anywhere,
+    joined_value,
+    place_among,
+)
 from ordinate.functional.inputs import (
     check_choice,
+    check_constant,
     check_embeddings,
     check_positive,
     check_targets,
     check_weights,
 )
+from ordinate.functional.precision import wide, widest
 from ordinate.functional.reduction import anchor_coefficients
 from ordinate.functional.similarity import units, with_own
 
@@ -51,7 +62,7 @@ def supremix(
     ref_emb: Float[Tensor, "m d"] | None = None,
     ref_labels: Shaped[Tensor, " m"] | None = None,
     weights: Float[Tensor, " n"] | None = None,
-    reduction: str = "mean",
+    reduction: str = "sum",
     own: Int[Tensor, " n"] | None = None,
     group: Group = None,
     block_size: int | None = None,
@@ -93,9 +104,10 @@ def supremix(
         detach_mixtures: pass no gradient into mixtures, as the paper's later code does.
         ref_emb: (m, d), what the anchors are contrasted and mixed with instead of the batch; nothing is left out.
         ref_labels: (m,), given with ``ref_emb``.
-        weights: (n,), one an anchor, >= 0.
+        weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
         reduction: ``"sum"`` is eq. 6; ``"mean"`` averages over an anchor's positives, then over the anchors that
-            have one; ``"none"`` is that average for each anchor, 0 for one that has no positive.
+            have one, so that its size does not depend on the batch; ``"none"`` is that average for each anchor, 0 for
+            one that has no positive.
         own: (n,), where each anchor itself stands among ``ref_emb``, to be left out of its contrasts.
         group: processes whose batches are joined into one: the anchors are those of this process, contrasted with
             the samples of all; the value is that of the joined batch, and gradients averaged over the processes, as
@@ -103,10 +115,12 @@ def supremix(
         block_size: anchors a block, which bounds the memory; None chooses.
 
     Returns:
-        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``.
+        A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``, float32 for half precision and under autocast.
 
     Raises:
-        OrdinateError: input that the formula has no value for, such as a batch in which no anchor has a positive.
+        OrdinateError: input that the formula has no value for, such as a batch in which no anchor has a positive; or
+            two samples, or one reference (a positive that is the only contrast gives a constant), or embeddings of one
+            dimension (the cosine of two numbers is 1 or -1): nothing would be learned.
 
     Example:
         >>> import torch
@@ -117,15 +131,21 @@ def supremix(
         >>> round(loss.item(), 4)
         0.8196
     """
-    check_embeddings(embeddings)
-    check_choice(reduction, ("mean", "sum", "none"), "reduction")
-    temperature = check_positive(temperature, "temperature")
-    window = check_positive(window, "window")
-    check_block_size(block_size)
+    embeddings = check_embeddings(embeddings)
+    check_supremix_options(
+        temperature=temperature,
+        window=window,
+        beta=beta,
+        label_range=label_range,
+        reduction=reduction,
+        block_size=block_size,
+    )
+    temperature, window = float(temperature), float(window)
     weights = check_weights(weights, len(embeddings))
-    y = check_targets(labels, len(embeddings), dimensions=1)[:, 0].double()
+    y = wide(check_targets(labels, len(embeddings), dimensions=1)[:, 0])
     refs, ref_labels, own = contrasts(embeddings, labels, ref_emb, ref_labels, own, group)
-    ref_y = check_targets(ref_labels, len(refs), "ref_labels", dimensions=1)[:, 0].double()
+    ref_y = wide(check_targets(ref_labels, len(refs), "ref_labels", dimensions=1)[:, 0])
+    check_contrasted(refs, own, ref_emb)
     log_range = _log_range(label_range, y, ref_y) if distance_magnifying else 0.0
 
     order, ref_order = y.argsort(stable=True), ref_y.argsort(stable=True)  # windows become slices
@@ -146,10 +166,10 @@ def supremix(
         temperature=temperature,
         renormalize=renormalize,
         detached=detach_mixtures,
-        dtype=torch.float32 if narrow else torch.float64,
+        dtype=torch.float32 if narrow else widest(y.device),
         block_size=block_size,
     )
-    positives = torch.empty_like(y).index_copy(0, order, row_sums.positives().double())
+    positives = torch.empty_like(y).index_copy(0, order, wide(row_sums.positives()))
     has_positive = positives > 0
     if not holds_anywhere(has_positive, group):
         raise OrdinateError(
@@ -170,13 +190,35 @@ def supremix(
     return loss.to(embeddings.dtype)
 
 
+def check_supremix_options(
+    *,
+    temperature: float,
+    window: float,
+    beta: tuple[float, float],
+    label_range: float | None,
+    reduction: str,
+    block_size: int | None,
+) -> None:
+    """Raise where an option of :func:`supremix` cannot be used."""
+    check_positive(temperature, "temperature")
+    check_positive(window, "window")
+    if not isinstance(beta, tuple | list) or len(beta) != 2:
+        raise OrdinateError(f"beta: got {beta!r}, takes the two parameters of a Beta distribution")
+    for value in beta:
+        check_positive(value, "beta")
+    if label_range is not None:
+        check_positive(label_range, "label_range")
+    check_choice(reduction, ("mean", "sum", "none"), "reduction")
+    check_block_size(block_size)
+
+
 def _log_range(label_range: float | None, y: Tensor, ref_y: Tensor) -> float:
     if label_range is not None:
-        return float(torch.tensor(check_positive(label_range, "label_range"), dtype=torch.float64).log())
+        return math.log(label_range)
     both = torch.cat([y, ref_y])
     width = both.max() - both.min()
     if not bool(torch.isfinite(width)):
-        raise OrdinateError("labels: their range passes that of float64; rescale them")
+        raise OrdinateError("labels: their range passes that of their dtype; rescale them")
     return float(torch.where(width > 0, width, 1).log())
 
 
@@ -224,13 +266,11 @@ def _beta_quantiles(alpha: float, beta: float) -> Float[Tensor, " q"]:
     """
     from scipy.special import betaincinv
 
-    return torch.from_numpy(betaincinv(alpha, beta, np.linspace(0, 1, QUANTILES))).float()
+    return torch.from_numpy(betaincinv(alpha, beta, np.linspace(0, 1, QUANTILES)).astype(np.float32))
 
 
 def _draw(beta: tuple[float, float], refs: Tensor, generator: torch.Generator | None, group: Group) -> _DrawnShares:
-    if not isinstance(beta, tuple | list) or len(beta) != 2:
-        raise OrdinateError(f"beta: got {beta!r}, takes the two parameters of a Beta distribution")
-    alpha, other = (check_positive(value, "beta") for value in beta)
+    alpha, other = map(float, beta)
     device = refs.device if generator is None else generator.device
     seed = int(torch.randint(2**62, (), generator=generator, device=device))
     return _DrawnShares(alpha, other, len(refs), seed + (place_among(group) << 48), refs.device)
@@ -242,7 +282,7 @@ def _check_neg_mix(neg_mix: Tensor, n: int, m: int) -> Tensor:
         raise OrdinateError(f"neg_mix: got {got}, takes a tensor ({n}, {m}), the share of each anchor in its Mix-neg")
     if not bool(((neg_mix >= 0) & (neg_mix <= 1)).all()):
         raise OrdinateError("neg_mix: got values outside 0 to 1, takes shares")
-    return neg_mix.double()
+    return wide(check_constant(neg_mix, "neg_mix"))
 
 
 class Pull(NamedTuple):
@@ -287,7 +327,7 @@ class _RowSums:
         return low, below_end, above_start, high
 
     def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor) -> tuple[Tensor, Gradients]:
-        values = torch.empty(len(a), dtype=torch.float64, device=a.device)
+        values = torch.empty(len(a), dtype=widest(a.device), device=a.device)
         z, r = a.to(self.dtype), b.to(self.dtype)
         grad_z, grad_r = torch.zeros_like(z), torch.zeros_like(r)
         positives = self.positives()
@@ -342,7 +382,7 @@ class _RowSums:
             denominator += (part.exists * self._term(part.similarity, shift[:, :, None])).sum((1, 2))[:, None]
             attraction += part.similarity.sum((1, 2))[:, None]
         per_positive = 1 / positives[:, None].clamp(min=1).to(self.dtype)
-        values = denominator.log().double() + (shift - attraction * per_positive).double() / self.temperature
+        values = wide(denominator.log()) + wide(shift - attraction * per_positive) / self.temperature
         values = values.masked_fill_(positives[:, None] == 0, 0)[:, 0]
         if coefficients is None:
             return values, None

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_positive
+from ordinate.functional.precision import wide, widest
 from ordinate.heads.regression_head import RegressionHead
 
 MOST_BINS = 128  # chosen of itself: a bin a year for ages, and hundredths of the range
@@ -28,7 +29,8 @@ def equal_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple
             targets, such as 1 between ages in years, or what makes 128 bins if that makes more.
 
     Returns:
-        The centre of the lowest bin (p,) and the size (p,), float64, and the p numbers of bins, at least 2 each.
+        The centre of the lowest bin (p,) and the size (p,), float64 where the device has it, and the p numbers of bins,
+        at least 2 each.
 
     Raises:
         OrdinateError: a size that is no number above 0, or so small that it makes more than 65,536 bins.
@@ -39,15 +41,15 @@ def equal_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple
         [[21.0], [1.0], [44]]
     """
     given = check_bin_size(bin_size, targets.shape[1])
-    lowest, highest = targets.double().aminmax(dim=0)
+    lowest, highest = wide(targets).aminmax(dim=0)
     extents = (highest - lowest).tolist()
-    sizes = [_usual_size(column) for column in targets.double().T] if given is None else given
+    sizes = [_usual_size(column) for column in wide(targets).T] if given is None else given
     if max(extent / size for extent, size in zip(extents, sizes, strict=True)) > LIMIT:
         raise OrdinateError(
             f"bin_size: got {bin_size}, makes more than {LIMIT} bins of targets that reach over {extents}"
         )
     counts = [max(1, round(extent / size)) + 1 for extent, size in zip(extents, sizes, strict=True)]
-    return lowest, torch.tensor(sizes, dtype=torch.float64, device=targets.device), counts
+    return lowest, torch.tensor(sizes, dtype=widest(targets.device), device=targets.device), counts
 
 
 def check_bin_size(bin_size: Any, target_dim: int) -> list[float] | None:

@@ -70,9 +70,9 @@ class NeighbourMean(nn.Module):
             closest = -similarity[
                 :, :1
             ]  # weights relative to the closest, so that a distance of 0 divides nothing by 0
-            weights = torch.where(closest > 0, closest / -similarity, (similarity == 0).double())
+            weights = torch.where(closest > 0, closest / -similarity, (similarity == 0).to(similarity))
             weights = weights / weights.sum(1, keepdim=True)
-            parts.append((weights[:, :, None] * self.targets[nearest].double()).sum(1))
+            parts.append((weights[:, :, None] * self.targets[nearest].to(similarity)).sum(1))
         return torch.cat(parts).to(queries.dtype)
 
 

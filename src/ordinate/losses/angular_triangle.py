@@ -4,7 +4,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ordinate.functional import angular_triangle
+from ordinate.functional.angular_triangle import check_angular_triangle_options
 from ordinate.functional.global_batch import joined_processes
+from ordinate.losses.settings import shown
 
 
 class AngularTriangleLoss(nn.Module):
@@ -28,10 +30,14 @@ class AngularTriangleLoss(nn.Module):
         gather_distributed: bool = True,
     ) -> None:
         super().__init__()
+        check_angular_triangle_options(num_classes=num_classes, reduction=reduction, block_size=block_size)
         self.num_classes = num_classes
         self.reduction = reduction
         self.block_size = block_size
         self.gather_distributed = gather_distributed
+
+    def extra_repr(self) -> str:
+        return shown(self, "num_classes", "reduction", "block_size", "gather_distributed")
 
     def forward(
         self,

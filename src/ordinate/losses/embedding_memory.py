@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered
 from ordinate.functional.inputs import check_embeddings, check_whole
+from ordinate.losses.settings import shown
 
 
 class EmbeddingMemory(nn.Module):
@@ -17,7 +18,8 @@ class EmbeddingMemory(nn.Module):
     Past embeddings are from past weights and take no gradient; the batch's own are as in the plain loss, and no
     anchor is contrasted with itself. With ``ids``, neither is any with what the memory holds of a sample of the
     batch. In several processes every one remembers the batches of all. The memory is part of the state that
-    checkpoints keep. In ``eval()`` the loss is that of the batch alone, and nothing is remembered.
+    checkpoints keep. In ``eval()`` the loss is that of the batch alone, and nothing is remembered. The first batch must
+    have a loss of its own: nothing is remembered yet.
 
     Args:
         loss: one of the losses of :mod:`ordinate.losses`.
@@ -50,6 +52,13 @@ class EmbeddingMemory(nn.Module):
         """How many embeddings are remembered."""
         return min(self.seen, self.size)
 
+    def __bool__(self) -> bool:
+        """Be true like other modules, however many embeddings are remembered."""
+        return True
+
+    def extra_repr(self) -> str:
+        return shown(self, "size")
+
     def forward(
         self,
         embeddings: Float[Tensor, "n d"],
@@ -69,7 +78,7 @@ class EmbeddingMemory(nn.Module):
         """
         if not self.training:
             return self.loss(embeddings, labels, weights=weights, **options)
-        check_embeddings(embeddings)
+        embeddings = check_embeddings(embeddings)
         self._check_fits(embeddings, labels, ids)
         group = all_processes() if getattr(self.loss, "gather_distributed", True) else None
         (batch, start), (batch_labels, _) = gathered(embeddings, group), gathered(labels, group)
@@ -128,4 +137,7 @@ class EmbeddingMemory(nn.Module):
         held = state["embeddings"]
         if held is not None and len(held) != self.size:
             raise OrdinateError(f"size: got {self.size}, takes {len(held)}, that of the memory in the checkpoint")
-        self.embeddings, self.labels, self.ids, self.seen = held, state["labels"], state["ids"], state["seen"]
+        self.embeddings, self.labels, self.ids = (
+            None if state[name] is None else state[name].clone() for name in ("embeddings", "labels", "ids")
+        )  # the next batches are written into them
+        self.seen = state["seen"]

@@ -13,6 +13,8 @@ from ordinate.errors import OrdinateError
 from ordinate.functional import mmnp
 from ordinate.functional.global_batch import joined_processes
 from ordinate.functional.inputs import check_num_classes, check_positive
+from ordinate.functional.mmnp import check_mmnp_options
+from ordinate.losses.settings import shown
 
 Boundaries = Mapping[tuple[int, int], float]
 
@@ -47,6 +49,7 @@ class MMNPLoss(nn.Module):
         self,
         num_classes: int,
         margins: Boundaries | None = None,
+        *,
         floor: float = 0.0,
         shared: bool = False,
         reduction: str = "pair_mean",
@@ -54,6 +57,7 @@ class MMNPLoss(nn.Module):
         gather_distributed: bool = True,
     ) -> None:
         super().__init__()
+        check_mmnp_options(reduction=reduction, block_size=block_size)
         self.num_classes = check_num_classes(num_classes)
         self.floor = float(floor) if floor == 0 else check_positive(floor, "floor")
         self.shared = shared
@@ -74,6 +78,11 @@ class MMNPLoss(nn.Module):
         self.register_buffer("fixed_margins", torch.where(fixed, fixed_margins, 0))
         start = torch.empty(1 if shared else num_classes - 1).uniform_(0.5, 1.0)
         self.raw = nn.Parameter(start.expm1().log(), requires_grad=not bool(fixed.all()))
+
+    def extra_repr(self) -> str:
+        fixed = {(h, h + 1): round(float(self.fixed_margins[h]), 6) for h in self.fixed.nonzero()[:, 0].tolist()}
+        rest = shown(self, "floor", "shared", "reduction", "block_size", "gather_distributed")
+        return f"num_classes={self.num_classes}, margins={fixed or None}, {rest}"
 
     @property
     def margins(self) -> Float[Tensor, " c-1"]:

@@ -6,6 +6,8 @@ from torch import Tensor, nn
 from ordinate.functional import supcr
 from ordinate.functional.global_batch import joined_processes
 from ordinate.functional.label_distance import LabelDistance
+from ordinate.functional.supcr import check_supcr_options
+from ordinate.losses.settings import shown
 
 
 class SupCRLoss(nn.Module):
@@ -33,6 +35,15 @@ class SupCRLoss(nn.Module):
         gather_distributed: bool = True,
     ) -> None:
         super().__init__()
+        check_supcr_options(
+            temperature=temperature,
+            similarity=similarity,
+            label_distance=label_distance,
+            num_positives=num_positives,
+            tie_tolerance=tie_tolerance,
+            reduction=reduction,
+            block_size=block_size,
+        )
         self.temperature = temperature
         self.similarity = similarity
         self.label_distance = label_distance
@@ -41,6 +52,12 @@ class SupCRLoss(nn.Module):
         self.reduction = reduction
         self.block_size = block_size
         self.gather_distributed = gather_distributed
+
+    def extra_repr(self) -> str:
+        return shown(
+            self, "temperature", "similarity", "label_distance", "num_positives", "tie_tolerance", "reduction",
+            "block_size", "gather_distributed",
+        )  # fmt: skip
 
     def forward(
         self,

@@ -5,6 +5,8 @@ from torch import Generator, Tensor, nn
 
 from ordinate.functional import supremix
 from ordinate.functional.global_batch import joined_processes
+from ordinate.functional.supremix import check_supremix_options
+from ordinate.losses.settings import shown
 
 
 class SupReMixLoss(nn.Module):
@@ -31,11 +33,19 @@ class SupReMixLoss(nn.Module):
         label_range: float | None = None,
         renormalize: bool = True,
         detach_mixtures: bool = False,
-        reduction: str = "mean",
+        reduction: str = "sum",
         block_size: int | None = None,
         gather_distributed: bool = True,
     ) -> None:
         super().__init__()
+        check_supremix_options(
+            temperature=temperature,
+            window=window,
+            beta=beta,
+            label_range=label_range,
+            reduction=reduction,
+            block_size=block_size,
+        )
         self.temperature = temperature
         self.window = window
         self.beta = beta
@@ -48,6 +58,12 @@ class SupReMixLoss(nn.Module):
         self.reduction = reduction
         self.block_size = block_size
         self.gather_distributed = gather_distributed
+
+    def extra_repr(self) -> str:
+        return shown(
+            self, "temperature", "window", "beta", "mix_negatives", "mix_positives", "distance_magnifying",
+            "label_range", "renormalize", "detach_mixtures", "reduction", "block_size", "gather_distributed",
+        )  # fmt: skip
 
     def forward(
         self,

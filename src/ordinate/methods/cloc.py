@@ -7,6 +7,7 @@ from torch.nn.functional import cross_entropy
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, mean_over_all, summed
+from ordinate.functional.precision import wide
 from ordinate.heads.classifier import Classifier
 from ordinate.losses.mmnp import Boundaries, MMNPLoss
 from ordinate.methods.balanced import BalancedMethod
@@ -67,7 +68,7 @@ class CLOC(BalancedMethod):
         super().__init__(stages, chunk_size, balance)
         self.encoder = encoder
         self.classifier = Classifier(embedding_dim, num_classes)
-        self.mmnp = MMNPLoss(num_classes, margins, floor, shared, reduction)
+        self.mmnp = MMNPLoss(num_classes, margins, floor=floor, shared=shared, reduction=reduction)
         self.mmnp_weight = mmnp_weight
         self.target_accuracy = target_accuracy
         self.hits = torch.zeros(2)
@@ -108,8 +109,8 @@ class CLOC(BalancedMethod):
             loss = loss + self.mmnp_weight * self.mmnp(x, y)
         return {
             "val_loss": loss,
-            "val_accuracy": (predicted == y).double().mean(),
-            "val_mae": (predicted - y).abs().double().mean(),
+            "val_accuracy": wide(predicted == y).mean(),
+            "val_mae": wide((predicted - y).abs()).mean(),
         }
 
     def stage_is_complete(self) -> bool:

@@ -8,6 +8,7 @@ from ordinate.data.label_density import LabelBins, kernel_window
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, summed
 from ordinate.functional.inputs import check_whole
+from ordinate.functional.precision import wide
 
 LEAST_RATIO, MOST_RATIO = 0.1, 10.0  # of a smoothed variance to the bin's own, as the authors clip it
 
@@ -49,7 +50,6 @@ class FeatureSmoothing(nn.Module):
     smoothed_var: Tensor
     seen: Tensor
     epochs: Tensor
-    window: Tensor
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class FeatureSmoothing(nn.Module):
         self.bins = bins
         self.momentum = momentum
         self.start_epoch = check_whole(start_epoch, "start_epoch")
-        self.register_buffer("window", kernel_window(kernel, kernel_size, sigma), persistent=False)
+        self.window = kernel_window(kernel, kernel_size, sigma).tolist()  # in float64, which not all devices have
         for name in ("running_mean", "smoothed_mean"):
             self.register_buffer(name, torch.zeros(bins.total, embedding_dim))
         for name in ("running_var", "smoothed_var"):
@@ -85,7 +85,7 @@ class FeatureSmoothing(nn.Module):
         if not self.training:
             return embeddings
         index = self.bins.index(labels)
-        self._collect(embeddings.detach().double(), index)
+        self._collect(wide(embeddings.detach()), index)
         return self._calibrated(embeddings, index) if int(self.epochs) >= self.start_epoch else embeddings
 
     def _calibrated(self, embeddings: Tensor, index: Tensor) -> Tensor:
@@ -100,7 +100,7 @@ class FeatureSmoothing(nn.Module):
     def _collect(self, embeddings: Tensor, index: Tensor) -> None:
         """Merge count, mean and summed squared deviation of a batch's bins into those of the epoch."""
         shape = self.running_mean.shape
-        count = torch.bincount(index, minlength=shape[0]).double()[:, None]
+        count = wide(torch.bincount(index, minlength=shape[0]))[:, None]
         mean = embeddings.new_zeros(shape).index_add_(0, index, embeddings) / count.clamp(min=1)
         squares = embeddings.new_zeros(shape).index_add_(0, index, (embeddings - mean[index]) ** 2)
         if self.epoch_statistics is not None:
@@ -121,17 +121,18 @@ class FeatureSmoothing(nn.Module):
         count = summed(own_count, group)
         mean = summed(own_count * own_mean, group) / count.clamp(min=1)
         var = summed(own_squares + own_count * (own_mean - mean) ** 2, group) / (count - 1).clamp(min=1)
-        kept = torch.where(count > 0, self.momentum * self.seen[:, None].double(), 1)
+        kept = torch.where(count > 0, self.momentum * wide(self.seen)[:, None], 1)
         self.running_mean.copy_(kept * self.running_mean + (1 - kept) * mean)
         self.running_var.copy_(kept * self.running_var + (1 - kept) * var)
         self.seen |= count[:, 0] > 0
-        seen = self.seen.double()[:, None]
-        reached = self.bins.smooth(seen, self.window)
+        seen = wide(self.seen)[:, None]
+        window = torch.tensor(self.window, dtype=seen.dtype, device=seen.device)
+        reached = self.bins.smooth(seen, window)
         for running, smoothed in (
             (self.running_mean, self.smoothed_mean),
             (self.running_var, self.smoothed_var),
         ):
-            sums = self.bins.smooth(running.double() * seen, self.window)
+            sums = self.bins.smooth(wide(running) * seen, window)
             smoothed.copy_(torch.where(self.seen[:, None], sums / torch.where(reached > 0, reached, 1), running))
         self.epochs += 1
         self._forget_epoch()

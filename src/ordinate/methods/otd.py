@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered, joined_value, processes, summed
+from ordinate.functional.precision import wide
 from ordinate.functional.similarity import unit
 from ordinate.losses.angular_triangle import AngularTriangleLoss
 from ordinate.methods.balanced import BalancedMethod
@@ -89,5 +90,5 @@ class OTD(BalancedMethod):
         if self.seen:
             bank, ranks = (torch.cat(part)[-MOST_SEEN:] for part in zip(*self.seen, strict=True))
             nearest = (unit(x) @ bank.T).topk(min(NEIGHBOURS, len(bank))).indices
-            logs["val_accuracy"] = (ranks[nearest].mode(1).values == y).double().mean()
+            logs["val_accuracy"] = wide(ranks[nearest].mode(1).values == y).mean()
         return logs

@@ -43,7 +43,8 @@ def rank_similarity(
         >>> round(rank_similarity(embeddings, torch.tensor([1.0, 4.0, 2.0])).item(), 4)
         0.2222
     """
-    targets = check_targets(labels, len(check_embeddings(embeddings)))
+    embeddings = check_embeddings(embeddings)
+    targets = check_targets(labels, len(embeddings))
     check_positive(interpolation, "interpolation")
     group = all_processes()
     targets, embeddings = gathered(targets, group)[0], gathered(embeddings, group)[0]

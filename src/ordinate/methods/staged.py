@@ -1,5 +1,6 @@
 """Training in stages: each has its epochs, its learning rate schedule and its early stop."""
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +74,7 @@ class StagedMethod(lightning.LightningModule):
         self.stage_start = 0
         self.best_value = float("inf")
         self.best_epoch = -1
-        self.best_weights: dict[str, Tensor] = {}
+        self.best_weights: dict[str, Any] = {}
         self.history: list[dict[str, float]] = []
         self.finished = False
 
@@ -175,7 +176,7 @@ class StagedMethod(lightning.LightningModule):
             value = float(self.trainer.callback_metrics.get(self.monitor, self.trainer.callback_metrics["train_loss"]))
             if value < self.best_value:
                 self.best_value, self.best_epoch = value, self.current_epoch
-                self.best_weights = {name: value.detach().clone() for name, value in self.state_dict().items()}
+                self.best_weights = {name: copy.deepcopy(value) for name, value in self.state_dict().items()}
             complete = complete or self.current_epoch - self.best_epoch >= self.stage.patience
         # callback_metrics also keeps what earlier epochs logged and this one did not
         metrics = {name: float(v) for name, v in self.trainer.callback_metrics.items() if name in self.logged}

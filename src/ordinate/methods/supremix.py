@@ -86,6 +86,7 @@ class SupReMix(ContrastiveRegression):
             label_range=label_range,
             renormalize=renormalize,
             detach_mixtures=detach_mixtures,
+            reduction="mean",
         )
 
     def contrast(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]) -> Float[Tensor, ""]:

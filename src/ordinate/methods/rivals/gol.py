@@ -200,7 +200,7 @@ def _half_circle(count: int, dim: int) -> Float[Tensor, "count dim"]:
 
 
 def _on_sphere(embeddings: Tensor, labels: Tensor, references: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return checked unit embeddings and reference points in float64, and ranks."""
+    """Return checked unit embeddings and reference points in the widest type of the device, and ranks."""
     check_embeddings(embeddings)
     check_embeddings(references, "references")
     if len(references) < 2 or references.shape[1] != embeddings.shape[1]:

@@ -9,6 +9,7 @@ from torch.nn.functional import mse_loss
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_whole
+from ordinate.functional.precision import wide, widest
 from ordinate.functional.similarity import pairwise_similarity
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.rivals.rank_probabilities import probabilities_around
@@ -121,7 +122,7 @@ def relative_rank(ranks: Int[Tensor, " n"], lower: Int[Tensor, " n"], higher: In
     """
     if not bool((lower < higher).all()):
         raise OrdinateError("lower: got a rank that is not below its higher one, takes windows with a width")
-    return ((2 * ranks - lower - higher).double() / (higher - lower)).clamp(-1, 1)
+    return (wide(2 * ranks - lower - higher) / (higher - lower)).clamp(-1, 1)
 
 
 def windows_of(count: int, device: torch.device | None = None) -> Int[Tensor, "count 2"]:
@@ -166,7 +167,7 @@ def draw_triplets(
     starts = sizes.cumsum(0) - sizes
     references = []
     for side in windows[drawn].unbind(1):
-        share = torch.rand(samples.shape, generator=generator, device=ranks.device, dtype=torch.float64)
+        share = torch.rand(samples.shape, generator=generator, device=ranks.device, dtype=widest(ranks.device))
         references.append(members[starts[side] + (share * sizes[side]).long()])
     return torch.stack([*references, samples], dim=1)
 
@@ -239,7 +240,7 @@ class MovingWindow(nn.Module):
     def _search(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
         k = min(START_NEIGHBOURS, len(self.ranks))
         nearest = pairwise_similarity(queries, self.embeddings, "neg_l2").topk(k).indices
-        place = self._nearest_place(self.ranks[nearest].double().mean(1))
+        place = self._nearest_place(wide(self.ranks[nearest]).mean(1))
         estimates = self._estimates_in(place, queries)
         for _ in range(MOST_MOVES):
             moved = self._nearest_place(estimates.mean(1))
@@ -252,14 +253,14 @@ class MovingWindow(nn.Module):
 
     def _nearest_place(self, estimates: Float[Tensor, " n"]) -> Int[Tensor, " n"]:
         """The place, among the ranks that occur, of the one nearest to each estimate; the higher of two as near."""
-        return torch.bucketize(estimates, (self.distinct[1:] + self.distinct[:-1]).double() / 2, right=True)
+        return torch.bucketize(estimates, wide(self.distinct[1:] + self.distinct[:-1]) / 2, right=True)
 
     def _estimates_in(self, place: Int[Tensor, " n"], queries: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        low, high = self.windows[place].double().unbind(1)
+        low, high = wide(self.windows[place]).unbind(1)
         pairs = self.references[place]
         first, second = self.embeddings[pairs].flatten(0, 1).unbind(1)
         relative = self.regressor(first, second, queries.repeat_interleave(pairs.shape[1], dim=0))
-        return ((low + high) / 2)[:, None] + relative.view(len(place), -1).double() * ((high - low) / 2)[:, None]
+        return ((low + high) / 2)[:, None] + wide(relative.view(len(place), -1)) * ((high - low) / 2)[:, None]
 
 
 @torch.no_grad()

@@ -10,6 +10,7 @@ from torch.nn.functional import cross_entropy
 from ordinate.decisions import predict_ranks
 from ordinate.functional.global_batch import all_processes, mean_over_all
 from ordinate.functional.inputs import check_choice
+from ordinate.functional.precision import wide
 from ordinate.heads.coral import CORALLayer
 from ordinate.heads.corn import corn_above, corn_losses
 from ordinate.heads.extended_binary import extended_binary_losses, rank_probabilities
@@ -83,6 +84,6 @@ class Ordinal(StagedMethod):
         predicted = torch.from_numpy(predict_ranks(self.probabilities(x).cpu().numpy(), rule)).to(y.device)
         return {
             "val_loss": self.sample_losses(x, y).mean(),
-            "val_accuracy": (predicted == y).double().mean(),
-            "val_mae": (predicted - y).abs().double().mean(),
+            "val_accuracy": wide(predicted == y).mean(),
+            "val_mae": wide((predicted - y).abs()).mean(),
         }

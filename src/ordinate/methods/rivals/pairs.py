@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_choice, check_positive
+from ordinate.functional.precision import widened
 from ordinate.functional.similarity import unit
 
 PAIR_LOSSES = ("supcon", "siamese", "triplet", "quadruplet", "n_pair")
@@ -84,7 +85,7 @@ class NPairLoss(nn.Module):
         units = unit(embeddings)
         scores = units[anchors] @ units[positives].T
         scores = torch.where(tuples[:, None] == tuples[None, :], scores, -torch.inf)
-        return -scores.log_softmax(dim=1).diagonal().mean().to(embeddings.dtype)
+        return -scores.log_softmax(dim=1).diagonal().mean().to(widened(embeddings).dtype)
 
 
 class TripletLoss(nn.Module):
@@ -100,7 +101,7 @@ class TripletLoss(nn.Module):
 
     def forward(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"]) -> Float[Tensor, ""]:
         check_comparable(labels)
-        return triplet_term(squared_distances(embeddings), labels, self.margin).to(embeddings.dtype)
+        return triplet_term(squared_distances(embeddings), labels, self.margin).to(widened(embeddings).dtype)
 
 
 class QuadrupletLoss(nn.Module):
@@ -120,7 +121,7 @@ class QuadrupletLoss(nn.Module):
         check_comparable(labels, ranks=3)
         distances = squared_distances(embeddings)
         loss = triplet_term(distances, labels, self.margin) + pairs_term(distances, labels, self.second_margin)
-        return loss.to(embeddings.dtype)
+        return loss.to(widened(embeddings).dtype)
 
 
 def check_comparable(labels: Int[Tensor, " n"], *, pairs: int = 1, ranks: int = 2) -> None:
@@ -134,7 +135,7 @@ def check_comparable(labels: Int[Tensor, " n"], *, pairs: int = 1, ranks: int = 
 
 
 def squared_distances(embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
-    """Return squared Euclidean distances of unit embeddings, in float64."""
+    """Return squared Euclidean distances of unit embeddings, in the widest type of the device."""
     units = unit(embeddings)
     return 2 - 2 * units @ units.T
 

@@ -7,6 +7,7 @@ from torch.nn.functional import cross_entropy
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_embeddings, check_positive, check_ranks, check_whole
+from ordinate.functional.precision import wide
 from ordinate.methods.gradient_caching import embed_in_chunks
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import Stage, StagedMethod
@@ -107,8 +108,8 @@ class POE(StagedMethod):
         predicted = scores.argmax(1)
         return {
             "val_loss": cross_entropy(scores, y),
-            "val_accuracy": (predicted == y).double().mean(),
-            "val_mae": (predicted - y).abs().double().mean(),
+            "val_accuracy": wide(predicted == y).mean(),
+            "val_mae": wide((predicted - y).abs()).mean(),
         }
 
 
@@ -120,7 +121,7 @@ def symmetric_divergence(mean: Float[Tensor, "n d"], log_variance: Float[Tensor,
         log_variance: (n, d), of each dimension.
 
     Returns:
-        (n, n) in float64, symmetric, 0 on the diagonal.
+        (n, n) in the widest type of the device, symmetric, 0 on the diagonal.
 
     Example:
         >>> symmetric_divergence(torch.tensor([[0.0], [2.0]]), torch.zeros(2, 1)).tolist()
@@ -205,4 +206,4 @@ def _check_gaussians(mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor
     check_embeddings(log_variance, "log_variance")
     if mean.shape != log_variance.shape:
         raise OrdinateError(f"log_variance: got shape {tuple(log_variance.shape)}, takes {tuple(mean.shape)}, mean's")
-    return mean.double(), log_variance.double()
+    return wide(mean), wide(log_variance)

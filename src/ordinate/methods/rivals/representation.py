@@ -7,6 +7,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.precision import wide
 from ordinate.heads.binned import BinSize, equal_bins
 from ordinate.heads.build import build_head
 from ordinate.methods.optimization import Optimization
@@ -157,7 +158,7 @@ def bins_of(
     targets: Float[Tensor, "n p"], lowest: Float[Tensor, " p"], bin_size: Float[Tensor, " p"]
 ) -> Int[Tensor, " n"]:
     """Return a number a bin: samples in the same one share it."""
-    positions: Shaped[Tensor, "n p"] = ((targets.double() - lowest) / bin_size).round().long()
+    positions: Shaped[Tensor, "n p"] = ((wide(targets) - lowest) / bin_size).round().long()
     return positions.unique(dim=0, return_inverse=True)[1]
 
 
