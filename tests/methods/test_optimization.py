@@ -7,59 +7,11 @@ from torch import nn
 
 from ordinate import CLOCClassifier
 from ordinate.encoders.periodic import PeriodicEmbedding
-from ordinate.losses import SupCRLoss
-from ordinate.methods import CLOC, OTD, Optimization, SupCR, SupReMix
+from ordinate.methods import CLOC, Optimization
 from ordinate.methods.optimization import undecayed_parameters
-from ordinate.methods.rivals.dino import DINO, DINORegression
-from ordinate.methods.rivals.drawn_views import TableViews
-from ordinate.methods.rivals.end_to_end import EndToEnd
-from ordinate.methods.rivals.gol import GOL
-from ordinate.methods.rivals.mwr import MWR
-from ordinate.methods.rivals.ordinal import Ordinal
-from ordinate.methods.rivals.pairs import build_pair_loss
-from ordinate.methods.rivals.poe import POE, GaussianEncoder
-from ordinate.methods.rivals.representation import Representation, RepresentationRegression
 from tests.estimators.examples import draw_table, ranks_of
-from tests.methods.examples import DIM, encoder, ranks, targets, train, watch
-
-VIEWS = TableViews([1, 1, 1])
-WARM = Optimization()  # a learning rate that starts and ends at 0
-ONE = {"epochs": 1, "optimization": WARM}
-TWO = {"epochs": (1, 1), "optimization": WARM, "head_optimization": WARM}
-
-
-def ordinal(loss):
-    return lambda: (Ordinal(encoder(), DIM, 4, loss=loss, **ONE), ranks())
-
-
-METHODS = {
-    "cloc": lambda: (CLOC(encoder(), DIM, 4, phase_epochs=(1, 1), optimization=WARM), ranks()),
-    "otd": lambda: (OTD(encoder(), 4, **ONE), ranks()),
-    "supcr": lambda: (SupCR(encoder(), DIM, **TWO), targets()),
-    "supcr, fine-tuned": lambda: (SupCR(encoder(), DIM, scheme="fine_tune", **TWO), targets()),
-    "supremix": lambda: (SupReMix(encoder(), DIM, window=1.0, **TWO), targets()),
-    "end to end": lambda: (EndToEnd(encoder(), DIM, **ONE), targets()),
-    "cross-entropy": ordinal("cross_entropy"),
-    "or": ordinal("or"),
-    "corn": ordinal("corn"),
-    "coral": ordinal("coral"),
-    "poe": lambda: (POE(GaussianEncoder(nn.Linear(3, 2 * DIM), DIM), 4, **ONE), ranks()),
-    "gol": lambda: (GOL(encoder(), DIM, 4, **ONE), ranks()),
-    "mwr": lambda: (MWR(encoder(), DIM, **ONE), ranks()),
-    "triplet": lambda: (Representation(encoder(), DIM, build_pair_loss("triplet"), **ONE), ranks()),
-    "rnc": lambda: (Representation(encoder(), DIM, SupCRLoss(), **ONE), ranks()),
-    "supcon, then a head": lambda: (
-        RepresentationRegression(encoder(), DIM, build_pair_loss("supcon"), **TWO), supcon_targets(),
-    ),
-    "dino": lambda: (DINO(encoder(), DIM, draw=VIEWS, **ONE), ranks()),
-    "dino, then a head": lambda: (DINORegression(encoder(), DIM, draw=VIEWS, **TWO), targets()),
-}  # fmt: skip
-
-
-def supcon_targets():
-    data = targets()
-    data.y = (data.y - data.y.min()).round()
-    return data
+from tests.methods.every_method import METHODS
+from tests.methods.examples import DIM, encoder, ranks, train, watch
 
 
 @pytest.mark.parametrize("build", METHODS.values(), ids=METHODS)
@@ -68,7 +20,7 @@ def test_a_single_step_trains_every_stage(build):
     watched = watch(method, data, batch_size=len(data))
     assert len(watched.rates) == len(method.stages)
     assert watched.changes("") == [True] * len(method.stages)
-    assert all(min(rates) > 0 for rates in ([rate[stage]] for stage, rate in enumerate(watched.rates)))
+    assert all(rates[stage] > 0 for stage, rates in enumerate(watched.rates))
 
 
 class Tokens(nn.Module):
