@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ordinate.commands.division import Rows, divide
+from ordinate.commands.division import Rows, divide, groups_of
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.plan import Plan
 from ordinate.commands.samples import Samples
@@ -30,7 +30,8 @@ def choose(
 
     def trial(name: str) -> float:
         print(f"trying {name}")
-        model = plan.build(name, options, checkpoints / f"{name}-trial").fit(take(X, part), y[part])
+        model = plan.build(name, options, checkpoints / f"{name}-trial")
+        model.fit(take(X, part), y[part], groups=groups_of(samples, part))
         return float(evaluate(model, take(X, validation), y[validation])["mae"])
 
     if options.time_limit is None:
