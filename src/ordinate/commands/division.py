@@ -46,8 +46,3 @@ def divide(label: Label, groups: pd.Series | None, rows: Rows, share: float, see
     else:
         rest, held_out = split_groups(labels, groups.iloc[rows], share, seed, stratify=label.is_ranks)
     return rows[rest], rows[held_out]
-
-
-def groups_of(samples: Samples, rows: Rows) -> pd.Series | None:
-    """Return the groups of some rows, None where the data set has none."""
-    return None if samples.groups is None else samples.groups.iloc[rows]

@@ -75,6 +75,7 @@ def undecayed_parameters(module: nn.Module) -> list[nn.Parameter]:
         if parameter.ndim < 2 or name.rpartition(".")[2] == "bias"
     ]
     for part in module.modules():
-        names = part.no_weight_decay() if callable(getattr(part, "no_weight_decay", None)) else ()
+        named = getattr(part, "no_weight_decay", None)
+        names = named() if callable(named) else ()
         found += [parameter for name, parameter in part.named_parameters() if name in names]
     return found

@@ -25,6 +25,7 @@ def label_bias(
     up: float = 0.6,
     down: float = 0.3,
     seed: int = 0,
+    groups: ArrayLike | None = None,
     keep: Keep = compute,
 ) -> Figures:
     """Scores on clean test labels after training on labels that are biased at one boundary.
@@ -45,6 +46,8 @@ def label_bias(
         up: share of the samples of rank h that is relabelled as h + 1.
         down: share of the samples of rank h + 1 that is relabelled as h.
         seed: of the relabelling.
+        groups: (n,) of the training samples, for an estimator that holds some of them out by itself: none of these is
+            on both sides.
         keep: keeps the scores.
 
     Returns:
@@ -69,7 +72,7 @@ def label_bias(
     biased = bias_labels(ranks, boundary, up, down, seed)
 
     def trial() -> Figures:
-        predicted = to_ranks(train(estimator, X, classes[biased], "biased").predict(X_test), classes)
+        predicted = to_ranks(train(estimator, X, classes[biased], "biased", groups).predict(X_test), classes)
         critical = adjacent_error_rates(true, predicted, len(classes))[boundary[0]]
         scores = score_ranks(true, predicted, len(classes))
         return {"relabelled": int((biased != ranks).sum()), **scores, "critical_error": float(critical)}
