@@ -120,8 +120,8 @@ def budget(name: str, *, quick: bool = False) -> Budget:
     paper = PAPER[name]
     if not quick:
         return paper
-    small = {**(paper.images or {}), "size": 64, "pretrained": False}
-    return replace(_QUICK, images=small, label_distance=paper.label_distance)
+    images = {**(paper.images or {}), "size": 64, "pretrained": False}
+    return replace(_QUICK, images=images, label_distance=paper.label_distance)
 
 
 def _of_sentences(*, quick: bool) -> Budget:
