@@ -51,6 +51,7 @@ EQUAL = {
     "numbers": (3, np.int64(3)),
     "large arrays": (LARGE, LARGE.copy()),
     "options": (ImageOptions(size=64), ImageOptions(size=64)),
+    "options but for the number of workers": (ImageOptions(workers=0), ImageOptions(workers=2)),
     "nested options": (Imbalance(bin_size=(1.0, 2.0)), Imbalance(bin_size=[1.0, 2.0])),
     "labels": (pd.Series(["a", "b"]), np.array(["a", "b"], dtype=object)),
     "lambdas": (by(2.0), by(2.0)),

@@ -19,9 +19,10 @@ def describe(value: Any, name: str) -> str:
     """Return what a setting is, in full and without memory addresses.
 
     Numbers, text, paths, arrays, tensors, mappings (in any order), sequences and dataclasses are described by their
-    content. Functions are described by their module, name, code, defaults and enclosed variables, partial functions and
-    methods by what they are made of, and other objects by their class and attributes. Global variables that a function
-    reads are not part of its description.
+    content, without fields that take no part in comparison, such as the number of workers that read images. Functions
+    are described by their module, name, code, defaults and enclosed variables, partial functions and methods by what
+    they are made of, and other objects by their class and attributes. Global variables that a function reads are not
+    part of its description.
 
     Args:
         value: of the setting.
@@ -52,7 +53,9 @@ class _UnreadableError(Exception):
 @functools.singledispatch
 def _describe(value: Any) -> str:
     if is_dataclass(value) and not isinstance(value, type):
-        return _joined(_place(type(value)), (f"{f.name}: {_describe(getattr(value, f.name))}" for f in fields(value)))
+        return _joined(
+            _place(type(value)), (f"{f.name}: {_describe(getattr(value, f.name))}" for f in fields(value) if f.compare)
+        )
     if hasattr(value, "__dict__") and not isinstance(value, type):
         return _joined(_place(type(value)), [_describe(vars(value))])
     if hasattr(value, "__qualname__"):
