@@ -40,6 +40,7 @@ from ordinate.data.parquet_table import ParquetTable
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.encoders import build_encoder
 from ordinate.losses import SupCRLoss
+from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.methods.supcr import SupCR
 from ordinate.report.text import table
 
@@ -129,7 +130,8 @@ def _bare(path: Path) -> dict[str, float]:
     x = torch.from_numpy(features.transform(frame))
     torch.manual_seed(0)
     encoder = build_encoder("auto", (features.width,), 64, numeric=features.numeric_positions)
-    loss, optimizer = SupCRLoss(), torch.optim.AdamW(encoder.parameters(), 1e-3, weight_decay=1e-4)
+    loss = SupCRLoss()
+    optimizer = Optimization("adamw", 1e-3, 1e-4).build(encoder.parameters(), undecayed_parameters(encoder))
     clock = Clock()
     clock.start()
     for batch in ShuffledBatches(len(x), 256, seed=0):

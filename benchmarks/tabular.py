@@ -31,6 +31,7 @@ from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegr
 from ordinate.data.features import TableFeatures
 from ordinate.encoders import MLP, build_encoder
 from ordinate.estimators.cloc import DECAY
+from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.metrics import knn_error
 from ordinate.report.text import table
 
@@ -90,7 +91,8 @@ def train_network(
     loss_of = nn.functional.cross_entropy if y.dtype == torch.int64 else nn.functional.l1_loss
     batches = max(1, -(-len(x) // BATCH))
     epochs = max(1, min(400 if y.dtype != torch.int64 else 300, STEPS // batches))
-    optimizer = torch.optim.AdamW([*encoder.parameters(), *head.parameters()], 1e-3, weight_decay=weight_decay)
+    both = nn.ModuleList([encoder, head])
+    optimizer = Optimization("adamw", 1e-3, weight_decay).build(both.parameters(), undecayed_parameters(both))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1e-3, total_steps=epochs * batches, pct_start=0.1)
     generator = torch.Generator().manual_seed(seed)
     for _ in range(epochs):

@@ -126,6 +126,13 @@ def _add_fit(commands: Any) -> None:
     )
     parser.add_argument("--epochs", type=int, help="of training, instead of the method's own")
     parser.add_argument("--encoder", metavar="NAME", help="network, for images any of timm's, such as resnet18 (auto)")
+    loss = parser.add_argument_group("loss, of methods that have such a setting")
+    loss.add_argument("--label-distance", choices=("l1", "l2", "angular"), help="between targets (l1)")
+    loss.add_argument("--similarity", choices=("neg_l2", "neg_l1", "cosine"), help="between embeddings (neg_l2)")
+    loss.add_argument("--temperature", type=float, metavar="NUMBER", help="of the similarities (the method's own)")
+    loss.add_argument(
+        "--num-positives", type=int, metavar="K", help="contrast only the K closest samples as positives (all)"
+    )
     images = parser.add_argument_group("images")
     images.add_argument("--image-size", metavar="HxW", help="pixels that the encoder sees (the images' own, up to 256)")
     images.add_argument("--augmentation", choices=AUGMENTATIONS, help="of training images (auto)")

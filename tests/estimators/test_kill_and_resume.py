@@ -2,10 +2,12 @@
 
 import os
 import pickle
+import shutil
 import signal
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -35,6 +37,27 @@ def fit_series(**options):
     """The batch norm of the encoder for series has running statistics to keep, too."""
     X, target = draw_series()
     return fit(supcr, X, target, epochs=(2, 3), **options)
+
+
+def scaled(a, b, scale):
+    return scale * (a[:, None] - b[None]).abs().sum(2)
+
+
+def distance(kind):
+    """A label distance made anew, wherever and whenever it is asked for."""
+    return partial(scaled, scale=3.0) if kind == "partial" else lambda a, b: (a[:, None] - b[None]).abs().sum(2)
+
+
+def fit_by_callable(kind="lambda", **options):
+    return fit(supcr, epochs=(3, 3), label_distance=distance(kind), **options)
+
+
+def fit_in_turn(make, draws=0, random_state=None, **options):
+    """A generator that has been drawn from is another one each time."""
+    state = None if random_state is None else np.random.RandomState(random_state)
+    for _ in range(draws):
+        state.randint(9)
+    return fit(make, random_state=state, **options)
 
 
 def fit_and_die_in_batch(fit, options, epoch, batch):
@@ -185,3 +208,52 @@ def test_a_damaged_checkpoint_is_refused_and_never_run(damage, tmp_path):
     with pytest.raises(OrdinateError, match=r"last\.ckpt"):
         fit(otd, epochs=2, checkpoint_dir=tmp_path / "run")
     assert not (tmp_path / "sprung").exists()
+
+
+@for_every_estimator
+@pytest.mark.parametrize("random_state", [None, 3])
+def test_a_fit_that_drew_its_seed_continues_with_it(make, random_state, tmp_path, trained_epochs):
+    """None, or a RandomState that has since been drawn from: the split and the batches are those of the first start."""
+    options = {"validation_fraction": 0.3, "random_state": random_state}
+    begun, whole = tmp_path / "begun", tmp_path / "whole"
+    first = {**options, "checkpoint_dir": begun}
+    assert processes.run(fit_and_die_in_batch, partial(fit_in_turn, make), first, 0, 1) == -signal.SIGKILL
+    assert processes.run(fit_and_die_in_batch, partial(fit_in_turn, make), first, 4, 1) == -signal.SIGKILL
+    resumed = fit_in_turn(make, draws=0 if random_state is None else 2, checkpoint_dir=begun, **options)
+    assert set(trained_epochs) == {4, 5}
+    whole.mkdir()
+    shutil.copy(begun / "seed.json", whole)
+    assert_same_fit(resumed, fit_in_turn(make, checkpoint_dir=whole, **options))
+
+
+def test_the_drawn_seed_of_other_settings_does_not_make_their_checkpoint_fit(tmp_path):
+    fit(otd, epochs=2, random_state=None, checkpoint_dir=tmp_path)
+    with pytest.raises(OrdinateError, match="of a fit with other data or settings"):
+        fit(otd, epochs=2, random_state=None, learning_rate=0.02, checkpoint_dir=tmp_path)
+
+
+def test_two_fits_without_a_seed_differ(tmp_path):
+    first, second = (fit(otd, random_state=None, checkpoint_dir=tmp_path / name) for name in "ab")
+    assert (first.transform(X) != second.transform(X)).any()
+
+
+def test_a_damaged_seed_is_refused(tmp_path):
+    (tmp_path / "seed.json").write_text("{")
+    with pytest.raises(OrdinateError, match=r"checkpoint_dir: .*seed\.json is damaged"):
+        fit(otd, random_state=None, checkpoint_dir=tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["lambda", "partial"])
+def test_a_fit_by_a_callable_continues_with_one_made_anew(kind, tmp_path, trained_epochs):
+    options = {"kind": kind, "checkpoint_dir": tmp_path}
+    assert processes.run(fit_and_die_in_batch, fit_by_callable, options, 4, 1) == -signal.SIGKILL
+    assert_same_fit(fit_by_callable(**options), fit_by_callable(kind))
+    assert set(trained_epochs[:6]) == {4, 5}
+
+
+def test_another_callable_is_another_setting(tmp_path):
+    fit_by_callable("partial", checkpoint_dir=tmp_path)
+    with pytest.raises(OrdinateError, match="of a fit with other data or settings"):
+        fit_by_callable("lambda", checkpoint_dir=tmp_path)
+    with pytest.raises(OrdinateError, match="of a fit with other data or settings"):
+        fit(supcr, epochs=(3, 3), label_distance=partial(scaled, scale=2.0), checkpoint_dir=tmp_path)

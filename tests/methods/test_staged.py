@@ -129,9 +129,9 @@ def test_without_warmup_the_learning_rate_starts_at_its_highest():
 def test_each_stage_goes_through_its_schedule_batch_by_batch():
     first, second = Optimization("sgd", 0.3, warmup=0.5), Optimization("adam", 0.1, schedule="constant", warmup=0.25)
     watched = watch(Counter(Stage("a", 2, first), Stage("b", 4, second)), ranks(24), batch_size=8)
-    expected = [first.learning_rate_at(step / 6) for step in range(6)]
+    expected = [first.learning_rate_at((step + 0.5) / 6) for step in range(6)]
     assert [rates[0] for rates in watched.rates[:6]] == pytest.approx(expected, abs=1e-12)
-    expected = [second.learning_rate_at(step / 12) for step in range(12)]
+    expected = [second.learning_rate_at((step + 0.5) / 12) for step in range(12)]
     assert [rates[1] for rates in watched.rates[6:]] == pytest.approx(expected, abs=1e-12)
 
 
@@ -141,9 +141,8 @@ def test_each_stage_goes_through_its_schedule_batch_by_batch():
 def test_the_optimizer_is_the_one_named(name, kind):
     optimizer = Optimization(name, 0.3, 0.02).build([nn.Parameter(torch.ones(1))])
     assert type(optimizer) is kind
-    assert optimizer.defaults["lr"] == 0.3
-    assert optimizer.defaults["weight_decay"] == 0.02
-    assert optimizer.defaults.get("momentum", 0.9) == 0.9
+    (group,) = optimizer.param_groups
+    assert (group["lr"], group["weight_decay"], group.get("momentum", 0.9)) == (0.3, 0.02, 0.9)
 
 
 @pytest.mark.parametrize(

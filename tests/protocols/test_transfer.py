@@ -26,12 +26,14 @@ def target():
     return X, 30 * y + 7 * X[:, 2], X_test, 30 * y_test + 7 * X_test[:, 2]
 
 
-def test_the_linear_probe_is_the_best_linear_layer_on_frozen_embeddings(source, target):
-    X, y, X_test, y_test = target
-    [row] = transfer(source, *target, schemes=["linear_probe"], epochs=200, learning_rate=0.05)["rows"]
+def test_the_linear_probe_is_the_best_linear_layer_on_frozen_embeddings(target):
+    """On the samples that it is trained on, with embeddings that do not yet lie along one line."""
+    X, y, *_ = target
+    source = supcr(epochs=(1, 1), batch_size=64).fit(*draw_table(96))
+    [row] = transfer(source, X, y, X, y, schemes=["linear_probe"], epochs=200, learning_rate=0.05)["rows"]
     exact = QuantileRegressor(quantile=0.5, alpha=0).fit(source.transform(X), y)
-    wanted = mean_absolute_error(y_test, exact.predict(source.transform(X_test)))
-    assert row["mae"] == pytest.approx(wanted, rel=0.1)
+    wanted = mean_absolute_error(y, exact.predict(source.transform(X)))
+    assert row["mae"] == pytest.approx(wanted, rel=0.02)
 
 
 def test_the_probe_of_ranks_is_logistic_regression_on_the_embeddings():

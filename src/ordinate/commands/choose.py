@@ -7,7 +7,7 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.plan import Plan
 from ordinate.commands.samples import Samples
 from ordinate.estimators.choice import choose_within
-from ordinate.protocols.trial import take
+from ordinate.protocols.trial import groups_of, take
 from ordinate.report.evaluation import evaluate
 
 VALIDATION_FRACTION = 0.2
@@ -30,7 +30,8 @@ def choose(
 
     def trial(name: str) -> float:
         print(f"trying {name}")
-        model = plan.build(name, options, checkpoints / f"{name}-trial").fit(take(X, part), y[part])
+        model = plan.build(name, options, checkpoints / f"{name}-trial")
+        model.fit(take(X, part), y[part], groups=groups_of(samples.groups, part))
         return float(evaluate(model, take(X, validation), y[validation])["mae"])
 
     if options.time_limit is None:

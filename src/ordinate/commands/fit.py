@@ -24,7 +24,7 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
 from ordinate.estimators.recipes import read_recipe
-from ordinate.protocols.trial import take
+from ordinate.protocols.trial import groups_of, take
 from ordinate.report.evaluation import Metrics, draw, evaluate
 from ordinate.report.page import write_report
 from ordinate.report.text import metric_lines
@@ -54,7 +54,7 @@ def fit(options: FitOptions) -> None:
         X, y = samples.X, plan.label.values
         watched = (take(X, validation_rows), y[validation_rows]) if len(validation_rows) else None
         model = plan.build(chosen, options, workspace.checkpoints / f"{chosen}-final")
-        model.fit(take(X, rows), y[rows], validation=watched)
+        model.fit(take(X, rows), y[rows], validation=watched, groups=groups_of(samples.groups, rows))
         model.checkpoint_dir = None
         model.verbose = 0
         for note in model.reader_.notes:

@@ -11,6 +11,7 @@ import numpy as np
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.volume_options import VolumeOptions
 from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.methods.training import check_accelerator
 from ordinate.tables.models import MODELS
 
@@ -37,6 +38,10 @@ class FitOptions:
     test_fraction: float = 0.2
     epochs: int | None = None
     encoder: str | None = None
+    label_distance: str | None = None
+    similarity: str | None = None
+    temperature: float | None = None
+    num_positives: int | None = None
     image_size: str | None = None
     volume_size: str | None = None
     spacing: str | None = None
@@ -64,6 +69,10 @@ class FitOptions:
             raise OrdinateError(f"--test-fraction: got {self.test_fraction}, takes a share above 0 and below 1")
         if self.epochs is not None and self.epochs < 1:
             raise OrdinateError(f"--epochs: got {self.epochs}, takes at least 1")
+        if self.temperature is not None:
+            check_positive(self.temperature, "--temperature")
+        if self.num_positives is not None:
+            check_whole(self.num_positives, "--num-positives")
         if self.time_limit is not None:
             if not (self.time_limit > 0 and np.isfinite(self.time_limit)):
                 raise OrdinateError(f"--time-limit: got {self.time_limit}, takes minutes above 0")

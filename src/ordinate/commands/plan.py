@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ordinate.commands.costs import parse_costs, parse_decision
 from ordinate.commands.fit_options import FitOptions, volume_options
 from ordinate.commands.labels import Label, parse_boundaries, understand_label
+from ordinate.commands.loss_options import loss_settings
 from ordinate.commands.samples import Samples
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.pixels import Decoded
@@ -90,6 +91,7 @@ def make_plan(
     if costs is not None and "cloc" in candidates:
         margins = {**margins_from_costs(costs), **margins}
     candidates = ("cloc",) if margins else candidates  # only CLOC has margins to keep to
+    settings |= loss_settings(options, candidates, ranks=label.is_ranks)
     return Plan(label, candidates, margins, costs, settings)
 
 

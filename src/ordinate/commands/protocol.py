@@ -32,7 +32,7 @@ from ordinate.protocols.label_permutation import label_permutation
 from ordinate.protocols.parts import Figures, KeptParts
 from ordinate.protocols.reduced_data import reduced_data
 from ordinate.protocols.transfer import transfer
-from ordinate.protocols.trial import take, train
+from ordinate.protocols.trial import groups_of, take, train
 from ordinate.protocols.unseen_targets import unseen_targets
 from ordinate.report import protocol_figures
 from ordinate.report.figures import save
@@ -94,6 +94,11 @@ class Divided:
     def training(self) -> tuple[Any, NDArray[Any]]:
         """Samples and labels to train on."""
         return take(self.samples.X, self.rows), self.label.values[self.rows]
+
+    @property
+    def groups(self) -> NDArray[Any] | None:
+        """Groups of the samples to train on."""
+        return groups_of(self.samples.groups, self.rows)
 
     @property
     def test(self) -> tuple[Any, NDArray[Any]]:
@@ -236,7 +241,7 @@ def _corruption_robustness(study: Study, methods: Sequence[str]) -> Outcome:
         raise OrdinateError(f"{study.options.data}: holds no images, which corruption-robustness takes")
 
     def run(contender: Contender) -> Figures:
-        model = train(contender.estimator, *study.data.training, "clean")
+        model = train(contender.estimator, *study.data.training, "clean", study.data.groups)
         return corruption_robustness(model, images, labels, seed=contender.seed, keep=contender.keep)
 
     records = _run(study, methods, run)
@@ -260,6 +265,7 @@ def _reduced_data(study: Study, methods: Sequence[str]) -> Outcome:
             *study.data.training,
             *study.data.test,
             sizes=sizes,
+            groups=study.data.groups,
             seed=contender.seed,
             keep=contender.keep,
         )
@@ -276,7 +282,7 @@ def _transfer(study: Study, methods: Sequence[str]) -> Outcome:
     epochs = 100 if study.options.epochs is None else study.options.epochs
 
     def run(contender: Contender) -> Figures:
-        model = train(contender.estimator, *study.data.training, "first")
+        model = train(contender.estimator, *study.data.training, "first", study.data.groups)
         (X, y), (X_test, y_test) = second.training, second.test
         X, X_test = fit_to(model, X, str(study.own.to)), fit_to(model, X_test, str(study.own.to))
         return transfer(
@@ -297,8 +303,9 @@ def _unseen_targets(study: Study, methods: Sequence[str]) -> Outcome:
 
     def run(contender: Contender) -> Figures:
         return unseen_targets(
-            contender.estimator, *study.data.training, *study.data.test, ranges=ranges, keep=contender.keep
-        )
+            contender.estimator, *study.data.training, *study.data.test, ranges=ranges, groups=study.data.groups,
+            keep=contender.keep,
+        )  # fmt: skip
 
     records = _run(study, methods, run)
     figure = _bars(records, "targets", "mae", "Unseen targets", "mean absolute error")
@@ -313,7 +320,7 @@ def _label_bias(study: Study, methods: Sequence[str]) -> Outcome:
         return label_bias(
             contender.estimator, *study.data.training, *study.data.test,
             boundary=(classes[low], classes[high]), up=study.own.up, down=study.own.down,
-            seed=contender.seed, keep=contender.keep,
+            seed=contender.seed, groups=study.data.groups, keep=contender.keep,
         )  # fmt: skip
 
     records = _run(study, methods, run)
@@ -329,8 +336,9 @@ def _label_permutation(study: Study, methods: Sequence[str]) -> Outcome:
 
     def run(contender: Contender) -> Figures:
         figures = label_permutation(
-            contender.estimator, *study.data.training, *study.data.test, seed=contender.seed, keep=contender.keep
-        )
+            contender.estimator, *study.data.training, *study.data.test, seed=contender.seed,
+            groups=study.data.groups, keep=contender.keep,
+        )  # fmt: skip
         pictures.setdefault(contender.method, figures["pictures"])
         return figures
 

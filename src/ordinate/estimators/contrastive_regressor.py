@@ -39,7 +39,13 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     imbalance: Imbalance | None = None  # a regressor that takes none leaves it
     method_: Regression
 
-    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike, validation: tuple[Any, Any] | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike | pd.DataFrame,
+        y: ArrayLike,
+        validation: tuple[Any, Any] | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Train on samples X and targets y.
 
         Args:
@@ -48,10 +54,12 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
                 ones.
             y: (n,) real targets, not all equal; SupCR also takes (n, p).
             validation: ``(X, y)`` to watch, and to choose the head on, instead of a share of the samples.
+            groups: (n,), such as the subject of every sample; a group is never on both sides of the share that
+                ``validation_fraction`` holds out.
         """
         if self.head not in ("auto", *HEADS):
             raise OrdinateError(f"head: got {self.head!r}, takes 'auto', {', '.join(map(repr, HEADS))}")
-        return self._fit(X, y, validation, stratify=False)
+        return self._fit(X, y, validation, groups, stratify=False)
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n,) or (n, p), targets in their own units."""

@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
@@ -22,7 +22,6 @@ from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.series import SeriesScaler
 from ordinate.data.series_crop import RandomCrop
 from ordinate.data.series_options import SeriesOptions
-from ordinate.data.splits import split_rows
 from ordinate.data.text_options import TextOptions
 from ordinate.data.token_reader import TokenReader
 from ordinate.data.transformer import MINILM
@@ -34,6 +33,9 @@ from ordinate.encoders.build import build_encoder
 from ordinate.encoders.text import BiLSTM, TextEncoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
+from ordinate.estimators.fingerprint import describe
+from ordinate.estimators.holdout import hold_out
+from ordinate.estimators.seed import draw_seed
 from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import StagedMethod
@@ -99,7 +101,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     # fitting
 
-    def _fit(self, X: Any, y: Any, validation: tuple[Any, Any] | None, *, stratify: bool) -> Self:
+    def _fit(
+        self, X: Any, y: Any, validation: tuple[Any, Any] | None, groups: ArrayLike | None, *, stratify: bool
+    ) -> Self:
         self._check_parameters()
         X, y = inputs.unpack(X, y)
         if y is None:
@@ -108,11 +112,13 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         targets = self._targets(y, reset=True)
         if len(targets) != len(checked):
             raise OrdinateError(f"y: got {len(targets)} labels for {len(checked)} samples, takes one a sample")
+        folder = None if self.checkpoint_dir is None else Path(self.checkpoint_dir)
+        seed = draw_seed(self.random_state, folder)
         rows: NDArray[np.int64] = np.arange(len(targets))
         held_out = None
         if validation is None and self.validation_fraction > 0 and len(targets) >= 20:
             share = min(self.validation_fraction, MOST_VALIDATION / len(targets))
-            rows, held_out_rows = split_rows(targets, share, seed=0, stratify=stratify)
+            rows, held_out_rows = hold_out(targets, groups, share, seed, stratify=stratify)
             held_out = (
                 (inputs.take_rows(checked, held_out_rows), targets[held_out_rows]) if len(held_out_rows) else None
             )
@@ -138,14 +144,12 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         )
         if isinstance(self.reader_, TokenReader):
             self.reader_.on_gpu = self._on_gpu
-        folder = None if self.checkpoint_dir is None else Path(self.checkpoint_dir)
         training_data = self._training_data(inputs.read(self.reader_, checked, folder), torch.from_numpy(targets))
         validation_data = None
         if held_out is not None:
             watched = inputs.read(self.reader_, held_out[0], folder)
             validation_data = ArrayBatches(watched, torch.from_numpy(held_out[1]))
 
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         devices = range(torch.cuda.device_count())
         batches = self._batches(targets, seed)
         self.n_batches_ = len(batches)
@@ -163,7 +167,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 accelerator=self.accelerator,
                 seed=seed,
                 progress=bool(self.verbose),
-                run=self._fingerprint(training_data, validation_data, seed),
+                run="" if folder is None else self._fingerprint(training_data, validation_data, seed),
             )
             self.n_iter_ = len(self.history_)
             self._prepare_inference()
@@ -219,8 +223,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _fingerprint(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None, seed: int) -> str:
         """Return a digest of all that determines the weights."""
         elsewhere = ("accelerator", "checkpoint_dir", "random_state", "verbose")
-        settings = {name: value for name, value in self.get_params().items() if name not in elsewhere}
-        digest = hashlib.sha256(repr((type(self).__name__, sorted(settings.items()), seed)).encode())
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in elsewhere}
+        described = [f"{name}={describe(value, name)}" for name, value in sorted(settings.items())]
+        digest = hashlib.sha256("\n".join([type(self).__name__, *described, str(seed)]).encode())
         for data in (training, validation):
             for part in () if data is None else (data.x, data.y):
                 digest.update(np.ascontiguousarray(part.numpy()).data)  # without a copy of all samples

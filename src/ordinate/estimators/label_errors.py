@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils import check_random_state
 
 from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion, suggested_ranks, suspicion
 from ordinate.errors import OrdinateError
@@ -20,6 +19,7 @@ from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.rank_labels import find_classes, to_ranks
+from ordinate.estimators.seed import draw_seed
 from ordinate.functional.inputs import check_whole
 
 NEIGHBOURS = 10  # training embeddings that tell a sample's rank
@@ -158,15 +158,16 @@ def _cross_fit(
         raise OrdinateError(f"y: got {len(labels)} labels for {len(X)} samples, takes one a sample")
     if unfitted.text is None:
         X = inputs.fit_reader(X, unfitted._images)[1]  # images are decoded once
-    seed = int(check_random_state(unfitted.random_state).randint(np.iinfo(np.int32).max))
+    kept_in = None if estimator.checkpoint_dir is None else Path(estimator.checkpoint_dir)
+    seed = draw_seed(unfitted.random_state, kept_in)
     for number, (rows, unseen) in enumerate(_split(strata, folds, groups, seed)):
         model = clone(estimator)
-        if estimator.checkpoint_dir is not None:
-            folder = Path(estimator.checkpoint_dir) / f"fold-{number}"
+        if kept_in is not None:
+            folder = kept_in / f"fold-{number}"
             folder.mkdir(parents=True, exist_ok=True)
             model.set_params(checkpoint_dir=folder)
         seen = _take(X, rows)
-        model.fit(seen, labels[rows])
+        model.fit(seen, labels[rows], groups=None if groups is None else np.asarray(groups)[rows])
         yield Fold(model, rows, seen, unseen, _take(X, unseen))
 
 

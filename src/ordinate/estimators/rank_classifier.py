@@ -34,7 +34,13 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
     def _probabilities(self, embeddings: Tensor) -> Tensor:
         """Return (n, C), what speaks for every rank from the lowest to the highest; rows sum to 1."""
 
-    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike, validation: tuple[Any, Any] | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike | pd.DataFrame,
+        y: ArrayLike,
+        validation: tuple[Any, Any] | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Train on samples X and labels y.
 
         Args:
@@ -43,8 +49,10 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
                 ones.
             y: (n,), labels of at least two ranks; for CLOC two of them need two samples each.
             validation: ``(X, y)`` to watch instead of a share of the samples.
+            groups: (n,), such as the subject of every sample; a group is never on both sides of the share that
+                ``validation_fraction`` holds out.
         """
-        return self._fit(X, y, validation, stratify=True)
+        return self._fit(X, y, validation, groups, stratify=True)
 
     def predict_proba(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n, C), the probability of every class, or its share of the neighbours' votes (OTD).

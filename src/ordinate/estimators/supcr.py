@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import Tags
 from torch import nn
 
@@ -10,7 +12,11 @@ from ordinate.data.image_options import ImageOptions
 from ordinate.data.series_options import SeriesOptions
 from ordinate.data.text_options import TextOptions
 from ordinate.data.volume_options import VolumeOptions
+from ordinate.errors import OrdinateError
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
+from ordinate.functional.inputs import check_choice, check_positive, check_whole
+from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance
+from ordinate.functional.similarity import SIMILARITIES
 from ordinate.heads.binned import BinSize
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.supcr import SupCR
@@ -33,7 +39,12 @@ class SupCRRegressor(ContrastiveRegressor):
             ``"corn"``.
         bin_size: of the heads on bins, in units of y, one number or one a dimension; None takes the smallest
             difference between two targets, or what makes 128 bins if that makes more.
-        temperature, label_distance: of the loss.
+        temperature: of the loss.
+        similarity: between embeddings: ``"neg_l2"``, ``"neg_l1"`` or ``"cosine"``.
+        label_distance: ``"l1"``, ``"l2"``, ``"angular"`` for y of (pitch, yaw) in radians, or a callable that maps
+            labels (n, p) and (m, p) to distances (n, m).
+        num_positives: contrast only so many samples of the closest labels as positives (SupCR, Table 13); None
+            contrasts all.
         epochs: of the encoder and of the head.
         patience: ends the last stage after so many epochs without a lower validation loss; None trains all.
         batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
@@ -79,7 +90,9 @@ class SupCRRegressor(ContrastiveRegressor):
         head_loss: str = "l1",
         bin_size: BinSize = None,
         temperature: float = 2.0,
-        label_distance: Any = "l1",
+        similarity: str = "neg_l2",
+        label_distance: LabelDistance = "l1",
+        num_positives: int | None = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
         batch_size: int | None = None,
@@ -104,7 +117,9 @@ class SupCRRegressor(ContrastiveRegressor):
         self.head_loss = head_loss
         self.bin_size = bin_size
         self.temperature = temperature
+        self.similarity = similarity
         self.label_distance = label_distance
+        self.num_positives = num_positives
         self.epochs = epochs
         self.patience = patience
         self.batch_size = batch_size
@@ -127,6 +142,24 @@ class SupCRRegressor(ContrastiveRegressor):
         tags.target_tags.multi_output = True
         return tags
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(self.temperature, "temperature")
+        check_choice(self.similarity, SIMILARITIES, "similarity")
+        if not callable(self.label_distance):
+            check_choice(self.label_distance, LABEL_DISTANCES, "label_distance")
+        if self.num_positives is not None:
+            check_whole(self.num_positives, "num_positives")
+
+    def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
+        targets = super()._targets(y, reset=reset)
+        if self.label_distance == "angular" and targets.shape[1] != 2:
+            raise OrdinateError(
+                f"y: got {targets.shape[1]} target(s) per sample, expected (pitch, yaw) in radians for label_distance "
+                "'angular'; give 'l1' for other targets"
+            )
+        return targets
+
     def _build_method(self, encoder: nn.Module) -> SupCR:
         return SupCR(
             encoder,
@@ -140,7 +173,9 @@ class SupCRRegressor(ContrastiveRegressor):
             chunk_size=self.chunk_size,
             balance=self._balance(),
             temperature=self.temperature,
+            similarity=self.similarity,
             label_distance=self.label_distance,
+            num_positives=None if self.num_positives is None else int(self.num_positives),
             optimization=self._optimization(),
             head_optimization=self._head_optimization,
         )

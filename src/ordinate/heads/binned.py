@@ -70,6 +70,13 @@ def _usual_size(targets: Float[Tensor, " n"]) -> float:
     return extent / max(1, round(min(MOST_BINS - 1, extent / float(values.diff().min()))))
 
 
+def check_positions(positions: Tensor, logits: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+    """Return the positions once they are known to be one per row of logits, and not to broadcast against them."""
+    if positions.shape != logits.shape[:1]:
+        raise OrdinateError(f"positions: got shape {tuple(positions.shape)}, expected ({len(logits)},), one per row")
+    return positions
+
+
 class BinnedHead(RegressionHead):
     """One linear layer for the bins of each dimension of the target.
 
@@ -86,7 +93,7 @@ class BinnedHead(RegressionHead):
     bin_size: Tensor
 
     def __init__(self, embedding_dim: int, target_dim: int = 1, bin_size: BinSize = None) -> None:
-        super().__init__(embedding_dim)
+        super().__init__(embedding_dim, target_dim)
         check_bin_size(bin_size, target_dim)
         self.given_size = bin_size
         self.linears = nn.ModuleList(nn.Linear(embedding_dim, self.outputs(2)) for _ in range(target_dim))
@@ -107,7 +114,7 @@ class BinnedHead(RegressionHead):
 
     def standardise(self, targets: Float[Tensor, "n p"]) -> None:
         """Take the bins from the training targets; layers for another number of bins start anew."""
-        lowest, size, counts = equal_bins(targets, self.given_size)
+        lowest, size, counts = equal_bins(self.as_targets(targets, len(targets)), self.given_size)
         self.lowest.copy_(lowest)
         self.bin_size.copy_(size)
         self._resize([self.outputs(count) for count in counts])

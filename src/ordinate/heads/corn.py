@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
-from ordinate.heads.binned import BinnedHead
+from ordinate.heads.binned import BinnedHead, check_positions
 from ordinate.heads.extended_binary import thresholds
 
 
@@ -24,7 +24,7 @@ def corn_losses(logits: Float[Tensor, "n t"], positions: Float[Tensor, " n"]) ->
         >>> corn_losses(torch.tensor([[9.0, -9.0, 5.0]]), torch.tensor([1.0])) < 1e-3
         tensor([True])
     """
-    at = thresholds(logits)
+    positions, at = check_positions(positions, logits), thresholds(logits)
     above = (positions[:, None] > at).to(logits.dtype)
     asked = positions.clamp(min=0)[:, None] > at - 1
     losses = binary_cross_entropy_with_logits(logits, above, reduction="none")
@@ -64,6 +64,7 @@ class CORNHead(BinnedHead):
 
         From biases around 0, the product of a hundred halves would predict the lowest bins for long.
         """
+        targets = self.as_targets(targets, len(targets))
         super().standardise(targets)
         for linear, column in zip(self.linears, ((targets - self.lowest) / self.bin_size).T, strict=True):
             _, bias = linear.parameters()

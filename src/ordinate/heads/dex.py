@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ordinate.heads.binned import BinnedHead
+from ordinate.heads.binned import BinnedHead, check_positions
 
 
 def dex_losses(logits: Float[Tensor, "n k"], positions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
@@ -19,7 +19,7 @@ def dex_losses(logits: Float[Tensor, "n k"], positions: Float[Tensor, " n"]) -> 
         >>> dex_losses(torch.zeros(2, 4), torch.tensor([0.2, 9.0])).exp()
         tensor([4., 4.])
     """
-    bins = positions.round().clamp(0, logits.shape[1] - 1).long()
+    bins = check_positions(positions, logits).round().clamp(0, logits.shape[1] - 1).long()
     return cross_entropy(logits, bins, reduction="none")
 
 

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.heads.binned import BinnedHead
+from ordinate.heads.binned import BinnedHead, check_positions
 from ordinate.heads.dex import expected_positions
 
 DEVIATION = 2.0  # of the normal distribution, in bins; 2 years with bins of a year in the paper
@@ -26,7 +26,7 @@ def dldl_v2_losses(logits: Float[Tensor, "n k"], positions: Float[Tensor, " n"])
         tensor([True])
     """
     last = logits.shape[1] - 1
-    positions = positions.clamp(0, last)
+    positions = check_positions(positions, logits).clamp(0, last)
     bins = torch.arange(last + 1, dtype=logits.dtype, device=logits.device)
     log_normal = (-0.5 * ((bins - positions[:, None]) / DEVIATION).square()).log_softmax(1)
     divergence = (log_normal.exp() * (log_normal - logits.log_softmax(1))).sum(1)

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from ordinate.heads.binned import BinnedHead
+from ordinate.heads.binned import BinnedHead, check_positions
 
 
 def extended_binary_losses(logits: Float[Tensor, "n t"], positions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
@@ -21,7 +21,7 @@ def extended_binary_losses(logits: Float[Tensor, "n t"], positions: Float[Tensor
         >>> extended_binary_losses(torch.tensor([[9.0, 9.0, -9.0]]), torch.tensor([2.0])) < 1e-3
         tensor([True])
     """
-    above = positions[:, None] > thresholds(logits)
+    above = check_positions(positions, logits)[:, None] > thresholds(logits)
     return binary_cross_entropy_with_logits(logits, above.to(logits.dtype), reduction="none").mean(1)
 
 

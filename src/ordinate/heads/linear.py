@@ -30,7 +30,7 @@ class LinearHead(RegressionHead):
     target_scale: Tensor
 
     def __init__(self, embedding_dim: int, target_dim: int = 1, loss: str = "l1") -> None:
-        super().__init__(embedding_dim)
+        super().__init__(embedding_dim, target_dim)
         if loss not in REGRESSION_LOSSES:
             raise OrdinateError(f"head_loss: got {loss!r}, takes one of {', '.join(map(repr, REGRESSION_LOSSES))}")
         self.criterion = REGRESSION_LOSSES[loss]
@@ -40,6 +40,7 @@ class LinearHead(RegressionHead):
 
     def standardise(self, targets: Float[Tensor, "n p"]) -> None:
         """Take mean and deviation of the training targets as those to predict around."""
+        targets = self.as_targets(targets, len(targets))
         self.target_mean.copy_(targets.mean(0))
         scale = targets.std(0, correction=0)
         self.target_scale.copy_(torch.where(scale > 0, scale, 1))

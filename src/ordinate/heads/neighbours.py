@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from ordinate.functional.inputs import check_targets
 from ordinate.functional.similarity import pairwise_similarity
 
 TIE_BREAK = 1e-6  # how much more the nearest counts, the next half as much: enough to break a tie, not to win one
@@ -60,7 +61,7 @@ class NeighbourMean(nn.Module):
     def __init__(self, embeddings: Float[Tensor, "m d"], targets: Float[Tensor, "m p"], k: int = 5) -> None:
         super().__init__()
         self.register_buffer("embeddings", embeddings)
-        self.register_buffer("targets", targets)
+        self.register_buffer("targets", check_targets(targets, len(embeddings), "targets"))
         self.k = min(k, len(targets))
 
     def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n p"]:

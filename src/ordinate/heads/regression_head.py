@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_targets
 
 LEAST_DEVIATION = 1e-3  # of a coordinate of embeddings, as a share of the largest
 
@@ -21,13 +22,15 @@ class RegressionHead(nn.Module):
 
     Args:
         embedding_dim: d of the embeddings (n, d).
+        target_dim: p of the targets (n, p).
     """
 
     embedding_mean: Tensor
     embedding_scale: Tensor
 
-    def __init__(self, embedding_dim: int) -> None:
+    def __init__(self, embedding_dim: int, target_dim: int = 1) -> None:
         super().__init__()
+        self.target_dim = target_dim
         self.register_buffer("embedding_mean", torch.zeros(embedding_dim))
         self.register_buffer("embedding_scale", torch.ones(embedding_dim))
 
@@ -41,6 +44,20 @@ class RegressionHead(nn.Module):
     def standardised(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
         """Return embeddings as the layers of the head see them."""
         return (embeddings - self.embedding_mean) / self.embedding_scale
+
+    def as_targets(self, labels: Tensor, n: int) -> Float[Tensor, "n p"]:
+        """Return the labels of n samples as floating-point targets (n, p), where p is 1 also from (n,).
+
+        Raises:
+            OrdinateError: labels of another shape, which would broadcast against the predictions.
+        """
+        targets = check_targets(labels, n)
+        if targets.shape[1] != self.target_dim:
+            raise OrdinateError(
+                f"labels: got shape {tuple(labels.shape)}, expected ({n}, {self.target_dim}) for a head of "
+                f"{self.target_dim} target dimension(s); give the method target_dim={targets.shape[1]}"
+            )
+        return targets
 
     @abstractmethod
     def standardise(self, targets: Float[Tensor, "n p"]) -> None:
@@ -60,11 +77,11 @@ class RegressionHead(nn.Module):
 
         Args:
             embeddings: (n, d).
-            targets: (n, p), in their own units.
+            targets: (n, p), in their own units; (n,) stands for (n, 1).
             weights: (n,), what each sample's loss is multiplied with before the mean, as they are given: of mean 1
                 for a weighted mean.
         """
-        losses = self.sample_losses(embeddings, targets)
+        losses = self.sample_losses(embeddings, self.as_targets(targets, len(embeddings)))
         if weights is None:
             return losses.mean()
         if weights.shape != losses.shape:

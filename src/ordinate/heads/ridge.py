@@ -6,6 +6,7 @@ from jaxtyping import Float
 from sklearn.linear_model import RidgeCV
 from torch import Tensor
 
+from ordinate.functional.inputs import check_targets
 from ordinate.heads.linear import LinearHead
 
 
@@ -22,6 +23,7 @@ def fit_ridge(embeddings: Float[Tensor, "n d"], targets: Float[Tensor, "n p"]) -
         >>> bool((head(embeddings) - embeddings.sum(1, keepdim=True)).abs().max() < 1e-3)
         True
     """
+    targets = check_targets(targets, len(embeddings), "targets")
     head = LinearHead(embeddings.shape[1], targets.shape[1]).to(embeddings.dtype)
     head.standardise(targets)
     wanted = ((targets - head.target_mean) / head.target_scale).double().numpy()

@@ -7,6 +7,7 @@ from torch.nn.functional import cross_entropy
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, mean_over_all, summed
+from ordinate.functional.inputs import check_ranks
 from ordinate.functional.precision import wide
 from ordinate.heads.classifier import Classifier
 from ordinate.losses.mmnp import Boundaries, MMNPLoss
@@ -72,6 +73,9 @@ class CLOC(BalancedMethod):
         self.mmnp_weight = mmnp_weight
         self.target_accuracy = target_accuracy
         self.hits = torch.zeros(2)
+
+    def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
+        return check_ranks(y, len(y), self.mmnp.num_classes)
 
     def parameters_of_stage(self, index: int) -> list[nn.Parameter]:
         margins = [self.mmnp.raw] if index == 0 else []

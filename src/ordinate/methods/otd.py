@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered, joined_value, processes, summed
+from ordinate.functional.inputs import check_ranks
 from ordinate.functional.precision import wide
 from ordinate.functional.similarity import unit
 from ordinate.losses.angular_triangle import AngularTriangleLoss
@@ -60,6 +61,9 @@ class OTD(BalancedMethod):
         self.loss = AngularTriangleLoss(num_classes, reduction="none" if by_rank else "mean")
         self.by_rank = by_rank
         self.seen: list[tuple[Tensor, Tensor]] = []
+
+    def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
+        return check_ranks(y, len(y), self.loss.num_classes)
 
     def on_train_epoch_start(self) -> None:
         super().on_train_epoch_start()

@@ -33,6 +33,9 @@ class Regression(BalancedMethod):
         self.encoder = encoder
         self.head = head
 
+    def as_labels(self, y: Tensor) -> Float[Tensor, "n p"]:
+        return self.head.as_targets(y, len(y))
+
     def predict(self, x: Tensor) -> Float[Tensor, "n p"]:
         """Return targets in their own units."""
         return self.head(self(x))

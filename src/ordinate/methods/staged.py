@@ -45,7 +45,8 @@ class StagedMethod(lightning.LightningModule):
     ``use_distributed_sampler=False``, and the samplers of :mod:`ordinate.data` their process. Every process validates
     on all validation data.
 
-    Subclasses give the loss of a batch in :meth:`batch_loss`; they may end a stage of their own accord in
+    Subclasses give the loss of a batch in :meth:`batch_loss`, which sees labels as :meth:`as_labels` returns them, so
+    that those of a data loader may be (n,) or (n, 1), of any dtype; they may end a stage of their own accord in
     :meth:`stage_is_complete`, act on its start in :meth:`begin_stage` and :meth:`meet_first_batch`, and log what
     validation embeddings show in :meth:`validate_embeddings`. What each epoch logged is kept in :attr:`history`.
     """
@@ -102,6 +103,14 @@ class StagedMethod(lightning.LightningModule):
         """The parameters that a stage trains."""
         return list(self.parameters())
 
+    def as_labels(self, y: Tensor) -> Tensor:
+        """Return the labels of a batch in the shape and dtype that the method computes with.
+
+        Raises:
+            OrdinateError: labels of a shape that would broadcast to something else.
+        """
+        return y
+
     def batch_loss(self, x: Any, y: Tensor) -> Tensor:
         """The loss of a training batch in the present stage."""
         raise NotImplementedError(f"{type(self).__name__}.batch_loss")
@@ -140,7 +149,7 @@ class StagedMethod(lightning.LightningModule):
         self.begin_stage()
 
     def training_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> None:
-        x, y = batch
+        x, y = batch[0], self.as_labels(batch[1])
         optimizers = self.optimizers()
         optimizer = optimizers[self.stage_index] if isinstance(optimizers, list) else optimizers
         # the middle of the step, so that neither the first step of a stage nor its last has a learning rate of 0
@@ -157,7 +166,7 @@ class StagedMethod(lightning.LightningModule):
         self.log("train_loss", loss.detach(), on_step=False, on_epoch=True, batch_size=samples)
 
     def validation_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> None:
-        x, y = batch
+        x, y = batch[0], self.as_labels(batch[1])
         self.validation_outputs.append((self(x), y))
 
     def on_validation_epoch_end(self) -> None:

@@ -26,6 +26,7 @@ def label_bias(
     up: float = 0.6,
     down: float = 0.3,
     seed: int = 0,
+    groups: ArrayLike | None = None,
     keep: Keep = compute,
 ) -> Figures:
     """Scores on clean test labels after training on labels that are biased at one boundary.
@@ -46,6 +47,8 @@ def label_bias(
         up: share of the samples of the lower label that gets the higher.
         down: share of the samples of the higher label that gets the lower.
         seed: of the relabelling.
+        groups: (n,) of the training samples, for an estimator that holds some of them out by itself: none of these is
+            on both sides.
         keep: keeps the scores.
 
     Returns:
@@ -75,7 +78,7 @@ def label_bias(
     biased = bias_labels(ranks, (low, low + 1), up, down, seed)
 
     def trial() -> Figures:
-        predicted = to_ranks(train(estimator, X, classes[biased], "biased").predict(X_test), classes)
+        predicted = to_ranks(train(estimator, X, classes[biased], "biased", groups).predict(X_test), classes)
         critical = adjacent_error_rates(true, predicted, len(classes))[low]
         scores = score_ranks(true, predicted, len(classes))
         return {"relabelled": int((biased != ranks).sum()), **scores, "critical_error": float(critical)}

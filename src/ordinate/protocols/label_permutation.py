@@ -25,6 +25,7 @@ def label_permutation(
     y_test: Any,
     *,
     seed: int = 0,
+    groups: ArrayLike | None = None,
     keep: Keep = compute,
 ) -> Figures:
     """Scores and order of the test embedding, trained on genuine labels and on permuted ones.
@@ -43,6 +44,8 @@ def label_permutation(
         X_test: samples to measure on, three or more.
         y_test: their labels.
         seed: of the permutation.
+        groups: (n,) of the training samples, for an estimator that holds some of them out by itself: none of these is
+            on both sides.
         keep: keeps the figures of either labels.
 
     Returns:
@@ -71,7 +74,7 @@ def label_permutation(
     trained_on = {"genuine": (labels, test_labels), "permuted": (both[: len(labels)], both[len(labels) :])}
     rows, pictures = [], {}
     for name, (training, test) in trained_on.items():
-        figures = keep(name, partial(_trial, estimator, X, training, X_test, test, test_labels, classes, name))
+        figures = keep(name, partial(_trial, estimator, X, training, X_test, test, test_labels, classes, name, groups))
         pictures[name] = figures.pop("picture")
         rows.append({"labels": name, **figures})
     return {"rows": rows, "pictures": pictures}
@@ -110,10 +113,11 @@ def _trial(
     genuine: NDArray[Any],
     classes: NDArray[Any] | None,
     name: str,
+    groups: ArrayLike | None,
 ) -> Figures:
     from sklearn.manifold import TSNE
 
-    model = train(estimator, X, y, name)
+    model = train(estimator, X, y, name, groups)
     scores = score(model, X_test, y_test)
     rows = np.linspace(0, len(y_test) - 1, min(MOST_SAMPLES, len(y_test))).astype(int)
     embeddings = model.transform(take(X_test, rows))

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_whole
 from ordinate.protocols.parts import Figures, Keep, compute
-from ordinate.protocols.trial import check_labels, score, take, train
+from ordinate.protocols.trial import check_labels, groups_of, score, take, train
 
 
 def reduced_data(
@@ -23,6 +23,7 @@ def reduced_data(
     *,
     sizes: Sequence[int],
     seed: int = 0,
+    groups: ArrayLike | None = None,
     keep: Keep = compute,
 ) -> Figures:
     """Scores on one test set after training on subsets of the training samples, a clone each.
@@ -39,6 +40,8 @@ def reduced_data(
         y_test: their labels.
         sizes: of the subsets.
         seed: of the subsets; the estimator's training has a ``random_state`` of its own.
+        groups: (n,) of the training samples, for an estimator that holds some of them out by itself: none of these is
+            on both sides.
         keep: keeps the scores of each size.
 
     Returns:
@@ -58,7 +61,7 @@ def reduced_data(
     subsets = nested_subsets(labels, sizes, seed, stratify=is_classifier(estimator))
     rows = []
     for size, subset in zip(sizes, subsets, strict=True):
-        scores = keep(f"size-{size}", partial(_trial, estimator, X, labels, X_test, y_test, subset))
+        scores = keep(f"size-{size}", partial(_trial, estimator, X, labels, X_test, y_test, subset, groups))
         rows.append({"size": size, **scores})
     return {"rows": rows}
 
@@ -105,7 +108,13 @@ def nested_subsets(
 
 
 def _trial(
-    estimator: Any, X: Any, y: NDArray[Any], X_test: Any, y_test: Any, subset: NDArray[np.int64]
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    X_test: Any,
+    y_test: Any,
+    subset: NDArray[np.int64],
+    groups: ArrayLike | None,
 ) -> dict[str, float]:
-    model = train(estimator, take(X, subset), y[subset], f"size-{len(subset)}")
+    model = train(estimator, take(X, subset), y[subset], f"size-{len(subset)}", groups_of(groups, subset))
     return score(model, X_test, y_test)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
 from ordinate.errors import OrdinateError
@@ -22,14 +22,19 @@ def take(X: Any, rows: NDArray[np.int64]) -> Any:
     return [X[row] for row in rows] if isinstance(X, list | tuple) else X[rows]
 
 
-def train(estimator: Any, X: Any, y: Any, name: str) -> Any:
+def groups_of(groups: ArrayLike | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
+    """Return the groups of some rows, None where there are none."""
+    return None if groups is None else np.asarray(groups)[rows]
+
+
+def train(estimator: Any, X: Any, y: Any, name: str, groups: ArrayLike | None = None) -> Any:
     """Return a fitted clone; where the estimator has a ``checkpoint_dir``, it keeps its state in a folder there."""
     model = clone(estimator)
     folder = model.get_params().get("checkpoint_dir")
     if folder is not None:
         model.set_params(checkpoint_dir=Path(folder) / name)
         model.checkpoint_dir.mkdir(parents=True, exist_ok=True)
-    return model.fit(X, y)
+    return model.fit(X, y) if groups is None else model.fit(X, y, groups=groups)
 
 
 def classes_of(estimator: Any, y: Any) -> NDArray[Any]:

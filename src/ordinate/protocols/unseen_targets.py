@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from ordinate.errors import OrdinateError
 from ordinate.metrics import continuous_report
 from ordinate.protocols.parts import Figures, Keep, compute
-from ordinate.protocols.trial import check_labels, take, train
+from ordinate.protocols.trial import check_labels, groups_of, take, train
 
 
 def unseen_targets(
@@ -21,6 +21,7 @@ def unseen_targets(
     y_test: Any,
     *,
     ranges: Sequence[tuple[float, float]],
+    groups: ArrayLike | None = None,
     keep: Keep = compute,
 ) -> Figures:
     """Scores on all test samples, on those with targets like the training's, and on those in ranges left out of it.
@@ -37,6 +38,8 @@ def unseen_targets(
         X_test: samples to measure on, with targets in and outside the ranges.
         y_test: their targets.
         ranges: (lowest, highest) of each range that is left out of training.
+        groups: (n,) of the training samples, for an estimator that holds some of them out by itself: none of these is
+            on both sides.
         keep: keeps the scores.
 
     Returns:
@@ -66,7 +69,7 @@ def unseen_targets(
         )
 
     def trial() -> Figures:
-        model = train(estimator, take(X, seen_rows), targets[seen_rows], "seen")
+        model = train(estimator, take(X, seen_rows), targets[seen_rows], "seen", groups_of(groups, seen_rows))
         predicted = model.predict(X_test)
         sides = {"all": np.ones_like(unseen), "seen": ~unseen, "unseen": unseen}
         rows = [

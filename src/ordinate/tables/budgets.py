@@ -8,6 +8,7 @@ from ordinate.estimators.recipes import read_recipe
 from ordinate.tables.datasets import dataset, word_vectors
 
 KINDS = ("text", "series", "volumes")
+OF_SOME = (*KINDS, "label_distance")  # what only some data sets have
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Budget:
         network: of :data:`ordinate.tables.variants.NETWORKS`, instead of the encoder.
         weight_decay: of the optimizer; None takes the model's own.
         patience: None trains all epochs.
+        label_distance: of SupCR, where the paper's for the data set is not the L1 distance.
         images, text, series, volumes: of :class:`~ordinate.ImageOptions`, :class:`~ordinate.TextOptions`,
             :class:`~ordinate.SeriesOptions`, :class:`~ordinate.VolumeOptions`; ``word_vectors`` of text from
             ``ORDINATE_DATA`` on.
@@ -38,6 +40,7 @@ class Budget:
     learning_rate: float = 1e-3
     weight_decay: float | None = None
     patience: int | None = None
+    label_distance: str | None = None
     images: Mapping[str, Any] | None = None
     text: Mapping[str, Any] | None = None
     series: Mapping[str, Any] | None = None
@@ -46,7 +49,7 @@ class Budget:
     def to_dict(self) -> dict[str, Any]:
         """Return what makes it again, ready for JSON."""
         whole = asdict(self)  # a key of a run knows no kinds that its data is not of
-        return {name: value for name, value in whole.items() if name not in KINDS or value is not None}
+        return {name: value for name, value in whole.items() if name not in OF_SOME or value is not None}
 
 
 RECIPES = {
@@ -89,7 +92,7 @@ PAPER = {
     "agedb_dir": replace(_SUPCR, images={"size": 224, "augmentation": "supcr"}),
     "imdb_wiki_dir": replace(_SUPCR, images={"size": 224, "augmentation": "supcr"}),
     "skyfinder": replace(_SUPCR, images={"size": 224, "augmentation": "supcr"}),
-    "mpiifacegaze": replace(_SUPCR, images={"size": 224, "augmentation": "gaze"}),
+    "mpiifacegaze": replace(_SUPCR, images={"size": 224, "augmentation": "gaze"}, label_distance="angular"),
     "fgnet": replace(_OTD, images={"size": 150, "augmentation": "flip", "pretrained": True}),
 }
 
@@ -115,7 +118,10 @@ def budget(name: str, *, quick: bool = False) -> Budget:
     if name == "stsb_dir":
         return _of_sentences(quick=quick)
     paper = PAPER[name]
-    return replace(_QUICK, images={**(paper.images or {}), "size": 64, "pretrained": False}) if quick else paper
+    if not quick:
+        return paper
+    images = {**(paper.images or {}), "size": 64, "pretrained": False}
+    return replace(_QUICK, images=images, label_distance=paper.label_distance)
 
 
 def _of_sentences(*, quick: bool) -> Budget:

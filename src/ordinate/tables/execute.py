@@ -142,7 +142,10 @@ def _of_ranks(trial: Trial, model: Any) -> Metrics:
 
 def _of_targets(trial: Trial, model: Any) -> Metrics:
     X, y = trial.test
-    predicted = model.predict(X)
+    return _errors(y, model.predict(X))
+
+
+def _errors(y: NDArray[Any], predicted: NDArray[Any]) -> Metrics:
     report: Metrics = {**continuous_report(y, predicted), "mse": mse(y, predicted), "kendall": kendall(y, predicted)}
     return {**report, "angular_error": angular_error(y, predicted)} if y.ndim == 2 and y.shape[1] == 2 else report
 
@@ -167,7 +170,7 @@ def validation(trial: Trial) -> Metrics:
     X, y = take(trial.X, held_out), trial.y[held_out]
     predicted = model.predict(X)
     report: Mapping[str, Any] = (
-        rank_report(y, predicted, int(trial.y.max()) + 1) if trial.task == "ranks" else continuous_report(y, predicted)
+        rank_report(y, predicted, int(trial.y.max()) + 1) if trial.task == "ranks" else _errors(y, predicted)
     )
     return {f"validation_{name}": value for name, value in report.items()}
 

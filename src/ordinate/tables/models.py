@@ -206,6 +206,8 @@ def _spend(budget: Budget, takes: Mapping[str, inspect.Parameter]) -> dict[str, 
     }
     if budget.weight_decay is not None:
         spent["weight_decay"] = budget.weight_decay
+    if budget.label_distance is not None:
+        spent["label_distance"] = budget.label_distance
     return {name: value for name, value in spent.items() if name in takes}
 
 

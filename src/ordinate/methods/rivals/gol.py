@@ -61,6 +61,9 @@ class GOL(StagedMethod):
         self.references = nn.Parameter(_half_circle(num_classes, check_whole(embedding_dim, "embedding_dim", least=2)))
         self.margin = check_positive(margin, "margin", or_zero=True)
 
+    def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
+        return check_ranks(y, len(y), len(self.references))
+
     def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
         return self.loss(self.embed(x), y)
 

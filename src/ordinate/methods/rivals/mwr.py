@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_whole
+from ordinate.functional.inputs import check_ranks, check_whole
 from ordinate.functional.precision import wide, widest
 from ordinate.functional.similarity import pairwise_similarity
 from ordinate.methods.optimization import Optimization
@@ -64,6 +64,9 @@ class MWR(StagedMethod):
         self.encoder = encoder
         self.regressor = RelativeRankRegressor(embedding_dim)
         self.triplets = check_whole(triplets, "triplets")
+
+    def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
+        return check_ranks(y, len(y), int(y.max()) + 1)
 
     def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
         return self.loss(self.embed(x), y, draw_triplets(y, self.triplets))

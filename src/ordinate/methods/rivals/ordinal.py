@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 
 from ordinate.decisions import predict_ranks
 from ordinate.functional.global_batch import all_processes, mean_over_all
-from ordinate.functional.inputs import check_choice
+from ordinate.functional.inputs import check_choice, check_ranks
 from ordinate.functional.precision import wide
 from ordinate.heads.coral import CORALLayer
 from ordinate.heads.corn import corn_above, corn_losses
@@ -60,10 +60,14 @@ class Ordinal(StagedMethod):
         super().__init__((Stage("encoder and head", epochs, optimization, patience),), chunk_size)
         self.encoder = encoder
         self.loss = loss
+        self.num_classes = num_classes
         if loss == "coral":
             self.head: nn.Module = CORALLayer(embedding_dim, num_classes)
         else:
             self.head = nn.Linear(embedding_dim, num_classes if loss == "cross_entropy" else num_classes - 1)
+
+    def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
+        return check_ranks(y, len(y), self.num_classes)
 
     def probabilities(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         """Return the probability of every rank; rows sum to 1."""

@@ -89,6 +89,9 @@ class POE(StagedMethod):
         self.normalisation = nn.BatchNorm1d(encoder.embedding_dim, eps=1e-3, affine=False)
         self.classifier = nn.Linear(encoder.embedding_dim, num_classes)
 
+    def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
+        return check_ranks(y, len(y), self.classifier.out_features)
+
     def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
         network = self.encoder.network
         outputs = network(x) if self.chunk_size is None else embed_in_chunks(network, x, self.chunk_size)

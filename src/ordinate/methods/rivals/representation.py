@@ -7,6 +7,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_ranks
 from ordinate.functional.precision import wide
 from ordinate.heads.binned import BinSize, equal_bins
 from ordinate.heads.build import build_head
@@ -52,6 +53,9 @@ class Representation(StagedMethod):
         self.loss = loss
         self.projection = nn.Identity() if projection_dim is None else ProjectionHead(embedding_dim, projection_dim)
         self.draw = draw
+
+    def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
+        return check_ranks(y, len(y), int(y.max()) + 1)
 
     def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
         if self.draw is not None:

@@ -1,5 +1,8 @@
 """The tables of SupCR (Zha et al., *Supervised Contrastive Regression*), its Figs 3 and 4."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from ordinate.tables.table import Column, Curve, Row, Table
 
 HEADS = {"L1": "l1", "MSE": "mse", "HUBER": "huber", "DEX": "dex", "DLDL-v2": "dldl_v2", "OR": "or", "CORN": "corn"}
@@ -8,20 +11,22 @@ ANGULAR = Column("Angular", metric="angular_error")
 RESNET_50 = {"encoder": "resnet50", "embedding_dim": 2048}
 BIMODAL, TRIMODAL = ((0, 15), (45, 60), (85, 186)), ((0, 10), (25, 35), (55, 65), (85, 186))
 WEIGHTS = "no package here carries ImageNet weights of this pre-training"
+A_YEAR_OR_DEGREE = {"bin_size": 1.0}  # of age, of temperature (Appendix D)
+HALF_AND_WHOLE_DEGREES = {"bin_size": (0.00873, 0.01745)}  # of pitch and yaw, in radians (Appendix D)
 SIZES = (2_000, 4_000, 8_000, 16_000, 32_000)
 
 
 def _head_table(number: int, title: str, dataset: str, error: Column, end_to_end: tuple[tuple[float, float], ...],
-                on_supcr: tuple[tuple[float, float], ...], bin_size: float | tuple[float,
-                    float] = 1.0) -> Table:  # fmt: skip
+                on_supcr: tuple[tuple[float, float], ...],
+                bins: Mapping[str, Any] = A_YEAR_OR_DEGREE) -> Table:  # fmt: skip
     """Tables 1 to 4: seven ways to predict, end to end and on the representation of SupCR."""
     pairs = zip(HEADS.items(), end_to_end, on_supcr, strict=True)
     rows: list[Row] = []
     for (name, loss), plain, frozen in pairs:
-        bins = {"bin_size": bin_size} if loss in ("dex", "dldl_v2", "or", "corn") else {}
+        own = bins if loss in ("dex", "dldl_v2", "or", "corn") else {}
         rows += [
-            Row(name, plain, model=loss, on_its_data=bins),
-            Row(f"SupCR({name})", frozen, model=f"supcr_{loss}", on_its_data=bins),
+            Row(name, plain, model=loss, on_its_data=own),
+            Row(f"SupCR({name})", frozen, model=f"supcr_{loss}", on_its_data=own),
         ]
     return Table(
         f"supcr-{number}", f"Seven regression losses, end to end and on SupCR: {title}", f"SupCR, Table {number}",
@@ -44,7 +49,7 @@ TABLES = (
         3, "MPIIFaceGaze", "mpiifacegaze", ANGULAR,
         ((5.97, 0.744), (6.02, 0.747), (6.34, 0.709), (5.72, 0.776), (5.47, 0.799), (5.86, 0.770), (5.88, 0.762)),
         ((5.27, 0.815), (5.35, 0.802), (5.15, 0.830), (5.14, 0.805), (5.16, 0.802), (5.13, 0.825), (5.18, 0.820)),
-        (0.00873, 0.01745),  # 0.5 and 1 degrees of pitch and yaw, in radians
+        HALF_AND_WHOLE_DEGREES,
     ),
     _head_table(
         4, "SkyFinder", "skyfinder", MAE,
@@ -144,11 +149,14 @@ TABLES = (
         "SupCR, Table 10",
         (
             Column("AgeDB MAE", dataset="agedb_dir", metric="mae", model="supcr_l1"),
-            Column("TUAB MAE", dataset="tuab", metric="mae", model="supcr_dldl_v2"),
-            Column("TUAB R2", dataset="tuab", metric="r2", model="supcr_dldl_v2"),
-            Column("MPIIFaceGaze Angular", dataset="mpiifacegaze", metric="angular_error", model="supcr_or"),
-            Column("SkyFinder MAE", dataset="skyfinder", metric="mae", model="supcr_dldl_v2"),
-            Column("SkyFinder RMSE", dataset="skyfinder", metric="rmse", model="supcr_dldl_v2"),
+            Column("TUAB MAE", dataset="tuab", metric="mae", model="supcr_dldl_v2", on_its_data=A_YEAR_OR_DEGREE),
+            Column("TUAB R2", dataset="tuab", metric="r2", model="supcr_dldl_v2", on_its_data=A_YEAR_OR_DEGREE),
+            Column("MPIIFaceGaze Angular", dataset="mpiifacegaze", metric="angular_error", model="supcr_or",
+                   on_its_data=HALF_AND_WHOLE_DEGREES),
+            Column("SkyFinder MAE", dataset="skyfinder", metric="mae", model="supcr_dldl_v2",
+                   on_its_data=A_YEAR_OR_DEGREE),
+            Column("SkyFinder RMSE", dataset="skyfinder", metric="rmse", model="supcr_dldl_v2",
+                   on_its_data=A_YEAR_OR_DEGREE),
         ),
         (
             Row("SOTA", (6.58, 7.96, 0.599, 5.76, 2.97, 4.05), missing="not in this release: a system of its own each"),
@@ -184,9 +192,12 @@ TABLES = (
         "SupCR, Table 12",
         (
             Column("AgeDB SupCR(L1)", dataset="agedb_dir", model="supcr_l1", metric="mae"),
-            Column("TUAB SupCR(DLDL-v2)", dataset="tuab", model="supcr_dldl_v2", metric="mae"),
-            Column("MPIIFaceGaze SupCR(OR)", dataset="mpiifacegaze", model="supcr_or", metric="angular_error"),
-            Column("SkyFinder SupCR(DLDL-v2)", dataset="skyfinder", model="supcr_dldl_v2", metric="mae"),
+            Column("TUAB SupCR(DLDL-v2)", dataset="tuab", model="supcr_dldl_v2", metric="mae",
+                   on_its_data=A_YEAR_OR_DEGREE),
+            Column("MPIIFaceGaze SupCR(OR)", dataset="mpiifacegaze", model="supcr_or", metric="angular_error",
+                   on_its_data=HALF_AND_WHOLE_DEGREES),
+            Column("SkyFinder SupCR(DLDL-v2)", dataset="skyfinder", model="supcr_dldl_v2", metric="mae",
+                   on_its_data=A_YEAR_OR_DEGREE),
         ),
         (Row("error", (6.19, 7.00, 5.24, 2.87), (0.08, 0.10, 0.13, 0.04)),),
     ),

@@ -1,0 +1,58 @@
+"""The samples that an estimator holds out by itself."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ordinate.data.splits import split_groups, split_rows
+from ordinate.errors import OrdinateError
+
+Rows = NDArray[np.int64]
+ATTEMPTS = 20  # drawings of groups, as a rank may stand in few of them
+
+
+def hold_out(
+    targets: NDArray[Any], groups: ArrayLike | None, share: float, seed: int, *, stratify: bool
+) -> tuple[Rows, Rows]:
+    """Return the rows to train on, and about a share of all rows that is held out.
+
+    Args:
+        targets: ranks (n,) or targets (n, p).
+        groups: (n,), of which none is on both sides; None where every sample stands for itself.
+        share: of the rows that is held out, above 0 and below 1.
+        seed: of the drawing.
+        stratify: take the share from each rank, and keep samples of every rank to train on.
+
+    Raises:
+        OrdinateError: groups that allow no such division.
+    """
+    if groups is None:
+        return split_rows(targets, share, seed, stratify=stratify)
+    codes = _codes(groups, len(targets))
+    if codes.max() == 0:
+        raise OrdinateError(f"validation_fraction: {_NOT_POSSIBLE}, and groups are one; {_WAY_OUT}")
+    for attempt in range(ATTEMPTS):
+        rows, held_out = split_groups(targets, codes, share, (seed + attempt) % 2**32, stratify=stratify)
+        if len(held_out) and len(rows) and not (stratify and len(np.setdiff1d(targets, targets[rows]))):
+            return rows, held_out
+    raise OrdinateError(
+        f"validation_fraction: {_NOT_POSSIBLE}, and every division of {codes.max() + 1} groups leaves a rank without a "
+        f"sample to train on; {_WAY_OUT}"
+    )
+
+
+_NOT_POSSIBLE = "holds out whole groups"
+_WAY_OUT = "give validation=(X, y), or 0 for no held-out samples"
+
+
+def _codes(groups: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Return a whole number for each group, of every sample."""
+    array = np.asarray(groups)
+    if array.shape != (n,):
+        raise OrdinateError(f"groups: got shape {array.shape}, expected ({n},), one per sample")
+    codes: NDArray[np.int64] = pd.factorize(array, use_na_sentinel=True)[0].astype(np.int64)
+    if (codes < 0).any():
+        raise OrdinateError(f"groups: got {(codes < 0).sum()} missing values, expected a group for every sample")
+    return codes

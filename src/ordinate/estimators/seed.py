@@ -1,0 +1,38 @@
+"""The seed of a fit, which a fit that continues from a checkpoint takes up again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ordinate.errors import OrdinateError
+
+SEED = "seed.json"  # beside the checkpoint
+
+
+def draw_seed(random_state: Any, folder: Path | None) -> int:
+    """Return the seed that follows from ``random_state``.
+
+    A whole number always gives the same one. None and a ``RandomState`` give another one every time, so it is kept in
+    the folder before training, and the one kept there is returned if there is one.
+    """
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    if folder is None or isinstance(random_state, int | np.integer):
+        return seed
+    path = folder / SEED
+    if path.exists():
+        return _kept(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    pending = path.with_suffix(".partial")
+    pending.write_text(json.dumps({"seed": seed}))
+    pending.replace(path)
+    return seed
+
+
+def _kept(path: Path) -> int:
+    try:
+        return int(json.loads(path.read_text())["seed"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OrdinateError(f"checkpoint_dir: {path} is damaged; remove its folder to start anew") from error

@@ -1,0 +1,55 @@
+"""Wherever a command trains an estimator that holds samples out by itself, groups stay on one side."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate.cli import main
+from ordinate.estimators import embedding_estimator
+from ordinate.estimators.holdout import hold_out
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(120, 2))
+SUBJECTS = np.repeat([f"subject {i}" for i in range(30)], 4)
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    target = X[:, 0] * 2 + 5
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "subject": SUBJECTS, "target": target}).to_csv("table.csv", index=False)
+
+
+@pytest.fixture
+def held_out(monkeypatch):
+    """The groups of the samples that estimators trained on and held out."""
+    found = []
+
+    def record(targets, groups, *arguments, **options):
+        assert groups is not None
+        rows, others = hold_out(targets, groups, *arguments, **options)
+        found.append((set(np.asarray(groups)[rows]), set(np.asarray(groups)[others])))
+        return rows, others
+
+    monkeypatch.setattr(embedding_estimator, "hold_out", record)
+    return found
+
+
+COMMANDS = {
+    "fit, choosing a method": (["fit", "table.csv", "--out", "model"], 3),
+    "fit": (["fit", "table.csv", "--method", "supcr", "--out", "model"], 1),
+    "suspects": (["suspects", "table.csv", "--folds", "3", "--out", "suspects.csv"], 3),
+    "reduced-data": (["protocol", "reduced-data", "table.csv", "--method", "supcr", "--sizes", "40", "80"], 2),
+    "unseen-targets": (["protocol", "unseen-targets", "table.csv", "--method", "supcr", "--leave-out", "5:6"], 1),
+    "label-permutation": (["protocol", "label-permutation", "table.csv", "--method", "supcr"], 2),
+}
+
+
+@pytest.mark.parametrize(("arguments", "fits"), COMMANDS.values(), ids=COMMANDS)
+def test_no_group_is_on_both_sides(arguments, fits, held_out):
+    assert main([*arguments, "--target", "target", "--group", "subject", "--epochs", "2", "--quiet"]) == 0
+    assert len(held_out) == fits
+    for trained, others in held_out:
+        assert trained
+        assert others
+        assert not trained & others

@@ -1,0 +1,57 @@
+"""Every method with data that it trains on, one epoch a stage, under a learning rate that starts and ends at 0."""
+
+from torch import nn
+
+from ordinate.losses import SupCRLoss
+from ordinate.methods import CLOC, OTD, Optimization, SupCR, SupReMix
+from ordinate.methods.rivals.dino import DINO, DINORegression
+from ordinate.methods.rivals.drawn_views import TableViews
+from ordinate.methods.rivals.end_to_end import EndToEnd
+from ordinate.methods.rivals.gol import GOL
+from ordinate.methods.rivals.mwr import MWR
+from ordinate.methods.rivals.ordinal import Ordinal
+from ordinate.methods.rivals.pairs import build_pair_loss
+from ordinate.methods.rivals.poe import POE, GaussianEncoder
+from ordinate.methods.rivals.representation import Representation, RepresentationRegression
+from ordinate.methods.rivals.simclr import NTXentLoss
+from tests.methods.examples import DIM, encoder, ranks, targets
+
+VIEWS = TableViews([1, 1, 1])
+WARM = Optimization()
+ONE = {"epochs": 1, "optimization": WARM}
+TWO = {"epochs": (1, 1), "optimization": WARM, "head_optimization": WARM}
+
+
+def ordinal(loss):
+    return lambda: (Ordinal(encoder(), DIM, 4, loss=loss, **ONE), ranks())
+
+
+METHODS = {
+    "cloc": lambda: (CLOC(encoder(), DIM, 4, phase_epochs=(1, 1), optimization=WARM), ranks()),
+    "otd": lambda: (OTD(encoder(), 4, **ONE), ranks()),
+    "supcr": lambda: (SupCR(encoder(), DIM, **TWO), targets()),
+    "supcr, fine-tuned": lambda: (SupCR(encoder(), DIM, scheme="fine_tune", **TWO), targets()),
+    "supremix": lambda: (SupReMix(encoder(), DIM, window=1.0, **TWO), targets()),
+    "end to end": lambda: (EndToEnd(encoder(), DIM, **ONE), targets()),
+    "cross-entropy": ordinal("cross_entropy"),
+    "or": ordinal("or"),
+    "corn": ordinal("corn"),
+    "coral": ordinal("coral"),
+    "poe": lambda: (POE(GaussianEncoder(nn.Linear(3, 2 * DIM), DIM), 4, **ONE), ranks()),
+    "gol": lambda: (GOL(encoder(), DIM, 4, **ONE), ranks()),
+    "mwr": lambda: (MWR(encoder(), DIM, **ONE), ranks()),
+    "triplet": lambda: (Representation(encoder(), DIM, build_pair_loss("triplet"), **ONE), ranks()),
+    "rnc": lambda: (Representation(encoder(), DIM, SupCRLoss(), **ONE), ranks()),
+    "supcon, then a head": lambda: (
+        RepresentationRegression(encoder(), DIM, build_pair_loss("supcon"), **TWO), supcon_targets(),
+    ),
+    "simclr": lambda: (Representation(encoder(), DIM, NTXentLoss(), draw=VIEWS, **ONE), ranks()),
+    "dino": lambda: (DINO(encoder(), DIM, draw=VIEWS, **ONE), ranks()),
+    "dino, then a head": lambda: (DINORegression(encoder(), DIM, draw=VIEWS, **TWO), targets()),
+}  # fmt: skip
+
+
+def supcon_targets():
+    data = targets()
+    data.y = (data.y - data.y.min()).round()
+    return data

@@ -1,0 +1,83 @@
+"""Labels of a plain data loader: (n,) and (n, 1) train the same weights, other shapes are refused."""
+
+import lightning.pytorch as lightning
+import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+from ordinate.errors import OrdinateError
+from ordinate.methods import OTD, SupCR
+from tests.methods.every_method import METHODS
+from tests.methods.examples import DIM, encoder, targets
+
+SEE_LABELS = {name: build for name, build in METHODS.items() if name not in ("simclr", "dino", "dino, then a head")}
+for_every_method = pytest.mark.parametrize("build", METHODS.values(), ids=METHODS)
+pytestmark = pytest.mark.filterwarnings("ignore:::lightning")
+
+
+def fit(build, change=lambda y: y):
+    """The weights and the history of a method trained and validated by a Trainer, on changed labels."""
+    torch.manual_seed(0)
+    method, data = build()
+    loader = DataLoader(TensorDataset(data.x, change(data.y)), batch_size=24)
+    trainer = lightning.Trainer(
+        max_epochs=method.epochs, accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False, num_sanity_val_steps=1,
+    )  # fmt: skip
+    trainer.fit(method, loader, loader)
+    return method.state_dict(), method.history
+
+
+def column(y):
+    return y.reshape(-1, 1)
+
+
+def vector(y):
+    return y.reshape(-1)
+
+
+def whole(y):
+    return (y - y.min()).round()
+
+
+@for_every_method
+@pytest.mark.parametrize("change", [column, vector])
+def test_a_label_per_row_and_a_column_of_labels_train_the_same_weights(build, change):
+    (weights, history), (expected, expected_history) = fit(build, change), fit(build)
+    assert [name for name in expected if not torch.equal(weights[name], expected[name])] == []
+    assert history == expected_history
+
+
+@for_every_method
+@pytest.mark.parametrize("dtype", [torch.int32, torch.uint8, torch.float32, torch.float64])
+def test_the_dtype_of_labels_changes_nothing_but_rounding(build, dtype):
+    (weights, _), (expected, _) = fit(build, lambda y: whole(y).to(dtype)), fit(build, whole)
+    for name, value in expected.items():
+        torch.testing.assert_close(weights[name], value, rtol=1e-4, atol=1e-4, check_dtype=False)
+
+
+@pytest.mark.parametrize("build", SEE_LABELS.values(), ids=SEE_LABELS)
+@pytest.mark.parametrize("shape", [(-1, 1, 1), (-1, 2)])
+def test_labels_of_another_shape_are_refused(build, shape):
+    with pytest.raises(OrdinateError, match=r"labels: got shape \(24, "):
+        fit(build, lambda y: column(y).repeat(1, abs(shape[-1])).reshape(len(y), *shape[1:]))
+
+
+def test_a_method_of_two_target_dimensions_refuses_labels_of_one():
+    with pytest.raises(OrdinateError, match=r"labels: got shape \(24,\), expected \(24, 2\)"):
+        fit(lambda: (SupCR(encoder(), DIM, target_dim=2, epochs=(1, 1)), targets(dims=2)), lambda y: y[:, 0])
+
+
+def test_ranks_that_are_fractions_are_refused():
+    with pytest.raises(OrdinateError, match="labels: got fractions"):
+        fit(lambda: (OTD(encoder(), 40, epochs=1), targets()))
+
+
+def test_a_head_trained_on_labels_without_a_column_learns_more_than_a_constant():
+    def build():
+        method = SupCR(encoder(), DIM, epochs=(60, 60), augment=None)
+        method.head.standardise(vector(targets().y))
+        return method, targets()
+
+    _, history = fit(build, vector)
+    assert history[-1]["val_mae"] < 0.3 * targets().y.std()
