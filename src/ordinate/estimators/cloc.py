@@ -70,6 +70,7 @@ class CLOCClassifier(RankClassifier):
     Attributes:
         classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.
         margins_: (C-1,), learned and fixed margins, from the lowest boundary to the highest.
+        decision_scores_: accuracy and MAE of mode and median on the validation samples; None without any.
         history_: what each epoch logged.
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
 

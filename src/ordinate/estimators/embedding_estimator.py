@@ -99,6 +99,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Fit what is fitted on the embeddings once the encoder is trained."""
 
+    def _evaluate(self, validation: ArrayBatches) -> None:
+        """Measure the fitted model on its validation samples."""
+
     # fitting
 
     def _fit(
@@ -172,6 +175,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self.n_iter_ = len(self.history_)
             self._prepare_inference()
             self._finish(training_data, validation_data)
+            if validation_data is not None:
+                self._evaluate(validation_data)
         return self
 
     @property
@@ -222,7 +227,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _fingerprint(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None, seed: int) -> str:
         """Return a digest of all that determines the weights."""
-        elsewhere = ("accelerator", "checkpoint_dir", "random_state", "verbose")
+        elsewhere = ("accelerator", "checkpoint_dir", "decision", "random_state", "verbose")
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in elsewhere}
         described = [f"{name}={describe(value, name)}" for name, value in sorted(settings.items())]
         digest = hashlib.sha256("\n".join([type(self).__name__, *described, str(seed)]).encode())

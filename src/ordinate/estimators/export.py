@@ -83,8 +83,8 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
     ``prediction`` (regressors, in units of the labels), float64, and of a classifier the predicted ``rank``, int64: a
     place in ``classes`` of the JSON, which go from the lowest rank to the highest. It is checked against the estimator
     on random samples before it appears: embeddings to 1e-9 for tables and 1e-4 for series, images and volumes, whose
-    convolutions are in float32, relative to the largest entry; probabilities to 1e-6 and predictions to 1e-9 at the same
-    embedding; ranks must be equal at the same probabilities. Heads that go by the nearest training samples hold these
+    convolutions are in float32, relative to the largest entry; at the same embedding probabilities to 1e-6 and
+    predictions to 1e-9; at the same probabilities equal ranks. Heads that go by the nearest training samples hold these
     samples' embeddings; where such neighbours are equally near up to 1e-9, predictions may differ.
 
     Args:

@@ -65,6 +65,7 @@ class OTDClassifier(RankClassifier):
     Attributes:
         classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.
         neighbours_: the training embeddings that vote, of at most 50,000 samples.
+        decision_scores_: accuracy and MAE of mode and median on the validation samples; None without any.
         history_: what each epoch logged.
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
 

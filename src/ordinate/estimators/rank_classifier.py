@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from ordinate.data.label_density import LabelBins
-from ordinate.decisions import check_decision, predict_ranks
+from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -20,6 +20,7 @@ from ordinate.estimators.rank_labels import find_classes, to_ranks
 from ordinate.methods.balanced import BalancedMethod
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.staged import StagedMethod
+from ordinate.methods.training import ArrayBatches
 
 
 class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -29,6 +30,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
     decision: Any
     imbalance: Imbalance | None = None  # a classifier that takes none leaves it
     usual_decision = "mode"  # the rule of the method's paper
+    decision_scores_: dict[str, dict[str, float]] | None  # of compare_rules on validation samples, None without any
 
     @abstractmethod
     def _probabilities(self, embeddings: Tensor) -> Tensor:
@@ -100,6 +102,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
     def _set_classes(self, ordered: NDArray[Any]) -> None:
         self.ordered_classes_ = ordered
         self.classes_ = np.sort(ordered)
+        self.decision_scores_ = None
 
     def _new_method(self, targets: Tensor) -> StagedMethod:
         method = super()._new_method(targets)
@@ -127,8 +130,14 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
     def _encoder_options(self) -> dict[str, Any]:
         return {"activation": "tanh"} if inputs.holds_numbers_alone(self.reader_) else {}
 
+    def _evaluate(self, validation: ArrayBatches) -> None:
+        if len(validation.y) > 1:
+            probabilities = self._probabilities_of(self._embed(validation.x))
+            self.decision_scores_ = compare_rules(validation.y.numpy(), probabilities)
+
     def _state(self) -> dict[str, Any]:
-        return {"ordered_classes": self.ordered_classes_.tolist()}
+        return {"ordered_classes": self.ordered_classes_.tolist(), "decision_scores": self.decision_scores_}
 
     def _restore(self, state: dict[str, Any]) -> None:
         self._set_classes(np.asarray(state["ordered_classes"]))
+        self.decision_scores_ = state.get("decision_scores")

@@ -62,6 +62,7 @@ class MWRClassifier(RankClassifier):
     Attributes:
         classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.
         search_: the search for a sample's rank, with the training embeddings and references.
+        decision_scores_: accuracy and MAE of mode and median on the validation samples; None without any.
         history_: what each epoch logged.
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
 

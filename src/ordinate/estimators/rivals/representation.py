@@ -180,6 +180,7 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
     Attributes:
         classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.
         head_: what predicts from embeddings.
+        decision_scores_: accuracy and MAE of mode and median on the validation samples; None without any.
         history_: what each epoch logged.
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
 
@@ -386,6 +387,7 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
 
     Attributes:
         head_name_: the head chosen; head_scores_: the validation error of each.
+        decision_scores_: accuracy and MAE of mode and median on the validation samples; None without any.
         history_: what each epoch logged.
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
 
