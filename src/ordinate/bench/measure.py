@@ -14,8 +14,10 @@ from torch import Tensor
 from ordinate.bench.contenders import CONTENDERS, Contender, draw
 
 WARM_UP = 64  # samples; a pass over no more would hide in the memory that they leave behind
-_PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__, "pytorch_metric_learning.losses"])
+_METHODS = multiprocessing.get_all_start_methods()
+_PROCESSES = multiprocessing.get_context("forkserver" if "forkserver" in _METHODS else "spawn")  # Windows has spawn
+if "forkserver" in _METHODS:
+    _PROCESSES.set_forkserver_preload([__name__, "pytorch_metric_learning.losses"])
 
 
 @dataclass(frozen=True)
