@@ -113,6 +113,9 @@ def _add_fit(commands: Any) -> None:
     )
     _add_costs(parser, "train with wider margins where mistakes cost more, and predict the rank of least expected cost")
     parser.add_argument("--drop", default="", metavar="COLUMNS", help="columns to leave out, separated by commas")
+    parser.add_argument(
+        "--keep", default="", metavar="COLUMNS", help="columns to train on although they identify the rows"
+    )
     parser.add_argument("--categorical", default="", metavar="COLUMNS", help="columns whose numbers are codes")
     parser.add_argument("--split", metavar="COLUMN", help="column that says train, validation or test")
     parser.add_argument(
@@ -230,6 +233,9 @@ def _add_suspects(commands: Any) -> None:
     parser.add_argument("--task", choices=("auto", "ranks", "continuous"), default="auto", help="what the label is")
     parser.add_argument("--order", metavar="A,B,C", help="the ranks from lowest to highest, for labels that are text")
     parser.add_argument("--drop", default="", metavar="COLUMNS", help="columns to leave out, separated by commas")
+    parser.add_argument(
+        "--keep", default="", metavar="COLUMNS", help="columns to train on although they identify the rows"
+    )
     parser.add_argument("--categorical", default="", metavar="COLUMNS", help="columns whose numbers are codes")
     parser.add_argument(
         "--group", metavar="COLUMN", help="column of what stays on one side of a fold, such as a subject"
@@ -353,6 +359,9 @@ def _add_protocol(commands: Any) -> None:
     parser.add_argument("--task", choices=("auto", "ranks", "continuous"), default="auto", help="what the label is")
     parser.add_argument("--order", metavar="A,B,C", help="the ranks from lowest to highest, for labels that are text")
     parser.add_argument("--drop", default="", metavar="COLUMNS", help="columns to leave out, separated by commas")
+    parser.add_argument(
+        "--keep", default="", metavar="COLUMNS", help="columns to train on although they identify the rows"
+    )
     parser.add_argument("--categorical", default="", metavar="COLUMNS", help="columns whose numbers are codes")
     parser.add_argument("--split", metavar="COLUMN", help="column that says train, validation or test")
     parser.add_argument("--group", metavar="COLUMN", help="column of what stays on one side of a split")

@@ -28,6 +28,7 @@ class FitOptions:
     critical: list[str] = field(default_factory=list)
     costs: str | None = None
     drop: str = ""
+    keep: str = ""
     categorical: str = ""
     split: str | None = None
     group: str | None = None

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ordinate.commands.fit_options import FitOptions, volume_options
+from ordinate.commands.row_columns import leave_out_row_columns
 from ordinate.commands.samples import (
     Samples,
     array_as_pictures,
@@ -38,6 +39,7 @@ def read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions | Non
     if is_named(options.data):
         if options.data not in IN_FOLDERS:
             samples = read_named(options.data, options.target, options.split, options.group)
+            samples = text_columns(samples, options.text, options.data) if options.text else samples
             return _enough(options, _of_their_kind(options, samples, images, volumes))
         reason = sets_of_tables.unavailable(options.data)
         if reason is not None:
@@ -46,7 +48,7 @@ def read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions | Non
     drop, categorical = _names(options.drop), _names(options.categorical)
     columns = (options.data, options.target, drop, categorical, options.split, options.group)
     if holds_parquet(options.data):
-        return _enough(options, _of_their_kind(options, read_parquet(*columns), images, volumes))
+        return _enough(options, _of_their_kind(options, _columns(options, read_parquet(*columns)), images, volumes))
     if options.text and (holds_volumes(options.data) or is_images(options.data)):
         raise OrdinateError(f"--text: {options.data} holds images, takes a table with {', '.join(options.text)}")
     if holds_volumes(options.data):
@@ -68,13 +70,18 @@ def read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions | Non
             options.data, options.target, options.split, options.group, images, fold=options.fold,
             skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print,
         ))  # fmt: skip
-    return _enough(options, _of_their_kind(options, read_table(*columns), images, volumes))
+    return _enough(options, _of_their_kind(options, _columns(options, read_table(*columns)), images, volumes))
+
+
+def _columns(options: FitOptions, samples: Samples) -> Samples:
+    """Return the samples with the columns to train on: the texts, or all that do not identify rows."""
+    if options.text:
+        return text_columns(samples, options.text, options.data)
+    return leave_out_row_columns(samples, _names(options.keep), options.data, print)
 
 
 def _of_their_kind(options: FitOptions, samples: Samples, images: ImageOptions, volumes: VolumeOptions) -> Samples:
-    """Return the samples of a file as what options and dimensions make them: columns, texts, images or volumes."""
-    if options.text:
-        samples = text_columns(samples, options.text, options.data)
+    """Return the samples of a file as what their dimensions make them: columns, series, images or volumes."""
     dimensions = getattr(samples.X, "ndim", 2)
     of_images = options.recipe is not None and dimensions == 2
     if dimensions == 4:
