@@ -124,7 +124,7 @@ def _add_fit(commands: Any) -> None:
     parser.add_argument("--fold", type=int, default=0, help="held out, where an image set comes in folds (%(default)s)")
     parser.add_argument("--out", help="new folder for the model (DATA's name with -model)")
     parser.add_argument(
-        "--test-fraction", type=float, default=0.2, help="share of rows held out to measure on (%(default)s)"
+        "--test-fraction", type=float, help="share of rows held out to measure on, where no --split says which (0.2)"
     )
     parser.add_argument("--epochs", type=int, help="of training, instead of the method's own")
     parser.add_argument("--encoder", metavar="NAME", help="network, for images any of timm's, such as resnet18 (auto)")
@@ -366,7 +366,9 @@ def _add_protocol(commands: Any) -> None:
     parser.add_argument("--split", metavar="COLUMN", help="column that says train, validation or test")
     parser.add_argument("--group", metavar="COLUMN", help="column of what stays on one side of a split")
     parser.add_argument("--fold", type=int, default=0, help="held out, where an image set comes in folds (%(default)s)")
-    parser.add_argument("--test-fraction", type=float, default=0.2, help="share of rows to measure on (%(default)s)")
+    parser.add_argument(
+        "--test-fraction", type=float, help="share of rows to measure on, where no --split says which (0.2)"
+    )
     parser.add_argument("--epochs", type=int, help="of training, instead of each method's own")
     parser.add_argument("--encoder", metavar="NAME", help="network (auto)")
     parser.add_argument("--image-size", metavar="HxW", help="pixels that the encoder sees")

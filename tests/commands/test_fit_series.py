@@ -113,7 +113,7 @@ def test_unreadable_files_are_named_before_training_and_left_out_if_asked(capsys
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        ("brains", {"image_size": "8"}, "brains: holds series, takes none of the options of images"),
+        ("brains", {"image_size": "8"}, "--image-size: is for images, and brains holds series"),
         ("brains", {"target": "years"}, "no column 'years'"),
         ("brains", {"crop": 0}, "crop: got 0"),
         ("tuab", {"target": "sex"}, "--target: got 'sex', and tuab holds EEG recordings, whose label is the age"),

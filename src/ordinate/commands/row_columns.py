@@ -35,8 +35,8 @@ def leave_out_row_columns(samples: Samples, keep: list[str], data: str, say: Cal
     names = [name for name in X.columns if name not in left_out]
     if not names:
         raise OrdinateError(
-            f"{data}: every column beside the target identifies the rows ({', '.join(left_out)}), expected at least one "
-            "that describes them; --keep trains on those it names"
+            f"{data}: every column beside the target identifies the rows ({', '.join(left_out)}), expected at least "
+            "one that describes them; --keep trains on those it names"
         )
     X = X[names]
     for name in find_row_order(X, samples.y):

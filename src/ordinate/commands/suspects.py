@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from ordinate.commands.csv_file import check_new, write_csv
+from ordinate.commands.fit_options import names_in
 from ordinate.commands.labels import Label, understand_label
 from ordinate.commands.row_columns import leave_out_row_columns
 from ordinate.commands.samples import (
@@ -71,7 +72,7 @@ def suspects(
         raise OrdinateError(f"--epochs: got {epochs}, takes at least 1")
     if folds < 2:
         raise OrdinateError(f"--folds: got {folds}, takes at least 2")
-    samples = _read(data, target, _names(drop), _names(keep), _names(categorical), group, progress=not quiet)
+    samples = _read(data, target, names_in(drop), names_in(keep), names_in(categorical), group, progress=not quiet)
     label = understand_label(samples.y, task, order, samples.name)
     estimator = _estimator(label, epochs).set_params(
         images=ImageOptions() if isinstance(samples.X, Decoded) else None,
@@ -98,13 +99,18 @@ def _read(
     *,
     progress: bool,
 ) -> Samples:
-    if is_images(data):
+    of_tables = {"--drop": drop, "--keep": keep, "--categorical": categorical}
+    given = next((option for option, columns in of_tables.items() if columns), None)
+    kind = "series" if is_series(data) else "images" if is_images(data) else "a table"
+    if given is not None and kind != "a table":
+        raise OrdinateError(f"{given}: is for a table, and {data} holds {kind}")
+    if kind == "series":
+        return read_signals(data, target, None, group, skip_unreadable=False, progress=progress, say=lambda _: None)
+    if kind == "images":
         return read_pictures(
             data, target, None, group, ImageOptions(), fold=0, skip_unreadable=False, progress=progress,
             say=lambda _: None,  # all folds of a data set are judged alike
         )  # fmt: skip
-    if is_series(data):
-        return read_signals(data, target, None, group, skip_unreadable=False, progress=progress, say=lambda _: None)
     samples = read_table(data, target, drop, categorical, None, group)
     say = partial(print, file=sys.stderr)  # the samples themselves go to the standard output
     samples = leave_out_row_columns(samples, keep, data, say)
@@ -120,7 +126,3 @@ def _estimator(label: Label, epochs: int | None) -> CLOCClassifier | SupCRRegres
 
 def _cells(row: tuple[object, ...]) -> list[str]:
     return [f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in row]
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]

@@ -9,9 +9,8 @@ import pandas as pd
 from ordinate.data.parquet_table import ParquetTable
 
 LOOKED_AT = 1000  # rows in which a column shows that it need not be read to its end
-UNNAMED = re.compile(
-    r"|Unnamed: \d+(_level_\d+)?(\.\d+)*|__index_level_\d+__"
-)  # pandas and pyarrow call so what has no name
+# as pandas and pyarrow call what has no name
+UNNAMED = re.compile(r"|Unnamed: \d+(_level_\d+)?(\.\d+)*|__index_level_\d+__")
 IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid", "identifier", "idx", "rowid"}  # a word of the name
 NUMBERS = {"index", "row", "row number", "row names", "rownames", "level 0", "#", "nr"}  # the whole name
 
