@@ -85,7 +85,7 @@ def test_an_npz_of_volumes_is_trained_on(capsys):
     assert "36 samples of 16 x 16 x 16 voxels" in capsys.readouterr().out
     assert main(["predict", "model", "volumes.npz", "--out", "grades.csv"]) == 0
     assert main(["report", "model", "volumes.npz", "--target", "grade", "--out", "again.html"]) == 0
-    with pytest.raises(OrdinateError, match="--image-size: is for images, and volumes.npz holds volumes"):
+    with pytest.raises(OrdinateError, match=r"--image-size: is for images, and volumes\.npz holds volumes"):
         train("volumes.npz", target="grade", image_size="16", out="other")
 
 
