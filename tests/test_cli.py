@@ -312,7 +312,7 @@ TABLE_ERRORS = {
     "infinity in a column": (GOOD.assign(number=np.inf), "", "column 'number': got infinity"),
     "identifiers": (
         pd.concat([GOOD] * 3).assign(id=[f"p{i}" for i in range(144)]),
-        "",
+        "--keep id",
         "column 'id': got text with",
     ),
     "a method for another label": (

@@ -43,6 +43,34 @@ PUBLIC = {
     "ordinate.methods": "CLOC OTD SupCR SupReMix",
     "ordinate.estimators": "CLOCClassifier OTDClassifier SupCRRegressor SupReMixRegressor load",
 }
+# what Windows lacks, taken away once the packages that ordinate stands on have been imported
+WITHOUT_POSIX = """
+import multiprocessing.context, os, pkgutil, signal, sys
+from importlib import import_module
+
+import lightning.pytorch, pandas, scipy.stats, sklearn, torch
+
+for module in ("fcntl", "grp", "posix", "pwd", "resource", "termios"):
+    sys.modules[module] = None
+for owner, names in (
+    (os, ("fork", "getuid", "posix_fallocate", "register_at_fork", "sched_getaffinity", "sysconf")),
+    (signal, ("SIGHUP", "SIGKILL", "SIGUSR1")),
+    (multiprocessing.context._concrete_contexts, ("fork", "forkserver")),
+):
+    for name in names:
+        owner.pop(name, None) if isinstance(owner, dict) else delattr(owner, name)
+multiprocessing.get_all_start_methods = lambda: ["spawn"]
+
+import ordinate
+
+failed = []
+for module in pkgutil.walk_packages(ordinate.__path__, "ordinate."):
+    try:
+        import_module(module.name)
+    except Exception as error:
+        failed.append(f"{module.name}: {error!r}")
+print(*failed, sep="\\n", end="")
+"""
 HEAVY = ("torchvision", "timm", "ray", "transformers", "monai", "nibabel", "mne")
 DEFAULTS = {
     "supcr": {"temperature": 2.0, "similarity": "neg_l2", "label_distance": "l1", "num_positives": None},
@@ -81,6 +109,13 @@ def test_the_estimators_need_no_package_for_images_or_clusters():
     missing = "".join(f"sys.modules[{name!r}] = None\n" for name in HEAVY)
     # torchmetrics takes torchvision wherever it is installed, so lightning, which takes torchmetrics, comes first
     assert "sklearn" in loaded_by(f"import lightning.pytorch\n{missing}from ordinate.estimators import *")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="takes away what Linux has")
+def test_every_module_can_be_imported_where_there_is_no_posix():
+    run = subprocess.run([sys.executable, "-c", WITHOUT_POSIX], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == ""
 
 
 def test_the_tables_are_listed_without_what_trains_them():

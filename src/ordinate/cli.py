@@ -114,6 +114,9 @@ def _add_fit(commands: Any) -> None:
     _add_costs(parser, "train with wider margins where mistakes cost more, and predict the rank of least expected cost")
     _add_decision(parser, "its paper's: the mode, or the median for orcnn, corn_ranks and coral")
     parser.add_argument("--drop", default="", metavar="COLUMNS", help="columns to leave out, separated by commas")
+    parser.add_argument(
+        "--keep", default="", metavar="COLUMNS", help="columns to train on although they identify the rows"
+    )
     parser.add_argument("--categorical", default="", metavar="COLUMNS", help="columns whose numbers are codes")
     parser.add_argument("--split", metavar="COLUMN", help="column that says train, validation or test")
     parser.add_argument(
@@ -122,7 +125,7 @@ def _add_fit(commands: Any) -> None:
     parser.add_argument("--fold", type=int, default=0, help="held out, where an image set comes in folds (%(default)s)")
     parser.add_argument("--out", help="new folder for the model (DATA's name with -model)")
     parser.add_argument(
-        "--test-fraction", type=float, default=0.2, help="share of rows held out to measure on (%(default)s)"
+        "--test-fraction", type=float, help="share of rows held out to measure on, where no --split says which (0.2)"
     )
     parser.add_argument("--epochs", type=int, help="of training, instead of the method's own")
     parser.add_argument("--encoder", metavar="NAME", help="network, for images any of timm's, such as resnet18 (auto)")
@@ -247,6 +250,9 @@ def _add_suspects(commands: Any) -> None:
     parser.add_argument("--task", choices=("auto", "ranks", "continuous"), default="auto", help="what the label is")
     parser.add_argument("--order", metavar="A,B,C", help="the ranks from lowest to highest, for labels that are text")
     parser.add_argument("--drop", default="", metavar="COLUMNS", help="columns to leave out, separated by commas")
+    parser.add_argument(
+        "--keep", default="", metavar="COLUMNS", help="columns to train on although they identify the rows"
+    )
     parser.add_argument("--categorical", default="", metavar="COLUMNS", help="columns whose numbers are codes")
     parser.add_argument(
         "--group", metavar="COLUMN", help="column of what stays on one side of a fold, such as a subject"
@@ -370,11 +376,16 @@ def _add_protocol(commands: Any) -> None:
     parser.add_argument("--task", choices=("auto", "ranks", "continuous"), default="auto", help="what the label is")
     parser.add_argument("--order", metavar="A,B,C", help="the ranks from lowest to highest, for labels that are text")
     parser.add_argument("--drop", default="", metavar="COLUMNS", help="columns to leave out, separated by commas")
+    parser.add_argument(
+        "--keep", default="", metavar="COLUMNS", help="columns to train on although they identify the rows"
+    )
     parser.add_argument("--categorical", default="", metavar="COLUMNS", help="columns whose numbers are codes")
     parser.add_argument("--split", metavar="COLUMN", help="column that says train, validation or test")
     parser.add_argument("--group", metavar="COLUMN", help="column of what stays on one side of a split")
     parser.add_argument("--fold", type=int, default=0, help="held out, where an image set comes in folds (%(default)s)")
-    parser.add_argument("--test-fraction", type=float, default=0.2, help="share of rows to measure on (%(default)s)")
+    parser.add_argument(
+        "--test-fraction", type=float, help="share of rows to measure on, where no --split says which (0.2)"
+    )
     parser.add_argument("--epochs", type=int, help="of training, instead of each method's own")
     parser.add_argument("--encoder", metavar="NAME", help="network (auto)")
     parser.add_argument("--image-size", metavar="HxW", help="pixels that the encoder sees")

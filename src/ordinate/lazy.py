@@ -3,11 +3,18 @@
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from threading import RLock
 from typing import Any
+
+# Two threads whose first imports meet in a circular import, as scikit-learn and SciPy have them, are given a module
+# that is half initialised, or an error. One lock for all packages, as their modules import each other; re-entrant, as
+# a module may use lazy names of its own. Modules that are imported here must not use them while they are imported:
+# another thread may then hold the lock and wait for that very module.
+_FIRST_IMPORT = RLock()
 
 
 def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package.
+    """Return ``__getattr__`` and ``__dir__`` of a package. Threads may ask for its names at the same time.
 
     Args:
         package: its name.
@@ -17,8 +24,9 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any]
     def getattr_(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(homes[name])
-        return module if homes[name] == f"{package}.{name}" else getattr(module, name)
+        with _FIRST_IMPORT:
+            module = import_module(homes[name])
+            return module if homes[name] == f"{package}.{name}" else getattr(module, name)
 
     def dir_() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})

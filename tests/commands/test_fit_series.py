@@ -113,7 +113,7 @@ def test_unreadable_files_are_named_before_training_and_left_out_if_asked(capsys
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        ("brains", {"image_size": "8"}, "brains: holds series, takes none of the options of images"),
+        ("brains", {"image_size": "8"}, "--image-size: is for images, and brains holds series"),
         ("brains", {"target": "years"}, "no column 'years'"),
         ("brains", {"crop": 0}, "crop: got 0"),
         ("tuab", {"target": "sex"}, "--target: got 'sex', and tuab holds EEG recordings, whose label is the age"),
@@ -126,6 +126,6 @@ def test_options_that_do_not_fit_are_errors(data, options, message):
         write_matrices()
     recordings.write(Path("tuab/train/normal/01_tcp_ar/aaaaaaaa_s001_t000.edf"), 30)
     write_ts("set.ts", [5] * 12)
-    pd.DataFrame({"grade": np.arange(12.0), "x": np.arange(12)}).to_csv("knees.csv", index=False)
+    pd.DataFrame({"grade": np.arange(12.0), "x": np.linspace(0, 1, 12)}).to_csv("knees.csv", index=False)
     with pytest.raises(OrdinateError, match=message):
         fit(FitOptions(data, **options, **QUICK))

@@ -69,6 +69,16 @@ def test_it_holds_what_pandas_reads(tmp_path, write):
 
 
 @for_every_layout
+@pytest.mark.parametrize("n", [10, 100])
+def test_its_head_is_that_of_the_frame(tmp_path, write, n):
+    path = write(tmp_path)
+    table, whole = ParquetTable(path), read_whole(path)
+    assert_frame_equal(table.head(n), whole.head(n))
+    some = list(whole.columns[[3, 1]])
+    assert_frame_equal(table[some][ROWS].head(n), whole[some].iloc[ROWS].reset_index(drop=True).head(n))
+
+
+@for_every_layout
 @pytest.mark.parametrize(
     "rows", [ROWS, np.arange(48) % 5 == 2, slice(4, 30, 3), []], ids=["index", "mask", "slice", "none"]
 )

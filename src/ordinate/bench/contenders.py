@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from ordinate import functional
 from ordinate.bench import published
+from ordinate.functional import angular_triangle, mmnp, supcr, supremix
 
 RANKS = 5
 TEMPERATURE = {"supcr": 2.0, "supremix": 0.5}
@@ -58,7 +58,7 @@ def draw(
 
 
 def _supcr(embeddings: Tensor, labels: Tensor) -> Tensor:
-    return functional.supcr(embeddings, labels, temperature=TEMPERATURE["supcr"])
+    return supcr(embeddings, labels, temperature=TEMPERATURE["supcr"])
 
 
 def _published_supcr(embeddings: Tensor, labels: Tensor) -> Tensor:
@@ -66,7 +66,7 @@ def _published_supcr(embeddings: Tensor, labels: Tensor) -> Tensor:
 
 
 def _mmnp(embeddings: Tensor, labels: Tensor) -> Tensor:
-    return functional.mmnp(embeddings, labels, _margins(embeddings))
+    return mmnp(embeddings, labels, _margins(embeddings))
 
 
 def _published_mmnp(embeddings: Tensor, labels: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ def _margins(embeddings: Tensor) -> Tensor:
 def _supremix(embeddings: Tensor, labels: Tensor, neg_mix: Tensor | None = None) -> Tensor:
     generator = torch.Generator(embeddings.device).manual_seed(0)  # the same draws whatever the embeddings' dtype
     temperature, window = TEMPERATURE["supremix"], _window(labels)
-    return functional.supremix(
+    return supremix(
         embeddings,
         labels,
         temperature=temperature,
@@ -100,7 +100,7 @@ def _window(labels: Tensor) -> float:
 
 
 def _angular_triangle(embeddings: Tensor, labels: Tensor) -> Tensor:
-    return functional.angular_triangle(embeddings, labels, RANKS)
+    return angular_triangle(embeddings, labels, RANKS)
 
 
 def _published_angular_triangle(embeddings: Tensor, labels: Tensor) -> Tensor:

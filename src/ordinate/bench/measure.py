@@ -7,15 +7,23 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from ordinate.bench.contenders import CONTENDERS, Contender, draw
 
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext, SpawnContext
+
 WARM_UP = 64  # samples; a pass over no more would hide in the memory that they leave behind
-_PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__, "pytorch_metric_learning.losses"])
+_FORKS = "forkserver" in multiprocessing.get_all_start_methods()  # not on Windows
+_PROCESSES: "ForkServerContext | SpawnContext" = (
+    multiprocessing.get_context("forkserver") if _FORKS else multiprocessing.get_context("spawn")
+)
+if _FORKS:
+    _PROCESSES.set_forkserver_preload([__name__, "pytorch_metric_learning.losses"])
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from ordinate.data.splits import split_groups, split_rows
 from ordinate.errors import OrdinateError
 
 SIDES = ("train", "validation", "test")
+TEST_FRACTION = 0.2
 
 Rows = NDArray[np.int64]
 
@@ -26,7 +27,7 @@ def divide_rows(label: Label, samples: Samples, options: FitOptions) -> tuple[Ro
         rows, validation_rows, test_rows = (np.flatnonzero(splits == side) for side in SIDES)
     else:
         rows, test_rows = divide(
-            label, samples.groups, np.arange(len(label.values)), options.test_fraction, options.seed
+            label, samples.groups, np.arange(len(label.values)), options.test_fraction or TEST_FRACTION, options.seed
         )
         validation_rows = test_rows[:0]
     if len(test_rows) < 2 or len(rows) < 4:

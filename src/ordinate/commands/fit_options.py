@@ -30,12 +30,13 @@ class FitOptions:
     costs: str | None = None
     decision: str | None = None
     drop: str = ""
+    keep: str = ""
     categorical: str = ""
     split: str | None = None
     group: str | None = None
     fold: int = 0
     out: str | None = None
-    test_fraction: float = 0.2
+    test_fraction: float | None = None
     epochs: int | None = None
     encoder: str | None = None
     label_distance: str | None = None
@@ -65,8 +66,15 @@ class FitOptions:
             near = difflib.get_close_matches(self.method, MODELS, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else f", takes auto, {', '.join(MODELS)}"
             raise OrdinateError(f"--method: got {self.method!r}{hint}")
-        if not 0 < self.test_fraction < 1:
-            raise OrdinateError(f"--test-fraction: got {self.test_fraction}, takes a share above 0 and below 1")
+        if self.test_fraction is not None:
+            if not 0 < self.test_fraction < 1:
+                raise OrdinateError(f"--test-fraction: got {self.test_fraction}, takes a share above 0 and below 1")
+            if self.split is not None:
+                raise OrdinateError(
+                    f"--test-fraction: got {self.test_fraction} beside --split {self.split}, which says what is held "
+                    "out; expected one of the two"
+                )
+        self._check_columns()
         if self.epochs is not None and self.epochs < 1:
             raise OrdinateError(f"--epochs: got {self.epochs}, takes at least 1")
         if self.temperature is not None:
@@ -85,6 +93,18 @@ class FitOptions:
         if self.quick and self.recipe is None:
             raise OrdinateError("--quick: is the small version of a recipe, takes --recipe")
 
+    def _check_columns(self) -> None:
+        """Raise where a column is given to two options of which only one can have it."""
+        for option in ("drop", "keep", "categorical"):
+            if self.text and getattr(self, option):
+                raise OrdinateError(f"--{option}: got {getattr(self, option)!r} beside --text, which names the columns")
+        used: dict[str, str] = {}
+        for option, value in (("target", self.target), ("split", self.split), ("group", self.group)):
+            _claim(used, option, [] if value is None else [value])
+        _claim(used, "drop", names_in(self.drop))
+        for option, columns in (("keep", names_in(self.keep)), ("text", self.text)):
+            _claim(dict(used), option, columns)
+
     @property
     def path(self) -> Path:
         return Path(self.out) if self.out is not None else Path(f"{Path(self.data).name.split('.')[0]}-model")
@@ -92,7 +112,7 @@ class FitOptions:
     @property
     def command(self) -> str:
         """What to type to get the same, in a folder of its usual name."""
-        usual = {"method": "auto", "task": "auto", "fold": 0, "test_fraction": 0.2, "accelerator": "auto"}
+        usual = {"method": "auto", "task": "auto", "fold": 0, "accelerator": "auto"}
         words = ["ordinate", "fit", self.data]
         for name, value in asdict(self).items():
             if name in ("data", "out", "quiet") or not value or value == usual.get(name):
@@ -106,6 +126,17 @@ class FitOptions:
         """All that the model depends on, beside the data."""
         elsewhere = ("data", "out", "accelerator", "quiet", "costs")
         return [value for name, value in asdict(self).items() if name not in elsewhere]
+
+
+def _claim(used: dict[str, str], option: str, columns: list[str]) -> None:
+    for column in columns:
+        if used.setdefault(column, option) != option:
+            raise OrdinateError(f"--{option}: got {column!r}, which --{used[column]} has already; expected another")
+
+
+def names_in(text: str) -> list[str]:
+    """Return the columns that an option names, separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def image_options(settings: dict[str, Any], options: FitOptions) -> ImageOptions:

@@ -38,6 +38,10 @@ from ordinate.report import protocol_figures
 from ordinate.report.figures import save
 from ordinate.report.text import table
 
+OF_ONE = {  # the protocol that an option is of
+    "sizes": "reduced-data", "leave_out": "unseen-targets", "to": "transfer", "to_target": "transfer",
+    "up": "label-bias", "down": "label-bias", "rounds": "epoch-time",
+}  # fmt: skip
 LEARNED, FIXED = "cloc, learned margins", "cloc, fixed margin"  # of label-bias
 FRACTIONS = (8, 4, 2, 1)  # parts of the training samples, where no sizes are given
 SHOWN = (
@@ -71,6 +75,14 @@ class ProtocolOptions:
     up: float = 0.6
     down: float = 0.3
     rounds: int = 3
+
+    def check(self, protocol: str) -> None:
+        """Raise where an option is of another protocol than this."""
+        for name, other in OF_ONE.items():
+            if protocol != other and getattr(self, name) not in (getattr(ProtocolOptions(), name), []):
+                raise OrdinateError(f"--{name.replace('_', '-')}: is for {other}, got it for {protocol}")
+        if protocol == "epoch-time" and self.repeats > 1:
+            raise OrdinateError(f"--repeats: got {self.repeats}, and epoch-time trains each method --rounds times")
 
 
 @dataclass(frozen=True)
@@ -167,6 +179,7 @@ def protocol(name: str, **given: Any) -> None:
         **{field.name: given.pop(field.name) for field in fields(ProtocolOptions) if field.name in given}
     )
     check_whole(own.repeats, "--repeats")
+    own.check(name)
     options = FitOptions(**given)
     if options.out is None:
         options = replace(options, out=f"{Path(options.data).name.split('.')[0]}-{name}")
@@ -226,6 +239,8 @@ def _methods(name: str, own: ProtocolOptions, plan: Plan) -> list[str]:
         kind = "ranks" if plan.label.is_ranks else "a continuous target"
         raise OrdinateError(f"--method: {unknown[0]} does not take {kind}; takes one of {', '.join(fitting)}")
     if name != "label-bias":
+        if plan.margins and "cloc" not in chosen:
+            raise OrdinateError(f"--margin: is for CLOC, got --method {' '.join(chosen)}")
         return chosen
     if len(plan.margins) != 1:
         raise OrdinateError("--margin: label-bias takes it once, for the boundary that is biased, as in 1,2=1.2")

@@ -4,7 +4,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from ordinate.commands.fit_options import FitOptions, volume_options
+from ordinate.commands.fit_options import FitOptions, names_in, volume_options
+from ordinate.commands.row_columns import leave_out_row_columns
 from ordinate.commands.samples import (
     Samples,
     array_as_pictures,
@@ -32,65 +33,100 @@ LEAST_ROWS = 10
 IN_FOLDERS = ("tuab", "hcp_aging", "uk_biobank")  # sets that are read as any folder of their kind
 
 
+FOR = {  # the options that are for some kinds of data alone; those of volumes and series are checked with the methods
+    "drop": ("a table",),
+    "keep": ("a table",),
+    "categorical": ("a table",),
+    "text": ("a table",),
+    "image_size": ("images",),
+    "augmentation": ("images",),
+    "pretrained": ("images",),
+    "fold": ("images",),
+    "skip_unreadable": ("images", "volumes", "series"),
+}
+KINDS = {2: "a table", 3: "series", 4: "images", 5: "volumes"}  # by the dimensions of what a file holds
+
+
 def read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions | None = None) -> Samples:
     """Return the samples, images and volumes decoded."""
-    volumes = volumes or volume_options({}, options)
-    if is_named(options.data):
-        if options.data not in IN_FOLDERS:
-            samples = read_named(options.data, options.target, options.split, options.group)
-            return _enough(options, _of_their_kind(options, samples, images, volumes))
-        reason = sets_of_tables.unavailable(options.data)
-        if reason is not None:
-            raise OrdinateError(reason)
-        options = replace(options, data=str(Path(os.environ[DATA]) / options.data))
-    drop, categorical = _names(options.drop), _names(options.categorical)
-    columns = (options.data, options.target, drop, categorical, options.split, options.group)
-    if holds_parquet(options.data):
-        return _enough(options, _of_their_kind(options, read_parquet(*columns), images, volumes))
-    if options.text and (holds_volumes(options.data) or is_images(options.data)):
-        raise OrdinateError(f"--text: {options.data} holds images, takes a table with {', '.join(options.text)}")
-    if holds_volumes(options.data):
-        if options.image_size or options.augmentation or options.pretrained or options.fold:
-            raise OrdinateError(f"{options.data}: holds volumes, takes none of the options of images")
-        return _enough(options, read_scans(
-            options.data, options.target, options.split, options.group, volumes,
-            skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print,
-        ))  # fmt: skip
-    if is_series(options.data):
-        if options.image_size or options.augmentation or options.pretrained or options.fold:
-            raise OrdinateError(f"{options.data}: holds series, takes none of the options of images")
-        return _enough(options, read_signals(
-            options.data, options.target, options.split, options.group,
-            skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print,
-        ))  # fmt: skip
-    if is_images(options.data):
-        return _enough(options, read_pictures(
-            options.data, options.target, options.split, options.group, images, fold=options.fold,
-            skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print,
-        ))  # fmt: skip
-    return _enough(options, _of_their_kind(options, read_table(*columns), images, volumes))
-
-
-def _of_their_kind(options: FitOptions, samples: Samples, images: ImageOptions, volumes: VolumeOptions) -> Samples:
-    """Return the samples of a file as what options and dimensions make them: columns, texts, images or volumes."""
-    if options.text:
-        samples = text_columns(samples, options.text, options.data)
-    dimensions = getattr(samples.X, "ndim", 2)
-    of_images = options.recipe is not None and dimensions == 2
-    if dimensions == 4:
-        return array_as_pictures(samples, images)
-    if of_images or options.image_size or options.augmentation or options.pretrained:
-        raise OrdinateError(f"{options.data}: holds no images, takes none of the options of images")
-    return array_as_volumes(samples, volumes, print) if dimensions == 5 else samples
-
-
-def _enough(options: FitOptions, samples: Samples) -> Samples:
+    samples = _read(options, images, volumes or volume_options({}, options))
     if len(samples.y) < LEAST_ROWS:
         raise OrdinateError(
             f"{options.data}: holds {len(samples.y)} rows, takes at least {LEAST_ROWS} to train and to measure on"
         )
+    if samples.splits is not None and options.test_fraction is not None:
+        raise OrdinateError(
+            f"--test-fraction: got {options.test_fraction}, and {options.data} says itself what is held out"
+        )
+    if samples.splits is not None and samples.groups is not None:
+        across = int((samples.splits.groupby(samples.groups.to_numpy()).nunique() > 1).sum())
+        if across:
+            print(f"note: {across} of {samples.groups.nunique()} groups stand on more than one side of the split")
     return samples
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+def _read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions) -> Samples:
+    if is_named(options.data):
+        if options.data not in IN_FOLDERS:
+            for name in ("drop", "keep", "categorical", "skip_unreadable", "fold"):
+                _refuse(options, name, "is a data set with its own columns and split")
+            samples = read_named(options.data, options.target, options.split, options.group)
+            samples = text_columns(samples, options.text, options.data) if options.text else samples
+            return _of_their_kind(options, samples, images, volumes)
+        reason = sets_of_tables.unavailable(options.data)
+        if reason is not None:
+            raise OrdinateError(reason)
+        options = replace(options, data=str(Path(os.environ[DATA]) / options.data))
+    place = (options.data, options.target, options.split, options.group)
+    columns = (*place[:2], names_in(options.drop), names_in(options.categorical), *place[2:])
+    if holds_parquet(options.data):
+        return _of_their_kind(options, _columns(options, read_parquet(*columns)), images, volumes)
+    if holds_volumes(options.data):
+        _check_kind(options, "volumes")
+        return read_scans(
+            *place, volumes, skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print
+        )
+    if is_series(options.data):
+        _check_kind(options, "series")
+        return read_signals(*place, skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print)
+    if is_images(options.data):
+        _check_kind(options, "images")
+        return read_pictures(
+            *place, images, fold=options.fold, skip_unreadable=options.skip_unreadable, progress=not options.quiet,
+            say=print,
+        )  # fmt: skip
+    return _of_their_kind(options, _columns(options, read_table(*columns)), images, volumes)
+
+
+def _columns(options: FitOptions, samples: Samples) -> Samples:
+    """Return the samples with the columns to train on: the texts, or all that do not identify rows."""
+    if options.text:
+        return text_columns(samples, options.text, options.data)
+    return leave_out_row_columns(samples, names_in(options.keep), options.data, print)
+
+
+def _of_their_kind(options: FitOptions, samples: Samples, images: ImageOptions, volumes: VolumeOptions) -> Samples:
+    """Return the samples of a file as what their dimensions make them: columns, series, images or volumes."""
+    dimensions = getattr(samples.X, "ndim", 2)
+    for name in ("fold", "skip_unreadable"):
+        _refuse(options, name, "is one file")
+    _check_kind(options, KINDS[dimensions])
+    if dimensions == 4:
+        return array_as_pictures(samples, images)
+    if options.recipe is not None and dimensions == 2:
+        raise OrdinateError(f"--recipe: is for images, volumes or series, and {options.data} holds a table")
+    return array_as_volumes(samples, volumes, print) if dimensions == 5 else samples
+
+
+def _check_kind(options: FitOptions, kind: str) -> None:
+    """Raise where an option is for other data than this kind, and would do nothing."""
+    for name, kinds in FOR.items():
+        if kind not in kinds:
+            _refuse(options, name, f"holds {kind}", f"is for {' or '.join(kinds)}")
+
+
+def _refuse(options: FitOptions, name: str, held: str, purpose: str | None = None) -> None:
+    """Raise where an option is given that the data have no use for."""
+    value = getattr(options, name)
+    if value:
+        raise OrdinateError(f"--{name.replace('_', '-')}: {purpose or f'got {value!r}'}, and {options.data} {held}")

@@ -70,13 +70,17 @@ def is_named(data: str) -> bool:
 
 def read_named(data: str, target: str | None, split: str | None, group: str | None) -> Samples:
     """Read a data set of the papers by its name, with its split; ranks are numbers from 0."""
-    given = next((name for name, value in (("target", target), ("split", split), ("group", group)) if value), None)
-    if given is not None:
-        raise OrdinateError(f"--{given}: {data} is a data set with its own label and split, takes none")
+    _refuse_columns(data, target, split, group)
     X, y, parts = sets_of_tables.load(data)
     splits = pd.Series("test", index=range(len(y)))
     splits.iloc[parts.train], splits.iloc[parts.validation] = "train", "validation"
     return Samples(X, pd.Series(y), f"label of {data}", sets_of_tables.digest(data), splits)
+
+
+def _refuse_columns(data: str, target: str | None, split: str | None, group: str | None) -> None:
+    given = next((name for name, value in (("target", target), ("split", split), ("group", group)) if value), None)
+    if given is not None:
+        raise OrdinateError(f"--{given}: {data} is a data set with its own label and split, takes none")
 
 
 def read_table(
@@ -87,8 +91,10 @@ def read_table(
         target = TS_TARGET
     target = _require_target(target)
     X, y = read_labelled(data, target, drop, categorical)
-    if (split or group) and not isinstance(X, pd.DataFrame):
-        raise OrdinateError(f"--{'split' if split else 'group'}: {data} holds arrays, takes a table")
+    if not isinstance(X, pd.DataFrame):
+        for option, value in (("drop", drop), ("categorical", categorical), ("split", split), ("group", group)):
+            if value:
+                raise OrdinateError(f"--{option}: {data} holds arrays, takes a table")
     sides = _sides(X, data, split, group)
     if split or group:
         X = X.drop(columns=[name for name in (split, group) if name is not None])
@@ -152,7 +158,11 @@ def read_pictures(
     say: Callable[[str], None],
 ) -> Samples:
     """Read and decode all images, before any work is lost to one that cannot be read."""
-    images = read_labelled_images(data, target, split, group) if holds_images(data) else load(data)
+    if holds_images(data):
+        images = read_labelled_images(data, target, split, group)
+    else:
+        _refuse_columns(data, target, split, group)
+        images = load(data)
     if images.splits is not None and set(FOLDS).intersection(images.splits):
         images = hold_out(images, fold)
         say(f"fold {fold} of {len(FOLDS)} is held out")

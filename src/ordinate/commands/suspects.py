@@ -1,11 +1,14 @@
 """``ordinate suspects``: the samples of a file whose labels look wrong, worst first."""
 
 import sys
+from functools import partial
 
 import numpy as np
 
 from ordinate.commands.csv_file import check_new, write_csv
+from ordinate.commands.fit_options import names_in
 from ordinate.commands.labels import Label, understand_label
+from ordinate.commands.row_columns import leave_out_row_columns
 from ordinate.commands.samples import (
     Samples,
     array_as_pictures,
@@ -33,6 +36,7 @@ def suspects(
     task: str = "auto",
     order: str | None = None,
     drop: str = "",
+    keep: str = "",
     categorical: str = "",
     group: str | None = None,
     folds: int = 5,
@@ -52,6 +56,7 @@ def suspects(
         task: ``"auto"``, ``"ranks"`` or ``"continuous"``.
         order: the ranks from lowest to highest, separated by commas.
         drop: columns to leave out, separated by commas.
+        keep: columns to train on although they identify the rows, separated by commas.
         categorical: columns whose numbers are codes, separated by commas.
         group: column of what stays on one side of a fold, such as a subject.
         folds: as many models are trained.
@@ -67,7 +72,7 @@ def suspects(
         raise OrdinateError(f"--epochs: got {epochs}, takes at least 1")
     if folds < 2:
         raise OrdinateError(f"--folds: got {folds}, takes at least 2")
-    samples = _read(data, target, _names(drop), _names(categorical), group, progress=not quiet)
+    samples = _read(data, target, names_in(drop), names_in(keep), names_in(categorical), group, progress=not quiet)
     label = understand_label(samples.y, task, order, samples.name)
     estimator = _estimator(label, epochs).set_params(
         images=ImageOptions() if isinstance(samples.X, Decoded) else None,
@@ -85,16 +90,30 @@ def suspects(
 
 
 def _read(
-    data: str, target: str | None, drop: list[str], categorical: list[str], group: str | None, *, progress: bool
+    data: str,
+    target: str | None,
+    drop: list[str],
+    keep: list[str],
+    categorical: list[str],
+    group: str | None,
+    *,
+    progress: bool,
 ) -> Samples:
-    if is_images(data):
+    of_tables = {"--drop": drop, "--keep": keep, "--categorical": categorical}
+    given = next((option for option, columns in of_tables.items() if columns), None)
+    kind = "series" if is_series(data) else "images" if is_images(data) else "a table"
+    if given is not None and kind != "a table":
+        raise OrdinateError(f"{given}: is for a table, and {data} holds {kind}")
+    if kind == "series":
+        return read_signals(data, target, None, group, skip_unreadable=False, progress=progress, say=lambda _: None)
+    if kind == "images":
         return read_pictures(
             data, target, None, group, ImageOptions(), fold=0, skip_unreadable=False, progress=progress,
             say=lambda _: None,  # all folds of a data set are judged alike
         )  # fmt: skip
-    if is_series(data):
-        return read_signals(data, target, None, group, skip_unreadable=False, progress=progress, say=lambda _: None)
     samples = read_table(data, target, drop, categorical, None, group)
+    say = partial(print, file=sys.stderr)  # the samples themselves go to the standard output
+    samples = leave_out_row_columns(samples, keep, data, say)
     return array_as_pictures(samples, ImageOptions()) if np.ndim(samples.X) == 4 else samples
 
 
@@ -107,7 +126,3 @@ def _estimator(label: Label, epochs: int | None) -> CLOCClassifier | SupCRRegres
 
 def _cells(row: tuple[object, ...]) -> list[str]:
     return [f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in row]
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]

@@ -35,9 +35,15 @@ def table(
         raise OrdinateError(f"--jobs: got {jobs}, takes a whole number, 1 or more")
     if tune is not None and (tune < 1 or dry_run):
         raise OrdinateError(f"--tune: got {tune}, takes a whole number, 1 or more, and no --dry-run")
+    if dry_run and retry_failed:
+        raise OrdinateError("--retry-failed: runs them again, and --dry-run runs nothing; expected one of the two")
     if name is None:
         if dataset:
             raise OrdinateError("--dataset: takes the name of a table before it, as in ordinate table supcr-1")
+        of_runs = {"--tune": tune, "--jobs": jobs, "--ray": ray, "--dry-run": dry_run, "--retry-failed": retry_failed}
+        given = next((option for option, value in of_runs.items() if value), None)
+        if given is not None:
+            raise OrdinateError(f"{given}: got no table to run, expected its name before, as in ordinate table supcr-1")
         _list(seeds, quick, results)
         return
     chosen = find(name).on(dataset) if dataset else find(name)

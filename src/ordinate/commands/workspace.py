@@ -1,12 +1,13 @@
 """The folder that a long command works in: it survives a kill, and becomes the result in one step."""
 
-import fcntl
 import json
 import shutil
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+from filelock import FileLock, Timeout
 
 from ordinate.errors import OrdinateError
 
@@ -29,6 +30,8 @@ class Workspace:
         self.out = out.resolve()
         self.partial = self.out.parent / f"{self.out.name}.partial"
         self.settings = settings
+        self.lock = FileLock(self.partial / ".lock", blocking=False)  # the system's: it ends with the process
+        self.published = False
 
     @property
     def checkpoints(self) -> Path:
@@ -40,22 +43,20 @@ class Workspace:
         self.made = [folder for folder in self.partial.parents if not folder.exists()]
         try:
             self.partial.mkdir(parents=True, exist_ok=True)
-            self.lock = (self.partial / ".lock").open("w")
+            self.lock.acquire()
+        except Timeout:
+            raise OrdinateError(f"--out: {self.given} is in use by another run, takes another folder") from None
         except OSError as error:
             raise OrdinateError(f"--out: {self.given} cannot be written: {error.strerror}") from error
         try:
-            self._claim()
+            self._check_settings()
         except BaseException:
-            self.lock.close()
+            self.lock.release()
             raise
         return self
 
-    def _claim(self) -> None:
-        """Take the lock, and see that what is here is of this run."""
-        try:
-            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise OrdinateError(f"--out: {self.given} is in use by another run, takes another folder") from None
+    def _check_settings(self) -> None:
+        """See that what is here is of this run."""
         record = self.partial / "run.json"
         if not record.exists():
             pending = record.with_suffix(".tmp")
@@ -78,11 +79,14 @@ class Workspace:
             self.out.rmdir()
         result.replace(self.out)
         shutil.rmtree(self.partial, ignore_errors=True)
+        self.published = True
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.lock.close()
+        self.lock.release()
+        if self.published:  # Windows keeps the lock's file until it is released
+            shutil.rmtree(self.partial, ignore_errors=True)
         if isinstance(error, OrdinateError) and self.partial.exists() and not self.resumes:
             shutil.rmtree(self.partial, ignore_errors=True)
             for folder in self.made:

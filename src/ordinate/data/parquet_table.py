@@ -102,6 +102,26 @@ class ParquetTable:
         """Return the rows and columns in memory."""
         return pd.DataFrame({name: self._read(name) for name in self.columns}, columns=self.columns)
 
+    def head(self, n: int) -> pd.DataFrame:
+        """Return the first ``n`` rows of the files in memory, or fewer if the table has fewer.
+
+        A table of some of the rows is read by column first.
+        """
+        from pyarrow import ArrowException
+        from pyarrow.dataset import HivePartitioning, dataset
+
+        if self._rows is not None:
+            return self[slice(n)].to_pandas()
+        try:
+            subfolders = HivePartitioning.discover(infer_dictionary=True)  # as pandas reads them
+            files = dataset(self.path, format="parquet", partitioning=subfolders)
+            names = [name for name in files.schema.names if name in self.columns]
+            rows = files.head(n, columns=names).to_pandas().reset_index(drop=True)
+        except (ArrowException, OSError, ValueError) as error:
+            raise self._unreadable(error) from error
+        rows = rows.set_axis(names, axis=1)[list(self.columns)]
+        return rows.astype(dict.fromkeys(self._categorical.intersection(names), "category"))
+
     def _read(self, name: str) -> "pd.Series[Any]":
         require_columns(self._columns, [name], self.path)
         try:

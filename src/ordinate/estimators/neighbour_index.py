@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
@@ -141,7 +141,7 @@ class NeighbourIndex:
         }
         pending = path.with_name(f".{path.name}.partial")
         try:
-            save_file({"embeddings": self.embeddings}, pending, metadata=header)
+            pending.write_bytes(save({"embeddings": self.embeddings}, header))  # save_file's is its owner's alone
             pending.replace(path)
         except (OSError, SafetensorError) as error:
             raise OrdinateError(f"path: {path} cannot be written: {error}") from error

@@ -3,16 +3,16 @@
 import hashlib
 import json
 import shutil
-import tempfile
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 
 from ordinate.data.features import TableFeatures
 from ordinate.data.image_options import ImageOptions
@@ -62,8 +62,9 @@ def save_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OrdinateError(f"folder: {folder} already holds something, takes a new or empty folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    partial = folder.parent / f".{folder.name}.{uuid4().hex}"  # mkdtemp would let only its owner read it
     try:
+        partial.mkdir()
         write_estimator(estimator, partial)
         if folder.exists():
             folder.rmdir()
@@ -80,7 +81,7 @@ def write_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
     if isinstance(estimator.reader_, TokenReader):
         tensors |= {f"reader.{name}": value for name, value in estimator.reader_.tensors().items()}
     tensors = {name: _storable(value) for name, value in tensors.items()}
-    save_file(tensors, folder / WEIGHTS)
+    (folder / WEIGHTS).write_bytes(save(tensors))  # save_file would let only its owner read it
     (folder / HISTORY).write_text(json.dumps(estimator.history_, indent=1) + "\n")
     config: dict[str, Any] = {
         "format": FORMAT,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from ordinate import estimators
 from ordinate.data.image_options import ImageOptions
 from ordinate.data.series_options import SeriesOptions
 from ordinate.data.volume_options import VolumeOptions
@@ -40,6 +39,8 @@ class Recipe:
 
     def build(self, **others: Any) -> "EmbeddingEstimator":
         """Return an unfitted estimator with the recipe's settings, and others that take their place."""
+        from ordinate import estimators
+
         settings = {**self.settings, **others}
         if isinstance(settings.get("images"), dict):
             settings["images"] = ImageOptions(**settings["images"])

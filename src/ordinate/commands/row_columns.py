@@ -1,0 +1,50 @@
+"""Columns of a table that identify its rows are left out of training, and named."""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from ordinate.commands.samples import Samples
+from ordinate.data.parquet_table import ParquetTable
+from ordinate.data.row_columns import find_label_columns, find_row_columns, find_row_order
+from ordinate.data.tables import require_columns
+from ordinate.errors import OrdinateError
+
+
+def leave_out_row_columns(samples: Samples, keep: list[str], data: str, say: Callable[[str], None]) -> Samples:
+    """Return samples of a table without the columns that identify its rows, and say which these are.
+
+    Args:
+        samples: of a file; arrays stay as they are.
+        keep: columns that stay whatever they hold.
+        data: the file, for messages.
+        say: is told what is left out, and what looks as if it tells the label.
+    """
+    X = samples.X
+    if not isinstance(X, pd.DataFrame | ParquetTable):
+        if keep:
+            raise OrdinateError(f"--keep: got {', '.join(keep)}, and {data} holds arrays, expected a table")
+        return samples
+    require_columns(X, keep, Path(data))
+    left_out = {name: reason for name, reason in find_row_columns(X).items() if name not in keep}
+    for name, reason in left_out.items():
+        say(f"left out: column {name!r} {reason}; --keep {shlex.quote(name)} keeps it")
+    names = [name for name in X.columns if name not in left_out]
+    if not names:
+        raise OrdinateError(
+            f"{data}: every column beside the target identifies the rows ({', '.join(left_out)}), expected at least "
+            "one that describes them; --keep trains on those it names"
+        )
+    X = X[names]
+    for name in find_row_order(X, samples.y):
+        if name not in keep:
+            say(
+                f"note: column {name!r} goes one way from row to row, and so does the label; if it numbers the rows, "
+                f"--drop {shlex.quote(name)}"
+            )
+    for name in find_label_columns(X, samples.y):
+        say(f"note: column {name!r} tells the label exactly, and so would a model; --drop {shlex.quote(name)} drops it")
+    return replace(samples, X=X)

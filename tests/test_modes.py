@@ -1,0 +1,71 @@
+"""What is written may be read by whom the umask of the process allows."""
+
+import os
+import stat
+
+import pandas as pd
+import pytest
+
+from ordinate.cli import main
+from ordinate.commands.csv_file import write_csv
+from ordinate.estimators.export import export_model
+from ordinate.estimators.held_out import HeldOut
+from ordinate.estimators.hub import write_hub_folder
+from ordinate.estimators.neighbour_index import NeighbourIndex
+from ordinate.protocols.parts import KeptParts
+from ordinate.report.page import write_report
+from ordinate.tables.results import ResultsDatabase
+from tests.estimators.examples import draw_table, otd, ranks_of
+
+X, TARGET = draw_table()
+Y = ranks_of(TARGET)
+
+
+def fit(model, path):
+    table = path.with_name("table.csv")
+    pd.DataFrame(X, columns=["a", "b", "c"]).assign(grade=Y).to_csv(table, index=False)
+    arguments = ["fit", table, "--target", "grade", "--method", "cloc", "--epochs", "2", "--quiet", "--out", path]
+    assert main([str(argument) for argument in arguments]) == 0
+
+
+def keep_held_out(model, path):
+    path.mkdir()
+    HeldOut.measure(model, X, Y).write(path)
+
+
+WRITERS = {
+    "saved model": lambda model, path: model.save(path),
+    "hub folder": write_hub_folder,
+    "held-out samples": keep_held_out,
+    "neighbour index": lambda model, path: NeighbourIndex.build(model, X, Y).save(path),
+    "onnx": lambda model, path: export_model(model, path.with_suffix(".onnx")),
+    "report": lambda model, path: write_report(model, X, Y, path),
+    "csv": lambda model, path: write_csv(pd.DataFrame({"row": [1]}), str(path)),
+    "parts": lambda model, path: KeptParts(path)("size 8", lambda: {"mae": 0.5}),
+    "results": lambda model, path: ResultsDatabase(path).close(),
+    "fit": fit,
+}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return otd(epochs=1).fit(X, Y)
+
+
+@pytest.fixture(params=[0o022, 0o077], ids="{:03o}".format)
+def umask(request):
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_output_has_the_mode_that_the_umask_gives(name, model, umask, tmp_path):
+    if name in ("onnx", "hub folder"):
+        pytest.importorskip("onnx" if name == "onnx" else "huggingface_hub")
+    WRITERS[name](model, tmp_path / "output")
+    written = list(tmp_path.rglob("*"))
+    assert written
+    for path in written:
+        assert stat.S_IMODE(path.stat().st_mode) == (0o777 if path.is_dir() else 0o666) & ~umask, path
