@@ -77,10 +77,7 @@ class FitOptions:
         self._check_columns()
         if self.epochs is not None and self.epochs < 1:
             raise OrdinateError(f"--epochs: got {self.epochs}, takes at least 1")
-        if self.temperature is not None:
-            check_positive(self.temperature, "--temperature")
-        if self.num_positives is not None:
-            check_whole(self.num_positives, "--num-positives")
+        self._check_loss()
         if self.time_limit is not None:
             if not (self.time_limit > 0 and np.isfinite(self.time_limit)):
                 raise OrdinateError(f"--time-limit: got {self.time_limit}, takes minutes above 0")
@@ -92,6 +89,12 @@ class FitOptions:
             raise OrdinateError("--word-vectors: are for text, takes --text COLUMN")
         if self.quick and self.recipe is None:
             raise OrdinateError("--quick: is the small version of a recipe, takes --recipe")
+
+    def _check_loss(self) -> None:
+        if self.temperature is not None:
+            check_positive(self.temperature, "--temperature")
+        if self.num_positives is not None:
+            check_whole(self.num_positives, "--num-positives")
 
     def _check_columns(self) -> None:
         """Raise where a column is given to two options of which only one can have it."""
