@@ -5,6 +5,7 @@ Nothing heavy is imported before a command runs, so that help comes at once.
 
 import argparse
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -94,8 +95,8 @@ def _add_fit(commands: Any) -> None:
         "--time-limit",
         type=float,
         metavar="MINUTES",
-        help="with --method auto: choose between the methods and plain heads within so many minutes, the training of "
-        "the chosen one included",
+        help="end within so many minutes, reading and report included, always with a model; --method auto chooses "
+        "between the methods and plain heads as far as the time reaches",
     )
     parser.add_argument(
         "--task",
@@ -406,11 +407,12 @@ def _add_table(commands: Any) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    started = time.monotonic()
     options = vars(build_parser().parse_args(argv))
     command = options.pop("command")
     warnings.showwarning = _show_warning
     try:
-        _run(command, options)
+        _run(command, options, started)
     except OrdinateError as error:
         print(f"ordinate: {str(error).splitlines()[0]}", file=sys.stderr)
         return 2
@@ -423,7 +425,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(command: str, options: dict[str, Any]) -> None:
+def _run(command: str, options: dict[str, Any], started: float) -> None:
     if not 0 <= options.get("seed", 0) < 2**32:
         raise OrdinateError(f"--seed: got {options['seed']}, takes a whole number from 0 to 4294967295")
     if command == "demo":
@@ -434,7 +436,7 @@ def _run(command: str, options: dict[str, Any]) -> None:
         from ordinate.commands.fit import fit
         from ordinate.commands.fit_options import FitOptions
 
-        fit(FitOptions(**options))
+        fit(FitOptions(**options), started)
     else:  # a module of its own name holds each of the others
         getattr(import_module(f"ordinate.commands.{command}"), command)(**options)
 

@@ -65,9 +65,9 @@ class FitOptions:
             raise OrdinateError(f"--epochs: got {self.epochs}, takes at least 1")
         if self.time_limit is not None:
             if not (self.time_limit > 0 and np.isfinite(self.time_limit)):
-                raise OrdinateError(f"--time-limit: got {self.time_limit}, takes minutes above 0")
-            if self.method != "auto" or self.recipe is not None:
-                raise OrdinateError("--time-limit: is for choosing a method, takes --method auto and no --recipe")
+                raise OrdinateError(f"--time-limit: got {self.time_limit}, expected minutes above 0")
+            if self.recipe is not None:
+                raise OrdinateError("--time-limit: a recipe has its own epochs; leave one of the two out")
         if len(self.text) > 2:
             raise OrdinateError(f"--text: got {len(self.text)} columns, takes one or two")
         if self.word_vectors is not None and not self.text:

@@ -1,8 +1,11 @@
 """From the path of a data set to its samples, whichever kind they are."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+
+import pandas as pd
 
 from ordinate.commands.fit_options import FitOptions, volume_options
 from ordinate.commands.samples import (
@@ -24,6 +27,7 @@ from ordinate.data.image_options import ImageOptions
 from ordinate.data.image_sets.catalogue import DATA
 from ordinate.data.labelled_volumes import holds_volumes
 from ordinate.data.parquet_table import holds_parquet
+from ordinate.data.pixels import Preprocessing
 from ordinate.data.volume_options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.tables import datasets as sets_of_tables
@@ -32,8 +36,13 @@ LEAST_ROWS = 10
 IN_FOLDERS = ("tuab", "hcp_aging", "uk_biobank")  # sets that are read as any folder of their kind
 
 
-def read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions | None = None) -> Samples:
-    """Return the samples, images and volumes decoded."""
+def read(
+    options: FitOptions,
+    images: ImageOptions,
+    volumes: VolumeOptions | None = None,
+    size_for: Callable[[Preprocessing, pd.Series], tuple[int, int]] | None = None,
+) -> Samples:
+    """Return the samples, images and volumes decoded; ``size_for`` chooses the size of image files."""
     volumes = volumes or volume_options({}, options)
     if is_named(options.data):
         if options.data not in IN_FOLDERS:
@@ -66,7 +75,7 @@ def read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions | Non
     if is_images(options.data):
         return _enough(options, read_pictures(
             options.data, options.target, options.split, options.group, images, fold=options.fold,
-            skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print,
+            skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print, size_for=size_for,
         ))  # fmt: skip
     return _enough(options, _of_their_kind(options, read_table(*columns), images, volumes))
 
