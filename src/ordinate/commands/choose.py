@@ -16,6 +16,7 @@ from ordinate.report.evaluation import evaluate
 
 VALIDATION_FRACTION = 0.2
 CHOICE = "choice.json"  # among the checkpoints: what is known of the candidates of a time limit
+LEAST_TO_TRY = 10.0  # seconds: with less, all go into one training
 LEAST_SHARE = 0.5  # of the time that a trial took: with less left for its training on all samples, the trial's model it is
 
 
@@ -48,6 +49,9 @@ def choose(
     With a time limit, the methods come first and the plain heads after them, as far as the time reaches.
     """
     if len(plan.candidates) == 1:
+        return Chosen(plan.candidates[0], options)
+    if time.budget is not None and time.until - time.budget.spent < LEAST_TO_TRY and not (checkpoints / CHOICE).exists():
+        print(f"no time within {options.time_limit:g} minutes to try several: trains {plan.candidates[0]}, the first")
         return Chosen(plan.candidates[0], options)
     part, validation = rows, validation_rows
     if len(validation_rows) == 0:

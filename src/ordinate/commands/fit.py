@@ -119,7 +119,7 @@ def _command(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> 
     if cut is not None:
         print(f"note: the time limit ended the training after {cut} epochs")
         trained = replace(trained, epochs=cut)
-    if trained == options:
+    if trained == options and options.time_limit is None:
         return options.command
     return replace(trained, method=chosen.name, time_limit=None).command
 
