@@ -130,6 +130,11 @@ def _add_fit(commands: Any) -> None:
     images.add_argument("--image-size", metavar="HxW", help="pixels that the encoder sees (the images' own, up to 256)")
     images.add_argument("--augmentation", choices=AUGMENTATIONS, help="of training images (auto)")
     images.add_argument("--pretrained", action="store_true", help="start from ImageNet weights")
+    images.add_argument(
+        "--frozen",
+        action="store_true",
+        help="keep the pretrained network as it is and train an embedding on its features: a first answer, soon",
+    )
     images.add_argument("--skip-unreadable", action="store_true", help="leave out files that cannot be read")
     images.add_argument("--recipe", metavar="NAME", help="train as a paper does, such as cloc-koa")
     images.add_argument("--quick", action="store_true", help="the recipe's small version, for a CPU")

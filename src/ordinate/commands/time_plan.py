@@ -115,7 +115,8 @@ class TimePlan:
         plan = self.images
         if plan is None:
             return
-        weights = ", from ImageNet weights," if plan.pretrained else ""
+        weights = ", from ImageNet weights" if plan.pretrained else ""
+        weights += " that stay as they are," if plan.frozen else "," if plan.pretrained else ""
         tried = f"{', '.join(methods)}: the best on a part is trained on all" if len(methods) > 1 else methods[0]
         print(
             f"plan: {plan.network}{weights} at {plan.size[0]} x {plan.size[1]} pixels, {plan.epochs} epochs; {tried}; "

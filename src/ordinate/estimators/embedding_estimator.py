@@ -31,6 +31,7 @@ from ordinate.data.volume_options import VolumeOptions
 from ordinate.data.volume_reader import VolumeReader
 from ordinate.data.word_reader import WordReader
 from ordinate.encoders.build import build_encoder
+from ordinate.encoders.image import FrozenImageEncoder
 from ordinate.encoders.text import BiLSTM, TextEncoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
@@ -154,6 +155,11 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self.method_ = self._new_method(training_data.y)
             if self.verbose and isinstance(self.reader_, VolumeReader):
                 print(self._step_cost(training_data.x))
+            run = self._fingerprint(training_data, validation_data, seed)
+            encoder = self.method_.encoder
+            if isinstance(encoder, FrozenImageEncoder):
+                training_data = self._features(encoder, training_data)
+                validation_data = None if validation_data is None else self._features(encoder, validation_data)
             self.history_ = train(
                 self.method_,
                 training_data,
@@ -163,7 +169,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 accelerator=self.accelerator,
                 seed=seed,
                 progress=bool(self.verbose),
-                run=self._fingerprint(training_data, validation_data, seed),
+                run=run,
             )
             self.n_iter_ = len(self.history_)
             self._prepare_inference()
@@ -209,6 +215,15 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         views = options.views or (self.views_of_images if augmentation.changes else 1)
         return ViewBatches(x, y, augmentation, views, options.workers)
 
+    def _features(self, encoder: FrozenImageEncoder, data: ArrayBatches | ViewBatches) -> ArrayBatches:
+        """Return the features of images that a frozen network gives, in their place."""
+        device = torch.device("cuda" if self._on_gpu else "cpu")
+        frozen = encoder.to(device).eval()
+        with torch.no_grad():
+            parts = [frozen.features(part.to(device)).cpu() for part in data.x.split(EMBED_IMAGES)]
+        encoder.cpu()
+        return ArrayBatches(torch.cat(parts), data.y)
+
     @property
     def _samples_a_batch(self) -> int:
         """``batch_size``, or what suits the data."""
@@ -237,6 +252,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             options: dict[str, Any] = {"mean": self.reader_.mean, "std": self.reader_.scale}
             if pretrained:  # normalised as its weights are used to, which saved weights bring along
                 options = {"small_stem": False} if for_saved_weights else {"pretrained": pretrained}
+                options["frozen"] = self._images.frozen
             return build_encoder(self.encoder, shape, self.embedding_dim, **options)
         if isinstance(self.reader_, WordReader | TokenReader):
             return self._new_text_encoder(self.reader_)
