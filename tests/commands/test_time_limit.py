@@ -107,7 +107,9 @@ def test_the_time_before_reading_counts_and_so_does_that_of_a_run_that_was_stopp
 
 
 def test_the_report_has_no_tsne_when_there_is_no_time_for_it():
-    plan = TimePlan(FitOptions("t.csv", time_limit=1.0), Path("none"), TimeBudget(60, clock=lambda: 0.0, start=0.0))
+    plan = TimePlan(
+        FitOptions("t.csv", time_limit=1.0), Path("none"), TimeBudget(60, clock=lambda: 0.0, start=0.0), start=3.0
+    )
     assert plan.projections(3000) == ("pca",)
     assert plan.projections(1000) == ("pca", "tsne")
     assert TimePlan(FitOptions("t.csv"), Path("none"), None).projections(3000) == ("pca", "tsne")

@@ -157,3 +157,12 @@ def test_a_training_that_was_stopped_keeps_its_end(monkeypatch, tmp_path):
         model = build().fit(X, RANKS)
     assert clock.now <= 41
     assert sum(epoch.get("passed", 1.0) for epoch in model.history_) * model.n_batches_ == pytest.approx(30)
+
+
+def test_a_training_that_starts_too_late_still_has_the_least_time(monkeypatch):
+    clock = Steps(monkeypatch)
+    late = TrainingEnd(clock.end(0).budget, until=0, least=20)
+    with training_until(late):
+        model = OTDClassifier(epochs=100, **OWN).fit(X, RANKS)
+    assert clock.now == 20
+    assert model.score(X, RANKS) > 0.7

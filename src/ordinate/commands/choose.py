@@ -17,7 +17,9 @@ from ordinate.report.evaluation import evaluate
 VALIDATION_FRACTION = 0.2
 CHOICE = "choice.json"  # among the checkpoints: what is known of the candidates of a time limit
 LEAST_TO_TRY = 10.0  # seconds: with less, all go into one training
-LEAST_SHARE = 0.5  # of the time that a trial took: with less left for its training on all samples, the trial's model it is
+LEAST_SHARE = (
+    0.5  # of the time that a trial took: with less left for its training on all samples, the trial's model it is
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,11 @@ def choose(
     """
     if len(plan.candidates) == 1:
         return Chosen(plan.candidates[0], options)
-    if time.budget is not None and time.until - time.budget.spent < LEAST_TO_TRY and not (checkpoints / CHOICE).exists():
+    if (
+        time.budget is not None
+        and time.until - time.budget.spent < LEAST_TO_TRY
+        and not (checkpoints / CHOICE).exists()
+    ):
         print(f"no time within {options.time_limit:g} minutes to try several: trains {plan.candidates[0]}, the first")
         return Chosen(plan.candidates[0], options)
     part, validation = rows, validation_rows
@@ -72,9 +78,7 @@ def choose(
         _say_errors(errors)
         return Chosen(min(errors, key=errors.__getitem__), options)
     growth = len(rows) / len(part)
-    choice = choose_within(
-        plan.candidates, trial, time.budget, time.until, growth=growth, record=checkpoints / CHOICE
-    )
+    choice = choose_within(plan.candidates, trial, time.budget, time.until, growth=growth, record=checkpoints / CHOICE)
     _say_errors(choice.errors)
     if choice.untried:
         print(f"no time within {options.time_limit:g} minutes for {', '.join(choice.untried)}")

@@ -17,16 +17,19 @@ from ordinate.commands.labels import Label
 from ordinate.commands.plan import Plan, make_plan
 from ordinate.commands.read_data import read
 from ordinate.commands.samples import Samples, duplicates_across
-from ordinate.commands.time_plan import TimePlan
+from ordinate.commands.time_plan import PICTURES, TimePlan
+from ordinate.commands.time_plan import REPORT as REPORT_TIME
 from ordinate.commands.workspace import Workspace
+from ordinate.data.image_options import ImageOptions
 from ordinate.data.parquet_table import ParquetTable
 from ordinate.data.pixels import Decoded
+from ordinate.data.volume_options import VolumeOptions
 from ordinate.data.volumes import DecodedVolumes
 from ordinate.decisions import compare_decisions
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
-from ordinate.estimators.recipes import read_recipe
+from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.methods.time_budget import training_until
 from ordinate.protocols.trial import take
 from ordinate.report.evaluation import Metrics, draw, evaluate
@@ -48,13 +51,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
     images = image_options({} if recipe is None else recipe.settings.get("images", {}), options)
     volumes = volume_options({} if recipe is None else recipe.settings.get("volumes", {}), options)
     samples = read(options, images, volumes, None if recipe is not None else plan_of_time.plan_for)
-    if recipe is None and isinstance(samples.X, Decoded):
-        plan_of_time.plan_for(samples.X.preprocessing, samples.y, fixed_size=True)  # of an array, which has its size
-        images = image_options({}, plan_of_time.filled)
-    filled = plan_of_time.filled
-    plan = make_plan(filled, recipe, images, samples, volumes)
-    if plan_of_time.images is not None:
-        plan = replace(plan, candidates=plan.candidates[: plan_of_time.images.candidates])
+    filled, plan = _plan(options, recipe, images, samples, volumes, plan_of_time)
     costs = None if plan.costs is None else plan.costs.tolist()
     workspace.settings = {"data": samples.digest, "options": options.determining, "costs": costs}
     with workspace:
@@ -84,36 +81,77 @@ def fit(options: FitOptions, started: float | None = None) -> None:
 
         result = workspace.partial / "model"
         result.mkdir(exist_ok=True)
-        unseen, seen = (take(X, test_rows), y[test_rows]), (take(X, rows), y[rows])
-        metrics = _judge(model, *unseen, plan, result)
-        write_estimator(model, result)
-        record = {
-            "method": chosen.name, "test_samples": len(test_rows), "training_samples": len(rows), **metrics,
-            "command": again,
-        }  # fmt: skip
-        (result / "metrics.json").write_text(json.dumps(record, indent=2) + "\n")
-        split = {"data": samples.digest, "target": options.target, "train": rows.tolist(), "test": test_rows.tolist()}
-        (result / SPLIT).write_text(json.dumps(split) + "\n")
-        pictures = draw(model, *unseen, result, seen)
-        if len(test_rows) >= LEAST_REPORTED:
-            names = [f"row {row}" for row in test_rows] if samples.paths is None else samples.paths[test_rows].tolist()
-            write_report(
-                model, *unseen, result / REPORT, training=seen, target=options.target or "the label", names=names,
-                projections=plan_of_time.projections(len(test_rows)),
-                costs=costs_of_rules(metrics.get("decisions")), command=options.command,
-                facts={"Data": options.data, "Data, sha256": samples.digest},
+        with model.embedding_once():
+            metrics, pictures = _measure(
+                model, samples, plan, (rows, test_rows), result, options, {"method": chosen.name, "command": again},
+                plan_of_time,
             )  # fmt: skip
         workspace.publish(result)
     names = [str(name) for name in plan.label.classes or []]
     print(f"\n{chosen.name} on {len(test_rows)} held-out samples")
     print("\n".join(metric_lines(metrics, names)))
-    print(f"\nmodel, metrics, report and {len(pictures)} pictures: {options.path}")
+    report = "report and " if (options.path / REPORT).exists() else ""
+    print(f"\nmodel, metrics, {report}{pictures} pictures: {options.path}")
     if again != options.command:
         print(f"the same model again: {again}")
 
 
+def _plan(
+    options: FitOptions,
+    recipe: Recipe | None,
+    images: ImageOptions,
+    samples: Samples,
+    volumes: VolumeOptions,
+    time: TimePlan,
+) -> tuple[FitOptions, Plan]:
+    """Return the options with what was planned in the place of what was left open, and what is trained by them."""
+    if recipe is not None or not isinstance(samples.X, Decoded):
+        return options, make_plan(options, recipe, images, samples, volumes)
+    time.plan_for(samples.X.preprocessing, samples.y, fixed_size=True)  # of an array, whose size is what it is
+    filled = time.filled
+    plan = make_plan(filled, recipe, image_options({}, filled), samples, volumes)
+    candidates = plan.candidates if time.images is None else plan.candidates[: time.images.candidates]
+    return filled, replace(plan, candidates=candidates)
+
+
+def _measure(
+    model: EmbeddingEstimator,
+    samples: Samples,
+    plan: Plan,
+    division: tuple[Rows, Rows],
+    result: Path,
+    options: FitOptions,
+    facts: dict[str, str],
+    time: TimePlan,
+) -> tuple[Metrics, int]:
+    """Write the model with all that is known of it; return its metrics, and how many pictures there was time for."""
+    X, y = samples.X, plan.label.values
+    rows, test_rows = division
+    unseen, seen = (take(X, test_rows), y[test_rows]), (take(X, rows), y[rows])
+    metrics = _judge(model, *unseen, plan, result)
+    write_estimator(model, result)
+    record = {
+        "method": facts["method"], "test_samples": len(test_rows), "training_samples": len(rows), **metrics,
+        "command": facts["command"],
+    }  # fmt: skip
+    (result / "metrics.json").write_text(json.dumps(record, indent=2) + "\n")
+    split = {"data": samples.digest, "target": options.target, "train": rows.tolist(), "test": test_rows.tolist()}
+    (result / SPLIT).write_text(json.dumps(split) + "\n")
+    if len(test_rows) >= LEAST_REPORTED and time.has_time_for(REPORT_TIME):
+        names = [f"row {row}" for row in test_rows] if samples.paths is None else samples.paths[test_rows].tolist()
+        write_report(
+            model, *unseen, result / REPORT, training=seen, target=options.target or "the label", names=names,
+            projections=time.projections(len(test_rows)), costs=costs_of_rules(metrics.get("decisions")),
+            command=options.command, facts={"Data": options.data, "Data, sha256": samples.digest},
+        )  # fmt: skip
+    pictures = len(draw(model, *unseen, result, seen)) if time.has_time_for(PICTURES) else 0
+    if pictures == 0:
+        print("note: the time limit left no time for pictures; ordinate report draws more of a model")
+    return metrics, pictures
+
+
 def _command(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> str:
-    """Return what to type to train the same model again without planning it."""
+    """Return what to type to train the same model again, without a plan or a limit."""
     trained = chosen.options
     cut = epochs_of_cut(model)
     if cut is not None:

@@ -113,9 +113,7 @@ def plan_images(
         fitting = int((seconds - after - features) / passes)
         epochs = enough if options.epochs is not None else max(1, min(enough, fitting))
         expected = features + passes * epochs + after
-        return ImagePlan(
-            network.name, network.pretrained, network.frozen, size, epochs, count, expected, after
-        )
+        return ImagePlan(network.name, network.pretrained, network.frozen, size, epochs, count, expected, after)
 
     def fits(plan: ImagePlan, network: Network) -> bool:
         return plan.seconds <= seconds and plan.epochs == (options.epochs or _enough(samples, network))
@@ -139,7 +137,7 @@ def plan_images(
                 plan = planned(frozen, size, count, at_size(frozen, size))
                 if fits(plan, frozen):
                     return plan
-        cheapest = frozen
+        return replace(planned(frozen, sizes[-1], candidates[-1], steps[frozen]), epochs=_enough(samples, frozen))
     return planned(cheapest, sizes[-1], candidates[-1], steps[cheapest])
 
 

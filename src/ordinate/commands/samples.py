@@ -19,7 +19,15 @@ from ordinate.data.labelled_series import holds_matrices, read_matrices
 from ordinate.data.labelled_volumes import read_labelled_volumes
 from ordinate.data.other_sets import OTHER_SETS
 from ordinate.data.parquet_table import ParquetTable
-from ordinate.data.pixels import Decoded, Preprocessing, as_images, choose_preprocessing, decode, duplicates, require_readable
+from ordinate.data.pixels import (
+    Decoded,
+    Preprocessing,
+    as_images,
+    choose_preprocessing,
+    decode,
+    duplicates,
+    require_readable,
+)
 from ordinate.data.tables import TS, TS_TARGET, read_labelled, require_columns, require_labels
 from ordinate.data.texts import as_texts
 from ordinate.data.volume_options import VolumeOptions

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,8 +18,10 @@ from ordinate.data.pixels import Preprocessing
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd
 from ordinate.report.page.projections import MOST_FOR_TSNE
 
-LEAST_RESERVED, MOST_RESERVED = 4.0, 0.35  # seconds, and share of the limit, for what follows the training
-RESERVED = 1.0  # of the seconds that starting and reading took, which tell how busy the machine is
+# What follows the training takes so many times what starting took, which tells how busy the machine is
+MEASURES, REPORT, PICTURES = 0.5, 0.4, 1.2
+LEAST_START = 3.0  # seconds
+MOST_RESERVED, LEAST_TRAINING = 0.4, 0.04  # shares of the limit
 TSNE = 0.02  # seconds of t-SNE per sample on a quiet core, generously
 LONG = 600.0  # seconds that a training without a limit is announced beyond
 PLAN, SPENT = "plan.json", "spent.json"
@@ -35,7 +38,7 @@ class TimePlan:
         budget: of the time limit; None without one.
         images: the plan of a training on images; None where there is none.
         until: seconds spent when the trainings have to end.
-        started_up: seconds spent when there first was something to plan.
+        start: seconds that starting took.
     """
 
     options: FitOptions
@@ -43,7 +46,7 @@ class TimePlan:
     budget: TimeBudget | None
     images: ImagePlan | None = None
     until: float = math.inf
-    started_up: float | None = None
+    start: float = LEAST_START
 
     @classmethod
     def of(cls, options: FitOptions, folder: Path, started: float) -> "TimePlan":
@@ -52,7 +55,7 @@ class TimePlan:
         if options.time_limit is not None:
             budget = TimeBudget(60 * options.time_limit, start=started)
             budget.continue_from(folder / SPENT)
-        plan = cls(options, folder, budget)
+        plan = cls(options, folder, budget, start=max(LEAST_START, time.monotonic() - started))
         kept = folder / PLAN
         if kept.exists():
             read: dict[str, Any] = json.loads(kept.read_text())
@@ -102,12 +105,14 @@ class TimePlan:
 
     @property
     def end(self) -> TrainingEnd | None:
-        return None if self.budget is None else TrainingEnd(self.budget, self.until)
+        if self.budget is None:
+            return None
+        return TrainingEnd(self.budget, self.until, LEAST_TRAINING * self.budget.seconds)
 
     def projections(self, samples: int) -> tuple[str, ...]:
         """Return the projections that the report of so many held-out samples has time for."""
         seconds = TSNE * min(samples, MOST_FOR_TSNE)
-        in_time = self.budget is None or seconds < self.budget.left - self._reserve / 2
+        in_time = self.budget is None or seconds < self.budget.left - (REPORT + PICTURES) * self.start
         return ("pca", "tsne") if in_time else ("pca",)
 
     def announce(self, methods: Sequence[str]) -> None:
@@ -127,14 +132,16 @@ class TimePlan:
         elif self.options.encoder is None and self.options.epochs is None:
             print("for better: --time-limit 60, or --encoder resnet18 --epochs 100, or a --recipe")
 
+    def has_time_for(self, part: float) -> bool:
+        """Return whether time is left for ``REPORT`` or ``PICTURES``."""
+        return self.budget is None or self.budget.left > part * self.start
+
     @property
     def _reserve(self) -> float:
-        """Seconds for what follows the training, which take as long as the start on a busy machine too."""
+        """Seconds for what follows the training."""
         if self.budget is None:
             return 0.0
-        if self.started_up is None:
-            self.started_up = self.budget.spent
-        return min(max(LEAST_RESERVED, RESERVED * self.started_up), MOST_RESERVED * self.budget.seconds)
+        return min((MEASURES + REPORT + PICTURES) * self.start, MOST_RESERVED * self.budget.seconds)
 
 
 def _minutes(seconds: float) -> str:

@@ -147,7 +147,9 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     def _head_is_trained(self) -> bool:
         """Whether the last stage, which trains the head, had a whole epoch before the time for it was over."""
         last = len(self.method_.stages) - 1
-        return last == 0 or any(epoch["stage"] == last and epoch.get("passed", 1) == 1 for epoch in self.method_.history)
+        return last == 0 or any(
+            epoch["stage"] == last and epoch.get("passed", 1) == 1 for epoch in self.method_.history
+        )
 
     def _fit_head(self, name: str, embeddings: Tensor, targets: Tensor) -> nn.Module:
         if name == "linear":

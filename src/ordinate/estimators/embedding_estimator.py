@@ -3,6 +3,8 @@
 import copy
 import hashlib
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -361,13 +363,29 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _embed_images(self, x: Tensor) -> Tensor:
         """Embeddings computed in float32, on the GPU if there is one; float64 would take image networks far longer."""
+        known: dict[Any, tuple[Tensor, Tensor]] = getattr(self, "_embedded", {})
+        key = (x.data_ptr(), tuple(x.shape))
+        if key in known:
+            return known[key][1].clone()
         device = torch.device("cuda" if self._on_gpu else "cpu")
         at_once = EMBED_VOLUMES if isinstance(self.reader_, VolumeReader) else EMBED_IMAGES
         encoder = self.method_.encoder.to(device)
         with torch.no_grad():
             parts = [encoder(part.to(device)).double().cpu() for part in x.split(at_once)]
         encoder.cpu()
-        return torch.cat(parts)
+        embeddings = torch.cat(parts)
+        if hasattr(self, "_embedded"):
+            self._embedded[key] = (x, embeddings.clone())  # x, so that nothing else comes to lie where it does
+        return embeddings
+
+    @contextmanager
+    def embedding_once(self) -> Iterator[None]:
+        """Embed images that are embedded again in here once only."""
+        self._embedded: dict[Any, tuple[Tensor, Tensor]] = {}
+        try:
+            yield
+        finally:
+            del self._embedded
 
     @property
     def _on_gpu(self) -> bool:

@@ -154,7 +154,7 @@ class StagedMethod(lightning.LightningModule):
         if self.end is not None:
             start = self.end.now
             share = self.stage.epochs / sum(stage.epochs for stage in self.stages[self.stage_index :])
-            self.window = (start, start + share * max(0.0, self.end.until - start))
+            self.window = (start, start + share * max(self.end.least, self.end.until - start))
 
     @property
     def time_progress(self) -> float:

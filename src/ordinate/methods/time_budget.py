@@ -65,10 +65,12 @@ class TrainingEnd:
     Args:
         budget: on whose clock.
         until: seconds spent by then.
+        least: seconds of a training that starts when it should have ended, so that it learns something.
     """
 
     budget: TimeBudget
     until: float
+    least: float = 0.0
 
     @property
     def now(self) -> float:
