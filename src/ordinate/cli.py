@@ -4,6 +4,7 @@ Nothing heavy is imported before a command runs, so that help comes at once.
 """
 
 import argparse
+import os
 import sys
 import time
 import warnings
@@ -413,6 +414,9 @@ def _add_table(commands: Any) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     started = time.monotonic()
+    os.environ.setdefault(
+        "OMP_WAIT_POLICY", "PASSIVE"
+    )  # threads that spin beside busy cores: steps 10 to 25 times slower
     options = vars(build_parser().parse_args(argv))
     command = options.pop("command")
     warnings.showwarning = _show_warning

@@ -79,7 +79,7 @@ def test_images_are_embedded_once_where_that_is_asked_for(images, monkeypatch):
     all_of_them, some = (
         Decoded(IMAGES, preprocessing),
         Decoded(IMAGES[:20], preprocessing),
-    )  # read once, as by a command
+    )
     expected = model.transform(all_of_them), model.transform(some)
     seen = []
     features = FrozenImageEncoder.features
