@@ -414,9 +414,7 @@ def _add_table(commands: Any) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     started = time.monotonic()
-    os.environ.setdefault(
-        "OMP_WAIT_POLICY", "PASSIVE"
-    )  # threads that spin beside busy cores: steps 10 to 25 times slower
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # where cores are busy, spinning made steps 10 times as long
     options = vars(build_parser().parse_args(argv))
     command = options.pop("command")
     warnings.showwarning = _show_warning

@@ -8,6 +8,7 @@ import ordinate
 from ordinate import CLOCClassifier, ImageOptions, OrdinateError, OTDClassifier, SupCRRegressor
 from ordinate.data.pixels import Decoded
 from ordinate.encoders.image import FrozenImageEncoder, build_image_encoder
+from ordinate.estimators import embedding_estimator
 from tests.data import pictures
 
 RANKS = np.arange(60) % 3
@@ -45,8 +46,14 @@ def test_the_network_runs_once_over_the_training_images(images, monkeypatch):
     seen = []
     features = FrozenImageEncoder.features
     monkeypatch.setattr(FrozenImageEncoder, "features", lambda self, x: seen.append(len(x)) or features(self, x))
-    BUILD["otd"](images=images).fit(IMAGES, RANKS)
+    fresh = 255 - IMAGES
+    BUILD["otd"](images=images).fit(fresh, RANKS)
     assert sum(seen) == len(IMAGES)
+    first = BUILD["cloc"](images=images).fit(fresh[:40], RANKS[:40])
+    assert sum(seen) == len(IMAGES)  # a second training, on a part of them
+    embedding_estimator._features_of.clear()
+    again = BUILD["cloc"](images=images).fit(fresh[:40], RANKS[:40])
+    np.testing.assert_allclose(again.transform(fresh), first.transform(fresh), rtol=1e-3, atol=1e-3)
 
 
 def test_a_fit_that_was_stopped_continues(images, tmp_path):
@@ -86,8 +93,8 @@ def test_images_are_embedded_once_where_that_is_asked_for(images, monkeypatch):
     monkeypatch.setattr(FrozenImageEncoder, "features", lambda self, x: seen.append(len(x)) or features(self, x))
     with model.embedding_once():
         for _ in range(2):
-            np.testing.assert_array_equal(model.transform(IMAGES), expected[0])
-            np.testing.assert_array_equal(model.transform(IMAGES[:20]), expected[1])
+            np.testing.assert_array_equal(model.transform(all_of_them), expected[0])
+            np.testing.assert_array_equal(model.transform(some), expected[1])
         for rows in np.random.default_rng(0).permuted(np.tile(np.arange(60), (5, 1)), axis=1)[:, :20]:
             np.testing.assert_allclose(model.transform(all_of_them[rows]), expected[0][rows], rtol=1e-5, atol=1e-6)
     assert sum(seen) == 60 + 20 + 100

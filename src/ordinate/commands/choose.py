@@ -16,10 +16,9 @@ from ordinate.report.evaluation import evaluate
 
 VALIDATION_FRACTION = 0.2
 CHOICE = "choice.json"  # among the checkpoints: what is known of the candidates of a time limit
+KEPT = 0.9  # of the time left, for as many epochs as there were in a trial that was cut
 LEAST_TO_TRY = 10.0  # seconds: with less, all go into one training
-LEAST_SHARE = (
-    0.5  # of the time that a trial took: with less left for its training on all samples, the trial's model it is
-)
+LEAST_SHARE = 0.5  # of the time of a trial: with less left to train on all samples, the model is that of the trial
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,11 @@ def choose(
     if time.until - time.budget.spent < LEAST_SHARE * choice.seconds[name]:
         with training_until(time.end):
             return Chosen(name, options, (train(name), part))  # read from its checkpoint
-    return Chosen(name, replace(options, epochs=choice.epochs.get(name, options.epochs)))
+    if name not in choice.epochs:
+        return Chosen(name, options)
+    times = KEPT * (time.until - time.budget.spent) / (growth * choice.seconds[name])
+    epochs = int(choice.epochs[name] * max(1.0, times))
+    return Chosen(name, replace(options, epochs=epochs if options.epochs is None else min(epochs, options.epochs)))
 
 
 def epochs_of_cut(model: EmbeddingEstimator) -> int | None:

@@ -15,13 +15,14 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.image_plan import ImagePlan, plan_images
 from ordinate.commands.labels import understand_label
 from ordinate.data.pixels import Preprocessing
+from ordinate.estimators.choice import LEAST_TRAINING
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd
 from ordinate.report.page.projections import MOST_FOR_TSNE
 
 # What follows the training takes so many times what starting took, which tells how busy the machine is
 MEASURES, REPORT, PICTURES = 0.5, 0.4, 1.2
 LEAST_START = 3.0  # seconds
-MOST_RESERVED, LEAST_TRAINING = 0.4, 0.04  # shares of the limit
+MOST_RESERVED = 0.4  # of the limit
 TSNE = 0.02  # seconds of t-SNE per sample on a quiet core, generously
 LONG = 600.0  # seconds that a training without a limit is announced beyond
 PLAN, SPENT = "plan.json", "spent.json"

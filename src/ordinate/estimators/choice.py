@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ordinate.errors import OrdinateError
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
 
+LEAST_TRAINING = 0.04  # of the limit, for a training that starts too late
 AFTER_THE_FIRST = 0.5  # of the longest trial so far: the least time that a further trial, beyond the first two, is for
 FIRST = 2
 
@@ -85,7 +86,7 @@ def choose_within(
             choice.shares[name] = (budget.spent, budget.spent + share)
             _keep(choice, record)
         began, end = choice.shares[name]
-        with training_until(TrainingEnd(budget, end)):
+        with training_until(TrainingEnd(budget, end, LEAST_TRAINING * budget.seconds)):
             tried = trial(name)
         choice.errors[name], choice.seconds[name] = tried.error, budget.spent - began
         if tried.epochs is not None:

@@ -46,6 +46,8 @@ from ordinate.methods.training import ArrayBatches, check_accelerator, train
 EMBED_ROWS, EMBED_IMAGES, EMBED_VOLUMES = 4096, 64, 1
 EMBED_POINTS = 2**20  # of series
 BATCH_SIZE, BATCH_SIZE_OF_IMAGES = 256, 64
+CACHED_FEATURES = 100_000  # images whose features by frozen networks are kept for the next training
+_features_of: dict[bytes, Tensor] = {}
 MOST_EMBEDDED = 50_000  # training samples that neighbours and ridge regression keep; a random part of more
 MOST_VALIDATION = 10_000  # samples held out by themselves: a loss of all their pairs is taken every epoch
 
@@ -218,13 +220,22 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return ViewBatches(x, y, augmentation, views, options.workers)
 
     def _features(self, encoder: FrozenImageEncoder, data: ArrayBatches | ViewBatches) -> ArrayBatches:
-        """Return the features of images that a frozen network gives, in their place."""
+        """Return the features of images that a frozen network gives, in their place; those it gave before are kept."""
         device = torch.device("cuda" if self._on_gpu else "cpu")
         frozen = encoder.to(device).eval()
+        network = hashlib.sha256(repr((self.encoder, self._images)).encode())
+        for value in (*frozen.backbone.state_dict().values(), frozen.mean, frozen.std):
+            network.update(value.cpu().contiguous().numpy().tobytes())
+        keys = [network.digest() + hashlib.sha256(image.numpy().tobytes()).digest() for image in data.x]
+        if len(_features_of) + len(keys) > CACHED_FEATURES:
+            _features_of.clear()
+        new = torch.tensor([row for row, key in enumerate(keys) if key not in _features_of], dtype=torch.long)
         with torch.no_grad():
-            parts = [frozen.features(part.to(device)).cpu() for part in data.x.split(EMBED_IMAGES)]
+            for rows in new.split(EMBED_IMAGES):
+                found = frozen.features(data.x[rows].to(device)).cpu()
+                _features_of.update((keys[row], one.clone()) for row, one in zip(rows.tolist(), found, strict=True))
         encoder.cpu()
-        return ArrayBatches(torch.cat(parts), data.y)
+        return ArrayBatches(torch.stack([_features_of[key] for key in keys]), data.y)
 
     @property
     def _samples_a_batch(self) -> int:
