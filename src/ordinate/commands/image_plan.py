@@ -15,7 +15,7 @@ SECONDS, SAMPLES = 480.0, 2000  # of training without a limit, which leaves two 
 SIDES = (224, 192, 160, 128, 96)  # the longer one
 BATCH, LEAST, VALUES = 64, 8, 2**18  # samples of a training step; of one that is timed the least, and their pixels
 # Batches that are enough, in so many epochs at least and at most
-FROM_WEIGHTS, FROM_SCRATCH, FROM_FEATURES = (120, 8, 30), (400, 20, 100), (300, 10, 30)
+FROM_WEIGHTS, FROM_SCRATCH, FROM_FEATURES = (120, 8, 30), (300, 20, 100), (300, 10, 30)
 OF_FEATURES = 2e-4  # seconds of a training step per sample whose features are there, on a quiet core
 SLACK = 1.3  # of a training's time over that of its measured steps: views, checkpoints, other processes
 TRIAL = 0.8  # share of the training samples
