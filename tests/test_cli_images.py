@@ -227,9 +227,10 @@ def test_a_run_that_was_stopped_keeps_its_plan_and_its_time(monkeypatch, capsys)
         return image_plan.ImagePlan("test_resnet", False, False, (12, 12), 2, 2, seconds=7.0, after=1.0)
 
     monkeypatch.setattr(time_plan, "plan_images", plan)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(StagedMethod, "on_train_epoch_end", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
-        fit_command.fit(FitOptions(data, "grade", time_limit=10, out="model", quiet=True))
+        with pytest.raises(KeyboardInterrupt):
+            fit_command.fit(FitOptions(data, "grade", time_limit=10, out="model", quiet=True))
     spent = read("model.partial/spent.json")["spent"]
     assert spent > 0
     fit_command.fit(FitOptions(data, "grade", time_limit=10, out="model", quiet=True))
