@@ -526,3 +526,13 @@ def test_a_reader_that_leaves_early_is_no_error(model):
     ended = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, env=ONE_THREAD)
     assert ended.stdout == "prediction,probability_0,probability_1,probability_2\n"
     assert ended.stderr == ""
+
+
+@pytest.mark.parametrize(("given", "policy"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_threads_wait_without_spinning_unless_the_environment_says_otherwise(given, policy, monkeypatch, capsys):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if given is not None:
+        monkeypatch.setenv("OMP_WAIT_POLICY", given)
+    assert main(["fit", "nowhere.csv", "--target", "y"]) == 2
+    assert os.environ["OMP_WAIT_POLICY"] == policy
+    capsys.readouterr()

@@ -9,6 +9,9 @@ import pandas as pd
 import pytest
 
 from ordinate.cli import main
+from ordinate.commands import fit as fit_command
+from ordinate.commands import image_plan, time_plan
+from ordinate.commands.fit_options import FitOptions
 from ordinate.methods.staged import StagedMethod
 from tests.data import pictures
 
@@ -215,3 +218,50 @@ def test_predicting_other_data_than_images_is_refused(capsys):
     Path("knees", NAMES[4]).write_bytes(b"")
     assert main(["predict", "model", data]) == 2
     assert "scans/04.png: is empty, takes an image" in capsys.readouterr().err
+
+
+def test_a_run_that_was_stopped_keeps_its_plan_and_its_time(monkeypatch, capsys):
+    data = write()
+    planned = []
+
+    def plan(*arguments, **options):
+        planned.append(options["seconds"])
+        return image_plan.ImagePlan("test_resnet", False, False, (12, 12), 2, 2, seconds=7.0, after=1.0)
+
+    monkeypatch.setattr(time_plan, "plan_images", plan)
+    with monkeypatch.context() as patch:
+        patch.setattr(StagedMethod, "on_train_epoch_end", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            fit_command.fit(FitOptions(data, "grade", time_limit=10, out="model", quiet=True))
+    spent = read("model.partial/spent.json")["spent"]
+    assert spent > 0
+    fit_command.fit(FitOptions(data, "grade", time_limit=10, out="model", quiet=True))
+    assert len(planned) == 1
+    assert planned[0] < 600
+    said = capsys.readouterr().out
+    assert said.count("plan: test_resnet at 12 x 12 pixels, 2 epochs; cloc, otd: the best on a part") == 2
+    config = read("model/config.json")
+    assert (config["params"]["encoder"], config["params"]["images"]["size"]) == ("test_resnet", [12, 12])
+
+
+def test_the_plan_can_be_typed_and_gives_the_same_model(monkeypatch):
+    data = write()
+    chosen = image_plan.ImagePlan("test_resnet", False, False, (12, 12), 3, 1, seconds=7.0, after=1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(time_plan, "plan_images", lambda *_, **__: chosen)
+        fit_command.fit(FitOptions(data, "grade", out="model", quiet=True))
+    typed = read("model/metrics.json")["command"]
+    settings = "--target grade --method cloc --epochs 3 --encoder test_resnet --image-size 12x12"
+    assert typed == f"ordinate fit {data} {settings}"
+    assert main(["fit", data, *settings.split(), "--out", "again", "--quiet"]) == 0
+    assert Path("again/weights.safetensors").read_bytes() == Path("model/weights.safetensors").read_bytes()
+
+
+def test_a_long_training_that_was_asked_for_is_announced(monkeypatch, capsys):
+    data = write()
+    chosen = image_plan.ImagePlan("test_resnet", False, False, (16, 16), 1, 1, seconds=7200.0, after=1.0)
+    monkeypatch.setattr(time_plan, "plan_images", lambda *_, **__: chosen)
+    assert fit(data, "--target", "grade", "--out", "model") == 0
+    said = capsys.readouterr().out
+    assert "about 120 minutes on this machine" in said
+    assert "note: --time-limit 10 keeps to ten minutes" in said

@@ -4,7 +4,9 @@ Nothing heavy is imported before a command runs, so that help comes at once.
 """
 
 import argparse
+import os
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -94,8 +96,8 @@ def _add_fit(commands: Any) -> None:
         "--time-limit",
         type=float,
         metavar="MINUTES",
-        help="with --method auto: choose between the methods and plain heads within so many minutes, the training of "
-        "the chosen one included",
+        help="end within so many minutes, reading and report included, always with a model; --method auto chooses "
+        "between the methods and plain heads as far as the time reaches",
     )
     parser.add_argument(
         "--task",
@@ -140,6 +142,11 @@ def _add_fit(commands: Any) -> None:
     images.add_argument("--image-size", metavar="HxW", help="pixels that the encoder sees (the images' own, up to 256)")
     images.add_argument("--augmentation", choices=AUGMENTATIONS, help="of training images (auto)")
     images.add_argument("--pretrained", action="store_true", help="start from ImageNet weights")
+    images.add_argument(
+        "--frozen",
+        action="store_true",
+        help="keep the pretrained network as it is and train an embedding on its features: a first answer, soon",
+    )
     images.add_argument("--skip-unreadable", action="store_true", help="leave out files that cannot be read")
     images.add_argument("--recipe", metavar="NAME", help="train as a paper does, such as cloc-koa")
     images.add_argument("--quick", action="store_true", help="the recipe's small version, for a CPU")
@@ -434,11 +441,13 @@ def _add_table(commands: Any) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    started = time.monotonic()
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # where cores are busy, spinning made steps 10 times as long
     options = vars(build_parser().parse_args(argv))
     command = options.pop("command")
     warnings.showwarning = _show_warning
     try:
-        _run(command, options)
+        _run(command, options, started)
     except OrdinateError as error:
         print(f"ordinate: {str(error).splitlines()[0]}", file=sys.stderr)
         return 2
@@ -451,7 +460,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(command: str, options: dict[str, Any]) -> None:
+def _run(command: str, options: dict[str, Any], started: float) -> None:
     if not 0 <= options.get("seed", 0) < 2**32:
         raise OrdinateError(f"--seed: got {options['seed']}, takes a whole number from 0 to 4294967295")
     if command == "demo":
@@ -462,7 +471,7 @@ def _run(command: str, options: dict[str, Any]) -> None:
         from ordinate.commands.fit import fit
         from ordinate.commands.fit_options import FitOptions
 
-        fit(FitOptions(**options))
+        fit(FitOptions(**options), started)
     else:  # a module of its own name holds each of the others
         getattr(import_module(f"ordinate.commands.{command}"), command)(**options)
 

@@ -1,16 +1,20 @@
 """``ordinate fit --method auto --time-limit MINUTES``: candidates, order, what is said, and going on where it was."""
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import ordinate
 from ordinate.commands import choose as module
 from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.time_plan import TimePlan
 from ordinate.errors import OrdinateError
+from ordinate.methods.time_budget import TimeBudget
 
 NOISE = np.random.default_rng(0).normal(size=(60, 2))
 FRAME = pd.DataFrame({"a": NOISE[:, 0], "b": NOISE[:, 1], "target": NOISE[:, 0] * 2 + 5})
@@ -53,12 +57,62 @@ def test_without_a_limit_the_two_methods_alone_are_tried(capsys):
     assert [line for line in said if line.startswith("trying")] == ["trying cloc", "trying otd"]
 
 
-@pytest.mark.parametrize(("label", "first"), [("grade", "cloc"), ("target", "supcr")])
-def test_a_limit_of_almost_nothing_gives_the_first_and_says_so(label, first, capsys):
-    assert train(label, time_limit=1e-6) == first
+@pytest.mark.parametrize("label", IN_ORDER)
+def test_a_limit_in_which_no_trial_can_end_still_leaves_a_model(label, capsys):
+    first = IN_ORDER[label][0]
+    assert train(label, time_limit=1e-3, epochs=None) == first
     said = capsys.readouterr().out
-    assert f"no time within 1e-06 minutes for {', '.join(IN_ORDER[label])}" in said
-    assert f"none could be tried to its end: takes {first}, the first" in said
+    assert f"no time within 0.001 minutes to try several: trains {first}, the first" in said
+    assert "the time limit ended the training after " in said
+    model = ordinate.load("model")
+    assert len(model.predict(FRAME[["a", "b"]])) == len(FRAME)
+    assert len(model.history_) == 2  # an epoch of each stage
+
+
+def test_without_time_to_train_on_all_samples_the_best_trial_is_the_model(monkeypatch, capsys):
+    monkeypatch.setattr(module, "LEAST_SHARE", 1e9)
+    chosen = train("grade", time_limit=30)
+    assert f"no time to train {chosen} on all samples: its trial is the model" in capsys.readouterr().out
+    rows = json.loads(Path("model/split.json").read_text())["train"]
+    assert json.loads(Path("model/metrics.json").read_text())["training_samples"] == len(rows) == 38
+    assert ordinate.load("model").predict(FRAME[["a", "b"]]).shape == (60,)
+
+
+def test_a_limited_run_says_how_to_train_its_model_again(capsys):
+    train("grade", time_limit=30, epochs=None, method="cloc")
+    again = json.loads(Path("model/metrics.json").read_text())["command"]
+    assert again == "ordinate fit table.csv --target grade --method cloc --drop target"
+    assert f"the same model again: {again}" in capsys.readouterr().out
+    train("grade", method="cloc", out="again", epochs=None)
+    assert Path("again/weights.safetensors").read_bytes() == Path("model/weights.safetensors").read_bytes()
+
+
+def test_the_time_before_reading_counts_and_so_does_that_of_a_run_that_was_stopped(monkeypatch):
+    seen = []
+    begin = TimePlan.begin_training
+
+    def stop(plan):
+        begin(plan)
+        seen.append(plan.budget.spent)
+        if len(seen) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(TimePlan, "begin_training", stop)
+    options = FitOptions("table.csv", target="grade", drop="target", time_limit=30, epochs=1, out="model", quiet=True)
+    with pytest.raises(KeyboardInterrupt):
+        fit(options, started=time.monotonic() - 100)
+    fit(options, started=time.monotonic() - 5)
+    assert 100 < seen[0] < 130
+    assert 105 < seen[1] < 140
+
+
+def test_the_report_has_no_tsne_when_there_is_no_time_for_it():
+    plan = TimePlan(
+        FitOptions("t.csv", time_limit=1.0), Path("none"), TimeBudget(60, clock=lambda: 0.0, start=0.0), start=3.0
+    )
+    assert plan.projections(3000) == ("pca",)
+    assert plan.projections(1000) == ("pca", "tsne")
+    assert TimePlan(FitOptions("t.csv"), Path("none"), None).projections(3000) == ("pca", "tsne")
 
 
 def test_a_stopped_choice_goes_on_with_the_next_candidate(monkeypatch, capsys):
@@ -89,9 +143,9 @@ def test_the_limit_is_part_of_the_command_that_gives_the_same():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"time_limit": 0.0}, "--time-limit: got 0.0, takes minutes above 0"),
+        ({"time_limit": 0.0}, "--time-limit: got 0.0, expected minutes above 0"),
         ({"time_limit": float("inf")}, "--time-limit: got inf"),
-        ({"time_limit": 1.0, "method": "cloc"}, "--time-limit: is for choosing a method, takes --method auto"),
+        ({"time_limit": 1.0, "recipe": "hci"}, "--time-limit: a recipe has its own epochs"),
     ],
 )
 def test_limits_that_cannot_be_are_refused(options, message):

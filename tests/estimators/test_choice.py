@@ -5,29 +5,28 @@ import json
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators.choice import choose_within
-from ordinate.methods.training import _CHECK, watched
-from tests.estimators.examples import draw_table, otd, ranks_of
+from ordinate.estimators.choice import Trial, choose_within
+from ordinate.methods.time_budget import TimeBudget, training_end
 
 
 class Trials:
-    """Trials of given seconds and errors, a batch a second, on a clock of their own."""
+    """Trials of given seconds and errors, on a clock of their own; a training ends when its time is over."""
 
     def __init__(self, trials):
         self.trials = trials
         self.now = 0.0
         self.begun = []
 
-    def choose(self, seconds, **options):
-        return choose_within(list(self.trials), self.run, seconds, clock=lambda: self.now, **options)
+    def choose(self, seconds, until=None, **options):
+        budget = TimeBudget(seconds, clock=lambda: self.now, start=0.0)
+        return choose_within(list(self.trials), self.run, budget, seconds if until is None else until, **options)
 
     def run(self, name):
         self.begun.append(name)
         lasts, error = self.trials[name]
-        for _ in range(lasts):
-            self.now += 1
-            _CHECK.get()()
-        return error
+        left = training_end().until - training_end().now
+        self.now += min(lasts, left)
+        return Trial(error, None if lasts <= left else 7)
 
 
 def test_with_time_for_all_the_lowest_error_is_chosen_and_the_order_is_kept():
@@ -38,37 +37,36 @@ def test_with_time_for_all_the_lowest_error_is_chosen_and_the_order_is_kept():
     assert choice.errors == {"a": 0.5, "b": 0.3, "c": 0.4}
     assert choice.seconds == {"a": 10, "b": 10, "c": 10}
     assert choice.untried == []
+    assert choice.epochs == {}
 
 
-def test_a_limit_of_almost_nothing_takes_the_first():
-    trials = Trials({"a": (10, 0.5), "b": (10, 0.3)})
-    choice = trials.choose(0.1)
-    assert (choice.chosen, choice.errors, choice.untried) == ("a", {}, ["a", "b"])
+def test_trials_that_would_last_too_long_share_the_time_with_the_final_training():
+    trials = Trials({"a": (1000, 0.5), "b": (1000, 0.3), "c": (1000, 0.1)})
+    choice = trials.choose(90, growth=1.0)
+    assert choice.seconds == {"a": 30, "b": 30}
+    assert (choice.chosen, choice.untried) == ("b", ["c"])
+    assert choice.epochs == {"a": 7, "b": 7}
+    assert trials.now == 60
 
 
-@pytest.mark.parametrize(("growth", "limit", "tried"), [(1, 19, []), (1, 20, ["a"]), (2, 29, []), (2, 30, ["a"])])
-def test_the_training_of_the_chosen_counts_as_long_as_its_trial_times_the_growth(growth, limit, tried):
-    trials = Trials({"a": (10, 0.5)})
-    assert list(trials.choose(limit, growth=growth).errors) == tried
+def test_a_limit_in_which_no_trial_can_end_still_has_a_model():
+    trials = Trials({"a": (1000, 0.5), "b": (1000, 0.3)})
+    assert trials.choose(0.3).chosen == "b"
+    assert trials.now <= 0.2 + 1e-9
 
 
-def test_a_trial_is_stopped_while_the_best_so_far_can_still_be_trained():
-    trials = Trials({"quick": (5, 0.5), "slow": (90, 0.1)})
-    choice = trials.choose(60, growth=2)
-    assert (choice.chosen, choice.untried) == ("quick", ["slow"])
-    assert trials.now + 2 * 5 <= 60
-
-
-def test_after_one_that_is_too_slow_a_quicker_one_still_has_its_chance():
-    trials = Trials({"slow": (90, 0.1), "quick": (5, 0.5)})
-    assert trials.choose(60).chosen == "quick"
+def test_after_a_quick_first_trial_the_others_have_more_time():
+    trials = Trials({"quick": (5, 0.5), "slow": (40, 0.1)})
+    choice = trials.choose(90, growth=1.0)
+    assert choice.chosen == "slow"
+    assert choice.seconds["slow"] == 40
 
 
 def test_whatever_is_chosen_can_be_trained_within_the_limit():
     for limit in range(10, 120, 7):
         trials = Trials({"a": (5, 0.6), "b": (20, 0.5), "c": (11, 0.55), "d": (30, 0.2)})
         choice = trials.choose(limit, growth=1.25)
-        assert trials.now + 1.25 * choice.seconds.get(choice.chosen, 0) <= limit + 1  # a batch may be under way
+        assert trials.now + 1.25 * choice.seconds[choice.chosen] <= limit + 1e-9
 
 
 def test_a_choice_that_was_stopped_continues_with_the_time_it_had_spent(tmp_path):
@@ -81,48 +79,33 @@ def test_a_choice_that_was_stopped_continues_with_the_time_it_had_spent(tmp_path
             raise KeyboardInterrupt
         return stopped.run(name)
 
+    record = tmp_path / "choice.json"
     with pytest.raises(KeyboardInterrupt):
-        choose_within(list(table), run, 100, record=tmp_path / "choice.json", clock=lambda: stopped.now)
+        choose_within(list(table), run, TimeBudget(100, clock=lambda: stopped.now), 100, record=record)
     again = Trials(table)
-    choice = again.choose(100, record=tmp_path / "choice.json")
+    again.now = 24.0
+    choice = again.choose(100, record=record)
     assert again.begun == ["c"]
     assert (choice.chosen, list(choice.errors)) == ("b", ["a", "b", "c"])
-    assert json.loads((tmp_path / "choice.json").read_text())["spent"] >= 30
     third = Trials(table)
-    assert third.choose(100, record=tmp_path / "choice.json") == choice
+    assert third.choose(100, record=record).errors == choice.errors
     assert third.begun == []
 
 
-def test_time_spent_before_counts(tmp_path):
-    spent = Trials({"a": (10, 0.5), "b": (30, 0.3)})
-    spent.choose(45, record=tmp_path / "choice.json")
-    state = json.loads((tmp_path / "choice.json").read_text())
-    assert state["choice"]["untried"] == ["b"]
-    assert state["spent"] == 28  # the first second after which b and its training could not end within 45
-    assert state["choice"]["chosen"] == "a"
+def test_a_trial_that_was_stopped_keeps_the_end_of_its_training(tmp_path):
+    record = tmp_path / "choice.json"
+    first = Trials({"a": (1000, 0.5), "b": (1000, 0.3)})
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        choose_within(["a", "b"], stop, TimeBudget(90, clock=lambda: first.now, start=0.0), 90, record=record)
+    first.now = 10.0
+    first.choose(90, record=record)
+    assert json.loads(record.read_text())["shares"]["a"] == [0, 30]
 
 
-def test_a_real_training_is_watched_after_every_batch_and_ends_with_what_is_raised():
-    X, target = draw_table(40)
-    calls = []
-    with watched(lambda: calls.append(1)):
-        otd(epochs=2, batch_size=16, validation_fraction=0).fit(X, ranks_of(target))
-    assert len(calls) in (4, 6)
-
-    class Enough(Exception):  # noqa: N818
-        pass
-
-    def raise_it():
-        raise Enough
-
-    with pytest.raises(Enough), watched(raise_it):
-        otd(epochs=2).fit(X, ranks_of(target))
-    otd(epochs=1).fit(X, ranks_of(target))  # watched no more
-
-
-@pytest.mark.parametrize(
-    ("candidates", "seconds", "message"), [([], 1, "candidates: got none"), (["a"], 0, "seconds: got 0")]
-)
-def test_what_cannot_be_chosen_from_is_said(candidates, seconds, message):
-    with pytest.raises(OrdinateError, match=message):
-        choose_within(candidates, len, seconds)
+def test_what_cannot_be_chosen_from_is_said():
+    with pytest.raises(OrdinateError, match="candidates: got none, expected at least one name"):
+        choose_within([], Trials({}).run, TimeBudget(1), 1)

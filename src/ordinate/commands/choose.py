@@ -1,52 +1,105 @@
 """Which of the methods that fit a label is trained: the one that validates best."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ordinate.commands.division import Rows, divide
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.plan import Plan
 from ordinate.commands.samples import Samples
-from ordinate.estimators.choice import choose_within
+from ordinate.commands.time_plan import TimePlan
+from ordinate.estimators.choice import Trial, choose_within
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.methods.time_budget import training_until
 from ordinate.protocols.trial import groups_of, take
 from ordinate.report.evaluation import evaluate
 
 VALIDATION_FRACTION = 0.2
 CHOICE = "choice.json"  # among the checkpoints: what is known of the candidates of a time limit
+KEPT = 0.9  # of the time left, for as many epochs as there were in a trial that was cut
+LEAST_TO_TRY = 10.0  # seconds: with less, all go into one training
+LEAST_SHARE = 0.5  # of the time of a trial: with less left to train on all samples, the model is that of the trial
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A method that was chosen, with the options to train it on all samples with.
+
+    Args:
+        name: of the method.
+        options: those of the command, and the epochs that there is time for.
+        model: of the trial, where no time is left to train on all samples; with the rows it was trained on.
+    """
+
+    name: str
+    options: FitOptions
+    model: tuple[EmbeddingEstimator, Rows] | None = None
 
 
 def choose(
-    plan: Plan, options: FitOptions, samples: Samples, rows: Rows, validation_rows: Rows, checkpoints: Path
-) -> str:
-    """Train each candidate on a part of the training rows and return the one with the lowest MAE on the rest.
+    plan: Plan,
+    options: FitOptions,
+    samples: Samples,
+    rows: Rows,
+    validation_rows: Rows,
+    checkpoints: Path,
+    time: TimePlan,
+) -> Chosen:
+    """Train each candidate on a part of the training rows and choose the one with the lowest MAE on the rest.
 
     With a time limit, the methods come first and the plain heads after them, as far as the time reaches.
     """
     if len(plan.candidates) == 1:
-        return plan.candidates[0]
+        return Chosen(plan.candidates[0], options)
+    if (
+        time.budget is not None
+        and time.until - time.budget.spent < LEAST_TO_TRY
+        and not (checkpoints / CHOICE).exists()
+    ):
+        print(f"no time within {options.time_limit:g} minutes to try several: trains {plan.candidates[0]}, the first")
+        return Chosen(plan.candidates[0], options)
     part, validation = rows, validation_rows
     if len(validation_rows) == 0:
         part, validation = divide(plan.label, samples.groups, rows, VALIDATION_FRACTION, options.seed)
     X, y = samples.X, plan.label.values
 
-    def trial(name: str) -> float:
-        print(f"trying {name}")
+    def train(name: str) -> EmbeddingEstimator:
         model = plan.build(name, options, checkpoints / f"{name}-trial")
-        model.fit(take(X, part), y[part], groups=groups_of(samples.groups, part))
-        return float(evaluate(model, take(X, validation), y[validation])["mae"])
+        return model.fit(take(X, part), y[part], groups=groups_of(samples.groups, part))
 
-    if options.time_limit is None:
-        errors = {name: trial(name) for name in plan.candidates}
+    def trial(name: str) -> Trial:
+        print(f"trying {name}")
+        model = train(name)
+        error = float(evaluate(model, take(X, validation), y[validation])["mae"])
+        return Trial(error, epochs_of_cut(model))
+
+    if time.budget is None:
+        errors = {name: trial(name).error for name in plan.candidates}
         _say_errors(errors)
-        return min(errors, key=errors.__getitem__)
-    choice = choose_within(
-        plan.candidates, trial, 60 * options.time_limit, growth=len(rows) / len(part), record=checkpoints / CHOICE
-    )
+        return Chosen(min(errors, key=errors.__getitem__), options)
+    growth = len(rows) / len(part)
+    choice = choose_within(plan.candidates, trial, time.budget, time.until, growth=growth, record=checkpoints / CHOICE)
     _say_errors(choice.errors)
     if choice.untried:
         print(f"no time within {options.time_limit:g} minutes for {', '.join(choice.untried)}")
-    if not choice.errors:
-        print(f"none could be tried to its end: takes {choice.chosen}, the first")
-    return str(choice.chosen)
+    name = str(choice.chosen)
+    if time.until - time.budget.spent < LEAST_SHARE * choice.seconds[name]:
+        with training_until(time.end):
+            return Chosen(name, options, (train(name), part))  # read from its checkpoint
+    if name not in choice.epochs:
+        return Chosen(name, options)
+    times = KEPT * (time.until - time.budget.spent) / (growth * choice.seconds[name])
+    epochs = int(choice.epochs[name] * max(1.0, times))
+    return Chosen(name, replace(options, epochs=epochs if options.epochs is None else min(epochs, options.epochs)))
+
+
+def epochs_of_cut(model: EmbeddingEstimator) -> int | None:
+    """Return --epochs that are as many as a training had before its time was over; None for one that was not cut."""
+    if not any("passed" in epoch for epoch in model.history_):
+        return None
+    epochs = sum(epoch.get("passed", 1.0) for epoch in model.history_)
+    two_stages = isinstance(model.get_params().get("epochs"), tuple)
+    return max(1, int(epochs / 1.25 if two_stages else epochs))  # plan.py adds a quarter for the head
 
 
 def _say_errors(errors: dict[str, float]) -> None:

@@ -1,13 +1,15 @@
 """``ordinate fit``: from data with a graded label to a trained, measured, saved model."""
 
 import json
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ordinate.commands.choose import choose
+from ordinate.commands.choose import Chosen, choose, epochs_of_cut
 from ordinate.commands.costs import costs_of_rules
 from ordinate.commands.division import Rows, divide_rows
 from ordinate.commands.fit_options import FitOptions, image_options, volume_options
@@ -15,15 +17,20 @@ from ordinate.commands.labels import Label
 from ordinate.commands.plan import Plan, make_plan
 from ordinate.commands.read_data import read
 from ordinate.commands.samples import Samples, duplicates_across
+from ordinate.commands.time_plan import PICTURES, TimePlan
+from ordinate.commands.time_plan import REPORT as REPORT_TIME
 from ordinate.commands.workspace import Workspace
+from ordinate.data.image_options import ImageOptions
 from ordinate.data.parquet_table import ParquetTable
 from ordinate.data.pixels import Decoded
+from ordinate.data.volume_options import VolumeOptions
 from ordinate.data.volumes import DecodedVolumes
 from ordinate.decisions import compare_decisions
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
-from ordinate.estimators.recipes import read_recipe
+from ordinate.estimators.recipes import Recipe, read_recipe
+from ordinate.methods.time_budget import training_until
 from ordinate.protocols.trial import groups_of, take
 from ordinate.report.evaluation import Metrics, draw, evaluate
 from ordinate.report.page import write_report
@@ -34,54 +41,125 @@ REPORT = "report.html"
 SPLIT = "split.json"  # in a model's folder: the rows of the data that it was trained and measured on
 
 
-def fit(options: FitOptions) -> None:
-    """Train, measure and save."""
+def fit(options: FitOptions, started: float | None = None) -> None:
+    """Train, measure and save; a time limit counts from ``started``, as ``time.monotonic`` has it, or from now."""
+    started = time.monotonic() if started is None else started
     options.check()
     recipe = None if options.recipe is None else read_recipe(options.recipe, quick=options.quick)
+    workspace = Workspace(options.path, {})
+    plan_of_time = TimePlan.of(options, workspace.partial, started)
     images = image_options({} if recipe is None else recipe.settings.get("images", {}), options)
     volumes = volume_options({} if recipe is None else recipe.settings.get("volumes", {}), options)
-    samples = read(options, images, volumes)
-    plan = make_plan(options, recipe, images, samples, volumes)
+    samples = read(options, images, volumes, None if recipe is not None else plan_of_time.plan_for)
+    filled, plan = _plan(options, recipe, images, samples, volumes, plan_of_time)
     costs = None if plan.costs is None else plan.costs.tolist()
-    run = {"data": samples.digest, "options": options.determining, "costs": costs}
-    with Workspace(options.path, run) as workspace:
+    workspace.settings = {"data": samples.digest, "options": options.determining, "costs": costs}
+    with workspace:
         if workspace.resumes:
             print("continuing the run that was stopped")
+        plan_of_time.keep()
         rows, validation_rows, test_rows = divide_rows(plan.label, samples, options)
         _describe(samples, plan.label, rows, validation_rows, test_rows)
-        chosen = choose(plan, options, samples, rows, validation_rows, workspace.checkpoints)
-        print(f"training {chosen}")
+        plan_of_time.announce(plan.candidates)
+        plan_of_time.begin_training()
+        chosen = choose(plan, filled, samples, rows, validation_rows, workspace.checkpoints, plan_of_time)
         X, y = samples.X, plan.label.values
-        watched = (take(X, validation_rows), y[validation_rows]) if len(validation_rows) else None
-        model = plan.build(chosen, options, workspace.checkpoints / f"{chosen}-final")
-        model.fit(take(X, rows), y[rows], validation=watched, groups=groups_of(samples.groups, rows))
+        if chosen.model is None:
+            print(f"training {chosen.name}")
+            watched = (take(X, validation_rows), y[validation_rows]) if len(validation_rows) else None
+            model = plan.build(chosen.name, chosen.options, workspace.checkpoints / f"{chosen.name}-final")
+            with training_until(plan_of_time.end):
+                model.fit(take(X, rows), y[rows], validation=watched, groups=groups_of(samples.groups, rows))
+        else:
+            print(f"no time to train {chosen.name} on all samples: its trial is the model")
+            model, rows = chosen.model
         model.checkpoint_dir = None
         model.verbose = 0
         for note in model.reader_.notes:
             print(f"note: {note}")
+        again = _command(options, chosen, model)
 
         result = workspace.partial / "model"
         result.mkdir(exist_ok=True)
-        unseen, seen = (take(X, test_rows), y[test_rows]), (take(X, rows), y[rows])
-        metrics = _judge(model, *unseen, plan, result)
-        write_estimator(model, result)
-        record = {"method": chosen, "test_samples": len(test_rows), "training_samples": len(rows), **metrics}
-        (result / "metrics.json").write_text(json.dumps(record, indent=2) + "\n")
-        split = {"data": samples.digest, "target": options.target, "train": rows.tolist(), "test": test_rows.tolist()}
-        (result / SPLIT).write_text(json.dumps(split) + "\n")
-        pictures = draw(model, *unseen, result, seen)
-        if len(test_rows) >= LEAST_REPORTED:
-            names = [f"row {row}" for row in test_rows] if samples.paths is None else samples.paths[test_rows].tolist()
-            write_report(
-                model, *unseen, result / REPORT, training=seen, target=options.target or "the label", names=names,
-                projections=("pca", "tsne"), costs=costs_of_rules(metrics.get("decisions")), command=options.command,
-                facts={"Data": options.data, "Data, sha256": samples.digest},
+        with model.embedding_once():
+            metrics, pictures = _measure(
+                model, samples, plan, (rows, test_rows), result, options, {"method": chosen.name, "command": again},
+                plan_of_time,
             )  # fmt: skip
         workspace.publish(result)
     names = [str(name) for name in plan.label.classes or []]
-    print(f"\n{chosen} on {len(test_rows)} held-out samples")
+    print(f"\n{chosen.name} on {len(test_rows)} held-out samples")
     print("\n".join(metric_lines(metrics, names)))
-    print(f"\nmodel, metrics, report and {len(pictures)} pictures: {options.path}")
+    report = "report and " if (options.path / REPORT).exists() else ""
+    print(f"\nmodel, metrics, {report}{pictures} pictures: {options.path}")
+    if again != options.command:
+        print(f"the same model again: {again}")
+
+
+def _plan(
+    options: FitOptions,
+    recipe: Recipe | None,
+    images: ImageOptions,
+    samples: Samples,
+    volumes: VolumeOptions,
+    time: TimePlan,
+) -> tuple[FitOptions, Plan]:
+    """Return the options with what was planned in the place of what was left open, and what is trained by them."""
+    if recipe is not None or not isinstance(samples.X, Decoded):
+        return options, make_plan(options, recipe, images, samples, volumes)
+    time.plan_for(samples.X.preprocessing, samples.y, fixed_size=True)  # of an array, whose size is what it is
+    filled = time.filled
+    plan = make_plan(filled, recipe, image_options({}, filled), samples, volumes)
+    candidates = plan.candidates if time.images is None else plan.candidates[: time.images.candidates]
+    return filled, replace(plan, candidates=candidates)
+
+
+def _measure(
+    model: EmbeddingEstimator,
+    samples: Samples,
+    plan: Plan,
+    division: tuple[Rows, Rows],
+    result: Path,
+    options: FitOptions,
+    facts: dict[str, str],
+    time: TimePlan,
+) -> tuple[Metrics, int]:
+    """Write the model with all that is known of it; return its metrics, and how many pictures there was time for."""
+    X, y = samples.X, plan.label.values
+    rows, test_rows = division
+    unseen, seen = (take(X, test_rows), y[test_rows]), (take(X, rows), y[rows])
+    metrics = _judge(model, *unseen, plan, result)
+    write_estimator(model, result)
+    record = {
+        "method": facts["method"], "test_samples": len(test_rows), "training_samples": len(rows), **metrics,
+        "command": facts["command"],
+    }  # fmt: skip
+    (result / "metrics.json").write_text(json.dumps(record, indent=2) + "\n")
+    split = {"data": samples.digest, "target": options.target, "train": rows.tolist(), "test": test_rows.tolist()}
+    (result / SPLIT).write_text(json.dumps(split) + "\n")
+    if len(test_rows) >= LEAST_REPORTED and time.has_time_for(REPORT_TIME):
+        names = [f"row {row}" for row in test_rows] if samples.paths is None else samples.paths[test_rows].tolist()
+        write_report(
+            model, *unseen, result / REPORT, training=seen, target=options.target or "the label", names=names,
+            projections=time.projections(len(test_rows)), costs=costs_of_rules(metrics.get("decisions")),
+            command=options.command, facts={"Data": options.data, "Data, sha256": samples.digest},
+        )  # fmt: skip
+    pictures = len(draw(model, *unseen, result, seen)) if time.has_time_for(PICTURES) else 0
+    if pictures == 0:
+        print("note: the time limit left no time for pictures; ordinate report draws more of a model")
+    return metrics, pictures
+
+
+def _command(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> str:
+    """Return what to type to train the same model again, without a plan or a limit."""
+    trained = chosen.options
+    cut = epochs_of_cut(model)
+    if cut is not None:
+        print(f"note: the time limit ended the training after {cut} epochs")
+        trained = replace(trained, epochs=cut)
+    if trained == options and options.time_limit is None:
+        return options.command
+    return replace(trained, method=chosen.name, time_limit=None).command
 
 
 def _judge(model: EmbeddingEstimator, X: Any, y: Any, plan: Plan, folder: Path) -> Metrics:

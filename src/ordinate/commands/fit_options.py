@@ -48,6 +48,7 @@ class FitOptions:
     spacing: str | None = None
     augmentation: str | None = None
     pretrained: bool = False
+    frozen: bool = False
     text: list[str] = field(default_factory=list)
     word_vectors: str | None = None
     crop: int | None = None
@@ -80,13 +81,15 @@ class FitOptions:
         self._check_loss()
         if self.time_limit is not None:
             if not (self.time_limit > 0 and np.isfinite(self.time_limit)):
-                raise OrdinateError(f"--time-limit: got {self.time_limit}, takes minutes above 0")
-            if self.method != "auto" or self.recipe is not None:
-                raise OrdinateError("--time-limit: is for choosing a method, takes --method auto and no --recipe")
+                raise OrdinateError(f"--time-limit: got {self.time_limit}, expected minutes above 0")
+            if self.recipe is not None:
+                raise OrdinateError("--time-limit: a recipe has its own epochs; leave one of the two out")
         if len(self.text) > 2:
             raise OrdinateError(f"--text: got {len(self.text)} columns, takes one or two")
         if self.word_vectors is not None and not self.text:
             raise OrdinateError("--word-vectors: are for text, takes --text COLUMN")
+        if self.frozen and not self.pretrained:
+            raise OrdinateError("--frozen: keeps pretrained weights as they are; give --pretrained as well")
         if self.quick and self.recipe is None:
             raise OrdinateError("--quick: is the small version of a recipe, takes --recipe")
 
@@ -154,6 +157,8 @@ def image_options(settings: dict[str, Any], options: FitOptions) -> ImageOptions
         settings["augmentation"] = options.augmentation
     if options.pretrained:
         settings["pretrained"] = True
+    if options.frozen:
+        settings["frozen"] = True
     return ImageOptions(**settings)
 
 

@@ -1,8 +1,11 @@
 """From the path of a data set to its samples, whichever kind they are."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+
+import pandas as pd
 
 from ordinate.commands.fit_options import FitOptions, names_in, volume_options
 from ordinate.commands.row_columns import leave_out_row_columns
@@ -25,6 +28,7 @@ from ordinate.data.image_options import ImageOptions
 from ordinate.data.image_sets.catalogue import DATA
 from ordinate.data.labelled_volumes import holds_volumes
 from ordinate.data.parquet_table import holds_parquet
+from ordinate.data.pixels import Preprocessing
 from ordinate.data.volume_options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.tables import datasets as sets_of_tables
@@ -41,15 +45,21 @@ FOR = {  # the options that are for some kinds of data alone; those of volumes a
     "image_size": ("images",),
     "augmentation": ("images",),
     "pretrained": ("images",),
+    "frozen": ("images",),
     "fold": ("images",),
     "skip_unreadable": ("images", "volumes", "series"),
 }
 KINDS = {2: "a table", 3: "series", 4: "images", 5: "volumes"}  # by the dimensions of what a file holds
 
 
-def read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions | None = None) -> Samples:
-    """Return the samples, images and volumes decoded."""
-    samples = _read(options, images, volumes or volume_options({}, options))
+def read(
+    options: FitOptions,
+    images: ImageOptions,
+    volumes: VolumeOptions | None = None,
+    size_for: Callable[[Preprocessing, pd.Series], tuple[int, int]] | None = None,
+) -> Samples:
+    """Return the samples, images and volumes decoded; ``size_for`` chooses the size of image files."""
+    samples = _read(options, images, volumes or volume_options({}, options), size_for)
     if len(samples.y) < LEAST_ROWS:
         raise OrdinateError(
             f"{options.data}: holds {len(samples.y)} rows, takes at least {LEAST_ROWS} to train and to measure on"
@@ -65,7 +75,12 @@ def read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions | Non
     return samples
 
 
-def _read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions) -> Samples:
+def _read(
+    options: FitOptions,
+    images: ImageOptions,
+    volumes: VolumeOptions,
+    size_for: Callable[[Preprocessing, pd.Series], tuple[int, int]] | None,
+) -> Samples:
     if is_named(options.data):
         if options.data not in IN_FOLDERS:
             for name in ("drop", "keep", "categorical", "skip_unreadable", "fold"):
@@ -93,7 +108,7 @@ def _read(options: FitOptions, images: ImageOptions, volumes: VolumeOptions) -> 
         _check_kind(options, "images")
         return read_pictures(
             *place, images, fold=options.fold, skip_unreadable=options.skip_unreadable, progress=not options.quiet,
-            say=print,
+            say=print, size_for=size_for,
         )  # fmt: skip
     return _of_their_kind(options, _columns(options, read_table(*columns)), images, volumes)
 

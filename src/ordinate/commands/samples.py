@@ -19,7 +19,15 @@ from ordinate.data.labelled_series import holds_matrices, read_matrices
 from ordinate.data.labelled_volumes import read_labelled_volumes
 from ordinate.data.other_sets import OTHER_SETS
 from ordinate.data.parquet_table import ParquetTable
-from ordinate.data.pixels import Decoded, as_images, choose_preprocessing, decode, duplicates, require_readable
+from ordinate.data.pixels import (
+    Decoded,
+    Preprocessing,
+    as_images,
+    choose_preprocessing,
+    decode,
+    duplicates,
+    require_readable,
+)
 from ordinate.data.tables import TS, TS_TARGET, read_labelled, require_columns, require_labels
 from ordinate.data.texts import as_texts
 from ordinate.data.volume_options import VolumeOptions
@@ -156,8 +164,12 @@ def read_pictures(
     skip_unreadable: bool,
     progress: bool,
     say: Callable[[str], None],
+    size_for: Callable[[Preprocessing, pd.Series], tuple[int, int]] | None = None,
 ) -> Samples:
-    """Read and decode all images, before any work is lost to one that cannot be read."""
+    """Read and decode all images, before any work is lost to one that cannot be read.
+
+    ``size_for`` chooses their size by how they would be read, and their labels.
+    """
     if holds_images(data):
         images = read_labelled_images(data, target, split, group)
     else:
@@ -171,6 +183,8 @@ def read_pictures(
     if isinstance(images.labels, pd.DataFrame):
         raise OrdinateError(f"{data}: has targets of several dimensions, takes one; see SupCRRegressor for more")
     chosen = choose_preprocessing(images.images, options.size, options.channels, options.crop, options.equalize)
+    if size_for is not None:
+        chosen = replace(chosen, size=size_for(chosen, pd.Series(images.labels)))
     pixels, failures = decode(images.images, chosen, options.workers, progress)
     if not skip_unreadable:
         _require_readable(data, failures, len(images), "images")

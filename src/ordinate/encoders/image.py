@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from textwrap import shorten
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 import torch
 from jaxtyping import Float, Num
@@ -21,6 +21,7 @@ LITE0 = "tf_efficientnet_lite0"
 # Without TensorFlow's padding, efficientnet_lite0 is another network than the one whose weights come as a package.
 TIMM_NAMES = {"auto": "resnet18", "efficientnet_lite0": LITE0}
 SMALL_IMAGE = 64  # pixels: below, the stem of a residual network would leave next to nothing of an image
+FROZEN_HIDDEN = 256
 MISFITS = (AssertionError, RuntimeError, TypeError, ValueError)  # what timm raises for options and sizes
 
 
@@ -55,12 +56,57 @@ class ImageEncoder(nn.Module):
         self.register_buffer("mean", torch.tensor(mean, dtype=torch.get_default_dtype()))
         self.register_buffer("std", torch.tensor(std, dtype=torch.get_default_dtype()))
         self.backbone = backbone
-        self.embedding = nn.Linear(out_channels, embedding_dim)
+        self.embedding: nn.Module = nn.Linear(out_channels, embedding_dim)
 
     def forward(self, images: Num[Tensor, "n c h w"]) -> Float[Tensor, "n d"]:
+        embeddings: Tensor = self.embedding(self.features(images))
+        return embeddings
+
+    def features(self, images: Num[Tensor, "n c h w"]) -> Float[Tensor, "n f"]:
+        """Return what the network makes of images, from which the embedding is made."""
         shares = images.to(self.mean.dtype) / 255
         normalised = (shares - self.mean[:, None, None]) / self.std[:, None, None]
-        return self.embedding(self.backbone(normalised))
+        # channels last: on CPU a training step of EfficientNet-Lite0 is 1.4 to 1.7 times faster
+        features: Tensor = self.backbone(normalised.contiguous(memory_format=torch.channels_last))
+        return features
+
+
+class FrozenImageEncoder(ImageEncoder):
+    """A network that stays as it is, and an embedding of its features that is trained.
+
+    Args:
+        backbone, out_channels, embedding_dim, mean, std: as in :class:`ImageEncoder`.
+
+    It also takes features (n, out_channels) of :meth:`features` in the place of images, so that they are computed once.
+
+    Example:
+        >>> pool = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+        >>> encoder = FrozenImageEncoder(pool, out_channels=3, embedding_dim=8, mean=[0.5] * 3, std=[0.25] * 3).eval()
+        >>> images = torch.arange(2 * 3 * 4 * 4).reshape(2, 3, 4, 4).to(torch.uint8)
+        >>> torch.equal(encoder(encoder.features(images)), encoder(images))
+        True
+    """
+
+    def __init__(
+        self, backbone: nn.Module, out_channels: int, embedding_dim: int, mean: Sequence[float], std: Sequence[float]
+    ) -> None:
+        super().__init__(backbone, out_channels, embedding_dim, mean, std)
+        self.backbone.requires_grad_(False)
+        self.embedding = nn.Sequential(
+            nn.BatchNorm1d(out_channels, affine=False),
+            nn.Linear(out_channels, FROZEN_HIDDEN),
+            nn.ReLU(),
+            nn.Linear(FROZEN_HIDDEN, embedding_dim),
+        )
+
+    def train(self, mode: bool = True) -> Self:
+        super().train(mode)
+        self.backbone.eval()
+        return self
+
+    def forward(self, images: Tensor) -> Float[Tensor, "n d"]:
+        embeddings: Tensor = self.embedding(images if images.dim() == 2 else self.features(images))
+        return embeddings
 
 
 def build_image_encoder(
@@ -72,6 +118,7 @@ def build_image_encoder(
     std: Sequence[float] | None = None,
     pretrained: bool | str | Path = False,
     small_stem: bool | None = None,
+    frozen: bool = False,
     **options: Any,
 ) -> ImageEncoder:
     """Return a new encoder for images of ``sample_shape``.
@@ -93,6 +140,7 @@ def build_image_encoder(
             the network's weights. Weights for three channels are summed over them for images of one. The classifier
             is left out, and all else has to fit.
         small_stem: whether a residual network gets the stem for small images; None decides as said above.
+        frozen: build a :class:`FrozenImageEncoder`.
         options: of the network.
 
     Raises:
@@ -125,7 +173,8 @@ def build_image_encoder(
     std = _by_channel(normalisation["std"], channels) if std is None else _checked(std, "std", channels)
     if min(std) <= 0:
         raise OrdinateError(f"std: got {std}, takes numbers above 0")
-    return ImageEncoder(backbone, width, embedding_dim, mean, std)
+    kind = FrozenImageEncoder if frozen else ImageEncoder
+    return kind(backbone, width, embedding_dim, mean, std)
 
 
 def _check_otd_convnet(sample_shape: tuple[int, ...], pretrained: bool | str | Path) -> None:

@@ -1,16 +1,24 @@
 """Choosing one of several models by its error on validation samples, within a time limit."""
 
 import json
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_positive
-from ordinate.methods.training import watched
+from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
 
-KEPT_EVERY = 1.0  # seconds between two writes of the time spent
+LEAST_TRAINING = 0.04  # of the limit, for a training that starts too late
+AFTER_THE_FIRST = 0.5  # of the longest trial so far: the least time that a further trial, beyond the first two, is for
+FIRST = 2
+
+
+class Trial(NamedTuple):
+    """The error of a trial on validation samples, and its epochs where its training was cut by its time."""
+
+    error: float
+    epochs: int | None = None
 
 
 @dataclass
@@ -18,119 +26,95 @@ class Choice:
     """What was chosen, and what is known of the others.
 
     Args:
-        errors: validation error of the candidates that were tried to the end.
+        errors: validation error of the candidates that were tried.
+        epochs: of the trials whose training was cut by its time.
         seconds: that their trials took.
+        shares: when each trial began and when its training had to end, in seconds spent.
         untried: candidates that there was no time for.
-        chosen: the one with the lowest error, or the first candidate where none could be tried.
+        chosen: the one with the lowest error.
     """
 
     errors: dict[str, float] = field(default_factory=dict)
+    epochs: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    shares: dict[str, tuple[float, float]] = field(default_factory=dict)
     untried: list[str] = field(default_factory=list)
     chosen: str | None = None
 
 
 def choose_within(
     candidates: Sequence[str],
-    trial: Callable[[str], float],
-    seconds: float,
+    trial: Callable[[str], Trial],
+    budget: TimeBudget,
+    until: float,
     *,
     growth: float = 1.0,
     record: Path | None = None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Choice:
     """Try candidates in their order and choose the one with the lowest error, so that its training still fits.
 
-    The limit holds the trials and the training of the chosen model on all samples, which is taken to last as long as
-    its trial times ``growth``. A trial is stopped once it could only end too late for that, or too late for the
-    training of the best so far. Where no trial can be finished, the first candidate is chosen, whose training may then
-    pass the limit.
+    The first two share the time evenly with the training of the chosen model on all samples, which is expected to last
+    as long as its trial times ``growth``. The training of a trial ends when its share is over, so that there always is
+    a model. Further candidates are tried while more time is left than the training of the best so far needs.
 
     Args:
         candidates: names, each once.
         trial: trains a candidate on a part of the training samples and returns its error on others.
-        seconds: wall time.
+        budget: of time.
+        until: seconds of the budget spent when the training of the chosen model has to end.
         growth: training samples over those of a trial.
-        record: file that keeps what is known; a choice that was stopped continues from it, time spent included.
-        clock: gives the time in seconds.
+        record: file that keeps what is known; a choice that was stopped continues from it.
 
     Example:
-        >>> choose_within(["cloc", "otd"], {"cloc": 0.4, "otd": 0.3}.__getitem__, seconds=60).chosen
+        >>> trials = {"cloc": Trial(0.4), "otd": Trial(0.3)}
+        >>> choose_within(["cloc", "otd"], trials.__getitem__, TimeBudget(60), until=50).chosen
         'otd'
     """
     if not candidates:
-        raise OrdinateError("candidates: got none, takes at least one name")
-    watch = _Watch(check_positive(seconds, "seconds"), growth, record, clock)
-    choice = watch.choice
-    for name in () if choice.chosen else candidates:
+        raise OrdinateError("candidates: got none, expected at least one name")
+    choice = Choice()
+    if record is not None and record.exists():
+        choice = Choice(**json.loads(record.read_text()))
+    for place, name in enumerate(() if choice.chosen else candidates):
         if name in choice.errors or name in choice.untried:
             continue
-        watch.begin(name)
-        try:
-            with watched(watch.check):
-                watch.check()
-                error = trial(name)
-            watch.end(name, error)
-        except _OutOfTime:
-            choice.untried.append(name)
-        watch.keep()
-    choice.chosen = choice.chosen or min(choice.errors, key=choice.errors.__getitem__, default=candidates[0])
-    watch.keep()
+        if name not in choice.shares:
+            share = _share(choice, min(FIRST, len(candidates)) - place, until - budget.spent, growth)
+            if share <= 0 and choice.errors:
+                choice.untried.append(name)
+                continue
+            choice.shares[name] = (budget.spent, budget.spent + share)
+            _keep(choice, record)
+        began, end = choice.shares[name]
+        with training_until(TrainingEnd(budget, end, LEAST_TRAINING * budget.seconds)):
+            tried = trial(name)
+        choice.errors[name], choice.seconds[name] = tried.error, budget.spent - began
+        if tried.epochs is not None:
+            choice.epochs[name] = tried.epochs
+        _keep(choice, record)
+    choice.chosen = choice.chosen or min(choice.errors, key=choice.errors.__getitem__)
+    _keep(choice, record)
     return choice
 
 
-class _OutOfTime(Exception):  # noqa: N818  # no error: how a trial ends that has no time left
-    pass
+def _share(choice: Choice, to_come: int, left: float, growth: float) -> float:
+    """Return the seconds for the next trial, 0 where there is no time for one.
+
+    ``to_come`` counts it and those after it that a share is kept for; below 1 it is one of the further candidates.
+    """
+    share = max(0.0, left) / (max(1, to_come) + growth)
+    if not choice.errors:
+        return share
+    best = min(choice.errors, key=choice.errors.__getitem__)
+    share = min(share, left - growth * choice.seconds[best])
+    longest = max(choice.seconds.values())
+    return share if share > (0 if to_come > 0 else AFTER_THE_FIRST * longest) else 0.0
 
 
-class _Watch:
-    """The time spent, over all runs, and when the trial that is under way has to end."""
-
-    def __init__(self, limit: float, growth: float, record: Path | None, clock: Callable[[], float]) -> None:
-        self.limit = limit
-        self.growth = growth
-        self.record = record
-        self.clock = clock
-        self.choice = Choice()
-        self.began: dict[str, float] = {}
-        spent = 0.0
-        if record is not None and record.exists():
-            state = json.loads(record.read_text())
-            self.choice, self.began, spent = Choice(**state["choice"]), state["began"], state["spent"]
-        self.start = clock() - spent
-        self.kept = clock()
-
-    @property
-    def spent(self) -> float:
-        return self.clock() - self.start
-
-    def begin(self, name: str) -> None:
-        """Set when the trial has to end: it and the training after it take 1 + growth times as long as the trial."""
-        began = self.began.setdefault(name, self.spent)
-        self.until = (self.limit + self.growth * began) / (1 + self.growth)
-        if self.choice.errors:
-            best = min(self.choice.errors, key=self.choice.errors.__getitem__)
-            self.until = min(self.until, self.limit - self.growth * self.choice.seconds[best])
-
-    def check(self) -> None:
-        """Raise where the trial has no time left."""
-        if self.clock() - self.kept > KEPT_EVERY:
-            self.keep()
-        if self.spent > self.until:
-            raise _OutOfTime
-
-    def end(self, name: str, error: float) -> None:
-        """Note a finished trial, if it was not finished too late while there is another."""
-        if self.choice.errors:
-            self.check()
-        self.choice.errors[name] = error
-        self.choice.seconds[name] = self.spent - self.began[name]
-
-    def keep(self) -> None:
-        self.kept = self.clock()
-        if self.record is None:
-            return
-        self.record.parent.mkdir(parents=True, exist_ok=True)
-        pending = self.record.with_suffix(".tmp")
-        pending.write_text(json.dumps({"choice": asdict(self.choice), "began": self.began, "spent": self.spent}))
-        pending.replace(self.record)
+def _keep(choice: Choice, record: Path | None) -> None:
+    if record is None:
+        return
+    record.parent.mkdir(parents=True, exist_ok=True)
+    pending = record.with_suffix(".tmp")
+    pending.write_text(json.dumps(asdict(choice)))
+    pending.replace(record)

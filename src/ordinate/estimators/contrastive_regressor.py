@@ -134,6 +134,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         if self.head == "auto":
             for_the_trained_head = self.imbalance is not None and (self.imbalance.lds is not None or self.imbalance.fds)
             names = ("linear",) if for_the_trained_head else HEADS
+        if not self._head_is_trained:
+            names = tuple(name for name in names if name != "linear") or ("ridge",)
         if validation is None:
             names = names[:1]
         rows = random_part(len(training.x), MOST_EMBEDDED)
@@ -148,6 +150,14 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
                 }
         self.head_name_ = min(self.head_scores_, key=self.head_scores_.__getitem__) if self.head_scores_ else names[0]
         self.head_ = heads[self.head_name_]
+
+    @property
+    def _head_is_trained(self) -> bool:
+        """Whether the last stage, which trains the head, had a whole epoch before the time for it was over."""
+        last = len(self.method_.stages) - 1
+        return last == 0 or any(
+            epoch["stage"] == last and epoch.get("passed", 1) == 1 for epoch in self.method_.history
+        )
 
     def _fit_head(self, name: str, embeddings: Tensor, targets: Tensor) -> nn.Module:
         if name == "linear":

@@ -3,6 +3,8 @@
 import copy
 import hashlib
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,6 +32,7 @@ from ordinate.data.volume_options import VolumeOptions
 from ordinate.data.volume_reader import VolumeReader
 from ordinate.data.word_reader import WordReader
 from ordinate.encoders.build import build_encoder
+from ordinate.encoders.image import FrozenImageEncoder
 from ordinate.encoders.text import BiLSTM, TextEncoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
@@ -45,6 +48,8 @@ from ordinate.methods.training import ArrayBatches, check_accelerator, train
 EMBED_ROWS, EMBED_IMAGES, EMBED_VOLUMES = 4096, 64, 1
 EMBED_POINTS = 2**20  # of series
 BATCH_SIZE, BATCH_SIZE_OF_IMAGES = 256, 64
+CACHED_FEATURES = 100_000  # images whose features by frozen networks are kept for the next training
+_features_of: dict[bytes, Tensor] = {}
 MOST_EMBEDDED = 50_000  # training samples that neighbours and ridge regression keep; a random part of more
 MOST_VALIDATION = 10_000  # samples held out by themselves: a loss of all their pairs is taken every epoch
 
@@ -161,6 +166,11 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self.method_ = self._new_method(training_data.y)
             if self.verbose and isinstance(self.reader_, VolumeReader):
                 print(self._step_cost(training_data.x))
+            run = "" if folder is None else self._fingerprint(training_data, validation_data, seed)
+            encoder = self.method_.encoder
+            if isinstance(encoder, FrozenImageEncoder):
+                training_data = self._features(encoder, training_data)
+                validation_data = None if validation_data is None else self._features(encoder, validation_data)
             self.history_ = train(
                 self.method_,
                 training_data,
@@ -170,7 +180,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 accelerator=self.accelerator,
                 seed=seed,
                 progress=bool(self.verbose),
-                run="" if folder is None else self._fingerprint(training_data, validation_data, seed),
+                run=run,
             )
             self.n_iter_ = len(self.history_)
             self._prepare_inference()
@@ -218,6 +228,24 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         views = options.views or (self.views_of_images if augmentation.changes else 1)
         return ViewBatches(x, y, augmentation, views, options.workers)
 
+    def _features(self, encoder: FrozenImageEncoder, data: ArrayBatches | ViewBatches) -> ArrayBatches:
+        """Return the features of images that a frozen network gives, in their place; those it gave before are kept."""
+        device = torch.device("cuda" if self._on_gpu else "cpu")
+        frozen = encoder.to(device).eval()
+        network = hashlib.sha256(repr((self.encoder, self._images)).encode())
+        for value in (*frozen.backbone.state_dict().values(), frozen.mean, frozen.std):
+            network.update(value.cpu().contiguous().numpy().tobytes())
+        keys = [network.digest() + hashlib.sha256(image.numpy().tobytes()).digest() for image in data.x]
+        if len(_features_of) + len(keys) > CACHED_FEATURES:
+            _features_of.clear()
+        new = torch.tensor([row for row, key in enumerate(keys) if key not in _features_of], dtype=torch.long)
+        with torch.no_grad():
+            for rows in new.split(EMBED_IMAGES):
+                found = frozen.features(data.x[rows].to(device)).cpu()
+                _features_of.update((keys[row], one.clone()) for row, one in zip(rows.tolist(), found, strict=True))
+        encoder.cpu()
+        return ArrayBatches(torch.stack([_features_of[key] for key in keys]), data.y)
+
     @property
     def _samples_a_batch(self) -> int:
         """``batch_size``, or what suits the data."""
@@ -247,6 +275,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             options: dict[str, Any] = {"mean": self.reader_.mean, "std": self.reader_.scale}
             if pretrained:  # normalised as its weights are used to, which saved weights bring along
                 options = {"small_stem": False} if for_saved_weights else {"pretrained": pretrained}
+                options["frozen"] = self._images.frozen
             return build_encoder(self.encoder, shape, self.embedding_dim, **options)
         if isinstance(self.reader_, WordReader | TokenReader):
             return self._new_text_encoder(self.reader_)
@@ -355,13 +384,29 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _embed_images(self, x: Tensor) -> Tensor:
         """Embeddings computed in float32, on the GPU if there is one; float64 would take image networks far longer."""
+        known: dict[Any, tuple[Tensor, Tensor]] = getattr(self, "_embedded", {})
+        key = (x.data_ptr(), tuple(x.shape))
+        if key in known:
+            return known[key][1].clone()
         device = torch.device("cuda" if self._on_gpu else "cpu")
         at_once = EMBED_VOLUMES if isinstance(self.reader_, VolumeReader) else EMBED_IMAGES
         encoder = self.method_.encoder.to(device)
         with torch.no_grad():
             parts = [encoder(part.to(device)).double().cpu() for part in x.split(at_once)]
         encoder.cpu()
-        return torch.cat(parts)
+        embeddings = torch.cat(parts)
+        if hasattr(self, "_embedded"):
+            self._embedded[key] = (x, embeddings.clone())  # x, so that nothing else comes to lie where it does
+        return embeddings
+
+    @contextmanager
+    def embedding_once(self) -> Iterator[None]:
+        """Embed images that are embedded again in here once only."""
+        self._embedded: dict[Any, tuple[Tensor, Tensor]] = {}
+        try:
+            yield
+        finally:
+            del self._embedded
 
     @property
     def _on_gpu(self) -> bool:

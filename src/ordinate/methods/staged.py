@@ -14,6 +14,7 @@ from ordinate.functional.global_batch import all_processes, summed, this_process
 from ordinate.functional.inputs import check_whole
 from ordinate.methods.gradient_caching import embed_in_chunks
 from ordinate.methods.optimization import Optimization, undecayed_parameters
+from ordinate.methods.time_budget import TrainingEnd
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,10 @@ class StagedMethod(lightning.LightningModule):
     that those of a data loader may be (n,) or (n, 1), of any dtype; they may end a stage of their own accord in
     :meth:`stage_is_complete`, act on its start in :meth:`begin_stage` and :meth:`meet_first_batch`, and log what
     validation embeddings show in :meth:`validate_embeddings`. What each epoch logged is kept in :attr:`history`.
+
+    With an :attr:`end`, a stage has its share of the time that is left when it starts. Its progress, which the learning
+    rate follows, is that of its epochs or that of its time, whichever is farther, and it ends with either. The history
+    says of an epoch that time ended what share of its batches ``passed``.
     """
 
     monitor = "val_loss"
@@ -68,6 +73,7 @@ class StagedMethod(lightning.LightningModule):
         self.validation_outputs: list[tuple[Tensor, Tensor]] = []
         self.resumed = False
         self.run = ""
+        self.end: TrainingEnd | None = None
         self.logged: set[str] = set()
 
     def _start_over(self) -> None:
@@ -78,6 +84,8 @@ class StagedMethod(lightning.LightningModule):
         self.best_weights: dict[str, Any] = {}
         self.history: list[dict[str, float]] = []
         self.finished = False
+        self.window: tuple[float, float] | None = None  # the time of the stage, on the clock of its end
+        self.passed = 1.0  # share of the epoch's batches
 
     @property
     def stage(self) -> Stage:
@@ -146,7 +154,32 @@ class StagedMethod(lightning.LightningModule):
         if not self.resumed:
             self._start_over()
         self.resumed = False
+        if self.end is None or self.window is None:
+            self._open_window()
         self.begin_stage()
+
+    def _open_window(self) -> None:
+        """Give the stage its share of the time left, by the epochs of this one and those that follow."""
+        self.window = None
+        if self.end is not None:
+            start = self.end.now
+            share = self.stage.epochs / sum(stage.epochs for stage in self.stages[self.stage_index :])
+            self.window = (start, start + share * max(self.end.least, self.end.until - start))
+
+    @property
+    def time_progress(self) -> float:
+        """Share of the stage's time that has passed; 0 without an end."""
+        if self.end is None or self.window is None:
+            return 0.0
+        start, stop = self.window
+        return 1.0 if stop <= start else min(1.0, max(0.0, (self.end.now - start) / (stop - start)))
+
+    def on_train_batch_start(self, batch: Any, batch_idx: int) -> int | None:
+        self.passed = 1.0
+        if batch_idx == 0 or self.time_progress < 1:  # every epoch has a batch, so that it has something to log
+            return None
+        self.passed = batch_idx / float(self.trainer.num_training_batches)
+        return -1
 
     def training_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> None:
         x, y = batch[0], self.as_labels(batch[1])
@@ -154,8 +187,9 @@ class StagedMethod(lightning.LightningModule):
         optimizer = optimizers[self.stage_index] if isinstance(optimizers, list) else optimizers
         # the middle of the step, so that neither the first step of a stage nor its last has a learning rate of 0
         epoch = self.current_epoch - self.stage_start + (batch_idx + 0.5) / self.trainer.num_training_batches
+        progress = max(epoch / self.stage.epochs, self.time_progress)
         for group in optimizer.param_groups:
-            group["lr"] = self.stage.optimization.learning_rate_at(epoch / self.stage.epochs)
+            group["lr"] = self.stage.optimization.learning_rate_at(progress)
         if self.current_epoch == self.stage_start and batch_idx == 0:
             self.meet_first_batch(x, y)
         samples = int(summed(torch.tensor(len(y), device=self.device), all_processes()))
@@ -181,6 +215,8 @@ class StagedMethod(lightning.LightningModule):
         self.log("stage", float(self.stage_index))
         lasted = self.current_epoch + 1 - self.stage_start
         complete = lasted >= self.stage.epochs or self.stage_is_complete()
+        cut = not complete and self.time_progress >= 1
+        complete = complete or cut
         if self.stage.patience is not None:
             value = float(self.trainer.callback_metrics.get(self.monitor, self.trainer.callback_metrics["train_loss"]))
             if value < self.best_value:
@@ -189,6 +225,7 @@ class StagedMethod(lightning.LightningModule):
             complete = complete or self.current_epoch - self.best_epoch >= self.stage.patience
         # callback_metrics also keeps what earlier epochs logged and this one did not
         metrics = {name: float(v) for name, v in self.trainer.callback_metrics.items() if name in self.logged}
+        metrics |= {"passed": self.passed} if cut else {}
         self.history.append({"epoch": float(self.current_epoch), **metrics})
         if complete:
             self._end_stage()
@@ -203,6 +240,7 @@ class StagedMethod(lightning.LightningModule):
             return
         self.stage_index += 1
         self.stage_start = self.current_epoch + 1
+        self._open_window()
         self.begin_stage()
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
@@ -215,6 +253,7 @@ class StagedMethod(lightning.LightningModule):
             "history": self.history,
             "finished": self.finished,
             "run": self.run,
+            "window": self.window,
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
@@ -224,3 +263,4 @@ class StagedMethod(lightning.LightningModule):
         self.best_value, self.best_epoch = stage["best_value"], stage["best_epoch"]
         self.best_weights = stage["best_weights"]
         self.history, self.finished = stage["history"], stage["finished"]
+        self.window = stage.get("window")

@@ -5,9 +5,8 @@ import pickle
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,11 @@ from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods.staged import StagedMethod
+from ordinate.methods.time_budget import training_end
 
 CHECKPOINT = "last.ckpt"
 ROWS_AT_ONCE, IMAGES_AT_ONCE, VOLUMES_AT_ONCE = 4096, 64, 4  # in validation
 ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps", "tpu")
-_CHECK: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None)
 
 
 class ArrayBatches(Dataset[tuple[Tensor, Tensor]]):
@@ -59,7 +58,8 @@ def train(
 
     The random state of every epoch follows from the seed and the epoch's number alone. With a ``folder``, the
     state after every epoch is kept there; a run that finds one continues from it and ends with the weights,
-    bit for bit on CPU, of a run that was never stopped.
+    bit for bit on CPU, of a run that was never stopped. Within :func:`~ordinate.methods.time_budget.training_until` it
+    ends in time.
 
     Args:
         method: trained in place.
@@ -76,14 +76,12 @@ def train(
     callbacks: list[Callback] = [EpochSeed(seed)]
     if progress:
         callbacks.append(ProgressBar(method))
-    check = _CHECK.get()
-    if check is not None:
-        callbacks.append(BatchCheck(check))
     resume = None
     if folder is not None:
         callbacks.append(EpochCheckpoint(folder))
         resume = folder / CHECKPOINT if (folder / CHECKPOINT).exists() else None
     method.run = run
+    method.end = training_end()
     if resume is not None:
         checkpoint = _read_checkpoint(resume, run)
         if checkpoint["stage"]["finished"]:
@@ -126,6 +124,8 @@ def train(
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGINT, handler)
             raise KeyboardInterrupt from stopped
+        finally:
+            method.end = None
     return method.history
 
 
@@ -159,26 +159,6 @@ def check_accelerator(accelerator: str) -> None:
         raise OrdinateError(f"accelerator: got {accelerator!r}, takes one of {', '.join(map(repr, ACCELERATORS))}")
     if accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
         raise OrdinateError(f"accelerator: got {accelerator!r}, and this machine has no GPU; takes 'auto' or 'cpu'")
-
-
-@contextmanager
-def watched(check: Callable[[], None]) -> Iterator[None]:
-    """Call ``check`` after every batch of the trainings in here; what it raises ends them."""
-    token = _CHECK.set(check)
-    try:
-        yield
-    finally:
-        _CHECK.reset(token)
-
-
-class BatchCheck(Callback):
-    """Call a function after every batch."""
-
-    def __init__(self, check: Callable[[], None]) -> None:
-        self.check = check
-
-    def on_train_batch_end(self, *_: Any) -> None:
-        self.check()
 
 
 class EpochSeed(Callback):

@@ -1,0 +1,130 @@
+"""Wall time of ``ordinate fit`` as it is typed, and with limits: images, a table, text.
+
+    python benchmarks/fit_time.py [--rows digits,photographs] [--limits 1,3,15]
+
+Writes ``benchmarks/results/fit_time.json``; a row that is measured again replaces the old one.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from PIL import Image, ImageDraw
+from sklearn.datasets import load_digits
+
+RESULTS = Path(__file__).parent / "results" / "fit_time.json"
+ROWS = ("digits", "photographs", "table", "text")
+WORDS = ("dull", "weak", "plain", "fair", "sound", "fine", "bright", "superb")
+
+
+def make_digits(folder: Path, count: int = 900) -> list[str]:
+    """Write the first digits of scikit-learn, enlarged to 32 x 32 pixels."""
+    digits = load_digits()
+    for place, image in enumerate(digits.images[:count]):
+        grey = Image.fromarray((image * 15.9375).astype(np.uint8))
+        grey.resize((32, 32), Image.Resampling.BILINEAR).save(folder / f"{place:03}.png")
+    _write_labels(folder, "png", digits.target[:count])
+    return [str(folder), "--target", "grade"]
+
+
+def make_photographs(folder: Path, count: int = 500) -> list[str]:
+    """Write pictures of 400 x 300 pixels with more and larger spots the higher their grade, of five."""
+    random = np.random.default_rng(0)
+    grades = random.integers(0, 5, count)
+    for place, grade in enumerate(grades):
+        ground = random.normal(random.uniform(90, 160), 12, (30, 40, 3)).clip(0, 255).astype(np.uint8)
+        picture = Image.fromarray(ground).resize((400, 300), Image.Resampling.BICUBIC)
+        pen = ImageDraw.Draw(picture)
+        for _ in range(random.poisson(2 + 3 * grade)):
+            x, y, r = random.uniform(0, 400), random.uniform(0, 300), random.uniform(3, 6 + 2 * grade)
+            pen.ellipse((x - r, y - r, x + r, y + r), fill=tuple(random.integers(150, 256, 3).tolist()))
+        picture.save(folder / f"{place:03}.jpg", quality=85)
+    _write_labels(folder, "jpg", grades)
+    return [str(folder), "--target", "grade"]
+
+
+def make_table(folder: Path, count: int = 20_000) -> list[str]:
+    """Write 20 columns of numbers and one of categories, with a noisy grade, of five."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(count, 20)), columns=[f"x{i}" for i in range(20)])
+    frame["kind"] = random.choice(list("abcd"), count)
+    score = frame["x0"] + frame["x1"] * frame["x2"] + (frame["kind"] == "a") + 0.5 * random.normal(size=count)
+    frame["grade"] = pd.qcut(score, 5, labels=False)
+    frame.to_csv(folder / "table.csv", index=False)
+    return [str(folder / "table.csv"), "--target", "grade"]
+
+
+def make_text(folder: Path, count: int = 5000) -> list[str]:
+    """Write sentences whose words say the grade, of five, and some that say nothing."""
+    random = np.random.default_rng(0)
+    grades = random.integers(0, 5, count)
+    texts = [
+        " ".join(
+            f"the {random.choice(['hall', 'tone', 'stage', 'sound', 'voice'])} was "
+            f"{WORDS[int(np.clip(grade + random.integers(0, 4), 0, 7))]}"
+            for _ in range(random.integers(2, 8))
+        )
+        for grade in grades
+    ]
+    pd.DataFrame({"review": texts, "grade": grades}).to_csv(folder / "text.csv", index=False)
+    return [str(folder / "text.csv"), "--target", "grade", "--text", "review"]
+
+
+def _write_labels(folder: Path, suffix: str, labels: np.ndarray) -> None:
+    names = [f"{place:03}.{suffix}" for place in range(len(labels))]
+    pd.DataFrame({"path": names, "grade": labels}).to_csv(folder / "labels.csv", index=False)
+
+
+def measure(row: str, limit: float | None) -> dict[str, object]:
+    """Run the command as a process of its own; return its wall and processor time and what it measured."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / row
+        folder.mkdir()
+        arguments = {"digits": make_digits, "photographs": make_photographs, "table": make_table, "text": make_text}[
+            row
+        ](folder)
+        if limit is not None:
+            arguments += ["--time-limit", f"{limit:g}"]
+        load, before, start = os.getloadavg()[0], os.times(), time.perf_counter()
+        command = [sys.executable, "-m", "ordinate.cli", "fit", *arguments, "--out", f"{name}/model", "--quiet"]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        seconds, after = time.perf_counter() - start, os.times()
+        metrics = json.loads(Path(f"{name}/model/metrics.json").read_text())
+        print(done.stdout)
+    return {
+        "row": row, "limit_minutes": limit, "wall_minutes": round(seconds / 60, 2),
+        "processor_minutes": round(
+            (after.children_user + after.children_system - before.children_user - before.children_system) / 60, 2
+        ),
+        "load_before": round(load, 1), "cores": os.cpu_count(), "method": metrics["method"],
+        "accuracy": round(metrics["accuracy"], 4), "mae": round(metrics["mae"], 4),
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Measure the rows that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", default=",".join(ROWS))
+    parser.add_argument("--limits", default="none,1,3,15", help="minutes, none for the defaults")
+    options = parser.parse_args()
+    for row in options.rows.split(","):
+        for given in options.limits.split(","):
+            limit = None if given == "none" else float(given)
+            if limit is None and row in ("table", "text"):
+                continue
+            result = measure(row, limit)
+            print(result, flush=True)
+            kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+            kept = [old for old in kept if (old["row"], old["limit_minutes"]) != (row, limit)]
+            RESULTS.write_text(json.dumps([*kept, result], indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

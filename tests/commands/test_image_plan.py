@@ -1,0 +1,108 @@
+"""What is planned for images, on steps of known length."""
+
+from dataclasses import replace
+
+import pytest
+
+from ordinate.commands import image_plan
+from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.image_plan import plan_images
+
+OPTIONS = FitOptions("pictures", target="grade")
+PHOTOGRAPHS, DIGITS = (168, 224), (32, 32)
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch):
+    """One on which a pixel of a training step takes a microsecond, a quarter of it in an embedding."""
+    measured = []
+
+    def measure(network, size, channels, *, gpu):
+        measured.append((network.name, size))
+        pixels = size[0] * size[1] * {"resnet18": 30, "resnet10t": 3}.get(network.name, 1)
+        return measure.slow * pixels * 1e-6, measure.slow * pixels * 0.25e-6
+
+    measure.slow = 1.0
+    measure.measured = measured
+    monkeypatch.setattr(image_plan, "_measure", measure)
+    monkeypatch.setattr(image_plan, "find_spec", lambda name: object())
+    return measure
+
+
+def plan(own, samples, options=OPTIONS, seconds=None, candidates=(2, 1), **others):
+    return plan_images(own, 3, samples, options, seconds=seconds, candidates=candidates, **others)
+
+
+@pytest.mark.parametrize("slow", [0.1, 1, 3])
+@pytest.mark.parametrize("samples", [50, 400, 2000])
+@pytest.mark.parametrize("own", [PHOTOGRAPHS, (96, 144), DIGITS])
+def test_up_to_2000_images_are_planned_for_less_than_ten_minutes(own, samples, slow, machine):
+    machine.slow = slow
+    chosen = plan(own, samples)
+    assert chosen.seconds <= 480
+    assert chosen.epochs >= 1
+
+
+def test_more_images_have_more_time():
+    assert 480 < plan(PHOTOGRAPHS, 8000, replace(OPTIONS, encoder="resnet50")).seconds <= 4 * 480
+
+
+@pytest.mark.parametrize("seconds", [20, 40, 150, 800])
+@pytest.mark.parametrize("own", [PHOTOGRAPHS, DIGITS])
+def test_what_is_planned_fits_the_time(own, seconds, machine):
+    for slow in (0.3, 1, 3):
+        machine.slow = slow
+        assert plan(own, 400, seconds=seconds).seconds <= seconds
+
+
+def test_more_time_buys_larger_images_and_more_candidates():
+    plans = [plan(PHOTOGRAPHS, 400, seconds=seconds, candidates=(5, 2, 1)) for seconds in (10, 100, 400, 3000, 100_000)]
+    assert [each.frozen for each in plans] == [True, False, False, False, False]
+    areas = [each.size[0] * each.size[1] for each in plans if not each.frozen]
+    assert areas == sorted(areas)
+    assert [each.candidates for each in plans][-1] == 5
+    assert plans[-1].size == PHOTOGRAPHS
+
+
+def test_without_time_to_train_the_network_it_is_frozen():
+    chosen = plan(PHOTOGRAPHS, 400, seconds=12)
+    assert (chosen.network, chosen.pretrained, chosen.frozen) == ("efficientnet_lite0", True, True)
+    assert chosen.fill(OPTIONS).frozen
+
+
+def test_without_weights_at_hand_a_network_is_trained_from_scratch(monkeypatch):
+    monkeypatch.setattr(image_plan, "find_spec", lambda name: None)
+    chosen = plan(PHOTOGRAPHS, 400, seconds=30)
+    assert (chosen.network, chosen.pretrained, chosen.frozen) == ("resnet18", False, False)
+
+
+def test_small_images_have_a_small_network_unless_there_is_time():
+    assert plan(DIGITS, 720).network == "resnet10t"
+    assert plan(DIGITS, 720, seconds=10_000).network == "resnet18"
+
+
+def test_what_is_given_is_kept():
+    given = replace(OPTIONS, encoder="resnet50", epochs=200, image_size="100x100")
+    chosen = plan((100, 100), 400, given)
+    filled = chosen.fill(given)
+    assert (filled.encoder, filled.epochs, filled.image_size) == ("resnet50", 200, "100x100")
+    assert not filled.frozen
+    assert chosen.seconds == pytest.approx(1.3 * 400 * 0.01 * (200 + 2 * 0.25))
+
+
+def test_an_array_keeps_its_size():
+    assert plan(PHOTOGRAPHS, 400, seconds=15, fixed_size=True).size == PHOTOGRAPHS
+
+
+def test_the_size_that_is_chosen_is_measured(machine):
+    chosen = plan(PHOTOGRAPHS, 400, seconds=100)
+    assert (chosen.network, chosen.size) in machine.measured
+    assert len(machine.measured) <= 3
+
+
+@pytest.mark.parametrize("own", [(300, 20), (1, 500), (5, 5)])
+def test_sizes_keep_the_form_of_the_images(own):
+    height, width = plan(own, 100, seconds=5).size
+    assert height >= 1
+    assert width >= 1
+    assert height * own[1] == pytest.approx(width * own[0], abs=max(own))

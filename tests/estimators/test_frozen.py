@@ -1,0 +1,102 @@
+"""A pretrained network that stays as it is: what is trained, saved, exported, and what it saves."""
+
+import numpy as np
+import pytest
+import torch
+
+import ordinate
+from ordinate import CLOCClassifier, ImageOptions, OrdinateError, OTDClassifier, SupCRRegressor
+from ordinate.data.pixels import Decoded
+from ordinate.encoders.image import FrozenImageEncoder, build_image_encoder
+from ordinate.estimators import embedding_estimator
+from tests.data import pictures
+
+RANKS = np.arange(60) % 3
+IMAGES = np.asarray(pictures.draw(RANKS), dtype=np.uint8)
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    """Options with weights in a file, of a network that no one trained."""
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("weights") / "test_resnet.pth"
+    torch.save(build_image_encoder("test_resnet", (1, 16, 16), 8).backbone.state_dict(), path)
+    return ImageOptions(pretrained=str(path), frozen=True)
+
+
+BUILD = {
+    "cloc": lambda **options: CLOCClassifier("test_resnet", phase_epochs=(20, 20), random_state=0, **options),
+    "otd": lambda **options: OTDClassifier("test_resnet", epochs=30, random_state=0, **options),
+    "supcr": lambda **options: SupCRRegressor("test_resnet", epochs=(20, 10), random_state=0, **options),
+}
+
+
+@pytest.mark.parametrize("name", BUILD)
+def test_a_model_on_frozen_features_learns_saves_and_loads(name, images, tmp_path):
+    model = BUILD[name](images=images).fit(IMAGES, RANKS)
+    assert np.abs(model.predict(IMAGES) - RANKS).mean() < 0.4
+    weights = torch.load(images.pretrained, weights_only=True)
+    kept = model.method_.encoder.backbone.state_dict()
+    assert all(torch.equal(value.float(), kept[key].float()) for key, value in weights.items())
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(IMAGES), model.transform(IMAGES))
+
+
+def test_the_network_runs_once_over_the_training_images(images, monkeypatch):
+    seen = []
+    features = FrozenImageEncoder.features
+    monkeypatch.setattr(FrozenImageEncoder, "features", lambda self, x: seen.append(len(x)) or features(self, x))
+    fresh = 255 - IMAGES
+    BUILD["otd"](images=images).fit(fresh, RANKS)
+    assert sum(seen) == len(IMAGES)
+    first = BUILD["cloc"](images=images).fit(fresh[:40], RANKS[:40])
+    assert sum(seen) == len(IMAGES)  # a second training, on a part of them
+    embedding_estimator._features_of.clear()
+    again = BUILD["cloc"](images=images).fit(fresh[:40], RANKS[:40])
+    np.testing.assert_allclose(again.transform(fresh), first.transform(fresh), rtol=1e-3, atol=1e-3)
+
+
+def test_a_fit_that_was_stopped_continues(images, tmp_path):
+    whole = BUILD["otd"](images=images).fit(IMAGES, RANKS)
+    part = BUILD["otd"](images=images, checkpoint_dir=tmp_path)
+
+    def die(method):
+        if method.current_epoch == 3:
+            raise ConnectionError
+        return start(method)
+
+    kind = ordinate.methods.OTD
+    start = kind.on_train_epoch_start
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kind, "on_train_epoch_start", die)
+        with pytest.raises(ConnectionError):
+            part.fit(IMAGES, RANKS)
+    part.fit(IMAGES, RANKS)
+    np.testing.assert_array_equal(part.transform(IMAGES), whole.transform(IMAGES))
+
+
+def test_frozen_without_weights_is_refused():
+    with pytest.raises(OrdinateError, match="frozen: got True with pretrained=False"):
+        ImageOptions(frozen=True)
+
+
+def test_images_are_embedded_once_where_that_is_asked_for(images, monkeypatch):
+    model = BUILD["otd"](images=images).fit(IMAGES, RANKS)
+    preprocessing = model.reader_.preprocessing
+    all_of_them, some = (
+        Decoded(IMAGES, preprocessing),
+        Decoded(IMAGES[:20], preprocessing),
+    )
+    expected = model.transform(all_of_them), model.transform(some)
+    seen = []
+    features = FrozenImageEncoder.features
+    monkeypatch.setattr(FrozenImageEncoder, "features", lambda self, x: seen.append(len(x)) or features(self, x))
+    with model.embedding_once():
+        for _ in range(2):
+            np.testing.assert_array_equal(model.transform(all_of_them), expected[0])
+            np.testing.assert_array_equal(model.transform(some), expected[1])
+        for rows in np.random.default_rng(0).permuted(np.tile(np.arange(60), (5, 1)), axis=1)[:, :20]:
+            np.testing.assert_allclose(model.transform(all_of_them[rows]), expected[0][rows], rtol=1e-5, atol=1e-6)
+    assert sum(seen) == 60 + 20 + 100
+    model.transform(all_of_them)
+    assert sum(seen) == 60 + 20 + 100 + 60
