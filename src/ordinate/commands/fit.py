@@ -93,7 +93,8 @@ def fit(options: FitOptions, started: float | None = None) -> None:
     report = "report and " if (options.path / REPORT).exists() else ""
     print(f"\nmodel, metrics, {report}{pictures} pictures: {options.path}")
     if again != options.command:
-        print(f"the same model again: {again}")
+        exact = chosen.model is None and epochs_of_cut(model) is None
+        print(f"{'' if exact else 'nearly '}the same model again: {again}")
 
 
 def _plan(
