@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ordinate.commands.decision_note import measured_note
 from ordinate.commands.division import Rows, divide
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.plan import Plan
@@ -29,11 +30,13 @@ class Chosen:
         name: of the method.
         options: those of the command, and the epochs that there is time for.
         model: of the trial, where no time is left to train on all samples; with the rows it was trained on.
+        note: on the decision, from the validation samples of its trial.
     """
 
     name: str
     options: FitOptions
     model: tuple[EmbeddingEstimator, Rows] | None = None
+    note: str | None = None
 
 
 def choose(
@@ -62,6 +65,8 @@ def choose(
     if len(validation_rows) == 0:
         part, validation = divide(plan.label, samples.groups, rows, VALIDATION_FRACTION, options.seed)
     X, y = samples.X, plan.label.values
+    unseen = take(X, validation)
+    notes: dict[str, str | None] = {}
 
     def train(name: str) -> EmbeddingEstimator:
         model = plan.build(name, options, checkpoints / f"{name}-trial")
@@ -70,13 +75,16 @@ def choose(
     def trial(name: str) -> Trial:
         print(f"trying {name}")
         model = train(name)
-        error = float(evaluate(model, take(X, validation), y[validation])["mae"])
+        with model.embedding_once():
+            error = float(evaluate(model, unseen, y[validation])["mae"])
+            notes[name] = measured_note(model, unseen, y[validation])
         return Trial(error, epochs_of_cut(model))
 
     if time.budget is None:
         errors = {name: trial(name).error for name in plan.candidates}
         _say_errors(errors)
-        return Chosen(min(errors, key=errors.__getitem__), options)
+        best = min(errors, key=errors.__getitem__)
+        return Chosen(best, options, note=notes[best])
     growth = len(rows) / len(part)
     choice = choose_within(plan.candidates, trial, time.budget, time.until, growth=growth, record=checkpoints / CHOICE)
     _say_errors(choice.errors)
@@ -85,12 +93,13 @@ def choose(
     name = str(choice.chosen)
     if time.until - time.budget.spent < LEAST_SHARE * choice.seconds[name]:
         with training_until(time.end):
-            return Chosen(name, options, (train(name), part))  # read from its checkpoint
+            return Chosen(name, options, (train(name), part), notes.get(name))  # read from its checkpoint
     if name not in choice.epochs:
-        return Chosen(name, options)
+        return Chosen(name, options, note=notes.get(name))
     times = KEPT * (time.until - time.budget.spent) / (growth * choice.seconds[name])
     epochs = int(choice.epochs[name] * max(1.0, times))
-    return Chosen(name, replace(options, epochs=epochs if options.epochs is None else min(epochs, options.epochs)))
+    epochs = epochs if options.epochs is None else min(epochs, options.epochs)
+    return Chosen(name, replace(options, epochs=epochs), note=notes.get(name))
 
 
 def epochs_of_cut(model: EmbeddingEstimator) -> int | None:

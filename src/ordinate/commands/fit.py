@@ -11,6 +11,7 @@ import pandas as pd
 
 from ordinate.commands.choose import Chosen, choose, epochs_of_cut
 from ordinate.commands.costs import costs_of_rules
+from ordinate.commands.decision_note import note_on_decision
 from ordinate.commands.division import Rows, divide_rows
 from ordinate.commands.fit_options import FitOptions, image_options, volume_options
 from ordinate.commands.labels import Label
@@ -63,20 +64,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         plan_of_time.announce(plan.candidates)
         plan_of_time.begin_training()
         chosen = choose(plan, filled, samples, rows, validation_rows, workspace.checkpoints, plan_of_time)
-        X, y = samples.X, plan.label.values
-        if chosen.model is None:
-            print(f"training {chosen.name}")
-            watched = (take(X, validation_rows), y[validation_rows]) if len(validation_rows) else None
-            model = plan.build(chosen.name, chosen.options, workspace.checkpoints / f"{chosen.name}-final")
-            with training_until(plan_of_time.end):
-                model.fit(take(X, rows), y[rows], validation=watched, groups=groups_of(samples.groups, rows))
-        else:
-            print(f"no time to train {chosen.name} on all samples: its trial is the model")
-            model, rows = chosen.model
-        model.checkpoint_dir = None
-        model.verbose = 0
-        for note in model.reader_.notes:
-            print(f"note: {note}")
+        model, rows = _train(chosen, plan, samples, rows, validation_rows, workspace.checkpoints, plan_of_time)
         again = _command(options, chosen, model)
 
         result = workspace.partial / "model"
@@ -95,6 +83,34 @@ def fit(options: FitOptions, started: float | None = None) -> None:
     if again != options.command:
         exact = chosen.model is None and epochs_of_cut(model) is None
         print(f"{'' if exact else 'nearly '}the same model again: {again}")
+
+
+def _train(
+    chosen: Chosen,
+    plan: Plan,
+    samples: Samples,
+    rows: Rows,
+    validation_rows: Rows,
+    checkpoints: Path,
+    time: TimePlan,
+) -> tuple[EmbeddingEstimator, Rows]:
+    """Return the chosen method trained on all rows, or the model of its trial, and the rows it was trained on."""
+    X, y = samples.X, plan.label.values
+    if chosen.model is None:
+        print(f"training {chosen.name}")
+        watched = (take(X, validation_rows), y[validation_rows]) if len(validation_rows) else None
+        model = plan.build(chosen.name, chosen.options, checkpoints / f"{chosen.name}-final")
+        with training_until(time.end):
+            model.fit(take(X, rows), y[rows], validation=watched, groups=groups_of(samples.groups, rows))
+    else:
+        print(f"no time to train {chosen.name} on all samples: its trial is the model")
+        model, rows = chosen.model
+    model.checkpoint_dir = None
+    model.verbose = 0
+    on_decision = note_on_decision(model, getattr(model, "decision_scores_", None)) or chosen.note
+    for note in [*model.reader_.notes, *([] if on_decision is None else [on_decision])]:
+        print(f"note: {note}")
+    return model, rows
 
 
 def _plan(

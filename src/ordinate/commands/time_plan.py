@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import torch
 
+from ordinate.commands.division import TEST_FRACTION
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.image_plan import ImagePlan, plan_images
 from ordinate.commands.labels import understand_label
@@ -75,7 +76,7 @@ class TimePlan:
             self.images = plan_images(
                 images.size,
                 images.channels,
-                math.ceil(len(labels) * (1 - options.test_fraction)),
+                math.ceil(len(labels) * (1 - (options.test_fraction or TEST_FRACTION))),
                 options,
                 seconds=None if self.budget is None else self.budget.left - self._reserve,
                 candidates=counts,

@@ -167,10 +167,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             if self.verbose and isinstance(self.reader_, VolumeReader):
                 print(self._step_cost(training_data.x))
             run = "" if folder is None else self._fingerprint(training_data, validation_data, seed)
-            encoder = self.method_.encoder
-            if isinstance(encoder, FrozenImageEncoder):
-                training_data = self._features(encoder, training_data)
-                validation_data = None if validation_data is None else self._features(encoder, validation_data)
+            if isinstance(self.method_.encoder, FrozenImageEncoder):
+                training_data = self._features(training_data)
+                validation_data = None if validation_data is None else self._features(validation_data)
             self.history_ = train(
                 self.method_,
                 training_data,
@@ -228,9 +227,11 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         views = options.views or (self.views_of_images if augmentation.changes else 1)
         return ViewBatches(x, y, augmentation, views, options.workers)
 
-    def _features(self, encoder: FrozenImageEncoder, data: ArrayBatches | ViewBatches) -> ArrayBatches:
+    def _features(self, data: ArrayBatches | ViewBatches) -> ArrayBatches:
         """Return the features of images that a frozen network gives, in their place; those it gave before are kept."""
         device = torch.device("cuda" if self._on_gpu else "cpu")
+        encoder = self.method_.encoder
+        assert isinstance(encoder, FrozenImageEncoder)  # noqa: S101  # as it is asked for such a network alone
         frozen = encoder.to(device).eval()
         network = hashlib.sha256(repr((self.encoder, self._images)).encode())
         for value in (*frozen.backbone.state_dict().values(), frozen.mean, frozen.std):
