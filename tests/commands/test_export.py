@@ -31,6 +31,7 @@ def test_the_graph_lies_in_this_folder_under_the_models_name(model, tmp_path, ca
         f"  input samples (n, {width})",
         "  output embedding (n, 8), at most 0.0e+00 from the model on random samples",
         "  output probability (n, 3), at most 0.0e+00 from the model on random samples",
+        "  output rank (n,), as the model decides on random samples",
         "how a row becomes the input, and what the outputs mean: knees-model.pt2.json",
     ]
     probability = torch.export.load("knees-model.pt2").module()(torch.zeros(2, width))["probability"]

@@ -19,8 +19,9 @@ def export(model: str, file_format: str, out: str | None) -> None:
     print(f"graph: {exported.path}")
     print(f"  input samples {_shape(exported.input_shape)}")
     for name, shape in exported.outputs.items():
-        difference = exported.differences[name]
-        print(f"  output {name} {_shape(shape)}, at most {difference:.1e} from the model on random samples")
+        difference = exported.differences.get(name)
+        how = "as the model decides" if difference is None else f"at most {difference:.1e} from the model"
+        print(f"  output {name} {_shape(shape)}, {how} on random samples")
     print(f"how a row becomes the input, and what the outputs mean: {exported.description}")
 
 

@@ -19,7 +19,7 @@ def predict(
     data: str,
     *,
     coverage: float | None,
-    decision: str | None,
+    decision: str | None = None,
     costs: str | None,
     critical: list[str],
     out: str | None,
