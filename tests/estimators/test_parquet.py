@@ -97,7 +97,8 @@ def fit_and_die(path, folder, batch):
 def test_a_fit_that_was_killed_continues_on_either_and_leaves_no_file(path, tmp_path, monkeypatch):
     monkeypatch.setattr(inputs, "IN_MEMORY", 0)
     table, frame, target = both(path)
-    whole = supcr().fit(frame, target)
+    (tmp_path / "whole").mkdir()
+    whole = supcr(checkpoint_dir=tmp_path / "whole").fit(frame, target)
     for X in (table, frame):
         folder = tmp_path / type(X).__name__
         assert processes.run(fit_and_die, path, folder, 1) == -9
