@@ -42,7 +42,7 @@ def test_the_scores_are_on_clean_labels():
     words = np.array(["none", "mild", "severe", "worst"])
     ordered = {"class_order": words.tolist()}
     estimator = type("Nearest", (KNeighborsClassifier,), ordered)(1)
-    [row] = label_bias(estimator, X, words[RANKS], X, words[RANKS], boundary=(1, 2), seed=5)["rows"]
+    [row] = label_bias(estimator, X, words[RANKS], X, words[RANKS], boundary=("mild", "severe"), seed=5)["rows"]
     biased = bias_labels(RANKS, (1, 2), seed=5)
     assert row["relabelled"] == 42
     assert row["accuracy"] == pytest.approx(1 - 42 / len(RANKS), rel=1e-12)
@@ -64,7 +64,7 @@ def test_cloc_is_trained_with_learned_and_with_fixed_margins(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"boundary": (1, 3)}, r"boundary: got \(1, 3\), takes two adjacent ranks"),
+        ({"boundary": (1, 3)}, r"boundary: got \(1, 3\), expected two adjacent labels"),
         ({"boundary": (3, 4)}, r"boundary: got \(3, 4\)"),
         ({"up": 1.2}, "up: got 1.2, takes a share from 0 to 1"),
         ({"down": -0.1}, "down: got -0.1"),

@@ -76,6 +76,12 @@ class Ordinal(StagedMethod):
             return logits.softmax(1)
         return rank_probabilities(corn_above(logits) if self.loss == "corn" else logits.sigmoid())
 
+    def decide(self, probabilities: Float[Tensor, "n c"]) -> Int[Tensor, " n"]:
+        """Return the ranks that the loss's paper predicts: the mode under cross-entropy, otherwise the median."""
+        rule = "mode" if self.loss == "cross_entropy" else "median"
+        ranks = predict_ranks(probabilities.detach().cpu().numpy(), rule)
+        return torch.from_numpy(ranks).to(probabilities.device)
+
     def sample_losses(self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> Float[Tensor, " n"]:
         """Return the loss of every sample."""
         return LOSSES[self.loss](self.head(embeddings), y)
@@ -84,8 +90,7 @@ class Ordinal(StagedMethod):
         return mean_over_all(self.sample_losses(self.embed(x), y).mean(), len(y), all_processes())
 
     def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
-        rule = "mode" if self.loss == "cross_entropy" else "median"
-        predicted = torch.from_numpy(predict_ranks(self.probabilities(x).cpu().numpy(), rule)).to(y.device)
+        predicted = self.decide(self.probabilities(x))
         return {
             "val_loss": self.sample_losses(x, y).mean(),
             "val_accuracy": wide(predicted == y).mean(),
