@@ -61,7 +61,7 @@ def test_a_record_holds_what_scikit_learn_measures_of_the_same_training():
 def test_ranks_with_names_are_measured_in_the_order_of_their_classes():
     order = ["mild", "grave", "deadly"]
     y = np.repeat(order, [1, 3, 2])
-    (run,) = sweep_margin(constants([], order), X[:6], y, X[:6], y, (0, 1), [0.7], [0])
+    (run,) = sweep_margin(constants([], order), X[:6], y, X[:6], y, ("mild", "grave"), [0.7], [0])
     assert (run["critical_error"], run["adjacent_errors"]) == (3 / 4, [3 / 4, 0])
     assert run["mae"] == (3 + 2 * 2) / 6
 
@@ -91,10 +91,10 @@ def test_means_and_deviations_are_over_the_seeds_of_a_margin():
 @pytest.mark.parametrize(
     ("boundary", "y_test", "message"),
     [
-        ((0, 2), Y, r"boundary: got \(0, 2\), takes two adjacent ranks \(h, h \+ 1\) from 0 to 2"),
+        ((0, 2), Y, r"boundary: got \(0, 2\), expected two adjacent labels, lower first, of 0 < 1 < 2"),
         ((2, 3), Y, "boundary: got"),
         ((-1, 0), Y, "boundary: got"),
-        ((0, 1), np.full(60, 2), "y_test: got no sample of the ranks 0 and 1"),
+        ((0, 1), np.full(60, 2), "y_test: got no sample of 0 and 1"),
         ((0, 1), np.full(60, 7), "y: got labels .* that are no known class"),
     ],
 )
