@@ -68,6 +68,14 @@ def test_rules_are_compared_at_what_they_are_for():
     assert better_rule(compared, OFF) is None
 
 
+@pytest.mark.parametrize("n", [2, 9])
+def test_a_few_samples_recommend_nothing(n):
+    compared = compare_rules([2] * n, [[0.4, 0.25, 0.35]] * n)
+    assert compared["median"]["mae"] < compared["mode"]["mae"]
+    assert better_rule(compared, "mode") is None
+    assert better_rule(compare_rules([2] * 40, [[0.4, 0.25, 0.35]] * 40), "mode") == "median"
+
+
 def test_no_rule_is_better_where_both_predict_the_same():
     compared = compare_rules([0, 1, 2], np.eye(3))
     assert compared["mode"]["gain"] == compared["median"]["gain"] == 0

@@ -112,10 +112,29 @@ def test_codes_in_the_place_of_text_are_said():
     np.testing.assert_array_equal(model.rank_probabilities(X), cloc().fit(X, RANKS).rank_probabilities(X))
 
 
-@pytest.mark.parametrize("codes", [RANKS + 1, RANKS - 1], ids=["too high", "too low"])
+NO_CODES = {"too high": RANKS + 1, "too low": RANKS - 1, "not all": np.minimum(RANKS, 1)}
+
+
+@pytest.mark.parametrize("codes", NO_CODES.values(), ids=NO_CODES)
 def test_numbers_that_are_no_codes_of_the_text_are_refused(codes):
     with pytest.raises(OrdinateError, match=r"y: got labels .* that are no known class"):
         cloc(class_order=NAMES).fit(X, codes)
+
+
+@recoded
+def test_a_class_that_no_sample_has_leaves_codes_without_a_meaning():
+    model = cloc(class_order=[*NAMES, "absent"])  # which would come first among the sorted labels
+    with pytest.raises(OrdinateError, match=r"y: got labels .* that are no known class"):
+        VotingClassifier([("a", model)]).fit(X, TEXT)
+    assert model.fit(X, TEXT).ordered_classes_.tolist() == [*NAMES, "absent"]
+
+
+@recoded
+def test_margins_of_labels_that_start_at_one_are_theirs_in_an_ensemble_too():
+    expected = cloc(critical_margins={(1, 2): 1.25}).fit(X, RANKS + 1)
+    model = cloc(critical_margins={(1, 2): 1.25}, class_order=[1, 2, 3])
+    inside = VotingClassifier([("a", model)]).fit(X, RANKS + 1).estimators_[0]
+    np.testing.assert_array_equal(inside.margins_, expected.margins_)
 
 
 @recoded

@@ -1,7 +1,9 @@
 """The rule of prediction as a setting of an estimator: what it changes, and what validation samples say of it."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 
 import ordinate
 from ordinate.decisions import compare_rules
@@ -63,8 +65,9 @@ def test_another_decision_is_refused_before_training(make, decision, message):
         make(decision=decision).fit(X, NOISY)
 
 
-def test_costs_of_a_model_are_kept_when_it_is_saved(tmp_path):
-    model = otd(decision=np.array(COSTS)).fit(X, NOISY)
+@pytest.mark.parametrize("form", [np.array, pd.DataFrame, torch.tensor], ids=["array", "frame", "tensor"])
+def test_costs_of_a_model_are_kept_when_it_is_saved(form, tmp_path):
+    model = otd(decision=form(COSTS)).fit(X, NOISY)
     model.save(tmp_path / "model")
     loaded = ordinate.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

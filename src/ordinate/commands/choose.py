@@ -1,7 +1,10 @@
 """Which of the methods that fit a label is trained: the one that validates best."""
 
+import json
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ordinate.commands.decision_note import measured_note
 from ordinate.commands.division import Rows, divide
@@ -9,13 +12,14 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.plan import Plan
 from ordinate.commands.samples import Samples
 from ordinate.commands.time_plan import TimePlan
-from ordinate.estimators.choice import Trial, choose_within
+from ordinate.estimators.choice import Choice, Trial, choose_within
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.methods.time_budget import training_until
 from ordinate.protocols.trial import groups_of, take
 from ordinate.report.evaluation import evaluate
 
 VALIDATION_FRACTION = 0.2
+LAST = "last_training.json"  # likewise: what follows once they have been tried
 CHOICE = "choice.json"  # among the checkpoints: what is known of the candidates of a time limit
 KEPT = 0.9  # of the time left, for as many epochs as there were in a trial that was cut
 LEAST_TO_TRY = 10.0  # seconds: with less, all go into one training
@@ -91,15 +95,32 @@ def choose(
     if choice.untried:
         print(f"no time within {options.time_limit:g} minutes for {', '.join(choice.untried)}")
     name = str(choice.chosen)
-    if time.until - time.budget.spent < LEAST_SHARE * choice.seconds[name]:
+    last = _last_training(checkpoints / LAST, choice, name, time.until - time.budget.spent, growth, options)
+    if last["trial"]:
         with training_until(time.end):
             return Chosen(name, options, (train(name), part), notes.get(name))  # read from its checkpoint
-    if name not in choice.epochs:
-        return Chosen(name, options, note=notes.get(name))
-    times = KEPT * (time.until - time.budget.spent) / (growth * choice.seconds[name])
-    epochs = int(choice.epochs[name] * max(1.0, times))
-    epochs = epochs if options.epochs is None else min(epochs, options.epochs)
-    return Chosen(name, replace(options, epochs=epochs), note=notes.get(name))
+    return Chosen(name, replace(options, epochs=last["epochs"]), note=notes.get(name))
+
+
+def _last_training(
+    record: Path, choice: Choice, name: str, left: float, growth: float, options: FitOptions
+) -> dict[str, Any]:
+    """Return the epochs of the training on all samples, and whether the model of the trial stands for it.
+
+    They follow from the seconds left when the trials had ended; a run that was stopped later finds them in the record.
+    """
+    if record.exists():
+        kept: dict[str, Any] = json.loads(record.read_text())
+        return kept
+    epochs = options.epochs
+    if name in choice.epochs:
+        most = math.inf if epochs is None else epochs
+        epochs = int(min(most, choice.epochs[name] * max(1.0, KEPT * left / (growth * choice.seconds[name]))))
+    last = {"trial": left < LEAST_SHARE * choice.seconds[name], "epochs": epochs}
+    pending = record.with_suffix(".tmp")
+    pending.write_text(json.dumps(last))
+    pending.replace(record)
+    return last
 
 
 def epochs_of_cut(model: EmbeddingEstimator) -> int | None:

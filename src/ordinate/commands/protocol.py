@@ -95,9 +95,9 @@ class Divided:
     test_rows: NDArray[np.int64]
 
     @classmethod
-    def read(cls, options: FitOptions, images: ImageOptions) -> tuple[Self, Plan]:
+    def read(cls, options: FitOptions, images: ImageOptions, *, all_columns: bool = False) -> tuple[Self, Plan]:
         """Return the data set that the options name, and what can be trained on it."""
-        samples = read(options, images)
+        samples = read(options, images, all_columns=all_columns)
         plan = make_plan(options, None, images, samples)
         rows, _, test_rows = divide_rows(plan.label, samples, options)
         return cls(plan.label, samples, rows, test_rows), plan
@@ -211,7 +211,9 @@ def _second(options: FitOptions, own: ProtocolOptions, first: Divided) -> Divide
     if isinstance(first.samples.X, Decoded):
         chosen = first.samples.X.preprocessing
         images = replace(images, size=chosen.size, channels=chosen.channels)
-    second, _ = Divided.read(replace(options, data=own.to, target=own.to_target or options.target), images)
+    second, _ = Divided.read(
+        replace(options, data=own.to, target=own.to_target or options.target), images, all_columns=True
+    )
     if second.label.is_ranks != first.label.is_ranks:
         raise OrdinateError(f"--to: {own.to} and {options.data} differ in kind, takes ranks in both or targets in both")
     return second

@@ -57,9 +57,19 @@ def read(
     images: ImageOptions,
     volumes: VolumeOptions | None = None,
     size_for: Callable[[Preprocessing, pd.Series], tuple[int, int]] | None = None,
+    *,
+    all_columns: bool = False,
 ) -> Samples:
-    """Return the samples, images and volumes decoded; ``size_for`` chooses the size of image files."""
-    samples = _read(options, images, volumes or volume_options({}, options), size_for)
+    """Return the samples, images and volumes decoded.
+
+    Args:
+        options: of the command.
+        images: how images are read.
+        volumes: how volumes are read.
+        size_for: chooses the size of image files.
+        all_columns: keep columns that identify rows too, for a model that was trained on other data.
+    """
+    samples = _read(options, images, volumes or volume_options({}, options), size_for, all_columns)
     if len(samples.y) < LEAST_ROWS:
         raise OrdinateError(
             f"{options.data}: holds {len(samples.y)} rows, takes at least {LEAST_ROWS} to train and to measure on"
@@ -80,6 +90,7 @@ def _read(
     images: ImageOptions,
     volumes: VolumeOptions,
     size_for: Callable[[Preprocessing, pd.Series], tuple[int, int]] | None,
+    all_columns: bool,
 ) -> Samples:
     if is_named(options.data):
         if options.data not in IN_FOLDERS:
@@ -95,7 +106,7 @@ def _read(
     place = (options.data, options.target, options.split, options.group)
     columns = (*place[:2], names_in(options.drop), names_in(options.categorical), *place[2:])
     if holds_parquet(options.data):
-        return _of_their_kind(options, _columns(options, read_parquet(*columns)), images, volumes)
+        return _of_their_kind(options, _columns(options, read_parquet(*columns), all_columns), images, volumes)
     if holds_volumes(options.data):
         _check_kind(options, "volumes")
         return read_scans(
@@ -110,14 +121,14 @@ def _read(
             *place, images, fold=options.fold, skip_unreadable=options.skip_unreadable, progress=not options.quiet,
             say=print, size_for=size_for,
         )  # fmt: skip
-    return _of_their_kind(options, _columns(options, read_table(*columns)), images, volumes)
+    return _of_their_kind(options, _columns(options, read_table(*columns), all_columns), images, volumes)
 
 
-def _columns(options: FitOptions, samples: Samples) -> Samples:
+def _columns(options: FitOptions, samples: Samples, all_columns: bool) -> Samples:
     """Return the samples with the columns to train on: the texts, or all that do not identify rows."""
     if options.text:
         return text_columns(samples, options.text, options.data)
-    return leave_out_row_columns(samples, names_in(options.keep), options.data, print)
+    return samples if all_columns else leave_out_row_columns(samples, names_in(options.keep), options.data, print)
 
 
 def _of_their_kind(options: FitOptions, samples: Samples, images: ImageOptions, volumes: VolumeOptions) -> Samples:

@@ -37,7 +37,7 @@ def _reason(name: str, values: "pd.Series[Any]", *, whole: bool = True) -> str |
         return None
     counts = pd.api.types.is_integer_dtype(values.dtype)
     # whatever it counts, such as the rows of each of several files, it is not a feature that someone measured
-    if counts and UNNAMED.fullmatch(name):
+    if counts and UNNAMED.fullmatch(str(name)):
         return "is an index that was saved without a name"
     if not values.is_unique:
         return None
@@ -50,23 +50,22 @@ def _reason(name: str, values: "pd.Series[Any]", *, whole: bool = True) -> str |
     # measured whole numbers leave gaps or meet: all of 0 to n-1 or 1 to n is a count, in whatever order the rows are
     numbers = values.to_numpy(dtype=np.float64)
     low, high = numbers.min(), numbers.max()
-    if not whole or (low in (0, 1) and high - low == len(numbers) - 1):
-        return "numbers the rows"
-    # so is one that starts elsewhere, if it goes on by one from row to row
-    steps = np.diff(numbers)
-    return "numbers the rows" if len(steps) and abs(steps[0]) == 1 and (steps == steps[0]).all() else None
+    # (one that starts elsewhere may be measured: a year per row)
+    return "numbers the rows" if not whole or (low in (0, 1) and high - low == len(numbers) - 1) else None
 
 
 def _are_codes(values: "pd.Series[Any]") -> bool:
     """Whether values are whole numbers, or text or other categories."""
-    if isinstance(values.dtype, pd.CategoricalDtype) or pd.api.types.is_integer_dtype(values.dtype):
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return not pd.api.types.is_float_dtype(values.dtype.categories.dtype)
+    if pd.api.types.is_integer_dtype(values.dtype):
         return True
     return bool(len(values)) and pd.api.types.infer_dtype(values, skipna=True) == "string"
 
 
 def _is_identifier(name: str) -> bool:
     """Whether a name says identifier or row number: patient_id, SampleID, uuid, index."""
-    words = re.findall(r"#|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    words = re.findall(r"#|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", str(name))
     words = [word.lower() for word in words]
     return not IDENTIFIERS.isdisjoint(words) or " ".join(words) in NUMBERS
 

@@ -253,7 +253,7 @@ def compare_decisions(y_true: ArrayLike, probabilities: ArrayLike, costs: ArrayL
     return comparison
 
 
-def margins_from_costs(costs: ArrayLike) -> dict[tuple[int, int], float]:
+def margins_from_costs(costs: ArrayLike, classes: Sequence[Any] | None = None) -> dict[tuple[Any, Any], float]:
     """Margins that press CLOC where mistakes cost more than usual (CLOC, Section 4.4).
 
     A boundary costs what mistaking its two ranks does, in the direction that costs more. With r its cost over that of
@@ -263,10 +263,11 @@ def margins_from_costs(costs: ArrayLike) -> dict[tuple[int, int], float]:
 
     Args:
         costs: (C, C), true by predicted rank, such as :func:`cost_matrix` makes from critical boundaries.
+        classes: (C,), the labels from the lowest rank to the highest; None where they are the ranks 0 to C-1.
 
     Returns:
-        ``{(1, 2): 1.7}``, what :class:`~ordinate.CLOCClassifier` takes as ``critical_margins``; the cheapest boundaries
-        are left out, and their margins learned.
+        ``{(1, 2): 1.7}``, boundaries by their labels, the ``critical_margins`` of :class:`~ordinate.CLOCClassifier`.
+        The cheapest boundaries are left out, and their margins learned.
 
     Raises:
         OrdinateError: no cost matrix, or one in which a boundary costs nothing.
@@ -274,13 +275,19 @@ def margins_from_costs(costs: ArrayLike) -> dict[tuple[int, int], float]:
     Example:
         >>> margins_from_costs(cost_matrix(4, {(1, 2): 5.0}))
         {(1, 2): 1.7}
+        >>> margins_from_costs(cost_matrix(3, {(1, 2): 5.0}), ["none", "mild", "severe"])
+        {('mild', 'severe'): 1.7}
     """
-    matrix = check_costs(costs)
+    matrix = check_costs(costs, None if classes is None else len(classes))
+    labels = range(len(matrix)) if classes is None else classes
     steps = np.maximum(matrix.diagonal(1), matrix.diagonal(-1))
     if steps.min() == 0:
         raise OrdinateError(f"costs: got boundaries that cost {steps.tolist()}, takes costs above 0")
     margins = LARGEST_MARGIN - (LARGEST_MARGIN - USUAL_MARGIN) * steps.min() / steps
-    return {(h, h + 1): float(margins[h]) for h in np.flatnonzero(steps > steps.min() + TIE * matrix.max()).tolist()}
+    return {
+        (labels[h], labels[h + 1]): float(margins[h])
+        for h in np.flatnonzero(steps > steps.min() + TIE * matrix.max()).tolist()
+    }
 
 
 def _costs_of(y_true: ArrayLike, y_pred: ArrayLike, costs: ArrayLike) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from ordinate.errors import OrdinateError
 RULES = ("mode", "median")
 TIE = 1e-12  # probabilities that differ by less are equal, so that rounding decides nothing
 CLEARLY = 2.0  # standard errors by which one rule is better than another
+LEAST_DIFFERING = 10  # predictions in which two rules differ, from which a standard error says something
 
 
 def check_decision(decision: Any, num_classes: int | None = None) -> str | NDArray[np.float64]:
@@ -75,7 +76,7 @@ def compare_rules(y_true: ArrayLike, probabilities: ArrayLike) -> dict[str, dict
     Returns:
         For ``"mode"`` and ``"median"`` the ``accuracy``, the ``mae`` in ranks, and ``gain``: by how much the rule is
         better than the other at what it is for (the mode in accuracy, the median in MAE), in standard errors of the
-        paired difference; 0 where both predict the same.
+        paired difference; 0 where both predict the same but for fewer than ten samples.
 
     Raises:
         OrdinateError: shapes that do not fit, values that are no ranks or probabilities, or one sample.
@@ -112,5 +113,7 @@ def better_rule(compared: dict[str, dict[str, float]], used: Any) -> str | None:
 
 
 def _in_standard_errors(differences: NDArray[np.float64]) -> float:
+    if np.count_nonzero(differences) < LEAST_DIFFERING:
+        return 0.0
     error = float(differences.std(ddof=1)) / np.sqrt(len(differences))
     return float(differences.mean() / max(error, TIE))  # no infinity where all differ by the same

@@ -40,6 +40,7 @@ class CLOCClassifier(RankClassifier):
         embedding_dim: d of the embeddings.
         critical_margins: ``{(1, 2): 0.8}`` fixes the margin of the boundary between the labels 1 and 2, which must be
             adjacent, and learns the others (CLOC, Section 4.4); labels that are text as ``{("mild", "severe"): 0.8}``.
+            Inside ensembles of scikit-learn, which recode labels, give class_order too.
         margin_floor: value that learned margins stay above.
         shared_margins: learn one margin for all boundaries.
         class_order: the classes from lowest to highest, where y does not tell.
@@ -179,6 +180,7 @@ class CLOCClassifier(RankClassifier):
             raise OrdinateError(
                 f"critical_margins: got {self.critical_margins!r}, expected labels and margins, as {{(1, 2): 0.8}}"
             )
+        floor = check_positive(self.margin_floor, "margin_floor", or_zero=True)
         # an ensemble of scikit-learn may have put codes in the place of the labels that class_order names
         labels = self.ordered_classes_.tolist() if self.class_order is None else list(self.class_order)
         boundaries = {pair: rank for rank, pair in enumerate(pairwise(labels))}
@@ -190,7 +192,7 @@ class CLOCClassifier(RankClassifier):
                     f"critical_margins: got boundary {boundary!r}, expected two adjacent labels, lower first, of "
                     f"{' < '.join(map(repr, labels))}"
                 )
-            if check_positive(margin, f"critical_margins[{boundary!r}]") < self.margin_floor:
+            if check_positive(margin, f"critical_margins[{boundary!r}]") < floor:
                 raise OrdinateError(
                     f"critical_margins[{boundary!r}]: got {margin}, expected at least margin_floor, {self.margin_floor}"
                 )

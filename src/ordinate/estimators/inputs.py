@@ -116,7 +116,10 @@ def _check_table(
 ) -> pd.DataFrame | ParquetTable:
     """Return a table with rows and columns, these as in training, its rows numbered from 0."""
     named = pd.DataFrame(columns=X.columns) if isinstance(X, ParquetTable) else X
-    validate_data(estimator, named, reset=reset, skip_check_array=True)
+    try:
+        validate_data(estimator, named, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        raise OrdinateError(f"X: {error}") from error
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise OrdinateError(f"X: got a {type(X).__name__} of shape {X.shape}, takes at least one row and one column")
     if isinstance(X, ParquetTable):

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
+import pandas as pd
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
@@ -149,7 +150,10 @@ def _upgrade(config: dict[str, Any], folder: Path) -> None:
         named = [[classes[low], classes[high], margin] for low, high, margin in margins]
         config["params"]["critical_margins"] = named
     if (folder / COSTS).is_file():
-        config["params"]["decision"] = read_costs(folder / COSTS, classes)
+        try:
+            config["params"]["decision"] = read_costs(folder / COSTS, classes)
+        except OrdinateError as error:
+            raise OrdinateError(f"model: {folder / COSTS} is damaged ({error}); remove it to load without") from error
 
 
 def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: list[dict[str, float]]) -> Any:
@@ -205,7 +209,9 @@ def _plain(value: Any) -> Any:
         if any(isinstance(key, tuple) for key in value):
             return [[*_plain(key), _plain(margin)] for key, margin in value.items()]
         return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, np.generic | np.ndarray):
+    if isinstance(value, pd.DataFrame):
+        value = value.to_numpy()
+    if isinstance(value, np.generic | np.ndarray | torch.Tensor):
         return value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]

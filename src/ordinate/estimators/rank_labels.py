@@ -25,7 +25,7 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
         if classes.ndim != 1 or len(set(classes.tolist())) != len(classes):
             raise OrdinateError(f"class_order: got {class_order!r}, takes each class once, from lowest to highest")
         return _classes_of_codes(y, classes)
-    categories = _ordered_categories(y)
+    categories = ordered_categories(y)
     if categories is not None:
         present = set(check_labels(y).tolist())
         return np.asarray([category for category in categories if category in present])
@@ -40,7 +40,7 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
     return classes
 
 
-def _ordered_categories(y: Any) -> list[Any] | None:
+def ordered_categories(y: Any) -> list[Any] | None:
     """Return the categories of labels that bring their order along, from the lowest; None for others."""
     dtype = getattr(y, "dtype", None)
     if isinstance(dtype, pd.CategoricalDtype):
@@ -51,20 +51,20 @@ def _ordered_categories(y: Any) -> list[Any] | None:
 
 
 def _classes_of_codes(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the codes of the classes in their order where y holds those in place of text, else the classes.
+    """Return the codes of the classes in their order where y holds those in place of labels, else the classes.
 
     scikit-learn's Voting, Stacking, Bagging and ``cross_val_predict`` replace labels by their places among the sorted
     ones before an estimator sees them.
     """
     labels = check_labels(y)
-    if classes.dtype.kind not in "OUS" or labels.dtype.kind not in "iu" or set(labels.tolist()) & set(classes.tolist()):
+    present = set(labels.tolist()) if labels.dtype.kind in "iu" else set()
+    # a code says which class it is only where all classes are there: they are counted among the labels that are
+    if present != set(range(len(classes))) or present <= set(classes.tolist()):
         return classes
     codes = np.unique(classes, return_inverse=True)[1]
-    if labels.min() < 0 or labels.max() >= len(codes):
-        return classes
     meanings = ", ".join(f"{code} = {label}" for code, label in enumerate(np.sort(classes).tolist()))
     warnings.warn(
-        "y holds whole numbers and class_order text: they are read as scikit-learn's ensembles encode labels, "
+        "y holds whole numbers that class_order does not: they are read as scikit-learn's ensembles encode labels, "
         f"{meanings}",
         UserWarning,
         stacklevel=5,

@@ -15,11 +15,11 @@ SEED = "seed.json"  # beside the checkpoint
 def draw_seed(random_state: Any, folder: Path | None) -> int:
     """Return the seed that follows from ``random_state``.
 
-    A whole number always gives the same one. None and a ``RandomState`` give another one every time, so it is kept in
-    the folder before training, and the one kept there is returned if there is one.
+    A whole number always gives the same one, and so does a ``RandomState`` that a script makes anew. None gives another
+    one every time, so it is kept in the folder before training, and the one kept there is returned if there is one.
     """
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    if folder is None or isinstance(random_state, int | np.integer):
+    if folder is None or random_state is not None:
         return seed
     path = folder / SEED
     if path.exists():

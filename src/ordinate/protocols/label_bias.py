@@ -12,7 +12,7 @@ from ordinate.estimators.rank_labels import to_ranks
 from ordinate.functional.inputs import check_whole
 from ordinate.metrics import adjacent_error_rates
 from ordinate.protocols.parts import Figures, Keep, compute
-from ordinate.protocols.trial import classes_of, score_ranks, train
+from ordinate.protocols.trial import classes_of, score_ranks, train, with_order_of
 
 
 def label_bias(
@@ -68,6 +68,7 @@ def label_bias(
     """
     if not is_classifier(estimator):
         raise OrdinateError("estimator: got a regressor, takes a classifier of ranks")
+    estimator = with_order_of(estimator, y)
     classes = classes_of(estimator, y)
     ranks, true = to_ranks(y, classes), to_ranks(y_test, classes)
     boundaries = list(pairwise(classes.tolist()))

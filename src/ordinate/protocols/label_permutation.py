@@ -12,7 +12,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.rank_labels import to_ranks
 from ordinate.metrics import spearman
 from ordinate.protocols.parts import Figures, Keep, compute
-from ordinate.protocols.trial import check_labels, classes_of, score, take, train
+from ordinate.protocols.trial import check_labels, classes_of, score, take, train, with_order_of
 
 MOST_SAMPLES = 1000  # of the test set, between whose pairs the order is measured
 
@@ -66,6 +66,7 @@ def label_permutation(
         >>> genuine["genuine_order"] > permuted["genuine_order"]
         True
     """
+    estimator = with_order_of(estimator, y)
     labels, test_labels = check_labels(X, y), check_labels(X_test, y_test, "y_test")
     if len(test_labels) < 3:
         raise OrdinateError(f"y_test: got {len(test_labels)} samples, takes at least 3 to compare distances of")

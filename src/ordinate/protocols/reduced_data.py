@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_whole
 from ordinate.protocols.parts import Figures, Keep, compute
-from ordinate.protocols.trial import check_labels, groups_of, score, take, train
+from ordinate.protocols.trial import check_labels, groups_of, score, take, train, with_order_of
 
 
 def reduced_data(
@@ -57,6 +57,7 @@ def reduced_data(
         >>> [(row["size"], round(row["mae"], 6)) for row in figures["rows"]]
         [(10, 0.0), (40, 0.0)]
     """
+    estimator = with_order_of(estimator, y)
     labels = check_labels(X, y)
     subsets = nested_subsets(labels, sizes, seed, stratify=is_classifier(estimator))
     rows = []

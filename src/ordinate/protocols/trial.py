@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators.rank_labels import find_classes, to_ranks
+from ordinate.estimators.rank_labels import find_classes, ordered_categories, to_ranks
 from ordinate.metrics import continuous_report, rank_report
 
 RANK_SCORES = ("accuracy", "mae", "quadratic_weighted_kappa")
@@ -35,6 +35,13 @@ def train(estimator: Any, X: Any, y: Any, name: str, groups: ArrayLike | None = 
         model.set_params(checkpoint_dir=Path(folder) / name)
         model.checkpoint_dir.mkdir(parents=True, exist_ok=True)
     return model.fit(X, y) if groups is None else model.fit(X, y, groups=groups)
+
+
+def with_order_of(estimator: Any, y: Any) -> Any:
+    """Return the estimator with the order that labels bring along, which is lost where they are taken as an array."""
+    if ordered_categories(y) is None or estimator.get_params().get("class_order", ()) is not None:
+        return estimator
+    return clone(estimator).set_params(class_order=find_classes(y, None).tolist())
 
 
 def classes_of(estimator: Any, y: Any) -> NDArray[Any]:
