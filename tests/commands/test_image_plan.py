@@ -106,3 +106,14 @@ def test_sizes_keep_the_form_of_the_images(own):
     assert height >= 1
     assert width >= 1
     assert height * own[1] == pytest.approx(width * own[0], abs=max(own))
+
+
+def test_a_network_that_takes_the_images_own_size_is_not_refused_for_a_smaller_one():
+    given = replace(OPTIONS, encoder="otd_convnet")  # which 31 x 96 pixels are too few for
+    assert min(plan((64, 200), 100, given, seconds=1).size) > 31
+
+
+@pytest.mark.parametrize("given", [{"augmentation": "supcr"}, {"method": "simclr"}, {"method": "dino"}], ids=str)
+def test_what_needs_views_is_not_frozen(given):
+    assert plan(PHOTOGRAPHS, 500, seconds=20).frozen
+    assert not plan(PHOTOGRAPHS, 500, replace(OPTIONS, **given), seconds=20).frozen

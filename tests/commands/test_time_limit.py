@@ -10,10 +10,12 @@ import pytest
 
 import ordinate
 from ordinate.commands import choose as module
+from ordinate.commands.choose import _last_training
 from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.time_plan import TimePlan
 from ordinate.errors import OrdinateError
+from ordinate.estimators.choice import Choice
 from ordinate.methods.time_budget import TimeBudget
 
 NOISE = np.random.default_rng(0).normal(size=(60, 2))
@@ -151,3 +153,13 @@ def test_the_limit_is_part_of_the_command_that_gives_the_same():
 def test_limits_that_cannot_be_are_refused(options, message):
     with pytest.raises(OrdinateError, match=message):
         train("grade", **options)
+
+
+def test_what_follows_the_trials_is_decided_once(tmp_path):
+    choice = Choice(errors={"cloc": 0.4}, epochs={"cloc": 10}, seconds={"cloc": 5.0}, chosen="cloc")
+    first = _last_training(tmp_path / "last.json", choice, "cloc", 60.0, 1.25, FitOptions("t.csv"))
+    assert first["epochs"] > 10
+    assert not first["trial"]
+    # a run that was stopped continues with less time left, and with the epochs that its checkpoint is of
+    assert _last_training(tmp_path / "last.json", choice, "cloc", 1.0, 1.25, FitOptions("t.csv")) == first
+    assert _last_training(tmp_path / "new.json", choice, "cloc", 1.0, 1.25, FitOptions("t.csv"))["trial"]

@@ -25,7 +25,7 @@ LABELS = {
     "whole numbers that fall": (2 - RANKS, {"class_order": [2, 1, 0]}),
 }
 every_kind_of_label = pytest.mark.parametrize(("y", "options"), LABELS.values(), ids=LABELS)
-recoded = pytest.mark.filterwarnings("ignore:y holds whole numbers and class_order text:UserWarning")
+recoded = pytest.mark.filterwarnings("ignore:y holds whole numbers that class_order does not:UserWarning")
 
 
 def coral(**options):

@@ -9,6 +9,7 @@ from ordinate import CLOCClassifier, ImageOptions, OrdinateError, OTDClassifier,
 from ordinate.data.pixels import Decoded
 from ordinate.encoders.image import FrozenImageEncoder, build_image_encoder
 from ordinate.estimators import embedding_estimator
+from ordinate.estimators.rivals import RepresentationClassifier
 from tests.data import pictures
 
 RANKS = np.arange(60) % 3
@@ -100,3 +101,16 @@ def test_images_are_embedded_once_where_that_is_asked_for(images, monkeypatch):
     assert sum(seen) == 60 + 20 + 100
     model.transform(all_of_them)
     assert sum(seen) == 60 + 20 + 100 + 60
+
+
+@pytest.mark.parametrize("given", [{"augmentation": "supcr"}, {"views": 2}], ids=str)
+def test_features_that_are_computed_once_have_no_views(given):
+    with pytest.raises(OrdinateError, match="frozen: got True with augmentation="):
+        ImageOptions(pretrained=True, frozen=True, **given)
+
+
+@pytest.mark.parametrize("loss", ["simclr", "dino"])
+def test_a_loss_of_views_is_refused_instead_of_pairing_other_images(loss):
+    model = RepresentationClassifier(loss=loss, images=ImageOptions(pretrained=True, frozen=True), epochs=1)
+    with pytest.raises(OrdinateError, match=f"frozen: got True, expected False for the loss '{loss}'"):
+        model.fit(np.zeros((12, 3, 40, 40), np.uint8), np.arange(12) % 3)

@@ -1,6 +1,7 @@
 """``ordinate fit``: from data with a graded label to a trained, measured, saved model."""
 
 import json
+import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -68,7 +69,8 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         again = _command(options, chosen, model)
 
         result = workspace.partial / "model"
-        result.mkdir(exist_ok=True)
+        shutil.rmtree(result, ignore_errors=True)  # of a run that was stopped, which may have had another model
+        result.mkdir()
         with model.embedding_once():
             metrics, pictures = _measure(
                 model, samples, plan, (rows, test_rows), result, options, {"method": chosen.name, "command": again},
@@ -81,7 +83,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
     report = "report and " if (options.path / REPORT).exists() else ""
     print(f"\nmodel, metrics, {report}{pictures} pictures: {options.path}")
     if again != options.command:
-        exact = chosen.model is None and epochs_of_cut(model) is None
+        exact = chosen.model is None and not model.method_.hurried
         print(f"{'' if exact else 'nearly '}the same model again: {again}")
 
 

@@ -1,6 +1,7 @@
 """What is trained on images where nothing else is asked for: network, size and epochs that a person can wait for."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
@@ -9,6 +10,7 @@ import torch
 from ordinate.commands.fit_options import FitOptions
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.image import SMALL_IMAGE
+from ordinate.errors import OrdinateError
 from ordinate.methods.step_cost import seconds_per_sample
 
 SECONDS, SAMPLES = 480.0, 2000  # of training without a limit, which leaves two of ten minutes to the rest; more beyond
@@ -101,6 +103,8 @@ def plan_images(
         seconds = SECONDS * max(1.0, samples / SAMPLES)
     networks = _networks(own, options)
     sizes = [own] if fixed_size or options.image_size is not None else _sizes(own)
+    if options.encoder is not None:
+        sizes = _usable(sizes, networks[0], channels)
     steps = {network: _measure(network, sizes[-1], channels, gpu=gpu) for network in networks}
 
     def planned(network: Network, size: Size, count: int, step: tuple[float, float]) -> ImagePlan:
@@ -129,7 +133,9 @@ def plan_images(
                     measured = _measure(network, size, channels, gpu=gpu) if size != sizes[-1] else steps[network]
                     return planned(network, size, count, measured)
     cheapest = networks[-1]
-    if cheapest.pretrained and options.encoder is None and options.epochs is None and not options.frozen:
+    views_count = options.augmentation not in (None, "none") or options.method in ("simclr", "dino")
+    may_freeze = options.encoder is None and options.epochs is None and not options.frozen and not views_count
+    if cheapest.pretrained and may_freeze:
         frozen = replace(cheapest, frozen=True)
         steps[frozen] = steps[cheapest]
         for count in candidates[-2:]:
@@ -151,6 +157,16 @@ def _networks(own: Size, options: FitOptions) -> list[Network]:
     if min(own) >= SMALL_IMAGE:
         return [Network("resnet18")]
     return [Network("resnet18"), Network("resnet10t")]  # the second shrinks small images at once
+
+
+def _usable(sizes: list[Size], network: Network, channels: int) -> list[Size]:
+    """Return the sizes that a network can be built for, the images' own in any case."""
+    usable = sizes[:1]
+    for size in sizes[1:]:
+        with suppress(OrdinateError), torch.random.fork_rng(devices=[]):
+            build_encoder(network.name, (channels, *size), 64)
+            usable.append(size)
+    return usable
 
 
 def _sizes(own: Size) -> list[Size]:

@@ -70,7 +70,8 @@ class TimePlan:
         if self.images is None:
             options = self.options
             ranks = understand_label(labels, options.task, options.order, f"label {labels.name!r}").is_ranks
-            counts = (1,) if options.method != "auto" or options.margin else (2, 1)
+            alone = options.method != "auto" or options.margin or options.critical or options.costs
+            counts = (1,) if alone else (2, 1)
             if self.budget is not None and counts != (1,):
                 counts = (5, *counts)
             self.images = plan_images(
@@ -129,7 +130,9 @@ class TimePlan:
             f"plan: {plan.network}{weights} at {plan.size[0]} x {plan.size[1]} pixels, {plan.epochs} epochs; {tried}; "
             f"about {_minutes(plan.seconds)} on this machine"
         )
-        if self.budget is None and plan.seconds > LONG:
+        if self.budget is not None and plan.seconds > self.budget.left:
+            print("note: that is more than the limit leaves, which computing the features alone may take longer than")
+        elif self.budget is None and plan.seconds > LONG:
             print("note: --time-limit 10 keeps to ten minutes")
         elif self.options.encoder is None and self.options.epochs is None:
             print("for better: --time-limit 60, or --encoder resnet18 --epochs 100, or a --recipe")

@@ -60,4 +60,9 @@ class ImageOptions:
             check_whole(self.views, "views")
         if self.frozen and not self.pretrained:
             raise OrdinateError("frozen: got True with pretrained=False, expected pretrained weights to keep")
+        if self.frozen and (self.augmentation not in ("auto", "none") or self.views not in (None, 1)):
+            raise OrdinateError(
+                f"frozen: got True with augmentation={self.augmentation!r} and views={self.views}, expected 'auto' or "
+                "'none' and one view: features are computed once, of the images as they are"
+            )
         check_whole(self.workers, "workers", least=0)

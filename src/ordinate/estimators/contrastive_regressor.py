@@ -1,5 +1,6 @@
 """What the regressors share: targets, the choice of the head, prediction."""
 
+import warnings
 from abc import abstractmethod
 from dataclasses import asdict
 from typing import Any, Self
@@ -135,6 +136,13 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
             for_the_trained_head = self.imbalance is not None and (self.imbalance.lds is not None or self.imbalance.fds)
             names = ("linear",) if for_the_trained_head else HEADS
         if not self._head_is_trained:
+            if names == ("linear",):
+                warnings.warn(
+                    "the time was over before the linear head was trained: ridge regression on the embeddings is in "
+                    "its place; give more time, or head='ridge'",
+                    UserWarning,
+                    stacklevel=4,
+                )
             names = tuple(name for name in names if name != "linear") or ("ridge",)
         if validation is None:
             names = names[:1]
@@ -155,9 +163,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     def _head_is_trained(self) -> bool:
         """Whether the last stage, which trains the head, had a whole epoch before the time for it was over."""
         last = len(self.method_.stages) - 1
-        return last == 0 or any(
-            epoch["stage"] == last and epoch.get("passed", 1) == 1 for epoch in self.method_.history
-        )
+        return last == 0 or any(epoch["stage"] == last and "passed" not in epoch for epoch in self.method_.history)
 
     def _fit_head(self, name: str, embeddings: Tensor, targets: Tensor) -> nn.Module:
         if name == "linear":

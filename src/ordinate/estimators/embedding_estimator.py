@@ -236,6 +236,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         network = hashlib.sha256(repr((self.encoder, self._images)).encode())
         for value in (*frozen.backbone.state_dict().values(), frozen.mean, frozen.std):
             network.update(value.cpu().contiguous().numpy().tobytes())
+        network.update(repr(tuple(data.x.shape[1:])).encode())
         keys = [network.digest() + hashlib.sha256(image.numpy().tobytes()).digest() for image in data.x]
         if len(_features_of) + len(keys) > CACHED_FEATURES:
             _features_of.clear()

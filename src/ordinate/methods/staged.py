@@ -86,6 +86,7 @@ class StagedMethod(lightning.LightningModule):
         self.finished = False
         self.window: tuple[float, float] | None = None  # the time of the stage, on the clock of its end
         self.passed = 1.0  # share of the epoch's batches
+        self.hurried = False  # whether the learning rate ever followed the time
 
     @property
     def stage(self) -> Stage:
@@ -188,6 +189,7 @@ class StagedMethod(lightning.LightningModule):
         # the middle of the step, so that neither the first step of a stage nor its last has a learning rate of 0
         epoch = self.current_epoch - self.stage_start + (batch_idx + 0.5) / self.trainer.num_training_batches
         progress = max(epoch / self.stage.epochs, self.time_progress)
+        self.hurried = self.hurried or progress > epoch / self.stage.epochs
         for group in optimizer.param_groups:
             group["lr"] = self.stage.optimization.learning_rate_at(progress)
         if self.current_epoch == self.stage_start and batch_idx == 0:
@@ -254,6 +256,7 @@ class StagedMethod(lightning.LightningModule):
             "finished": self.finished,
             "run": self.run,
             "window": self.window,
+            "hurried": self.hurried,
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
@@ -263,4 +266,4 @@ class StagedMethod(lightning.LightningModule):
         self.best_value, self.best_epoch = stage["best_value"], stage["best_epoch"]
         self.best_weights = stage["best_weights"]
         self.history, self.finished = stage["history"], stage["finished"]
-        self.window = stage.get("window")
+        self.window, self.hurried = stage.get("window"), stage.get("hurried", False)

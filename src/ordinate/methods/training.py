@@ -81,7 +81,6 @@ def train(
         callbacks.append(EpochCheckpoint(folder))
         resume = folder / CHECKPOINT if (folder / CHECKPOINT).exists() else None
     method.run = run
-    method.end = training_end()
     if resume is not None:
         checkpoint = _read_checkpoint(resume, run)
         if checkpoint["stage"]["finished"]:
@@ -89,6 +88,7 @@ def train(
             method.on_load_checkpoint(checkpoint)
             return method.history
         batches.set_epoch(len(checkpoint["stage"]["history"]))  # workers read ahead before Lightning sets it
+    method.end = training_end()
     with _quiet():
         trainer = lightning.Trainer(
             accelerator=accelerator,

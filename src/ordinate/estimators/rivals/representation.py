@@ -109,6 +109,8 @@ class RepresentationEstimator(EmbeddingEstimator):
     @property
     def _images(self) -> ImageOptions:
         options = super()._images
+        if self.loss in OF_VIEWS and options.frozen:
+            raise OrdinateError(f"frozen: got True, expected False for the loss {self.loss!r}, which needs two views")
         if self.loss in OF_VIEWS and options.augmentation == "auto":
             return replace(options, augmentation="supcr")
         return options
