@@ -298,7 +298,7 @@ TABLE_ERRORS = {
         "data.csv: 16 of 48 labels in 'grade' are missing, takes a label a row; remove those rows",
     ),
     "no labels at all": (GOOD.assign(grade=np.nan), "", "data.csv: 48 of 48 labels in 'grade' are missing"),
-    "two rows": (GOOD[:2], "", "data.csv: holds 2 rows, takes at least 10"),
+    "two rows": (GOOD[:2], "", "data.csv: holds 2 rows, expected at least 10"),
     "one class": (GOOD.assign(grade=1), "", "column 'grade': every row has the one value"),
     "one class of text": (GOOD.assign(grade="mild"), "", "column 'grade': every row has the one value"),
     "a constant target": (GOOD.assign(grade=1.5), "--task continuous", "column 'grade': every row has the one value"),

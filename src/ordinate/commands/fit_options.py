@@ -69,7 +69,7 @@ class FitOptions:
             raise OrdinateError(f"--method: got {self.method!r}{hint}")
         if self.test_fraction is not None:
             if not 0 < self.test_fraction < 1:
-                raise OrdinateError(f"--test-fraction: got {self.test_fraction}, takes a share above 0 and below 1")
+                raise OrdinateError(f"--test-fraction: got {self.test_fraction}, expected a share above 0 and below 1")
             if self.split is not None:
                 raise OrdinateError(
                     f"--test-fraction: got {self.test_fraction} beside --split {self.split}, which says what is held "

@@ -72,7 +72,7 @@ def read(
     samples = _read(options, images, volumes or volume_options({}, options), size_for, all_columns)
     if len(samples.y) < LEAST_ROWS:
         raise OrdinateError(
-            f"{options.data}: holds {len(samples.y)} rows, takes at least {LEAST_ROWS} to train and to measure on"
+            f"{options.data}: holds {len(samples.y)} rows, expected at least {LEAST_ROWS} to train and to measure on"
         )
     if samples.splits is not None and options.test_fraction is not None:
         raise OrdinateError(

@@ -102,7 +102,7 @@ def read_table(
     if not isinstance(X, pd.DataFrame):
         for option, value in (("drop", drop), ("categorical", categorical), ("split", split), ("group", group)):
             if value:
-                raise OrdinateError(f"--{option}: {data} holds arrays, takes a table")
+                raise OrdinateError(f"--{option}: {data} holds arrays, expected a table")
     sides = _sides(X, data, split, group)
     if split or group:
         X = X.drop(columns=[name for name in (split, group) if name is not None])
