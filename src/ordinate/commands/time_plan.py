@@ -131,7 +131,7 @@ class TimePlan:
             f"about {_minutes(plan.seconds)} on this machine"
         )
         if self.budget is not None and plan.seconds > self.budget.left:
-            print("note: this is more than the limit leaves; reading and features cannot be cut short, so it may be passed")
+            print("note: more than the limit leaves; reading and features cannot be cut short, so it may be passed")
         elif self.budget is None and plan.seconds > LONG:
             print("note: --time-limit 10 keeps to ten minutes")
         elif self.options.encoder is None and self.options.epochs is None:
