@@ -10,10 +10,13 @@ import pytest
 
 import ordinate
 from ordinate.commands import choose as module
+from ordinate.commands import image_plan
 from ordinate.commands.choose import _last_training
 from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.image_plan import plan_images
 from ordinate.commands.time_plan import TimePlan
+from ordinate.data.pixels import Preprocessing
 from ordinate.errors import OrdinateError
 from ordinate.estimators.choice import Choice
 from ordinate.methods.time_budget import TimeBudget
@@ -115,6 +118,20 @@ def test_the_report_has_no_tsne_when_there_is_no_time_for_it():
     assert plan.projections(3000) == ("pca",)
     assert plan.projections(1000) == ("pca", "tsne")
     assert TimePlan(FitOptions("t.csv"), Path("none"), None).projections(3000) == ("pca", "tsne")
+
+
+@pytest.mark.parametrize("reading", [0.0, 25.0, 95.0])
+def test_time_for_reading_is_not_planned_for_training(reading, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(image_plan, "_measure", lambda *_, **__: (1e-3, 1e-4))
+    plan = TimePlan(
+        FitOptions("pictures", target="grade", time_limit=1.0), tmp_path, TimeBudget(60, clock=lambda: 0.0, start=0.0)
+    )
+    labels = pd.Series([1, 2, 3] * 100, name="grade")
+    plan.plan_for(Preprocessing((160, 224), 3), labels, reading)
+    assert plan.images is not None
+    least = plan_images((160, 224), 3, 240, plan.options, seconds=0.0, candidates=(1,)).seconds
+    assert plan.images.seconds <= max(least, 60 - reading)
+    assert ("reading 300 images takes about 95 seconds" in capsys.readouterr().out) == (reading == 95.0)
 
 
 def test_a_stopped_choice_goes_on_with_the_next_candidate(monkeypatch, capsys):

@@ -46,12 +46,15 @@ class Steps:
 def test_time_of_earlier_runs_counts(tmp_path):
     now = [0.0]
     first = TimeBudget(60, clock=lambda: now[0])
-    first.continue_from(tmp_path / "spent.json")
     now[0] = 20.0
+    assert first.spent == 20.0
+    assert not any(tmp_path.iterdir())  # nothing is written before the run has its folder
+    first.keep_in(tmp_path / "spent.json")
     assert first.left == 40.0
     now[0] = 500.0  # a new run, on another clock
     second = TimeBudget(60, clock=lambda: now[0])
     second.continue_from(tmp_path / "spent.json")
+    second.keep_in(tmp_path / "spent.json")
     now[0] = 510.0
     assert second.spent == 30.0
     assert json.loads((tmp_path / "spent.json").read_text()) == {"spent": 30.0}

@@ -56,7 +56,7 @@ def read(
     options: FitOptions,
     images: ImageOptions,
     volumes: VolumeOptions | None = None,
-    size_for: Callable[[Preprocessing, pd.Series], tuple[int, int]] | None = None,
+    size_for: Callable[[Preprocessing, pd.Series, float], tuple[int, int]] | None = None,
     *,
     all_columns: bool = False,
 ) -> Samples:
@@ -89,7 +89,7 @@ def _read(
     options: FitOptions,
     images: ImageOptions,
     volumes: VolumeOptions,
-    size_for: Callable[[Preprocessing, pd.Series], tuple[int, int]] | None,
+    size_for: Callable[[Preprocessing, pd.Series, float], tuple[int, int]] | None,
     all_columns: bool,
 ) -> Samples:
     if is_named(options.data):

@@ -27,6 +27,7 @@ from ordinate.data.pixels import (
     decode,
     duplicates,
     require_readable,
+    seconds_to_decode,
 )
 from ordinate.data.tables import TS, TS_TARGET, read_labelled, require_columns, require_labels
 from ordinate.data.texts import as_texts
@@ -164,11 +165,11 @@ def read_pictures(
     skip_unreadable: bool,
     progress: bool,
     say: Callable[[str], None],
-    size_for: Callable[[Preprocessing, pd.Series], tuple[int, int]] | None = None,
+    size_for: Callable[[Preprocessing, pd.Series, float], tuple[int, int]] | None = None,
 ) -> Samples:
     """Read and decode all images, before any work is lost to one that cannot be read.
 
-    ``size_for`` chooses their size by how they would be read, and their labels.
+    ``size_for`` chooses their size by how they would be read, their labels, and the seconds that reading takes.
     """
     if holds_images(data):
         images = read_labelled_images(data, target, split, group)
@@ -184,7 +185,8 @@ def read_pictures(
         raise OrdinateError(f"{data}: has targets of several dimensions, takes one; see SupCRRegressor for more")
     chosen = choose_preprocessing(images.images, options.size, options.channels, options.crop, options.equalize)
     if size_for is not None:
-        chosen = replace(chosen, size=size_for(chosen, pd.Series(images.labels)))
+        seconds = seconds_to_decode(images.images, chosen, options.workers)
+        chosen = replace(chosen, size=size_for(chosen, pd.Series(images.labels), seconds))
     pixels, failures = decode(images.images, chosen, options.workers, progress)
     if not skip_unreadable:
         _require_readable(data, failures, len(images), "images")

@@ -27,6 +27,7 @@ MOST_RESERVED = 0.4  # of the limit
 TSNE = 0.02  # seconds of t-SNE per sample on a quiet core, generously
 LONG = 600.0  # seconds that a training without a limit is announced beyond
 PLAN, SPENT = "plan.json", "spent.json"
+MOST_READING = 0.5  # share of the limit that reading may take without a word
 OF_CONTINUOUS = 2.2  # passes per epoch: two views, and a head after the encoder
 
 
@@ -65,9 +66,16 @@ class TimePlan:
                 plan.images = ImagePlan(**{**read["images"], "size": tuple(read["images"]["size"])})
         return plan
 
-    def plan_for(self, images: Preprocessing, labels: pd.Series, *, fixed_size: bool = False) -> tuple[int, int]:
-        """Plan a training on images read like this; return the size that they are to have."""
+    def plan_for(
+        self, images: Preprocessing, labels: pd.Series, reading: float = 0.0, *, fixed_size: bool = False
+    ) -> tuple[int, int]:
+        """Plan a training on images that take ``reading`` seconds to decode; return the size that they are to have."""
         if self.images is None:
+            if self.budget is not None and reading > MOST_READING * self.budget.seconds:
+                print(
+                    f"note: reading {len(labels)} images takes about {_minutes(reading)}, and cannot be cut short; "
+                    "smaller files, or a longer --time-limit, leave more for the training"
+                )
             options = self.options
             ranks = understand_label(labels, options.task, options.order, f"label {labels.name!r}").is_ranks
             alone = options.method != "auto" or options.margin or options.critical or options.costs
@@ -79,7 +87,7 @@ class TimePlan:
                 images.channels,
                 math.ceil(len(labels) * (1 - (options.test_fraction or TEST_FRACTION))),
                 options,
-                seconds=None if self.budget is None else self.budget.left - self._reserve,
+                seconds=None if self.budget is None else self.budget.left - self._reserve - reading,
                 candidates=counts,
                 cost=1.0 if ranks else OF_CONTINUOUS,
                 fixed_size=fixed_size,
@@ -88,7 +96,9 @@ class TimePlan:
         return self.images.size
 
     def keep(self) -> None:
-        """Write the plan to the folder."""
+        """Write the plan to the folder, and the time spent from now on."""
+        if self.budget is not None:
+            self.budget.keep_in(self.folder / SPENT)
         if self.images is not None:
             record = {"options": self.options.determining, "images": asdict(self.images)}
             pending = (self.folder / PLAN).with_suffix(".tmp")
@@ -134,7 +144,7 @@ class TimePlan:
             print("note: more than the limit leaves; reading and features cannot be cut short, so it may be passed")
         elif self.budget is None and plan.seconds > LONG:
             print("note: --time-limit 10 keeps to ten minutes")
-        elif self.options.encoder is None and self.options.epochs is None:
+        elif self.options.encoder is None and self.options.epochs is None and (self.options.time_limit or 0) < 60:
             print("for better: --time-limit 60, or --encoder resnet18 --epochs 100, or a --recipe")
 
     def has_time_for(self, part: float) -> bool:

@@ -37,9 +37,12 @@ class TimeBudget:
         self.kept = -KEPT_EVERY
 
     def continue_from(self, record: Path) -> None:
-        """Add the time that earlier runs wrote to the file ``record``, and keep the time spent there."""
+        """Add the time that earlier runs wrote to the file ``record``."""
         if record.exists():
             self.start -= float(json.loads(record.read_text())["spent"])
+
+    def keep_in(self, record: Path) -> None:
+        """Write the time spent to the file ``record`` from now on."""
         self.record = record
 
     @property
