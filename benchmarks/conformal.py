@@ -27,7 +27,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 import tabular
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor
-from ordinate.data.image_sets import load
 from ordinate.decisions import (
     calibrate_intervals,
     calibrate_ranks,
@@ -38,6 +37,7 @@ from ordinate.decisions import (
     rank_sets,
 )
 from ordinate.estimators.recipes import read_recipe
+from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
 
 RESULTS = Path(__file__).parent / "results" / "conformal.json"

@@ -23,12 +23,12 @@ from torch import Tensor, nn
 from torch.nn.functional import relu
 
 from ordinate import CLOCClassifier, OTDClassifier
-from ordinate.data.image_sets import load
 from ordinate.estimators.recipes import read_recipe
 from ordinate.losses import MMNPLoss
 from ordinate.methods.cloc import CLOC
+from ordinate.papers.datasets.images import load
+from ordinate.papers.figures.embedding_sizes import mean_by_size, sweep_embedding_dim
 from ordinate.report.curves import accuracy_by_embedding_size, margin_trade, margins_over_training
-from ordinate.report.embedding_sizes import mean_by_size, sweep_embedding_dim
 from ordinate.report.figures import save
 from ordinate.report.margin_sweep import mean_trade, sweep_margin
 

@@ -27,14 +27,14 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor
-from ordinate.data.image_sets import load
-from ordinate.data.pixels import choose_preprocessing, decode
+from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.data.splits import split_rows
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.functional.similarity import unit
 from ordinate.methods.cloc import CLOC
 from ordinate.methods.otd import OTD
 from ordinate.metrics import is_rank_ordered, knn_accuracy, rank_cosine_matrix, rank_report, svm_accuracy
+from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
 
 RESULTS = Path(__file__).parent / "results" / "images.json"

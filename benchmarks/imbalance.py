@@ -27,9 +27,9 @@ from joblib import Parallel, delayed
 
 from ordinate import SupReMixRegressor
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
-from ordinate.estimators.rivals.end_to_end import EndToEndRegressor
+from ordinate.estimators.end_to_end import EndToEndRegressor
 from ordinate.methods.imbalance import Imbalance
-from ordinate.protocols.imbalance import draw_imbalanced, evaluate_shots
+from ordinate.papers.protocols.imbalance import draw_imbalanced, evaluate_shots
 from ordinate.report.text import table
 
 RESULTS = Path(__file__).parent / "results" / "imbalance.json"

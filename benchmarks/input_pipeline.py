@@ -20,13 +20,13 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from ordinate.data.augmentation import Augmentation
-from ordinate.data.image_sets import load
-from ordinate.data.pixels import choose_preprocessing, decode
+from ordinate.data.images.augmentation import Augmentation
+from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders import build_encoder
 from ordinate.estimators.recipes import read_recipe
+from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
 
 RESULTS = Path(__file__).parent / "results" / "input_pipeline.json"

@@ -27,12 +27,12 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from ordinate import CLOCClassifier, OTDClassifier
-from ordinate.data.features import TableFeatures
-from ordinate.data.image_sets import load
+from ordinate.data.tables.features import TableFeatures
 from ordinate.decisions.label_errors import neighbour_suspicion, suspicion
 from ordinate.estimators.label_errors import out_of_fold_probabilities
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.recipes import read_recipe
+from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
 from tabular import read
 

@@ -35,9 +35,9 @@ import torch
 from torch import nn
 
 from ordinate import SupCRRegressor
-from ordinate.data.features import TableFeatures
-from ordinate.data.parquet_table import ParquetTable
 from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.tables.features import TableFeatures
+from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.encoders import build_encoder
 from ordinate.losses import SupCRLoss
 from ordinate.methods.optimization import Optimization, undecayed_parameters

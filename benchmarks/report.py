@@ -24,8 +24,8 @@ import pandas as pd
 import torch
 
 from ordinate import OTDClassifier
-from ordinate.data.image_sets import load
-from ordinate.data.pixels import choose_preprocessing, decode
+from ordinate.data.images.pixels import choose_preprocessing, decode
+from ordinate.papers.datasets.images import load
 from ordinate.report.page import write_report
 from ordinate.report.page.contents import gather
 from ordinate.report.page.coverage import measure_coverage

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.papers.tables.budgets import budget
+from ordinate.papers.tables.models import build
 from ordinate.report.text import table
-from ordinate.tables.budgets import budget
-from ordinate.tables.models import build
 
 RESULTS = Path(__file__).parent / "results" / "series.json"
 DATA = ("FloodModeling1", "Covid3Month")

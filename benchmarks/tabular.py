@@ -28,7 +28,7 @@ from skordinal import classifiers as skordinal
 from torch import nn
 
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
-from ordinate.data.features import TableFeatures
+from ordinate.data.tables.features import TableFeatures
 from ordinate.encoders import MLP, build_encoder
 from ordinate.estimators.cloc import DECAY
 from ordinate.methods.optimization import Optimization, undecayed_parameters

@@ -22,11 +22,11 @@ import torch
 from joblib import Parallel, delayed
 
 from ordinate import SupReMixRegressor
-from ordinate.data.stsb_dir import read_stsb_dir
-from ordinate.data.text_options import TextOptions
+from ordinate.data.text.options import TextOptions
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
-from ordinate.estimators.rivals import EndToEndRegressor, RepresentationRegressor
 from ordinate.metrics.continuous import continuous_report
+from ordinate.papers.datasets.stsb_dir import read_stsb_dir
+from ordinate.papers.estimators import EndToEndRegressor, RepresentationRegressor
 from ordinate.report.text import table
 
 DATA = Path(os.environ.get("ORDINATE_DATA", "data"))

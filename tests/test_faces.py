@@ -17,10 +17,11 @@ from ordinate.cli import main
 from ordinate.decisions import cost_matrix, predict_ranks
 from ordinate.estimators.export import export_model
 from ordinate.estimators.held_out import HeldOut
-from ordinate.protocols.trial import score
+from ordinate.estimators.registry import models
+from ordinate.papers.protocols.trial import score
+from ordinate.papers.tables.models import build
 from ordinate.report.evaluation import evaluate
 from ordinate.report.page.contents import gather
-from ordinate.tables.models import MODELS, build
 from tests.estimators.examples import draw_table
 
 X, TARGET = draw_table(60)
@@ -31,8 +32,8 @@ TEXT = np.array(NAMES, dtype=object)[np.digitize(NOISY, [-1.2, -0.3, 0.3, 1.2])]
 QUICK = {"embedding_dim": 8, "batch_size": 32, "random_state": 0}
 COSTS = cost_matrix(5, {(1, 2): 6.0}).tolist()
 
-RANKS = [name for name, model in MODELS.items() if "ranks" in model.estimators and model.embeds]
-CONTINUOUS = [name for name, model in MODELS.items() if "continuous" in model.estimators and name != "simcse"]
+RANKS = [name for name, model in models().items() if "ranks" in model.estimators and model.embeds]
+CONTINUOUS = [name for name, model in models().items() if "continuous" in model.estimators and name != "simcse"]
 
 
 def fitted(name, task, **options):

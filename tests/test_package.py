@@ -15,15 +15,15 @@ SOURCE = Path(ordinate.__file__).parent
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 FLOORS = [  # from the ground up: each imports only what lies below it, and itself
-    {"errors", "lazy"},
-    {"functional"},
+    {"errors", "extensions", "lazy", "moved"},
+    {"functional", "bench", "protocols", "tables"},  # the last three are old names, which warn
     {"metrics", "losses"},
     {"heads", "encoders", "data", "decisions"},
     {"methods"},
     {"estimators"},
-    {"report", "bench", "protocols"},
-    {"tables"},
+    {"report"},
     {"commands"},
+    {"papers"},
     {"cli"},
 ]
 FLOOR = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}
@@ -37,7 +37,7 @@ PUBLIC = {
     "build_head equal_bins fit_ridge rank_probabilities",
     "ordinate.metrics": "accuracy_within angular_error delta_order distance_rank_correlation kendall local_linearity "
     "mse ordered_triples shot_regions shot_report vector_angular_error",
-    "ordinate.estimators.rivals": "EndToEndRegressor GOLClassifier MWRClassifier NeighbourClassifier OrdinalClassifier "
+    "ordinate.papers.estimators": "EndToEndRegressor GOLClassifier MWRClassifier NeighbourClassifier OrdinalClassifier "
     "POEClassifier RepresentationClassifier RepresentationRegressor",
     "ordinate.encoders": "MLP PeriodicEmbedding ResNet1d build_encoder",
     "ordinate.methods": "CLOC OTD SupCR SupReMix",
@@ -119,7 +119,7 @@ def test_every_module_can_be_imported_where_there_is_no_posix():
 
 
 def test_the_tables_are_listed_without_what_trains_them():
-    assert loaded_by("import ordinate.commands.table, ordinate.tables.catalogue").isdisjoint(
+    assert loaded_by("import ordinate.papers.commands.table, ordinate.papers.tables.catalogue").isdisjoint(
         {"lightning", "torchvision"}
     )
 
@@ -147,7 +147,7 @@ def test_formulas_take_their_papers_options_by_name_and_by_default(formula, defa
 
 
 @pytest.mark.parametrize(
-    "name", ["bench", "data", "encoders", "functional", "heads", "losses", "methods", "metrics", "report"]
+    "name", ["data", "encoders", "functional", "heads", "losses", "methods", "metrics", "papers", "report"]
 )
 def test_subpackages_are_attributes(name):
     assert getattr(ordinate, name) is import_module(f"ordinate.{name}")
@@ -192,3 +192,49 @@ def test_a_module_imports_only_what_lies_below(path):
     part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
     above = {other for other in parts_imported(path) if other != part and FLOOR[other] >= FLOOR[part]}
     assert not above
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("ordinate.bench.measure", "ordinate.papers.bench.measure"),
+        ("ordinate.protocols.label_bias", "ordinate.papers.protocols.label_bias"),
+        ("ordinate.tables.run", "ordinate.papers.tables.run"),
+        ("ordinate.estimators.rivals.poe", "ordinate.papers.estimators.poe"),
+    ],
+)
+def test_what_moved_is_found_under_its_old_name_with_a_warning(old, new):
+    package, _, module = old.rpartition(".")
+    code = (
+        "import warnings\nwith warnings.catch_warnings(record=True) as caught:\n"
+        f"    warnings.simplefilter('always')\n    from {package} import {module}\n    import {old}\n"
+        f"assert any('{package} is now' in str(warning.message) for warning in caught), caught\n"
+        f"from {new.rpartition('.')[0]} import {module} as now\nassert now is {module}\n"
+    )
+    loaded_by(code)
+
+
+CORE_ALONE = """
+import sys
+from types import ModuleType
+import ordinate.extensions
+
+ordinate.extensions.EXTENSIONS = ()
+sys.modules["ordinate.papers"] = None
+import numpy as np, pandas as pd
+from ordinate.cli import main
+
+random = np.random.default_rng(0)
+frame = pd.DataFrame({"a": random.normal(size=40), "b": random.normal(size=40)})
+frame["grade"] = (frame["a"] > 0).astype(int) + (frame["a"] > 1)
+frame.to_csv("table.csv", index=False)
+assert main(["fit", "table.csv", "--target", "grade", "--method", "cross_entropy", "--epochs", "1", "--out", "m"]) == 0
+assert main(["predict", "m", "table.csv", "--out", "p.csv"]) == 0
+assert main(["report", "m", "table.csv", "--out", "r.html"]) == 0
+assert main(["fit", "table.csv", "--target", "grade", "--method", "poe"]) == 2
+"""
+
+
+def test_the_core_works_without_the_papers(tmp_path):
+    run = subprocess.run([sys.executable, "-c", CORE_ALONE], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr

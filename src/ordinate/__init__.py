@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from ordinate.lazy import lazily
 
 if TYPE_CHECKING:
-    from ordinate.data.image_options import ImageOptions
-    from ordinate.data.parquet_table import ParquetTable
-    from ordinate.data.series_options import SeriesOptions
-    from ordinate.data.text_options import TextOptions
-    from ordinate.data.volume_options import VolumeOptions
+    from ordinate.data.images.options import ImageOptions
+    from ordinate.data.series.options import SeriesOptions
+    from ordinate.data.tables.parquet_table import ParquetTable
+    from ordinate.data.text.options import TextOptions
+    from ordinate.data.volumes.options import VolumeOptions
     from ordinate.errors import OrdinateError
     from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor, load
     from ordinate.methods.imbalance import Imbalance
@@ -21,23 +21,24 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _SUBPACKAGES = (
-    "bench", "data", "decisions", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics",
-    "protocols", "report", "tables",
+    "data", "decisions", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics",
+    "papers", "report",
 )  # fmt: skip
 _HOMES = {
     "CLOCClassifier": "ordinate.estimators",
     "OTDClassifier": "ordinate.estimators",
     "SupCRRegressor": "ordinate.estimators",
     "SupReMixRegressor": "ordinate.estimators",
-    "ImageOptions": "ordinate.data.image_options",
+    "ImageOptions": "ordinate.data.images.options",
     "Imbalance": "ordinate.methods.imbalance",
-    "ParquetTable": "ordinate.data.parquet_table",
-    "SeriesOptions": "ordinate.data.series_options",
-    "TextOptions": "ordinate.data.text_options",
-    "VolumeOptions": "ordinate.data.volume_options",
+    "ParquetTable": "ordinate.data.tables.parquet_table",
+    "SeriesOptions": "ordinate.data.series.options",
+    "TextOptions": "ordinate.data.text.options",
+    "VolumeOptions": "ordinate.data.volumes.options",
     "load": "ordinate.estimators",
     "OrdinateError": "ordinate.errors",
     **{name: f"ordinate.{name}" for name in _SUBPACKAGES},
+    **{name: f"ordinate.{name}" for name in ("bench", "protocols", "tables")},  # old names, which warn
 }
 
 __all__ = [

@@ -20,6 +20,7 @@ PROTOCOLS = (
     "corruption-robustness", "epoch-time", "label-bias", "label-permutation", "reduced-data", "transfer",
     "unseen-targets",
 )  # fmt: skip
+OF_PAPERS = ("bench", "datasets", "protocol", "table")  # commands
 LOSSES = ("supcr", "mmnp", "supremix", "angular_triangle")
 
 
@@ -473,7 +474,8 @@ def _run(command: str, options: dict[str, Any], started: float) -> None:
 
         fit(FitOptions(**options), started)
     else:  # a module of its own name holds each of the others
-        getattr(import_module(f"ordinate.commands.{command}"), command)(**options)
+        package = "ordinate.papers.commands" if command in OF_PAPERS else "ordinate.commands"
+        getattr(import_module(f"{package}.{command}"), command)(**options)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from ordinate import CLOCClassifier, ImageOptions
-from ordinate.data.image_sets import load
+from ordinate.papers.datasets.images import load
 from ordinate.report.page import write_comparison, write_report
 from tests.data import pictures
 from tests.estimators.examples import cloc, draw_frame, draw_series, draw_table, otd, ranks_of, supcr

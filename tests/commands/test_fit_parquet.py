@@ -12,7 +12,7 @@ from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.predict import predict
 from ordinate.commands.report import report
-from ordinate.data.parquet_table import ParquetTable
+from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 from tests.estimators.examples import draw_frame, ranks_of
 

@@ -12,9 +12,9 @@ from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.predict import predict
 from ordinate.commands.report import report
-from ordinate.data.eeg import read_tuab
-from ordinate.data.series_options import SeriesOptions
-from ordinate.data.ts_files import read_ts
+from ordinate.data.series.eeg import read_tuab
+from ordinate.data.series.options import SeriesOptions
+from ordinate.data.series.ts_files import read_ts
 from ordinate.errors import OrdinateError
 from tests.data import recordings
 

@@ -8,7 +8,7 @@ from PIL import Image
 from ordinate.cli import build_parser, main
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.read_data import FOR, read
-from ordinate.data.image_options import ImageOptions
+from ordinate.data.images.options import ImageOptions
 
 N = 24
 

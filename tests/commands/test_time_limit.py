@@ -16,7 +16,7 @@ from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.image_plan import plan_images
 from ordinate.commands.time_plan import TimePlan
-from ordinate.data.pixels import Preprocessing
+from ordinate.data.images.pixels import Preprocessing
 from ordinate.errors import OrdinateError
 from ordinate.estimators.choice import Choice
 from ordinate.methods.time_budget import TimeBudget

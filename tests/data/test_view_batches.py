@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from ordinate.data.augmentation import Augmentation
+from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.view_batches import ViewBatches
 from tests.data import pictures

@@ -6,10 +6,10 @@ import torch
 
 import ordinate
 from ordinate import CLOCClassifier, ImageOptions, OrdinateError, OTDClassifier, SupCRRegressor
-from ordinate.data.pixels import Decoded
+from ordinate.data.images.pixels import Decoded
 from ordinate.encoders.image import FrozenImageEncoder, build_image_encoder
 from ordinate.estimators import embedding_estimator
-from ordinate.estimators.rivals import RepresentationClassifier
+from ordinate.papers.estimators import RepresentationClassifier
 from tests.data import pictures
 
 RANKS = np.arange(60) % 3

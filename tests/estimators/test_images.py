@@ -14,8 +14,8 @@ from torch.utils.data import Dataset
 
 import ordinate
 from ordinate import ImageOptions
-from ordinate.data.images import ImageFiles
-from ordinate.data.pixels import Decoded, Preprocessing
+from ordinate.data.images.files import ImageFiles
+from ordinate.data.images.pixels import Decoded, Preprocessing
 from ordinate.errors import OrdinateError
 from ordinate.methods.staged import StagedMethod
 from tests import processes

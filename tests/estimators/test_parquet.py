@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from ordinate.data.parquet_table import ParquetTable
+from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.methods.staged import StagedMethod

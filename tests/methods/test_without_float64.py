@@ -13,17 +13,17 @@ from ordinate.data.label_density import LabelBins
 from ordinate.functional import angular_distance, compiled_rows, precision
 from ordinate.functional.global_batch import mean_over_all
 from ordinate.methods import CLOC, OTD, SupCR, SupReMix
+from ordinate.methods.end_to_end import EndToEnd
 from ordinate.methods.imbalance import Balance, Imbalance
-from ordinate.methods.rivals.dino import DINO, DINORegression
-from ordinate.methods.rivals.end_to_end import EndToEnd
-from ordinate.methods.rivals.gol import GOL
-from ordinate.methods.rivals.mwr import MWR
-from ordinate.methods.rivals.ordinal import Ordinal
-from ordinate.methods.rivals.pairs import PAIR_LOSSES, build_pair_loss
-from ordinate.methods.rivals.poe import POE, GaussianEncoder
-from ordinate.methods.rivals.representation import Representation, RepresentationRegression
-from ordinate.methods.rivals.simclr import NTXentLoss
+from ordinate.methods.ordinal import Ordinal
 from ordinate.methods.training import ArrayBatches
+from ordinate.papers.methods.dino import DINO, DINORegression
+from ordinate.papers.methods.gol import GOL
+from ordinate.papers.methods.mwr import MWR
+from ordinate.papers.methods.pairs import PAIR_LOSSES, build_pair_loss
+from ordinate.papers.methods.poe import POE, GaussianEncoder
+from ordinate.papers.methods.representation import Representation, RepresentationRegression
+from ordinate.papers.methods.simclr import NTXentLoss
 from tests.functional import every_loss
 from tests.functional.brute_force import embeddings
 from tests.functional.every_loss import for_every_loss

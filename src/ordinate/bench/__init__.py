@@ -1,1 +1,5 @@
-"""Time and memory of the losses beside published loops, pytorch-metric-learning and the least that they must do."""
+"""The old name of :mod:`ordinate.papers.bench`."""
+
+from ordinate.moved import moved
+
+moved(__name__, "ordinate.papers.bench")

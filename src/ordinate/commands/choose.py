@@ -12,10 +12,10 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.plan import Plan
 from ordinate.commands.samples import Samples
 from ordinate.commands.time_plan import TimePlan
+from ordinate.data.rows import groups_of, take
 from ordinate.estimators.choice import Choice, Trial, choose_within
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.methods.time_budget import training_until
-from ordinate.protocols.trial import groups_of, take
 from ordinate.report.evaluation import evaluate
 
 VALIDATION_FRACTION = 0.2

@@ -22,18 +22,18 @@ from ordinate.commands.samples import Samples, duplicates_across
 from ordinate.commands.time_plan import PICTURES, TimePlan
 from ordinate.commands.time_plan import REPORT as REPORT_TIME
 from ordinate.commands.workspace import Workspace
-from ordinate.data.image_options import ImageOptions
-from ordinate.data.parquet_table import ParquetTable
-from ordinate.data.pixels import Decoded
-from ordinate.data.volume_options import VolumeOptions
-from ordinate.data.volumes import DecodedVolumes
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.images.pixels import Decoded
+from ordinate.data.rows import groups_of, take
+from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.data.volumes.options import VolumeOptions
+from ordinate.data.volumes.voxels import DecodedVolumes
 from ordinate.decisions import compare_decisions
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.methods.time_budget import training_until
-from ordinate.protocols.trial import groups_of, take
 from ordinate.report.evaluation import Metrics, draw, evaluate
 from ordinate.report.page import write_report
 from ordinate.report.text import metric_lines

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ordinate.data.image_options import ImageOptions
-from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
+from ordinate.estimators.registry import models
 from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.methods.training import check_accelerator
-from ordinate.tables.models import MODELS
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class FitOptions:
     def check(self) -> None:
         """Raise where an option cannot be what it is, whatever the data."""
         check_accelerator(self.accelerator)
-        if self.method != "auto" and self.method not in MODELS:
-            near = difflib.get_close_matches(self.method, MODELS, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f", takes auto, {', '.join(MODELS)}"
+        if self.method != "auto" and self.method not in models():
+            near = difflib.get_close_matches(self.method, models(), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f", takes auto, {', '.join(models())}"
             raise OrdinateError(f"--method: got {self.method!r}{hint}")
         if self.test_fraction is not None:
             if not 0 < self.test_fraction < 1:

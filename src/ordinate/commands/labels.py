@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.features import plain_text
+from ordinate.data.tables.features import plain_text
 from ordinate.errors import OrdinateError
 
 MOST_RANKS = 20  # different whole numbers up to which a label counts as ranks

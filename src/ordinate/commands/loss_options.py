@@ -5,7 +5,7 @@ from typing import Any
 
 from ordinate.commands.fit_options import FitOptions
 from ordinate.errors import OrdinateError
-from ordinate.tables.models import build
+from ordinate.estimators.registry import build
 
 LOSS_OPTIONS = ("label_distance", "similarity", "temperature", "num_positives")
 

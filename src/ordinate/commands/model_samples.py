@@ -4,17 +4,17 @@ from typing import Any
 
 import pandas as pd
 
-from ordinate.data.eeg import holds_recordings, read_tuab
-from ordinate.data.image_reader import ImageReader
-from ordinate.data.images import ImageFiles
-from ordinate.data.labelled_images import holds_images, read_images
-from ordinate.data.labelled_series import holds_matrices, read_unlabelled_matrices
-from ordinate.data.labelled_volumes import holds_volumes, read_volumes
-from ordinate.data.parquet_table import ParquetTable, holds_parquet
-from ordinate.data.pixels import Decoded
-from ordinate.data.tables import read_samples
-from ordinate.data.volume_reader import VolumeReader
-from ordinate.data.volumes import DecodedVolumes, VolumeFiles
+from ordinate.data.images.files import ImageFiles
+from ordinate.data.images.labelled import holds_images, read_images
+from ordinate.data.images.pixels import Decoded
+from ordinate.data.images.reader import ImageReader
+from ordinate.data.series.eeg import holds_recordings, read_tuab
+from ordinate.data.series.matrices import holds_matrices, read_unlabelled_matrices
+from ordinate.data.tables.files import read_samples
+from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet
+from ordinate.data.volumes.labelled import holds_volumes, read_volumes
+from ordinate.data.volumes.reader import VolumeReader
+from ordinate.data.volumes.voxels import DecodedVolumes, VolumeFiles
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 

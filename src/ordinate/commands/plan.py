@@ -12,18 +12,17 @@ from ordinate.commands.fit_options import FitOptions, volume_options
 from ordinate.commands.labels import Label, parse_boundaries, understand_label
 from ordinate.commands.loss_options import loss_settings
 from ordinate.commands.samples import Samples
-from ordinate.data.image_options import ImageOptions
-from ordinate.data.pixels import Decoded
-from ordinate.data.series_options import SeriesOptions
-from ordinate.data.text_options import TextOptions
-from ordinate.data.volume_options import VolumeOptions
-from ordinate.data.volumes import DecodedVolumes
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.images.pixels import Decoded
+from ordinate.data.series.options import SeriesOptions
+from ordinate.data.text.options import TextOptions
+from ordinate.data.volumes.options import VolumeOptions
+from ordinate.data.volumes.voxels import DecodedVolumes
 from ordinate.decisions import margins_from_costs
 from ordinate.errors import OrdinateError
-from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.recipes import Recipe
-from ordinate.tables.models import MODELS, build, unavailable
+from ordinate.estimators.registry import build, models, unavailable
 
 RANK_METHODS, CONTINUOUS_METHODS = ("cloc", "otd"), ("supcr", "supremix")
 RANK_HEADS, CONTINUOUS_HEADS = ("cross_entropy", "orcnn", "corn_ranks"), ("l1", "mse", "huber")  # tried after these
@@ -119,10 +118,10 @@ def _candidates(method: str, label: Label, *, with_heads: bool) -> tuple[str, ..
 
 
 def methods_for(ranks: bool) -> list[str]:
-    """Return the names of the methods, and of the rivals that embed, for ranks or for continuous targets."""
+    """Return the names of the methods, and of the baselines that embed, for ranks or for continuous targets."""
     own, task = (RANK_METHODS, "ranks") if ranks else (CONTINUOUS_METHODS, "continuous")
-    rivals = [name for name, model in MODELS.items() if task in model.estimators and model.embeds]
-    return list(dict.fromkeys([*own, *rivals]))
+    others = [name for name, model in models().items() if task in model.estimators and model.embeds]
+    return list(dict.fromkeys([*own, *others]))
 
 
 def _estimator(
@@ -132,33 +131,26 @@ def _estimator(
     epochs: int | None,
     settings: dict[str, Any],
 ) -> EmbeddingEstimator:
-    settings = dict(settings)
-    if name not in (*RANK_METHODS, *CONTINUOUS_METHODS):
-        return _rival(name, label, epochs, settings)
-    if name == "cloc":
-        if epochs is not None:
-            settings["phase_epochs"] = (max(1, epochs // 3), max(1, epochs - epochs // 3))
-        classes = label.classes or []
-        critical = {(classes[low], classes[high]): margin for (low, high), margin in margins.items()}
-        return CLOCClassifier(critical_margins=critical or None, class_order=classes, **settings)
-    if name == "otd":
-        if epochs is not None:
-            settings["epochs"] = epochs
-        return OTDClassifier(class_order=label.classes, **settings)
-    if epochs is not None:
-        settings["epochs"] = (epochs, max(1, epochs // 4))
-    return {"supcr": SupCRRegressor, "supremix": SupReMixRegressor}[name](**settings)
-
-
-def _rival(name: str, label: Label, epochs: int | None, settings: dict[str, Any]) -> EmbeddingEstimator:
-    """Return what the methods are compared with, under its own defaults."""
     reason = unavailable(name)
     if reason is not None:
         raise OrdinateError(f'--method: {reason}: pip install "ordinate[rivals]"')
     estimator: EmbeddingEstimator = build(name, "ranks" if label.is_ranks else "continuous")
-    two_stages = isinstance(estimator.get_params()["epochs"], tuple)
+    settings = dict(settings)
     if label.is_ranks:
-        settings = {**settings, "class_order": label.classes}
+        settings["class_order"] = label.classes
+    if margins and name == "cloc":
+        classes = label.classes or []
+        settings["critical_margins"] = {
+            (classes[low], classes[high]): margin for (low, high), margin in margins.items()
+        }
     if epochs is not None:
-        settings = {**settings, "epochs": (epochs, max(1, epochs // 4)) if two_stages else epochs}
+        settings |= _epochs(estimator, epochs)
     return estimator.set_params(**settings)
+
+
+def _epochs(estimator: EmbeddingEstimator, epochs: int) -> dict[str, Any]:
+    """Return so many epochs in an estimator's settings: CLOC's first phase has a third, a head a quarter more."""
+    settings = estimator.get_params()
+    if "phase_epochs" in settings:
+        return {"phase_epochs": (max(1, epochs // 3), max(1, epochs - epochs // 3))}
+    return {"epochs": (epochs, max(1, epochs // 4)) if isinstance(settings["epochs"], tuple) else epochs}

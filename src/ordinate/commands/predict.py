@@ -7,8 +7,8 @@ import pandas as pd
 from ordinate.commands.costs import parse_costs, parse_decision
 from ordinate.commands.csv_file import check_new, write_csv
 from ordinate.commands.model_samples import fit_to, read_unlabelled
-from ordinate.data.images import ImageFiles
-from ordinate.data.volumes import VolumeFiles
+from ordinate.data.images.files import ImageFiles
+from ordinate.data.volumes.voxels import VolumeFiles
 from ordinate.estimators import load
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.rank_classifier import RankClassifier

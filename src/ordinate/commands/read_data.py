@@ -1,9 +1,7 @@
 """From the path of a data set to its samples, whichever kind they are."""
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 
@@ -16,6 +14,7 @@ from ordinate.commands.samples import (
     is_images,
     is_named,
     is_series,
+    named_folder,
     read_named,
     read_parquet,
     read_pictures,
@@ -24,17 +23,14 @@ from ordinate.commands.samples import (
     read_table,
     text_columns,
 )
-from ordinate.data.image_options import ImageOptions
-from ordinate.data.image_sets.catalogue import DATA
-from ordinate.data.labelled_volumes import holds_volumes
-from ordinate.data.parquet_table import holds_parquet
-from ordinate.data.pixels import Preprocessing
-from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.images.pixels import Preprocessing
+from ordinate.data.tables.parquet_table import holds_parquet
+from ordinate.data.volumes.labelled import holds_volumes
+from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
-from ordinate.tables import datasets as sets_of_tables
 
 LEAST_ROWS = 10
-IN_FOLDERS = ("tuab", "hcp_aging", "uk_biobank")  # sets that are read as any folder of their kind
 
 
 FOR = {  # the options that are for some kinds of data alone; those of volumes and series are checked with the methods
@@ -93,16 +89,14 @@ def _read(
     all_columns: bool,
 ) -> Samples:
     if is_named(options.data):
-        if options.data not in IN_FOLDERS:
+        folder = named_folder(options.data)
+        if folder is None:
             for name in ("drop", "keep", "categorical", "skip_unreadable", "fold"):
                 _refuse(options, name, "is a data set with its own columns and split")
             samples = read_named(options.data, options.target, options.split, options.group)
             samples = text_columns(samples, options.text, options.data) if options.text else samples
             return _of_their_kind(options, samples, images, volumes)
-        reason = sets_of_tables.unavailable(options.data)
-        if reason is not None:
-            raise OrdinateError(reason)
-        options = replace(options, data=str(Path(os.environ[DATA]) / options.data))
+        options = replace(options, data=folder)
     place = (options.data, options.target, options.split, options.group)
     columns = (*place[:2], names_in(options.drop), names_in(options.categorical), *place[2:])
     if holds_parquet(options.data):

@@ -25,14 +25,14 @@ from ordinate.commands.samples import (
     read_signals,
     read_table,
 )
-from ordinate.data.features import plain_text
-from ordinate.data.image_options import ImageOptions
-from ordinate.data.image_reader import ImageReader
-from ordinate.data.labelled_volumes import holds_volumes
-from ordinate.data.parquet_table import holds_parquet
-from ordinate.data.pixels import Decoded, as_images, decode
-from ordinate.data.volume_options import VolumeOptions
-from ordinate.data.volume_reader import VolumeReader
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.images.pixels import Decoded, as_images, decode
+from ordinate.data.images.reader import ImageReader
+from ordinate.data.tables.features import plain_text
+from ordinate.data.tables.parquet_table import holds_parquet
+from ordinate.data.volumes.labelled import holds_volumes
+from ordinate.data.volumes.options import VolumeOptions
+from ordinate.data.volumes.reader import VolumeReader
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from ordinate.commands.samples import Samples
-from ordinate.data.parquet_table import ParquetTable
-from ordinate.data.row_columns import find_label_columns, find_row_columns, find_row_order
-from ordinate.data.tables import require_columns
+from ordinate.data.tables.files import require_columns
+from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.data.tables.row_columns import find_label_columns, find_row_columns, find_row_order
 from ordinate.errors import OrdinateError
 
 

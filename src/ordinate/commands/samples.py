@@ -10,16 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.eeg import holds_recordings, read_tuab
-from ordinate.data.image_options import ImageOptions
-from ordinate.data.image_sets import FOLDS, IMAGE_SETS, hold_out, load
-from ordinate.data.images import ImageFiles
-from ordinate.data.labelled_images import holds_images, read_labelled_images
-from ordinate.data.labelled_series import holds_matrices, read_matrices
-from ordinate.data.labelled_volumes import read_labelled_volumes
-from ordinate.data.other_sets import OTHER_SETS
-from ordinate.data.parquet_table import ParquetTable
-from ordinate.data.pixels import (
+from ordinate.data.images.files import ImageFiles
+from ordinate.data.images.folds import FOLDS, hold_out
+from ordinate.data.images.labelled import holds_images, read_labelled_images
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.images.pixels import (
     Decoded,
     Preprocessing,
     as_images,
@@ -29,17 +24,21 @@ from ordinate.data.pixels import (
     require_readable,
     seconds_to_decode,
 )
-from ordinate.data.tables import TS, TS_TARGET, read_labelled, require_columns, require_labels
-from ordinate.data.texts import as_texts
-from ordinate.data.volume_options import VolumeOptions
-from ordinate.data.volumes import (
+from ordinate.data.series.eeg import holds_recordings, read_tuab
+from ordinate.data.series.matrices import holds_matrices, read_matrices
+from ordinate.data.tables.files import TS, TS_TARGET, read_labelled, require_columns, require_labels
+from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.data.text.samples import as_texts
+from ordinate.data.volumes.labelled import read_labelled_volumes
+from ordinate.data.volumes.options import VolumeOptions
+from ordinate.data.volumes.voxels import (
     DecodedVolumes,
     as_volumes,
     choose_volume_preprocessing,
     decode_volumes,
 )
 from ordinate.errors import OrdinateError
-from ordinate.tables import datasets as sets_of_tables
+from ordinate.extensions import extensions
 
 NAMED = 5  # images that a note names
 
@@ -69,21 +68,33 @@ class Samples:
 
 def is_images(data: str) -> bool:
     """Return whether DATA is a folder or zip of images, or the name of an image set."""
-    return holds_images(data) or (data in IMAGE_SETS and not Path(data).exists())
+    return holds_images(data) or _named_sets(data, "holds_images") is not None
 
 
 def is_named(data: str) -> bool:
     """Return whether DATA is the name of a data set that holds no images."""
-    return data in OTHER_SETS and not Path(data).exists()
+    return _named_sets(data, "holds_others") is not None
+
+
+def named_folder(data: str) -> str | None:
+    """Return the folder of a named data set that is read as any folder of its kind; None for another."""
+    folder: str | None = _named_sets(data, "holds_others").folder(data)
+    return folder
+
+
+def _named_sets(data: str, holds: str) -> Any:
+    """Return the data sets that a name belongs to, None where there are none or there is such a path."""
+    if Path(data).exists():
+        return None
+    known = (extension.data_sets() for extension in extensions())
+    return next((data_sets for data_sets in known if getattr(data_sets, holds)(data)), None)
 
 
 def read_named(data: str, target: str | None, split: str | None, group: str | None) -> Samples:
     """Read a data set of the papers by its name, with its split; ranks are numbers from 0."""
     _refuse_columns(data, target, split, group)
-    X, y, parts = sets_of_tables.load(data)
-    splits = pd.Series("test", index=range(len(y)))
-    splits.iloc[parts.train], splits.iloc[parts.validation] = "train", "validation"
-    return Samples(X, pd.Series(y), f"label of {data}", sets_of_tables.digest(data), splits)
+    X, y, splits, digest = _named_sets(data, "holds_others").read(data)
+    return Samples(X, pd.Series(y), f"label of {data}", digest, pd.Series(splits))
 
 
 def _refuse_columns(data: str, target: str | None, split: str | None, group: str | None) -> None:
@@ -175,7 +186,7 @@ def read_pictures(
         images = read_labelled_images(data, target, split, group)
     else:
         _refuse_columns(data, target, split, group)
-        images = load(data)
+        images = _named_sets(data, "holds_images").read_images(data)
     if images.splits is not None and set(FOLDS).intersection(images.splits):
         images = hold_out(images, fold)
         say(f"fold {fold} of {len(FOLDS)} is held out")

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from ordinate.commands.csv_file import check_new, write_csv
 from ordinate.commands.model_samples import fit_to, read_unlabelled
-from ordinate.data.images import ImageFiles
-from ordinate.data.labelled_images import holds_images, read_images, read_labelled_images
-from ordinate.data.labelled_volumes import holds_volumes, read_labelled_volumes, read_volumes
-from ordinate.data.tables import read_labelled, read_samples
-from ordinate.data.volumes import VolumeFiles
+from ordinate.data.images.files import ImageFiles
+from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
+from ordinate.data.tables.files import read_labelled, read_samples
+from ordinate.data.volumes.labelled import holds_volumes, read_labelled_volumes, read_volumes
+from ordinate.data.volumes.voxels import VolumeFiles
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.neighbour_index import NeighbourIndex

@@ -18,8 +18,8 @@ from ordinate.commands.samples import (
     read_signals,
     read_table,
 )
-from ordinate.data.image_options import ImageOptions
-from ordinate.data.pixels import Decoded
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.images.pixels import Decoded
 from ordinate.errors import OrdinateError
 from ordinate.estimators import CLOCClassifier, SupCRRegressor
 from ordinate.estimators.label_errors import find_label_errors

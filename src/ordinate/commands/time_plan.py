@@ -15,7 +15,7 @@ from ordinate.commands.division import TEST_FRACTION
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.image_plan import ImagePlan, plan_images
 from ordinate.commands.labels import understand_label
-from ordinate.data.pixels import Preprocessing
+from ordinate.data.images.pixels import Preprocessing
 from ordinate.estimators.choice import LEAST_TRAINING
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd
 from ordinate.report.page.projections import MOST_FOR_TSNE

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from ordinate.data.images import SUFFIXES, ImageFiles
+from ordinate.data.images.files import SUFFIXES, ImageFiles
 from ordinate.errors import OrdinateError
 
 HIDDEN = re.compile(r"(?:.*/)?(?:__MACOSX/.*|\.[^/]*)")  # what systems and archivers add

@@ -6,6 +6,8 @@ from ordinate.lazy import lazily
 
 if TYPE_CHECKING:
     from ordinate.estimators.cloc import CLOCClassifier
+    from ordinate.estimators.end_to_end import EndToEndRegressor
+    from ordinate.estimators.ordinal import OrdinalClassifier
     from ordinate.estimators.otd import OTDClassifier
     from ordinate.estimators.persistence import load
     from ordinate.estimators.supcr import SupCRRegressor
@@ -13,12 +15,17 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CLOCClassifier": "ordinate.estimators.cloc",
+    "EndToEndRegressor": "ordinate.estimators.end_to_end",
     "OTDClassifier": "ordinate.estimators.otd",
+    "OrdinalClassifier": "ordinate.estimators.ordinal",
     "SupCRRegressor": "ordinate.estimators.supcr",
     "SupReMixRegressor": "ordinate.estimators.supremix",
     "load": "ordinate.estimators.persistence",
 }
 
-__all__ = ["CLOCClassifier", "OTDClassifier", "SupCRRegressor", "SupReMixRegressor", "load"]
+__all__ = [
+    "CLOCClassifier", "EndToEndRegressor", "OTDClassifier", "OrdinalClassifier", "SupCRRegressor", "SupReMixRegressor",
+    "load",
+]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate.estimators", _HOMES)

@@ -17,20 +17,20 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from ordinate.data.augmentation import Augmentation
-from ordinate.data.image_options import ImageOptions
-from ordinate.data.image_reader import ImageReader
+from ordinate.data.images.augmentation import Augmentation
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.images.reader import ImageReader
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.series import SeriesScaler
-from ordinate.data.series_crop import RandomCrop
-from ordinate.data.series_options import SeriesOptions
-from ordinate.data.text_options import TextOptions
-from ordinate.data.token_reader import TokenReader
-from ordinate.data.transformer import MINILM
+from ordinate.data.series.crop import RandomCrop
+from ordinate.data.series.options import SeriesOptions
+from ordinate.data.series.reader import SeriesScaler
+from ordinate.data.text.options import TextOptions
+from ordinate.data.text.token_reader import TokenReader
+from ordinate.data.text.transformer import MINILM
+from ordinate.data.text.word_reader import WordReader
 from ordinate.data.view_batches import ViewBatches
-from ordinate.data.volume_options import VolumeOptions
-from ordinate.data.volume_reader import VolumeReader
-from ordinate.data.word_reader import WordReader
+from ordinate.data.volumes.options import VolumeOptions
+from ordinate.data.volumes.reader import VolumeReader
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.image import FrozenImageEncoder
 from ordinate.encoders.text import BiLSTM, TextEncoder

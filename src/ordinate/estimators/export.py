@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from ordinate import __version__
-from ordinate.data.features import NumericColumn, TableFeatures
+from ordinate.data.tables.features import NumericColumn, TableFeatures
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate import __version__
-from ordinate.data.image_reader import ImageReader
-from ordinate.data.series import SeriesScaler
-from ordinate.data.volume_reader import VolumeReader
+from ordinate.data.images.reader import ImageReader
+from ordinate.data.series.reader import SeriesScaler
+from ordinate.data.volumes.reader import VolumeReader
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from ordinate.data.features import TableFeatures
+from ordinate.data.tables.features import TableFeatures
 from ordinate.decisions.rule import TIE as TIE_OF_PROBABILITIES
 from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import CLOCClassifier

@@ -13,23 +13,23 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from ordinate.data.features import NumericColumn, TableFeatures
-from ordinate.data.image_options import ImageOptions
-from ordinate.data.image_reader import ImageReader
-from ordinate.data.images import ImageFiles
+from ordinate.data.images.files import ImageFiles
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.images.pixels import Decoded, as_images
+from ordinate.data.images.reader import ImageReader
 from ordinate.data.mapped_matrix import mapped_matrix
-from ordinate.data.parquet_table import ParquetTable
-from ordinate.data.pixels import Decoded, as_images
-from ordinate.data.series import SeriesScaler, stack_series
-from ordinate.data.text_options import TextOptions
-from ordinate.data.texts import Texts, as_texts
-from ordinate.data.token_reader import TokenReader
-from ordinate.data.transformer import MINILM
-from ordinate.data.volume_options import VolumeOptions
-from ordinate.data.volume_reader import VolumeReader
-from ordinate.data.volumes import SUFFIXES as VOLUME_SUFFIXES
-from ordinate.data.volumes import DecodedVolumes, VolumeFiles, as_volumes
-from ordinate.data.word_reader import WordReader
+from ordinate.data.series.reader import SeriesScaler, stack_series
+from ordinate.data.tables.features import NumericColumn, TableFeatures
+from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.data.text.options import TextOptions
+from ordinate.data.text.samples import Texts, as_texts
+from ordinate.data.text.token_reader import TokenReader
+from ordinate.data.text.transformer import MINILM
+from ordinate.data.text.word_reader import WordReader
+from ordinate.data.volumes.options import VolumeOptions
+from ordinate.data.volumes.reader import VolumeReader
+from ordinate.data.volumes.voxels import SUFFIXES as VOLUME_SUFFIXES
+from ordinate.data.volumes.voxels import DecodedVolumes, VolumeFiles, as_volumes
 from ordinate.errors import OrdinateError
 
 Reader = TableFeatures | SeriesScaler | ImageReader | VolumeReader | WordReader | TokenReader

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from ordinate.data.image_options import ImageOptions
+from ordinate.data.images.options import ImageOptions
 from ordinate.data.part import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
-from ordinate.data.series_options import SeriesOptions
-from ordinate.data.text_options import TextOptions
+from ordinate.data.series.options import SeriesOptions
+from ordinate.data.text.options import TextOptions
 from ordinate.data.view_batches import ViewBatches
-from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.volumes.options import VolumeOptions
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED
 from ordinate.estimators.rank_classifier import RankClassifier

@@ -4,7 +4,6 @@ import hashlib
 import json
 import shutil
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,38 +14,26 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from ordinate.data.features import TableFeatures
-from ordinate.data.image_options import ImageOptions
-from ordinate.data.image_reader import ImageReader
-from ordinate.data.series import SeriesScaler
-from ordinate.data.series_options import SeriesOptions
-from ordinate.data.text_options import TextOptions
-from ordinate.data.token_reader import TokenReader
-from ordinate.data.volume_options import VolumeOptions
-from ordinate.data.volume_reader import VolumeReader
-from ordinate.data.word_reader import WordReader
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.images.reader import ImageReader
+from ordinate.data.series.options import SeriesOptions
+from ordinate.data.series.reader import SeriesScaler
+from ordinate.data.tables.features import TableFeatures
+from ordinate.data.text.options import TextOptions
+from ordinate.data.text.token_reader import TokenReader
+from ordinate.data.text.word_reader import WordReader
+from ordinate.data.volumes.options import VolumeOptions
+from ordinate.data.volumes.reader import VolumeReader
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.inputs import Reader
+from ordinate.estimators.registry import estimator_named
 from ordinate.methods.imbalance import Imbalance
 
 FORMAT = 2
 CONFIG, WEIGHTS, HISTORY = "config.json", "weights.safetensors", "history.json"
 COSTS = "costs.csv"  # beside a classifier of format 1 that was trained with costs
-MODULES = {  # where an estimator lives; a rival is imported when a model of its is read
-    "CLOCClassifier": "cloc",
-    "EndToEndRegressor": "rivals.end_to_end",
-    "GOLClassifier": "rivals.gol",
-    "MWRClassifier": "rivals.mwr",
-    "OTDClassifier": "otd",
-    "OrdinalClassifier": "rivals.ordinal",
-    "POEClassifier": "rivals.poe",
-    "RepresentationClassifier": "rivals.representation",
-    "RepresentationRegressor": "rivals.representation",
-    "SupCRRegressor": "supcr",
-    "SupReMixRegressor": "supremix",
-}
 PAIRS = {"beta", "bin_size", "epochs", "phase_epochs"}  # settings that are tuples, which JSON has no word for
 READERS: dict[str, type[Reader]] = {
     "table": TableFeatures,
@@ -173,7 +160,10 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
     for name in PAIRS.intersection(key for key, value in params.items() if isinstance(value, list)):
         params[name] = tuple(params[name])
     name = config["estimator"]
-    estimator = getattr(import_module(f"ordinate.estimators.{MODULES[name]}"), name)(**params)
+    kind = estimator_named(name)
+    if kind is None:
+        raise OrdinateError(f"model: holds a {name!r}, which this version of Ordinate does not know")
+    estimator = kind(**params)
     reader = config["reader"]
     estimator.reader_ = READERS[reader.pop("kind")].from_dict(reader)
     estimator.n_features_in_ = config["n_features_in"]

@@ -3,18 +3,18 @@
 import difflib
 import tomllib
 from dataclasses import dataclass
-from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
-from ordinate.data.image_options import ImageOptions
-from ordinate.data.series_options import SeriesOptions
-from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.series.options import SeriesOptions
+from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
+from ordinate.estimators.registry import load_class, model
+from ordinate.extensions import extensions
 
 if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-
-METHODS = {"cloc": "CLOCClassifier", "otd": "OTDClassifier", "supcr": "SupCRRegressor", "supremix": "SupReMixRegressor"}
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,6 @@ class Recipe:
 
     def build(self, **others: Any) -> "EmbeddingEstimator":
         """Return an unfitted estimator with the recipe's settings, and others that take their place."""
-        from ordinate import estimators
-
         settings = {**self.settings, **others}
         if isinstance(settings.get("images"), dict):
             settings["images"] = ImageOptions(**settings["images"])
@@ -48,12 +46,17 @@ class Recipe:
             settings["volumes"] = VolumeOptions(**settings["volumes"])
         if isinstance(settings.get("series"), dict):
             settings["series"] = SeriesOptions(**settings["series"])
-        return getattr(estimators, METHODS[self.method])(**settings)
+        return load_class(next(iter(model(self.method).estimators.values())))(**settings)
 
 
 def recipe_names() -> list[str]:
     """Return the names of all recipes."""
-    return sorted(file.name.removesuffix(".toml") for file in files("ordinate").joinpath("recipes").iterdir())
+    return sorted(_files())
+
+
+def _files() -> dict[str, Traversable]:
+    folders = [extension.RECIPES for extension in extensions()]
+    return {file.name.removesuffix(".toml"): file for folder in folders for file in folder.iterdir()}
 
 
 def read_recipe(name: str, *, quick: bool = False) -> Recipe:
@@ -71,7 +74,7 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
         near = difflib.get_close_matches(name, recipe_names(), n=1, cutoff=0.3)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise OrdinateError(f"recipe: got {name!r}, takes one of {', '.join(map(repr, recipe_names()))}{hint}")
-    content = tomllib.loads(files("ordinate").joinpath("recipes", f"{name}.toml").read_text("utf-8"))
+    content = tomllib.loads(_files()[name].read_text("utf-8"))
     settings = content["settings"]
     if quick:
         small = content["quick"]

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from torch import nn
 
-from ordinate.data.image_options import ImageOptions
-from ordinate.data.series_options import SeriesOptions
-from ordinate.data.text_options import TextOptions
-from ordinate.data.volume_options import VolumeOptions
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.series.options import SeriesOptions
+from ordinate.data.text.options import TextOptions
+from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.functional.inputs import check_choice, check_positive, check_whole

@@ -1,1 +1,5 @@
-"""The experiments of the papers, as functions of an estimator and data."""
+"""The old name of :mod:`ordinate.papers.protocols`."""
+
+from ordinate.moved import moved
+
+moved(__name__, "ordinate.papers.protocols")

@@ -8,10 +8,10 @@ import torch
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ordinate.data.augmentation import Augmentation
-from ordinate.data.image_options import ImageOptions
+from ordinate.data.images.augmentation import Augmentation
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.images.pixels import Decoded
 from ordinate.data.part import random_part
-from ordinate.data.pixels import Decoded
 from ordinate.estimators import inputs
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator

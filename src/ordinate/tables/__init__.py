@@ -1,1 +1,5 @@
-"""The tables of the papers, as runs that are kept in a database."""
+"""The old name of :mod:`ordinate.papers.tables`."""
+
+from ordinate.moved import moved
+
+moved(__name__, "ordinate.papers.tables")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate.data.parquet_table import ParquetTable
+from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 from ordinate.report.page import write_comparison, write_report
 from ordinate.report.page.comparison import names_of

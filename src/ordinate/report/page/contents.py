@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
-from ordinate.data.series import SeriesScaler, series_lengths
+from ordinate.data.series.reader import SeriesScaler, series_lengths
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.cloc import CLOCClassifier

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.data.parquet_table import ParquetTable
-from ordinate.data.series import stack_series
-from ordinate.data.texts import as_texts
+from ordinate.data.series.reader import stack_series
+from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.data.text.samples import as_texts
 from ordinate.estimators import inputs
 from ordinate.report.page.contents import Contents
 

@@ -1,0 +1,1 @@
+"""Images: options, reader, augmentation and file formats."""

@@ -1,0 +1,166 @@
+"""Augmentations of images by name: an automatic one, and what the papers list, from torchvision's v2 transforms.
+
+A paper that names a transform without its strength gets a moderate one; the strengths are all here.
+"""
+
+from collections.abc import Callable
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ordinate.data.images.automatic_views import automatic_views
+from ordinate.errors import OrdinateError
+
+if TYPE_CHECKING:
+    from torchvision.transforms.v2 import Transform
+
+Size = tuple[int, int]
+
+SMALL = 32 * 32  # pixels; a batch of automatic views is drawn sooner than a worker hands it over
+
+
+def _flip(_: Size) -> list["Transform"]:
+    from torchvision.transforms import v2
+
+    return [v2.RandomHorizontalFlip()]
+
+
+def _crop_and_colour(size: Size) -> list["Transform"]:
+    """Without the flip, which would change the direction of a gaze (SupCR, MPIIFaceGaze)."""
+    from torchvision.transforms import v2
+
+    return [
+        v2.RandomResizedCrop(size, scale=(0.2, 1.0), antialias=True),
+        v2.RandomApply([v2.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
+        v2.RandomGrayscale(p=0.2),
+    ]
+
+
+def _supcr(size: Size) -> list["Transform"]:
+    """SupCR's views for AgeDB, IMDB-WIKI and SkyFinder."""
+    crop, *colour = _crop_and_colour(size)
+    return [crop, *_flip(size), *colour]
+
+
+def _adience(size: Size) -> list["Transform"]:
+    from torchvision.transforms import v2
+
+    return [*_flip(size), v2.RandomVerticalFlip(), _affine(15, 0.1, (0.9, 1.1)), v2.ColorJitter(0.2, 0.2, 0.2, 0.05)]
+
+
+def _historical(size: Size) -> list["Transform"]:
+    from torchvision.transforms import v2
+
+    return [
+        v2.RandomCrop(size, pad_if_needed=True, padding_mode="reflect"),
+        *_flip(size),
+        v2.RandomVerticalFlip(),
+        _affine(15, 0.1, (0.9, 1.1)),
+        v2.RandomPerspective(0.2, p=0.5),
+        v2.RandomApply([v2.AutoAugment()], p=0.01),
+    ]
+
+
+def _knee(_: Size) -> list["Transform"]:
+    from torchvision.transforms import v2
+
+    return [_affine(10, 0.05, (0.9, 1.1)), _blur(), v2.RandomPerspective(0.2, p=0.5)]
+
+
+def _fundus(size: Size) -> list["Transform"]:
+    from torchvision.transforms import v2
+
+    return [*_flip(size), v2.RandomVerticalFlip(), _rotation(30), _blur(), v2.ColorJitter(0.2, 0.2, 0.2, 0.05)]
+
+
+def _histology(size: Size) -> list["Transform"]:
+    from torchvision.transforms import v2
+
+    flips = [*_flip(size), v2.RandomVerticalFlip()]
+    return [*flips, _rotation(30), _blur(), v2.RandomPerspective(0.2, p=0.5)]
+
+
+BATCHED: dict[str, Callable[[Tensor], Tensor]] = {"auto": automatic_views, "none": lambda images: images}
+ONE_BY_ONE: dict[str, Callable[[Size], list["Transform"]]] = {
+    "flip": _flip,
+    "supcr": _supcr,
+    "gaze": _crop_and_colour,
+    "adience": _adience,
+    "hid": _historical,
+    "koa": _knee,
+    "idrid": _fundus,
+    "bracs": _histology,
+}
+AUGMENTATIONS = (*BATCHED, *ONE_BY_ONE)
+
+
+class Augmentation:
+    """Draws views of images.
+
+    Args:
+        name: ``"auto"`` (a mirror image, small turns, shifts and scales, a little light), ``"none"`` (the image
+            itself), ``"flip"``, or a paper's recipe: ``"supcr"`` (AgeDB, IMDB-WIKI, SkyFinder), ``"gaze"``
+            (MPIIFaceGaze), ``"adience"``, ``"hid"``, ``"koa"``, ``"idrid"``, ``"bracs"`` (CLOC, Section 4.2).
+        size: (height, width) of the view.
+
+    Example:
+        >>> import torch
+        >>> Augmentation("auto", (8, 8))(torch.zeros(2, 3, 8, 8, dtype=torch.uint8)).shape
+        torch.Size([2, 3, 8, 8])
+    """
+
+    def __init__(self, name: str, size: Size) -> None:
+        check_augmentation(name)
+        self.name = name
+        self.size = size
+        try:
+            self.transforms = ONE_BY_ONE[name](size) if name in ONE_BY_ONE else []
+        except ImportError as error:
+            raise OrdinateError(f'augmentation: {name!r} takes torchvision: pip install "ordinate[images]"') from error
+
+    def __call__(self, images: Tensor) -> Tensor:
+        """Return a view of each, uint8 (n, c, height, width), of images (n, c, h, w); torch's random state draws it."""
+        if self.name in BATCHED:
+            return BATCHED[self.name](images)
+        return torch.stack([self._view(image) for image in images])
+
+    def _view(self, image: Tensor) -> Tensor:
+        for transform in self.transforms:
+            image = transform(image)
+        return image
+
+    @property
+    def changes(self) -> bool:
+        """Whether a view differs from its image."""
+        return self.name != "none"
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether drawing is slow enough for worker processes to pay."""
+        return self.changes and (self.name in ONE_BY_ONE or prod(self.size) > SMALL)
+
+
+def check_augmentation(name: Any) -> None:
+    """Raise where there is no augmentation of that name."""
+    if name not in AUGMENTATIONS:
+        raise OrdinateError(f"augmentation: got {name!r}, takes one of {', '.join(map(repr, AUGMENTATIONS))}")
+
+
+def _affine(degrees: float, shift: float, scale: tuple[float, float]) -> "Transform":
+    from torchvision.transforms import v2
+
+    return v2.RandomAffine(degrees, (shift, shift), scale, interpolation=v2.InterpolationMode.BILINEAR)
+
+
+def _rotation(degrees: float) -> "Transform":
+    from torchvision.transforms import v2
+
+    return v2.RandomRotation(degrees, interpolation=v2.InterpolationMode.BILINEAR)
+
+
+def _blur() -> "Transform":
+    from torchvision.transforms import v2
+
+    return v2.RandomApply([v2.GaussianBlur(3, sigma=(0.1, 1.5))], p=0.5)

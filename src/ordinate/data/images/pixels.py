@@ -1,0 +1,287 @@
+"""From image files or arrays to pixels of one size: crop, resize, equalise, decoded once by worker processes."""
+
+import hashlib
+import math
+import multiprocessing
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader, Dataset
+from tqdm import tqdm
+
+from ordinate.data.images.files import ImageFiles
+from ordinate.errors import OrdinateError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Images = ImageFiles | NDArray[np.uint8]
+
+KEPT_SIDE, LARGEST_SIDE = 256, 224  # of images whose size is not given: kept up to here, and made so large beyond
+GREY_TOLERANCE = 3  # between channels: some formats keep grey as colour, and round
+LOOKED_AT = 256  # images that tell size and channels
+IN_MEMORY = 4 * 2**30  # bytes of pixels; more are kept in an unnamed file on disk
+CHUNK = 32  # images that a worker decodes at a time
+FEW_CHUNKS = 4  # that are not worth a process
+TIMED = 16  # images that tell how long decoding takes
+NAMED = 10  # unreadable images that an error names
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """What is done to every image, in training and in prediction alike.
+
+    Args:
+        size: (height, width) in pixels of what the encoder sees.
+        channels: 1 for grey, 3 for RGB.
+        crop: (height, width) of the central part that is taken first, at the image's own resolution; None takes all.
+        equalize: equalise the histogram (of the luminance, for colours) after the crop.
+
+    Example:
+        >>> from PIL import Image
+        >>> Preprocessing(size=(4, 6), channels=1)(Image.new("RGB", (30, 20))).shape
+        (1, 4, 6)
+    """
+
+    size: tuple[int, int]
+    channels: int
+    crop: tuple[int, int] | None = None
+    equalize: bool = False
+
+    def __call__(self, image: "Image") -> NDArray[np.uint8]:
+        """Return the pixels (channels, height, width)."""
+        from PIL import Image, ImageOps
+
+        image = _eight_bits(image, "RGB" if self.channels == 3 else "L")
+        if self.crop is not None:
+            height, width = self.crop
+            left, top = (image.width - width) // 2, (image.height - height) // 2
+            image = image.crop((left, top, left + width, top + height))
+        if self.equalize:
+            if image.mode == "L":
+                image = ImageOps.equalize(image)
+            else:
+                luminance, *colour = image.convert("YCbCr").split()
+                image = Image.merge("YCbCr", [ImageOps.equalize(luminance), *colour]).convert("RGB")
+        height, width = self.size
+        if image.size != (width, height):
+            image = image.resize((width, height), Image.Resampling.BILINEAR, reducing_gap=2.0)
+        pixels = np.asarray(image, dtype=np.uint8)
+        return pixels[None] if pixels.ndim == 2 else np.ascontiguousarray(pixels.transpose(2, 0, 1))
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Pixels (n, c, h, w) beside what was done to get them, so that it is not done again."""
+
+    pixels: NDArray[np.uint8]
+    preprocessing: Preprocessing
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    def __getitem__(self, rows: Any) -> "Decoded":
+        return Decoded(self.pixels[rows], self.preprocessing)
+
+
+def choose_preprocessing(
+    images: Images,
+    size: int | tuple[int, int] | None = None,
+    channels: int | None = None,
+    crop: tuple[int, int] | None = None,
+    equalize: bool = False,
+) -> Preprocessing:
+    """Return the preprocessing with what was left open chosen from the images.
+
+    Args:
+        images: n images; up to 256 of them, evenly spread, are looked at.
+        size: (height, width), or one number for both; None keeps the images' own size (or the crop's) if they share
+            one of at most 256 pixels a side, and otherwise takes 224 for the longer side of the first.
+        channels: 1 or 3; None takes 1 if every image looked at is grey.
+        crop: as in :class:`Preprocessing`.
+        equalize: as in :class:`Preprocessing`.
+    """
+    if channels is None or (size is None and crop is None):
+        rows = np.unique(np.linspace(0, len(images) - 1, min(LOOKED_AT, len(images))).astype(int))
+        seen = list(_readable(images, rows))
+        sizes = [(image.height, image.width) for image in seen] or [(1, 1)]  # decoding will name what cannot be read
+        if channels is None:
+            channels = 1 if all(_is_grey(image) for image in seen) else 3
+    if isinstance(size, int):
+        size = (size, size)
+    elif size is None:
+        own = crop or sizes[0]
+        keep = max(own) <= KEPT_SIDE and (crop is not None or len(set(sizes)) == 1)
+        scale = 1.0 if keep else LARGEST_SIDE / max(own)
+        size = (max(1, round(own[0] * scale)), max(1, round(own[1] * scale)))
+    return Preprocessing(size, channels, crop, equalize)
+
+
+def decode(
+    images: Images | Decoded, preprocessing: Preprocessing, workers: int = 2, progress: bool = False
+) -> tuple[NDArray[np.uint8], dict[int, str]]:
+    """Return the pixels of all images, and what is wrong with those that could not be read.
+
+    Args:
+        images: n images.
+        preprocessing: done to each.
+        workers: processes that decode; 0 decodes in this one, and so do few images.
+        progress: show a progress bar.
+
+    Returns:
+        Pixels (n, c, h, w), in memory or, past 4 GiB, in an unnamed file on disk; and from the index of every image
+        that could not be read (its pixels are 0) to the reason, which names it.
+    """
+    if isinstance(images, Decoded):
+        if images.preprocessing != preprocessing:
+            raise OrdinateError(f"X: was decoded with {images.preprocessing}, takes {preprocessing}, as in training")
+        return images.pixels, {}
+    pixels = room((len(images), preprocessing.channels, *preprocessing.size))
+    failures: dict[int, str] = {}
+    chunks = [range(start, min(start + CHUNK, len(images))) for start in range(0, len(images), CHUNK)]
+    loader = DataLoader(
+        _Chunks(images, preprocessing, chunks),
+        batch_size=None,
+        num_workers=usable_workers(workers) if len(chunks) > FEW_CHUNKS else 0,
+    )
+    with tqdm(total=len(images), desc="reading images", unit="image", disable=not progress, leave=False) as bar:
+        for chunk, (part, failed) in zip(chunks, loader, strict=True):
+            pixels[chunk.start : chunk.stop] = part
+            failures |= failed
+            bar.update(len(chunk))
+    return pixels, failures
+
+
+def seconds_to_decode(images: Images, preprocessing: Preprocessing, workers: int = 2) -> float:
+    """Return how long :func:`decode` takes on this machine, from a few images evenly spread over them."""
+    rows = np.unique(np.linspace(0, len(images) - 1, min(TIMED, len(images))).astype(int))
+    start = time.perf_counter()
+    _Chunks(images, preprocessing, [rows.tolist()])[0]
+    processes = usable_workers(workers) if len(images) > FEW_CHUNKS * CHUNK else 0
+    return (time.perf_counter() - start) / len(rows) * len(images) / max(1, processes)
+
+
+def usable_workers(workers: int) -> int:
+    """Return the number of worker processes: as many as there are cores at most, and 0 where none may be started."""
+    return 0 if multiprocessing.current_process().daemon else min(workers, os.cpu_count() or 1)
+
+
+def require_readable(failures: dict[int, str], total: int, kind: str = "images") -> None:
+    """Raise where images, or samples of another kind, could not be read, and name them."""
+    if failures:
+        named = "; ".join(list(failures.values())[:NAMED])
+        more = f"; and {len(failures) - NAMED} more" if len(failures) > NAMED else ""
+        raise OrdinateError(f"X: {len(failures)} of {total} {kind} cannot be read: {named}{more}")
+
+
+class _Chunks(Dataset[tuple[NDArray[np.uint8], dict[int, str]]]):
+    """Chunks of images, decoded where they are asked for: in a worker process."""
+
+    def __init__(self, images: Images, preprocessing: Preprocessing, chunks: Sequence[Sequence[int]]) -> None:
+        self.images = images
+        self.preprocessing = preprocessing
+        self.chunks = chunks
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+    def __getitem__(self, index: int) -> tuple[NDArray[np.uint8], dict[int, str]]:
+        chunk = self.chunks[index]
+        pixels = np.zeros((len(chunk), self.preprocessing.channels, *self.preprocessing.size), dtype=np.uint8)
+        failures = {}
+        for place, row in enumerate(chunk):
+            try:
+                pixels[place] = self.preprocessing(_open(self.images, row))
+            except OrdinateError as error:
+                failures[row] = str(error)
+        return pixels, failures
+
+
+def duplicates(pixels: NDArray[np.uint8]) -> list[list[int]]:
+    """Return the groups of images (indices, ascending) whose pixels are all the same.
+
+    Example:
+        >>> duplicates(np.array([[1], [2], [1], [3]], dtype=np.uint8)[:, :, None, None])
+        [[0, 2]]
+    """
+    groups: dict[bytes, list[int]] = {}
+    for index, image in enumerate(pixels):
+        groups.setdefault(hashlib.sha256(image.tobytes()).digest(), []).append(index)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def as_images(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return an array of images as uint8 (n, c, h, w).
+
+    Args:
+        array: (n, c, h, w) or (n, h, w, c) with c of 1 or 3; uint8, or floats from 0 to 1.
+    """
+    if array.ndim != 4 or len(array) == 0 or min(array.shape) == 0:
+        raise OrdinateError(f"X: got shape {array.shape}, takes images (n, channels, height, width)")
+    if array.shape[1] not in (1, 3):
+        if array.shape[3] not in (1, 3):
+            raise OrdinateError(f"X: got shape {array.shape}, takes images of 1 or 3 channels, (n, c, h, w)")
+        array = array.transpose(0, 3, 1, 2)
+    if array.dtype == np.uint8:
+        return array
+    if array.dtype.kind in "biu" or (array.dtype.kind == "f" and np.isfinite(array).all()):
+        low, high = array.min(), array.max()
+        if array.dtype.kind == "f" and low >= 0 and high <= 1:
+            return (array * 255).round().astype(np.uint8)
+        if array.dtype.kind in "iu" and low >= 0 and high <= 255:
+            return array.astype(np.uint8)
+        raise OrdinateError(f"X: got {array.dtype} from {low} to {high}, takes uint8, or floats from 0 to 1")
+    raise OrdinateError(f"X: got images of {array.dtype} or not finite, takes uint8, or floats from 0 to 1")
+
+
+def room(shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Return zeros in memory or, past 4 GiB, in an unnamed file on disk."""
+    if math.prod(shape) <= IN_MEMORY:
+        return np.zeros(shape, dtype=np.uint8)
+    with tempfile.TemporaryFile(prefix="ordinate-pixels-") as file:  # stays while it is mapped
+        return np.memmap(file, dtype=np.uint8, mode="w+", shape=shape)
+
+
+def _readable(images: Images, rows: NDArray[np.int64]) -> Iterator["Image"]:
+    for row in rows:
+        with suppress(OrdinateError):
+            yield _open(images, int(row))
+
+
+def _open(images: Images, index: int) -> "Image":
+    if isinstance(images, ImageFiles):
+        return images.open(index)
+    from PIL import Image
+
+    pixels = images[index]
+    return Image.fromarray(pixels[0] if len(pixels) == 1 else np.ascontiguousarray(pixels.transpose(1, 2, 0)))
+
+
+def _eight_bits(image: "Image", mode: str) -> "Image":
+    """Convert to grey or RGB: 16-bit images by their own range, transparency over black."""
+    from PIL import Image
+
+    if image.mode.startswith(("I", "F")):
+        values = np.asarray(image, dtype=np.float64)
+        top = 65535.0 if image.mode.startswith("I;16") or (image.mode == "I" and values.max(initial=0) > 255) else 255.0
+        if image.mode == "F":
+            top = 1.0 if values.max(initial=0) <= 1 else 255.0
+        image = Image.fromarray((values / top * 255).clip(0, 255).round().astype(np.uint8))
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", image.size, (0, 0, 0, 255)), image)
+    return image if image.mode == mode else image.convert(mode)
+
+
+def _is_grey(image: "Image") -> bool:
+    if image.mode in ("1", "L", "LA", "F") or image.mode.startswith("I"):
+        return True
+    pixels = np.asarray(image.convert("RGB")).astype(np.int16)
+    return bool(np.ptp(pixels, axis=2).max() <= GREY_TOLERANCE)

@@ -1,0 +1,19 @@
+"""Rows of samples, whatever holds them."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+
+def take(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Return rows of a table, an array, decoded images, or a list such as one of paths."""
+    if isinstance(X, pd.DataFrame | pd.Series):
+        return X.iloc[rows]
+    return [X[row] for row in rows] if isinstance(X, list | tuple) else X[rows]
+
+
+def groups_of(groups: ArrayLike | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
+    """Return the groups of some rows, None where there are none."""
+    return None if groups is None else np.asarray(groups)[rows]

@@ -1,0 +1,1 @@
+"""Series (n, channels, length): options, reader and file formats."""

@@ -1,0 +1,34 @@
+"""How an estimator trains on series."""
+
+from dataclasses import dataclass
+
+from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_whole
+
+
+@dataclass(frozen=True)
+class SeriesOptions:
+    """How an estimator augments series in training; embeddings and predictions are of whole series.
+
+    A random crop is the augmentation of SupCR's experiments on EEG (Appendix C), which do not say how long it is.
+
+    Args:
+        crop: points of the part that a view is, see :class:`~ordinate.data.series.crop.RandomCrop`; None takes whole
+            series, which are then the same in every epoch.
+        views: of every sample in a batch; None takes what the method's paper does: two for SupCR, one for the others.
+            More than one takes a crop.
+
+    Example:
+        >>> SeriesOptions(crop=2000)
+        SeriesOptions(crop=2000, views=None)
+    """
+
+    crop: int | None = None
+    views: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("crop", "views"):
+            if getattr(self, name) is not None:
+                check_whole(getattr(self, name), name)
+        if self.crop is None and self.views not in (None, 1):
+            raise OrdinateError(f"views: got {self.views} without a crop, which makes them differ; takes crop=POINTS")

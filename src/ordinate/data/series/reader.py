@@ -1,0 +1,137 @@
+"""From series (n, channels, length) to what an encoder takes."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike, NDArray
+
+from ordinate.data.tables.features import CONSTANT
+from ordinate.errors import OrdinateError
+
+ROWS_AT_ONCE = 256
+
+
+def stack_series(series: Sequence[ArrayLike]) -> Float[NDArray[Any], "n c t"]:
+    """Return series of several lengths as one array, in which the end of the shorter ones is NaN.
+
+    Args:
+        series: arrays (channels, length), each of its own length.
+
+    Raises:
+        OrdinateError: one of another shape or number of channels, or that holds no numbers.
+
+    Example:
+        >>> stack_series([np.array([[1.0, 2.0, 3.0]]), np.array([[4.0]])]).tolist()
+        [[[1.0, 2.0, 3.0]], [[4.0, nan, nan]]]
+    """
+    arrays = [np.asarray(one) for one in series]
+    for place, one in enumerate(arrays):
+        if one.ndim != 2 or one.size == 0 or one.dtype.kind not in "biuf":
+            raise OrdinateError(
+                f"X: got a series of shape {one.shape} and {one.dtype} at {place}, takes numbers (channels, length)"
+            )
+        if len(one) != len(arrays[0]):
+            raise OrdinateError(f"X: got series of {len(arrays[0])} and of {len(one)} channels, takes one number")
+    dtype = np.result_type(np.float32, *{one.dtype for one in arrays})
+    stacked = np.full((len(arrays), len(arrays[0]), max(one.shape[1] for one in arrays)), np.nan, dtype)
+    for place, one in enumerate(arrays):
+        stacked[place, :, : one.shape[1]] = one
+    return stacked
+
+
+def series_lengths(series: Float[NDArray[Any], "n c t"]) -> Int[NDArray[np.int64], " n"]:
+    """Return how long each series is: up to its last point at which a channel has a value, and at least 1.
+
+    Example:
+        >>> series_lengths(np.array([[[1.0, np.nan, np.nan]], [[np.nan, 2.0, np.nan]]])).tolist()
+        [1, 2]
+    """
+    there = ~np.isnan(series).all(axis=1)
+    trailing = there[:, ::-1].argmax(axis=1)
+    return np.where(there.any(axis=1), there.shape[1] - trailing, 1)
+
+
+class SeriesScaler:
+    """Standardises each channel over the points that are there; missing points become the channel's mean.
+
+    Points after the last one at which a channel has a value are no missing points but padding, which stays NaN: the
+    encoder leaves it out.
+
+    Example:
+        >>> series = np.array([[[1.0, np.nan, 3.0, np.nan]], [[1.0, 3.0, 1.0, 3.0]]])
+        >>> scaler = SeriesScaler.fit(series)
+        >>> scaler.transform(series).tolist()
+        [[[-1.0, 0.0, 1.0, nan]], [[-1.0, 1.0, -1.0, 1.0]]]
+        >>> scaler.notes
+        ['series: of 3 to 4 points', 'series: 1 of 7 points missing, set to the mean of their channel']
+    """
+
+    def __init__(self, mean: NDArray[np.float64], scale: NDArray[np.float64], length: int, notes: list[str]) -> None:
+        self.mean = mean
+        self.scale = scale
+        self.length = length
+        self.notes = notes
+
+    @classmethod
+    def fit(cls, series: NDArray[np.floating[Any]]) -> "SeriesScaler":
+        values = np.asarray(series)
+        _, channels, length = values.shape
+        if channels == 0 or length == 0:
+            raise OrdinateError(f"X: got series of shape {values.shape[1:]}, takes (channels, length) of at least 1")
+        given = sum((~np.isnan(part)).sum(axis=(0, 2)) for part in _parts(values))
+        count = np.maximum(given, 1)
+        mean = sum(np.nansum(part, axis=(0, 2)) for part in _parts(values)) / count
+        squares = sum(np.nansum((part - mean[:, None]) ** 2, axis=(0, 2)) for part in _parts(values))
+        scale = np.sqrt(squares / count)
+        largest = np.max([np.nanmax(np.abs(part), axis=(0, 2), initial=0) for part in _parts(values)], axis=0)
+        lengths = series_lengths(values)
+        notes = []
+        if len(set(lengths)) > 1:
+            notes.append(f"series: of {min(lengths)} to {max(lengths)} points")
+        total = channels * int(lengths.sum())
+        missing = total - int(np.sum(given))
+        if missing:
+            notes.append(f"series: {missing} of {total} points missing, set to the mean of their channel")
+        return cls(mean, np.where(scale > CONSTANT * largest, scale, 1.0), length, notes)
+
+    def transform(self, series: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+        values = np.asarray(series)
+        if values.shape[1] != len(self.mean):
+            raise OrdinateError(
+                f"X: got {values.shape[1]} channels, takes {len(self.mean)}, those of the training data"
+            )
+        scaled = np.empty(values.shape, dtype=np.float32)
+        beyond = np.arange(values.shape[2]) >= series_lengths(values)[:, None]
+        for start, part in enumerate(_parts(values)):
+            rows = slice(start * ROWS_AT_ONCE, (start + 1) * ROWS_AT_ONCE)
+            scaled[rows] = self._standardise(part)
+            scaled.transpose(0, 2, 1)[rows][beyond[rows]] = np.nan
+        return scaled
+
+    def _standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        if np.isinf(values).any():
+            raise OrdinateError("X: got infinity, takes finite numbers or NaN for missing points")
+        scaled = (values - self.mean[:, None]) / self.scale[:, None]
+        if np.nanmax(np.abs(scaled), initial=0) > np.finfo(np.float32).max:
+            raise OrdinateError("X: got numbers that pass the range of float32 once standardised; takes smaller ones")
+        return np.where(np.isnan(values), 0, scaled)
+
+    @property
+    def sample_shape(self) -> tuple[int, int]:
+        return len(self.mean), self.length
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what :meth:`from_dict` takes, ready for JSON."""
+        return {"mean": self.mean.tolist(), "scale": self.scale.tolist(), "length": self.length, "notes": self.notes}
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> "SeriesScaler":
+        return cls(np.array(state["mean"]), np.array(state["scale"]), state["length"], state["notes"])
+
+
+def _parts(values: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+    """Yield so many series at a time, in float64."""
+    for start in range(0, len(values), ROWS_AT_ONCE):
+        yield values[start : start + ROWS_AT_ONCE].astype(np.float64)

@@ -1,0 +1,1 @@
+"""Tables: reader and file formats."""

@@ -1,0 +1,265 @@
+"""From a table's columns to the numbers that an encoder takes."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.errors import OrdinateError
+
+FEW_VALUES = 10  # different values up to which a column gets no normal score: it would add nothing
+CONSTANT = 1e-12  # deviation, relative to the largest value, below which a column counts as constant
+KNOTS = 200  # quantiles kept of a column
+MOST_CATEGORIES = 1000  # of a column, each of which becomes a column, however many rows there are
+ROWS_AT_ONCE = 1 << 16  # in float64
+
+
+@dataclass(frozen=True)
+class NumericColumn:
+    """A number: standardised, and as a normal score; a missing one becomes the median and is marked in a column.
+
+    The normal score is the standard normal quantile of the value's place among the training values. It spreads
+    what a skewed column crowds together; columns of few values have none.
+    """
+
+    name: str
+    median: float
+    mean: float
+    scale: float
+    indicator: bool
+    quantiles: tuple[float, ...]
+
+    @property
+    def numbers(self) -> int:
+        """Columns that are numbers: they come first."""
+        return 1 + bool(self.quantiles)
+
+    @property
+    def width(self) -> int:
+        return self.numbers + self.indicator
+
+    def fill(self, values: pd.Series, out: NDArray[np.float32]) -> None:
+        """Write the columns (n, width) of a column's values."""
+        if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_complex_dtype(values):
+            raise OrdinateError(f"column {self.name!r}: got {values.dtype}, takes numbers, as in training")
+        try:
+            numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
+        except (ValueError, TypeError) as error:
+            raise OrdinateError(f"column {self.name!r}: takes numbers, as in training: {error}") from error
+        if np.isinf(numbers).any():
+            raise OrdinateError(f"column {self.name!r}: got infinity, takes finite numbers or missing values")
+        quantiles = np.array(self.quantiles)
+        for start in range(0, len(numbers), ROWS_AT_ONCE):
+            part, rows = numbers[start : start + ROWS_AT_ONCE], out[start : start + ROWS_AT_ONCE]
+            missing = np.isnan(part)
+            filled = np.where(missing, self.median, part)
+            standardised = (filled - self.mean) / self.scale
+            if np.abs(standardised).max() > np.finfo(np.float32).max:
+                raise OrdinateError(f"column {self.name!r}: its numbers pass the range of float32 once standardised")
+            rows[:, 0] = standardised
+            if self.quantiles:
+                rows[:, 1] = _normal_score(filled, quantiles)
+            if self.indicator:
+                rows[:, -1] = missing
+
+
+@dataclass(frozen=True)
+class CategoricalColumn:
+    """One of a few values: a column each, all zero where it is missing or was never seen in training."""
+
+    name: str
+    categories: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.categories)
+
+    def fill(self, values: pd.Series, out: NDArray[np.float32]) -> None:
+        """Write the columns (n, width) of a column's values; those never seen in training are named in a warning."""
+        places, texts = _texts(values)
+        known = {category: place for place, category in enumerate(self.categories)}
+        unseen = [text for text in texts if text not in known]
+        if unseen:
+            shown = ", ".join(sorted(unseen)[:5])
+            warnings.warn(f"column {self.name!r}: {shown} not seen in training, taken as missing", UserWarning, 2)
+        column = np.array([*(known.get(text, -1) for text in texts), -1])[places]  # a place of -1 is the last one
+        rows = np.flatnonzero(column >= 0)
+        out[:] = 0
+        out[rows, column[rows]] = 1
+
+
+Column = NumericColumn | CategoricalColumn
+
+
+class TableFeatures:
+    """Turns tables into float32 matrices, fitted once on the training rows.
+
+    Numbers are standardised and scored; booleans, text and pandas categories become one column a value. Missing
+    values are kept apart, not guessed: see :attr:`notes` for what was done.
+
+    Example:
+        >>> frame = pd.DataFrame({"size": [1.0, 2.0, None], "colour": ["red", "blue", "red"]})
+        >>> features = TableFeatures.fit(frame)
+        >>> features.transform(frame).shape
+        (3, 4)
+        >>> features.notes
+        ['size: 1 of 3 values missing, set to the median 1.5 and marked in a column of their own']
+    """
+
+    def __init__(self, columns: Sequence[Column], notes: Sequence[str] = ()) -> None:
+        self.columns = tuple(columns)
+        self.notes = list(notes)
+
+    @classmethod
+    def fit(cls, frame: pd.DataFrame | ParquetTable) -> "TableFeatures":
+        """Learn the columns of ``frame`` (n, columns), one after the other; those of a single value become zeros."""
+        columns: list[Column] = []
+        notes: list[str] = []
+        twice = frame.columns[frame.columns.duplicated()].tolist()
+        if twice:
+            raise OrdinateError(f"columns: got {twice[:5]} twice, takes a name a column")
+        for name in frame.columns:
+            values = frame[name]
+            missing = int(values.isna().sum())
+            if _is_number(values):
+                column, note = _fit_numeric(str(name), values)
+                columns.append(column)
+                notes += [note] if note else []
+            else:
+                categories = tuple(sorted(set(_texts(values)[1])))
+                if len(categories) > min(max(50, len(frame) // 10), MOST_CATEGORIES):
+                    raise OrdinateError(
+                        f"column {name!r}: got text with {len(categories)} different values in {len(frame)} rows, "
+                        "takes numbers or categories; drop identifiers; for free text see --text (TextOptions)"
+                    )
+                columns.append(CategoricalColumn(str(name), categories))
+                if missing:
+                    notes.append(f"{name}: {missing} of {len(frame)} values missing, no category set")
+        return cls(columns, notes)
+
+    def transform(
+        self, frame: pd.DataFrame | ParquetTable, out: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """Return (n, width) float32 for a table with the same columns, in any order, one column after the other.
+
+        Args:
+            frame: (n, columns).
+            out: (n, width) to write to and return; None takes new memory.
+        """
+        absent = [column.name for column in self.columns if column.name not in frame.columns]
+        if absent:
+            raise OrdinateError(f"columns: missing {absent}, takes those of the training data: {self.names}")
+        if out is None:
+            out = np.empty((len(frame), self.width), dtype=np.float32)
+        start = 0
+        for column in self.columns:
+            column.fill(frame[column.name], out[:, start : start + column.width])
+            start += column.width
+        return out
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    @property
+    def width(self) -> int:
+        """Columns of the matrix."""
+        return sum(column.width for column in self.columns)
+
+    @property
+    def numeric_positions(self) -> list[int]:
+        """Where in the matrix the numbers stand, standardised or scored."""
+        starts = np.cumsum([0, *(column.width for column in self.columns)])
+        return [
+            int(start) + offset
+            for start, column in zip(starts, self.columns, strict=False)
+            if isinstance(column, NumericColumn)
+            for offset in range(column.numbers)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what :meth:`from_dict` takes, ready for JSON."""
+        return {"columns": [asdict(column) for column in self.columns], "notes": self.notes}
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> "TableFeatures":
+        columns: list[Column] = []
+        for column in state["columns"]:
+            if "categories" in column:
+                columns.append(CategoricalColumn(column["name"], tuple(column["categories"])))
+            else:
+                columns.append(NumericColumn(**{**column, "quantiles": tuple(column["quantiles"])}))
+        return cls(columns, state["notes"])
+
+
+def _normal_score(values: NDArray[np.float64], quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard normal quantile of each value's place among the training quantiles, within 3 of 0."""
+    share = np.linspace(0, 1, len(quantiles))
+    from_left = np.interp(values, quantiles, share)
+    from_right = 1 - np.interp(-values, -quantiles[::-1], share)  # repeated values: the middle of their places
+    return np.asarray(ndtri((from_left + from_right) / 2).clip(-3, 3))
+
+
+def _is_number(values: pd.Series) -> bool:
+    if pd.api.types.is_complex_dtype(values):
+        raise OrdinateError(f"column {values.name!r}: got complex numbers, takes real ones")
+    return bool(pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values))
+
+
+def _texts(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
+    """Return where each value stands among the different ones, -1 where it is missing, and these as text.
+
+    Whole floats become integers, so that a code read as 1 and as 1.0 is one category.
+    """
+    if pd.api.types.is_datetime64_any_dtype(values):
+        raise OrdinateError(f"column {values.name!r}: got dates, takes numbers or categories; turn them into numbers")
+    if values.dtype == object:  # where 1 and True would be one value
+        values = pd.Series([None if pd.isna(value) else plain_text(value) for value in values], dtype=object)
+    places, different = pd.factorize(values)
+    return places, [plain_text(value) for value in different]
+
+
+def plain_text(value: Any) -> str:
+    """Return a value as text, a whole float as the integer that it equals.
+
+    Example:
+        >>> plain_text(1000001.0), plain_text(0.5), plain_text("mild")
+        ('1000001', '0.5', 'mild')
+    """
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+    return str(value)
+
+
+def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isinf(numbers).any():
+        raise OrdinateError(f"column {name!r}: got infinity, takes finite numbers or missing values")
+    missing = np.isnan(numbers)
+    present = numbers[~missing]
+    median = float(np.median(present)) if len(present) else 0.0
+    filled = np.where(missing, median, numbers)
+    mean = float(filled.mean())
+    scale = float(filled.std())
+    if not np.isfinite(scale):
+        raise OrdinateError(f"column {name!r}: its numbers pass the range of float64 when squared; rescale them")
+    scale = scale if scale > CONSTANT * np.abs(filled).max(initial=0) else 1.0
+    quantiles: tuple[float, ...] = ()
+    if len(np.unique(present)) > FEW_VALUES:
+        ends = np.sort(present)
+        if len(present) > KNOTS:  # values that occur, so that equal ones stay equal
+            ends = np.quantile(present, np.linspace(0, 1, KNOTS), method="nearest")
+        quantiles = tuple(ends.tolist())
+    column = NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles)
+    if not missing.any():
+        return column, ""
+    return column, (
+        f"{name}: {missing.sum()} of {len(values)} values missing, set to the median {median:g} "
+        "and marked in a column of their own"
+    )

@@ -1,0 +1,153 @@
+"""Reading a data set from a csv, parquet or npz file."""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ordinate.data.series.ts_files import read_ts
+from ordinate.errors import OrdinateError
+
+CSV, PARQUET, NPZ, TS = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",), (".npz",), (".ts",)
+TS_TARGET = "target"  # the name here of the one label that a .ts file has
+
+MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]  # not "None": a grade
+
+
+def read_samples(path: str | Path, drop: Sequence[str] = (), categorical: Sequence[str] = ()) -> Any:
+    """Read samples without labels, for prediction: a DataFrame, the array ``X`` of an npz, or series."""
+    content = _read(Path(path))
+    if isinstance(content, dict):
+        return _array(content, "X", Path(path))
+    return _shape_frame(content, drop, categorical, Path(path))
+
+
+def read_labelled(
+    path: str | Path, target: str, drop: Sequence[str] = (), categorical: Sequence[str] = ()
+) -> tuple[Any, pd.Series]:
+    """Read samples and their labels.
+
+    Args:
+        path: a csv, tsv (plain or gz) or parquet file, an npz that holds ``X`` and the target, or a .ts file of series.
+        target: the label's column, or its array in the npz; ``"target"`` for a .ts file, which has one.
+        drop: columns to leave out, such as identifiers.
+        categorical: columns whose numbers are codes, not amounts.
+
+    Returns:
+        X, a DataFrame or an array (n, features), (n, channels, length), (n, channels, height, width) or
+        (n, channels, depth, height, width); and y, one label a sample, none missing.
+
+    Raises:
+        OrdinateError: whatever is wrong with the file, and the way out.
+    """
+    path = Path(path)
+    content = _read(path)
+    X: pd.DataFrame | NDArray[Any]
+    if isinstance(content, dict):
+        X, labels = _array(content, "X", path), _array(content, target, path)
+        if labels.ndim != 1:
+            raise OrdinateError(f"{path}: {target!r} has shape {labels.shape}, takes one label a sample")
+        if len(X) != len(labels):
+            raise OrdinateError(
+                f"{path}: X holds {len(X)} samples and {target!r} {len(labels)}, takes one label a sample"
+            )
+        y = pd.Series(labels)
+    else:
+        require_columns(content, [target], path)
+        y = content[target]
+        left_out = {target, *drop}.intersection(categorical)
+        if left_out:
+            raise OrdinateError(f"--categorical: {', '.join(left_out)} is the target or dropped, takes columns of X")
+        X = _shape_frame(content, [target, *drop], categorical, path)
+    require_labels(y, target, path)
+    return X, y.reset_index(drop=True)
+
+
+def require_labels(y: pd.Series, target: str, path: Path) -> None:
+    """Raise where a row has no label."""
+    missing = int(y.isna().sum())
+    if missing:
+        raise OrdinateError(
+            f"{path}: {missing} of {len(y)} labels in {target!r} are missing, takes a label a row; remove those rows"
+        )
+
+
+def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
+    name = path.name.lower()
+    if path.is_dir():
+        raise OrdinateError(f"{path}: is a folder, takes a file")
+    require_path(path)
+    if not name.endswith((*CSV, *PARQUET, *NPZ, *TS)):
+        raise OrdinateError(f"{path}: takes a file that ends in {', '.join((*CSV, *PARQUET, *NPZ, *TS))}")
+    if name.endswith(TS):
+        return dict(zip(("X", TS_TARGET), read_ts(path), strict=True))
+    try:
+        if name.endswith(CSV):
+            separator = "\t" if ".tsv" in name else ","
+            frame = pd.read_csv(path, sep=separator, keep_default_na=False, na_values=MISSING, skipinitialspace=True)
+        elif name.endswith(PARQUET):
+            frame = pd.read_parquet(path)
+        else:
+            with np.load(path, allow_pickle=False) as arrays:
+                return {key: arrays[key] for key in arrays.files}
+    except (ValueError, TypeError, OSError, EOFError, BadZipFile) as error:
+        raise OrdinateError(f"{path}: could not be read: {str(error).splitlines()[0]}") from error
+    if frame.empty:
+        raise OrdinateError(f"{path}: holds no rows, takes a table with a header and samples")
+    if frame.shape[1] == 1 and any(mark in str(frame.columns[0]) for mark in ";\t|"):
+        raise OrdinateError(
+            f"{path}: has the one column {frame.columns[0]!r}; takes commas (tabs in tsv) as separators"
+        )
+    return frame.set_axis([str(column) for column in frame.columns], axis=1)
+
+
+def require_path(path: Path) -> None:
+    """Raise where nothing is there, and name the nearest file that is."""
+    if not path.exists():
+        near = difflib.get_close_matches(
+            path.name, [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
+        )
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise OrdinateError(f"{path}: no such file{hint}")
+
+
+def _array(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[Any]:
+    if name not in arrays:
+        raise OrdinateError(f"{path}: holds no array {name!r}, takes 'X' and the target; it holds {sorted(arrays)}")
+    if name == "X":
+        _check_samples(arrays[name], path)
+    return arrays[name]
+
+
+def _check_samples(X: NDArray[Any], path: Path) -> None:
+    if X.ndim not in (2, 3, 4, 5) or X.size == 0:
+        raise OrdinateError(
+            f"{path}: X has shape {X.shape}, takes no fewer than one sample, (n, features), (n, c, t), (n, c, h, w) or "
+            "(n, c, d, h, w)"
+        )
+    if X.dtype.kind not in "biuf":
+        raise OrdinateError(f"{path}: X holds {X.dtype}, takes numbers")
+    if np.isinf(X).any():
+        raise OrdinateError(f"{path}: X holds infinity, takes finite numbers or NaN for missing values")
+
+
+def require_columns(frame: Any, names: Sequence[str], path: Path) -> None:
+    """Raise where a column is not there, and name the nearest that is."""
+    for name in names:
+        if name not in frame.columns:
+            near = difflib.get_close_matches(name, list(frame.columns))
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(map(repr, frame.columns[:20]))}"
+            raise OrdinateError(f"{path}: no column {name!r}; {hint}")
+
+
+def _shape_frame(frame: pd.DataFrame, drop: Sequence[str], categorical: Sequence[str], path: Path) -> pd.DataFrame:
+    require_columns(frame, [*drop, *categorical], path)
+    frame = frame.drop(columns=list(drop))
+    if frame.shape[1] == 0:
+        raise OrdinateError(f"{path}: no column is left beside the target, takes at least one")
+    return frame.astype(dict.fromkeys(categorical, "category"))

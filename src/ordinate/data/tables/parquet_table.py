@@ -1,0 +1,150 @@
+"""A table in parquet files, of which a column is read when it is asked for."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ordinate.data.tables.files import PARQUET, require_columns, require_path
+from ordinate.errors import OrdinateError
+
+
+class ParquetTable:
+    """Rows of a parquet file, or of a folder of them, that stay there: what is read is one column at a time.
+
+    It stands for the DataFrame that ``pandas.read_parquet`` gives, wherever an estimator takes X, and gives the same
+    model and the same predictions, bit for bit, without that DataFrame's memory. The numbers made of its columns lie
+    in a file too where they are many, see :func:`~ordinate.data.mapped_matrix.mapped_matrix`.
+
+    ``table["price"]`` reads a column (a Series, numbered from 0); ``table[["rooms", "area"]]`` is the table of these
+    columns, and ``table[rows]`` that of these rows, an index array, a mask or a slice: neither reads anything.
+
+    Args:
+        path: a file, or a folder of files of the same columns as Spark, Dask or pandas write one; subfolders named
+            ``year=2024`` make a column.
+        drop: columns to leave out, such as the label.
+        categorical: columns whose numbers are codes, not amounts.
+
+    Attributes:
+        columns: names of the columns.
+        shape: rows and columns.
+
+    Raises:
+        OrdinateError: no parquet, no rows, or a column that is not there; later, files that have changed.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pd.DataFrame({"area": [50.0, 80.0, 65.0], "price": [1, 3, 2]}).to_parquet(f"{folder}/a.parquet")
+        ...     table = ParquetTable(f"{folder}/a.parquet", drop=["price"])
+        ...     list(table.columns), table.shape, table[[2, 0]]["area"].tolist()
+        (['area'], (3, 1), [65.0, 50.0])
+    """
+
+    ndim = 2
+
+    def __init__(self, path: str | Path, *, drop: Sequence[str] = (), categorical: Sequence[str] = ()) -> None:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetDataset
+
+        self.path = Path(path)
+        require_path(self.path)
+        try:
+            files = ParquetDataset(self.path)
+            self._rows_in_files = sum(part.count_rows() for part in files.fragments)
+            self._columns = files.schema.empty_table().to_pandas()  # without a row
+        except (ArrowException, OSError, ValueError) as error:
+            raise self._unreadable(error) from error
+        self._columns.columns = [str(name) for name in self._columns.columns]
+        if self._rows_in_files == 0:
+            raise OrdinateError(f"{self.path}: holds no rows, takes a table with samples")
+        require_columns(self._columns, [*drop, *categorical], self.path)
+        self._columns = self._columns.drop(columns=list(drop))
+        self._categorical = frozenset(categorical)
+        self._rows: NDArray[np.int64] | None = None  # all
+
+    def __len__(self) -> int:
+        return self._rows_in_files if self._rows is None else len(self._rows)
+
+    @property
+    def columns(self) -> "pd.Index[str]":
+        return self._columns.columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), len(self.columns)
+
+    @overload
+    def __getitem__(self, key: str) -> "pd.Series[Any]": ...
+    @overload
+    def __getitem__(self, key: "list[Any] | pd.Index[Any] | NDArray[Any] | slice") -> "ParquetTable": ...
+    def __getitem__(self, key: Any) -> "pd.Series[Any] | ParquetTable":
+        if isinstance(key, str):
+            return self._read(key)
+        view = object.__new__(ParquetTable)
+        view.__dict__.update(self.__dict__)
+        if not isinstance(key, slice) and np.asarray(key).dtype.kind in "OUT":
+            names = [str(name) for name in key]
+            require_columns(self._columns, names, self.path)
+            view._columns = self._columns[names]
+        else:
+            here = np.arange(len(self)) if self._rows is None else self._rows
+            view._rows = here[key]
+        return view
+
+    def __repr__(self) -> str:
+        return f"ParquetTable({str(self.path)!r}): {self.shape[0]:,} rows, {self.shape[1]} columns"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows and columns in memory."""
+        return pd.DataFrame({name: self._read(name) for name in self.columns}, columns=self.columns)
+
+    def head(self, n: int) -> pd.DataFrame:
+        """Return the first ``n`` rows of the files in memory, or fewer if the table has fewer.
+
+        A table of some of the rows is read by column first.
+        """
+        from pyarrow import ArrowException
+        from pyarrow.dataset import HivePartitioning, dataset
+
+        if self._rows is not None:
+            return self[slice(n)].to_pandas()
+        try:
+            subfolders = HivePartitioning.discover(infer_dictionary=True)  # as pandas reads them
+            files = dataset(self.path, format="parquet", partitioning=subfolders)
+            names = [name for name in files.schema.names if name in self.columns]
+            rows = files.head(n, columns=names).to_pandas().reset_index(drop=True)
+        except (ArrowException, OSError, ValueError) as error:
+            raise self._unreadable(error) from error
+        rows = rows.set_axis(names, axis=1)[list(self.columns)]
+        return rows.astype(dict.fromkeys(self._categorical.intersection(names), "category"))
+
+    def _read(self, name: str) -> "pd.Series[Any]":
+        require_columns(self._columns, [name], self.path)
+        try:
+            values = pd.read_parquet(self.path, columns=[name]).iloc[:, 0]
+        except (OSError, ValueError) as error:
+            raise self._unreadable(error) from error
+        if len(values) != self._rows_in_files:
+            raise OrdinateError(
+                f"{self.path}: holds {len(values)} rows, and {self._rows_in_files} when it was opened; open it anew"
+            )
+        if name in self._categorical:
+            values = values.astype("category")
+        if self._rows is not None:
+            values = values.iloc[self._rows]
+        return values.reset_index(drop=True).rename(name)
+
+    def _unreadable(self, error: Exception) -> OrdinateError:
+        return OrdinateError(f"{self.path}: could not be read: {str(error).splitlines()[0]}")
+
+
+def holds_parquet(path: str | Path) -> bool:
+    """Return whether ``path`` is a parquet file, or a folder that holds some."""
+    path = Path(path)
+    if path.is_dir():
+        return any(path.glob("*.parquet")) or any(path.glob("*=*/**/*.parquet"))
+    return path.name.lower().endswith(PARQUET)

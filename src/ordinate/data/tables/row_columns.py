@@ -1,0 +1,124 @@
+"""Columns that tell rows apart instead of describing them, and columns that are the label in other words."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ordinate.data.tables.parquet_table import ParquetTable
+
+LOOKED_AT = 1000  # rows in which a column shows that it need not be read to its end
+# as pandas and pyarrow call what has no name
+UNNAMED = re.compile(r"|Unnamed: \d+(_level_\d+)?(\.\d+)*|__index_level_\d+__")
+IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid", "identifier", "idx", "rowid"}  # a word of the name
+NUMBERS = {"index", "row", "row number", "row names", "rownames", "level 0", "#", "nr"}  # the whole name
+
+
+def find_row_columns(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
+    """Return the columns that identify the rows, each with what gives it away, as in "numbers the rows".
+
+    Measurements are never among them, however different: a column of floats describes. So does one of whole numbers
+    that are all different, unless its name or the way they run through a range says otherwise.
+
+    Example:
+        >>> X = pd.DataFrame({"Unnamed: 0": [0, 1, 2], "code": ["a7", "c1", "b3"], "age": [41, 9, 67]})
+        >>> find_row_columns(X)
+        {'Unnamed: 0': 'is an index that was saved without a name', 'code': 'has a text of its own in every row'}
+    """
+    head = X.head(LOOKED_AT)
+    reasons = {name: _reason(name, X[name]) for name in X.columns if _reason(name, head[name], whole=False)}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def _reason(name: str, values: "pd.Series[Any]", *, whole: bool = True) -> str | None:
+    """Return why a column identifies rows; of the first rows alone (not ``whole``), why it may."""
+    if not _are_codes(values) or values.isna().any():
+        return None
+    counts = pd.api.types.is_integer_dtype(values.dtype)
+    # whatever it counts, such as the rows of each of several files, it is not a feature that someone measured
+    if counts and UNNAMED.fullmatch(str(name)):
+        return "is an index that was saved without a name"
+    if not values.is_unique:
+        return None
+    # no two rows share a text, so nothing that is learned of one says anything of another
+    if not counts:
+        return "has a text of its own in every row"
+    # a number a row may be measured; called an identifier, it is none
+    if _is_identifier(name):
+        return "is named as an identifier, and no two rows share a value"
+    # measured whole numbers leave gaps or meet: all of 0 to n-1 or 1 to n is a count, in whatever order the rows are
+    numbers = values.to_numpy(dtype=np.float64)
+    low, high = numbers.min(), numbers.max()
+    # (one that starts elsewhere may be measured: a year per row)
+    return "numbers the rows" if not whole or (low in (0, 1) and high - low == len(numbers) - 1) else None
+
+
+def _are_codes(values: "pd.Series[Any]") -> bool:
+    """Whether values are whole numbers, or text or other categories."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return not pd.api.types.is_float_dtype(values.dtype.categories.dtype)
+    if pd.api.types.is_integer_dtype(values.dtype):
+        return True
+    return bool(len(values)) and pd.api.types.infer_dtype(values, skipna=True) == "string"
+
+
+def _is_identifier(name: str) -> bool:
+    """Whether a name says identifier or row number: patient_id, SampleID, uuid, index."""
+    words = re.findall(r"#|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", str(name))
+    words = [word.lower() for word in words]
+    return not IDENTIFIERS.isdisjoint(words) or " ".join(words) in NUMBERS
+
+
+def find_row_order(X: pd.DataFrame | ParquetTable, y: "pd.Series[Any]") -> list[str]:
+    """Return the columns of different whole numbers that rise or fall from row to row, as the label does.
+
+    They may number the rows, with gaps, of a file that is sorted by its label; or the file is sorted by a feature.
+    """
+    if not _is_sorted(y):
+        return []
+    head = X.head(LOOKED_AT)
+    return [name for name in X.columns if _goes_one_way(head[name]) and _goes_one_way(X[name])]
+
+
+def _is_sorted(y: "pd.Series[Any]") -> bool:
+    blocks, values = int((y != y.shift()).sum()), y.nunique()
+    one_way = pd.api.types.is_numeric_dtype(y) and (y.is_monotonic_increasing or y.is_monotonic_decreasing)
+    return bool(one_way) or (blocks == values and 2 * values <= len(y))
+
+
+def _goes_one_way(values: "pd.Series[Any]") -> bool:
+    if not pd.api.types.is_integer_dtype(values.dtype) or values.isna().any() or not values.is_unique:
+        return False
+    return bool(values.is_monotonic_increasing or values.is_monotonic_decreasing)
+
+
+def find_label_columns(X: pd.DataFrame | ParquetTable, y: "pd.Series[Any]") -> list[str]:
+    """Return the columns that are the label in other words: every value of one goes with one value of the other.
+
+    Where most labels are different that would hold of any measurement; there a column must rise or fall with the
+    label too.
+
+    Example:
+        >>> X = pd.DataFrame({"word": ["low", "high", "low", "high"], "area": [3.5, 9.0, 4.5, 7.0]})
+        >>> find_label_columns(X, pd.Series([0, 1, 0, 1]))
+        ['word']
+    """
+    head = X.head(LOOKED_AT)
+    names = [name for name in X.columns if _says(head[name], y.iloc[:LOOKED_AT])]
+    return [name for name in names if len(y) <= LOOKED_AT or _says(X[name], y)]
+
+
+def _says(values: "pd.Series[Any]", y: "pd.Series[Any]") -> bool:
+    if values.isna().any() or not pd.api.types.is_hashable(values.iloc[0]):
+        return False
+    codes, labels = pd.factorize(values)[0], pd.factorize(y)[0]
+    pairs = len(pd.unique(pd.Series(codes.astype(np.int64) * (labels.max() + 1) + labels)))
+    if not pairs == codes.max() + 1 == labels.max() + 1:
+        return False
+    if 2 * pairs <= len(y):
+        return True
+    if not (pd.api.types.is_numeric_dtype(values.dtype) and pd.api.types.is_numeric_dtype(y.dtype)):
+        return False
+    in_order = values.reset_index(drop=True).iloc[np.argsort(y.to_numpy(dtype=np.float64), kind="stable")]
+    return bool(in_order.is_monotonic_increasing or in_order.is_monotonic_decreasing)

@@ -1,0 +1,1 @@
+"""Texts and pairs of texts: options, readers and word vectors."""

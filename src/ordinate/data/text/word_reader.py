@@ -1,0 +1,82 @@
+"""From texts to numbers of words, for an encoder over word vectors."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ordinate.data.text.options import TextOptions
+from ordinate.data.text.samples import Texts
+from ordinate.data.text.words import read_word_vectors, tokenize
+
+PADDING, UNKNOWN, FIRST_WORD = 0, 1, 2
+LEARNED_DIM, LEAST_OCCURRENCES = 100, 2  # of words whose vectors are learned from nothing
+SEED = 0  # of their first values
+
+
+class WordReader:
+    """Gives every word the number of its vector: 0 is padding, 1 a word without one.
+
+    Args:
+        words: v words that have a vector.
+        dim: of the vectors.
+        per_sample: texts of a sample.
+        max_length: words of a text that are read.
+        notes: what the user should know of the training texts.
+
+    Attributes:
+        vectors: (v + 2, dim), the first values of padding, unknown words and words; 0 in a reader that was loaded,
+            whose encoder brings its own.
+    """
+
+    def __init__(self, words: list[str], dim: int, per_sample: int, max_length: int, notes: list[str]) -> None:
+        self.words = words
+        self.dim = dim
+        self.per_sample = per_sample
+        self.max_length = max_length
+        self.notes = notes
+        self.vectors: NDArray[np.float32] = np.zeros((len(words) + FIRST_WORD, dim), dtype=np.float32)
+        self._numbers = {word: number for number, word in enumerate(words, start=FIRST_WORD)}
+
+    @classmethod
+    def fit(cls, texts: Texts, options: TextOptions) -> "WordReader":
+        """Choose the words: those that the file of word vectors has, or those that occur twice."""
+        counts = Counter(word for text in texts.flat for word in tokenize(text))
+        if options.word_vectors is None:
+            words = [word for word, count in counts.most_common() if count >= LEAST_OCCURRENCES]
+            drawn = np.random.default_rng(SEED).normal(scale=0.1, size=(len(words) + 1, LEARNED_DIM))
+            vectors = drawn.astype(np.float32)
+        else:
+            words, read = read_word_vectors(options.word_vectors, counts)
+            vectors = np.concatenate([read.mean(axis=0, keepdims=True), read])
+        reader = cls(words, vectors.shape[1], texts.per_sample, options.max_length, [])
+        reader.vectors[UNKNOWN:] = vectors
+        unknown = sum(count for word, count in counts.items() if word not in reader._numbers)
+        if unknown:
+            reader.notes.append(f"text: {unknown} of {counts.total()} words have no vector, and share one")
+        return reader
+
+    def transform(self, texts: Texts) -> Int[Tensor, "n k t"]:
+        """Return the numbers of the words, int32, 0 past the end of a text; a text without words is one unknown."""
+        numbers = np.full((len(texts) * self.per_sample, self.max_length), PADDING, dtype=np.int32)
+        for row, text in zip(numbers, texts.flat, strict=True):
+            found = [self._numbers.get(word, UNKNOWN) for word in tokenize(text)[: self.max_length]] or [UNKNOWN]
+            row[: len(found)] = found
+        return torch.from_numpy(numbers.reshape(len(texts), self.per_sample, self.max_length))
+
+    @property
+    def sample_shape(self) -> tuple[int, int]:
+        return (self.per_sample, self.max_length)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what :meth:`from_dict` takes, ready for JSON."""
+        names = ("words", "dim", "per_sample", "max_length", "notes")
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> "WordReader":
+        return cls(**state)

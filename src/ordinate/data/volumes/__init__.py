@@ -1,0 +1,1 @@
+"""Volumes (n, channels, depth, height, width): options, reader and file formats."""

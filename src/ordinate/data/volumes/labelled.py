@@ -1,0 +1,168 @@
+"""Reading labelled volumes: a folder of NIfTI files with a labels.csv, and UK Biobank's layout."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ordinate.data.file_tree import FileTree
+from ordinate.data.images.files import SUFFIXES as IMAGE_SUFFIXES
+from ordinate.data.images.files import ImageFiles
+from ordinate.data.images.labelled import LABELS, PATH_COLUMNS, SPLITS, read_labelled_images
+from ordinate.data.tables.files import MISSING, require_columns, require_labels
+from ordinate.data.volumes.voxels import SUFFIXES, VolumeFiles
+from ordinate.errors import OrdinateError
+
+SUBJECTS = ("subject", "eid")  # columns of labels.csv in UK Biobank's layout
+T1_IN_MNI = "T1/T1_brain_to_MNI.nii.gz"  # in the zips of field 20252
+FIRST_VISIT = "{}_20252_2_0"  # how UK Biobank names the zip of a subject's first imaging visit
+
+
+@dataclass(frozen=True)
+class LabelledVolumes:
+    """Volumes with a label each, and where the data set has them, a split and a group each.
+
+    Args:
+        volumes: n files.
+        labels: (n,) ranks, numbers or text.
+        splits: (n,) such as ``"train"``, ``"validation"``, ``"test"``.
+        groups: (n,), such as the subject; no group is to stand on both sides of a split.
+    """
+
+    volumes: VolumeFiles
+    labels: pd.Series
+    splits: pd.Series | None = None
+    groups: pd.Series | None = None
+
+    def __len__(self) -> int:
+        return len(self.volumes)
+
+    def take(self, rows: NDArray[np.int64]) -> "LabelledVolumes":
+        """Return some of them, by index."""
+        return LabelledVolumes(
+            self.volumes[rows],
+            self.labels.iloc[rows].reset_index(drop=True),
+            None if self.splits is None else self.splits.iloc[rows].reset_index(drop=True),
+            None if self.groups is None else self.groups.iloc[rows].reset_index(drop=True),
+        )
+
+
+def holds_volumes(path: str | Path) -> bool:
+    """Return whether a path is to be read as volumes: a folder whose first image of any kind is a NIfTI file."""
+    for _, below, files in os.walk(path, followlinks=True):
+        below.sort()
+        for name in sorted(files):
+            if not name.startswith(".") and name.lower().endswith((*SUFFIXES, *IMAGE_SUFFIXES)):
+                return name.lower().endswith(SUFFIXES)
+    return False
+
+
+def read_volumes(path: str | Path) -> VolumeFiles:
+    """Return the volumes of a folder without labels: those that its labels.csv names, or all there are.
+
+    Raises:
+        OrdinateError: no such folder, or no NIfTI file in it.
+    """
+    tree = FileTree.of(path)
+    if LABELS in tree.names:
+        frame = _table(Path(path))
+        column = next((name for name in PATH_COLUMNS if name in frame), None)
+        if column is not None:
+            return VolumeFiles(Path(path) / name for name in frame[column].astype(str))
+        if any(name in frame for name in SUBJECTS):
+            return _of_subjects(Path(path), frame)[0]
+    names = [name for name in tree.names if name.lower().endswith(SUFFIXES)]
+    if not names:
+        raise OrdinateError(f"{path}: holds no volume ({', '.join(SUFFIXES)})")
+    return VolumeFiles(Path(path) / name for name in names)
+
+
+def read_labelled_volumes(
+    path: str | Path, target: str | None = None, split: str | None = None, group: str | None = None
+) -> LabelledVolumes:
+    """Read a folder of labelled volumes.
+
+    Its ``labels.csv`` names the NIfTI files (column ``path``, ``file``, ``filename`` or ``image``, relative to the
+    folder) and their labels; or it names subjects, and the folder is laid out as :func:`read_ukbiobank` says.
+
+    Args:
+        path: folder.
+        target: column of the label; None takes ``label``, or the only column that is left; ``age`` for subjects.
+        split: column of the split; None takes ``split`` if it is there.
+        group: column of the group, such as a subject; None takes ``group`` if it is there.
+
+    Raises:
+        OrdinateError: whatever is wrong with it, and the way out.
+    """
+    if not (Path(path) / LABELS).is_file():
+        raise OrdinateError(f"{path}: takes a {LABELS} that names the volumes (path) or subjects, and their labels")
+    frame = _table(Path(path))
+    if any(name in frame for name in SUBJECTS) and not any(name in frame for name in PATH_COLUMNS):
+        return read_ukbiobank(path, target or "age", split, group)
+    images = read_labelled_images(path, target, split, group)
+    files, labels = cast(ImageFiles, images.images), cast(pd.Series, images.labels)  # as labels.csv gives them
+    return LabelledVolumes(VolumeFiles(files.paths), labels, images.splits, images.groups)
+
+
+def read_ukbiobank(
+    path: str | Path, target: str = "age", split: str | None = None, group: str | None = None
+) -> LabelledVolumes:
+    """Read T1 volumes of UK Biobank, as SupReMix trains on (B.1.4, with ``VolumeOptions(size=100, spacing=2.0)``).
+
+    Assumed is the bulk field 20252 ("T1 structural brain images, NIFTI"), each zip unpacked into a folder of its own:
+    ``1234567_20252_2_0/T1/T1_brain_to_MNI.nii.gz``, or ``1234567/T1/...``, the brain in MNI space at 1 mm; and a
+    ``labels.csv`` beside these folders with a column ``subject`` or ``eid`` and one of ages. UK Biobank gives the data
+    to approved researchers alone: apply at https://www.ukbiobank.ac.uk.
+
+    Args:
+        path: folder.
+        target: column of the label.
+        split: column of the split; None takes ``split`` if it is there.
+        group: column of the group; None takes the subject.
+
+    Returns:
+        A volume a row of labels.csv, whether its file is there or not: reading names those that are not.
+
+    Raises:
+        OrdinateError: a labels.csv without these columns, or with labels missing.
+    """
+    where = Path(path) / LABELS
+    frame = _table(Path(path))
+    volumes, subjects = _of_subjects(Path(path), frame)
+    split = split or ("split" if "split" in frame and target != "split" else None)
+    columns = [name for name in (target, split, group) if name is not None]
+    require_columns(frame, columns, where)
+    for column in columns:
+        require_labels(frame[column], column, where)
+    return LabelledVolumes(
+        volumes,
+        frame[target],
+        None if split is None else frame[split].astype(str).map(lambda name: SPLITS.get(name.lower(), name)),
+        subjects if group is None else frame[group].astype(str),
+    )
+
+
+def _of_subjects(path: Path, frame: pd.DataFrame) -> tuple[VolumeFiles, pd.Series]:
+    column = next((name for name in SUBJECTS if name in frame), None)
+    if column is None:
+        raise OrdinateError(f"{path / LABELS}: takes a column of subjects named {' or '.join(map(repr, SUBJECTS))}")
+    subjects = frame[column].astype(str)
+    folders = [path / FIRST_VISIT.format(subject) for subject in subjects]
+    alone = [path / subject for subject in subjects]
+    chosen = [own if own.is_dir() else visit for visit, own in zip(folders, alone, strict=True)]
+    return VolumeFiles(folder / T1_IN_MNI for folder in chosen), subjects
+
+
+def _table(path: Path) -> pd.DataFrame:
+    where = path / LABELS
+    try:
+        frame = pd.read_csv(where, keep_default_na=False, na_values=MISSING, skipinitialspace=True)
+    except (ValueError, OSError) as error:
+        raise OrdinateError(f"{where}: could not be read: {str(error).splitlines()[0]}") from error
+    if frame.empty:
+        raise OrdinateError(f"{where}: names no volume")
+    return frame

@@ -1,0 +1,298 @@
+"""From NIfTI files or arrays to volumes of one size, in uint8, read once by worker processes.
+
+A file is turned to RAS (the axes run to the right, to the front and up), resampled if a spacing is given, scaled to
+0..1 and rounded to 256 levels, then cut or padded around its centre. A level is 1/255 of the range between the
+percentiles, below the noise of an MR scan, and takes a quarter of float32's memory.
+"""
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, UInt8
+from numpy.typing import ArrayLike, NDArray
+from torch.utils.data import DataLoader, Dataset
+from tqdm import tqdm
+
+from ordinate.data.images.pixels import LOOKED_AT, room, usable_workers
+from ordinate.data.volumes.options import VolumeOptions
+from ordinate.errors import OrdinateError
+
+SUFFIXES = (".nii", ".nii.gz")
+LARGEST_SIDE = 100  # of volumes whose size is not given: SupReMix, B.1.4
+PERCENTILES = (0.5, 99.5)
+FEW = 4  # volumes that are not worth a process
+AXES = (("L", "R"), ("P", "A"), ("I", "S"))
+
+
+class VolumeFiles:
+    """NIfTI files in an order; an index array, a mask or a slice selects some.
+
+    Args:
+        paths: of the files, ``.nii`` or ``.nii.gz``.
+
+    Example:
+        >>> files = VolumeFiles(["a.nii.gz", "b.nii", "c.nii"])
+        >>> len(files), files[np.array([2, 0])].paths.tolist()
+        (3, ['c.nii', 'a.nii.gz'])
+    """
+
+    def __init__(self, paths: Iterable[str | Path]) -> None:
+        self.paths: NDArray[np.str_] = np.array([str(path) for path in paths], dtype=np.str_)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, rows: ArrayLike | slice) -> "VolumeFiles":
+        return VolumeFiles(np.atleast_1d(self.paths[rows if isinstance(rows, slice) else np.asarray(rows)]))
+
+    def extent(self, index: int) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
+        """Return, from the header alone, the number of channels, and voxels and mm a voxel along the axes of RAS."""
+        nibabel, opened = _nibabel(), self._open(index)
+        places = np.argsort(nibabel.io_orientation(opened.affine)[:, 0])
+        voxels = np.array(opened.shape[:3], dtype=np.float64)[places]
+        lengths = np.array(nibabel.affines.voxel_sizes(opened.affine), dtype=np.float64)[places]
+        return (opened.shape[3] if len(opened.shape) == 4 else 1), voxels, lengths
+
+    def read(self, index: int, spacing: tuple[float, float, float] | None = None) -> Float[np.ndarray, "c d h w"]:
+        """Return a volume in RAS, resampled to the spacing if one is given.
+
+        Raises:
+            OrdinateError: the file is missing, empty, truncated or no NIfTI volume; names it.
+        """
+        path = self.paths[index]
+        opened = self._open(index)
+        try:
+            values = np.asarray(opened.dataobj, dtype=np.float32)
+        except (OSError, EOFError, ValueError, TypeError, zlib.error) as error:
+            raise OrdinateError(f"{path}: is damaged or truncated: {str(error).splitlines()[0]}") from error
+        if np.isinf(values).any():
+            raise OrdinateError(f"{path}: holds infinity, takes finite numbers")
+        values = np.nan_to_num(values)  # what some programs write outside of the brain
+        values = values[None] if values.ndim == 3 else np.moveaxis(values, 3, 0)
+        transforms, data = _monai("transforms"), _monai("data")
+        volume = transforms.Orientation("RAS", labels=AXES)(data.MetaTensor(values, affine=opened.affine))
+        if spacing is not None:
+            volume = transforms.Spacing(spacing)(volume)
+        return np.ascontiguousarray(volume.numpy(), dtype=np.float32)
+
+    def _open(self, index: int) -> Any:
+        """Return the file with its data unread."""
+        nibabel, path = _nibabel(), str(self.paths[index])
+        if not Path(path).is_file():
+            raise OrdinateError(f"{path}: no such file")
+        if Path(path).stat().st_size == 0:
+            raise OrdinateError(f"{path}: is empty, takes a NIfTI volume")
+        failures = (
+            nibabel.filebasedimages.ImageFileError, nibabel.spatialimages.HeaderDataError, OSError, EOFError,
+            ValueError, zlib.error,
+        )  # fmt: skip
+        try:
+            opened = nibabel.load(path)
+        except failures as error:
+            raise OrdinateError(f"{path}: is no NIfTI volume that can be read") from error
+        shape = opened.shape
+        if len(shape) not in (3, 4) or min(shape) == 0:
+            raise OrdinateError(f"{path}: has shape {shape}, takes (x, y, z) or (x, y, z, channels)")
+        if np.isnan(nibabel.io_orientation(opened.affine)).any():
+            raise OrdinateError(f"{path}: does not say how its axes lie: its affine has an axis of length 0")
+        return opened
+
+
+Volumes = VolumeFiles | NDArray[Any]
+
+
+@dataclass(frozen=True)
+class VolumePreprocessing:
+    """What is done to every volume, in training and in prediction alike.
+
+    Args:
+        size: (depth, height, width) in voxels of what the encoder sees.
+        channels: of every volume.
+        spacing: in mm, of files; None keeps each file's own.
+        intensity: (low, high) that become 0 and 1; None takes percentiles of each channel's voxels that are not 0.
+
+    Example:
+        >>> VolumePreprocessing(size=(2, 2, 1), channels=1).scaled(np.float32([[[[0, 50], [25, 100]]]])).tolist()
+        [[[[0, 85], [0, 255]]]]
+    """
+
+    size: tuple[int, int, int]
+    channels: int
+    spacing: tuple[float, float, float] | None = None
+    intensity: tuple[float, float] | None = None
+
+    def __call__(self, volumes: Volumes, index: int) -> UInt8[np.ndarray, "c d h w"]:
+        """Return a volume as the encoder sees it.
+
+        Raises:
+            OrdinateError: it cannot be read, or has another number of channels.
+        """
+        values = volumes.read(index, self.spacing) if isinstance(volumes, VolumeFiles) else volumes[index]
+        if len(values) != self.channels:
+            name = volumes.paths[index] if isinstance(volumes, VolumeFiles) else f"volume {index}"
+            raise OrdinateError(f"{name}: has {len(values)} channels, takes {self.channels}")
+        resized = _monai("transforms").ResizeWithPadOrCrop(self.size)(self.scaled(values))
+        return np.asarray(resized.numpy(), dtype=np.uint8)
+
+    def scaled(self, values: NDArray[Any]) -> UInt8[np.ndarray, "c d h w"]:
+        """Return the channels scaled to 0..255, what lies beyond the range at its ends."""
+        levels = np.empty(values.shape, dtype=np.uint8)
+        for place, channel in enumerate(values.astype(np.float32)):
+            low, high = self.intensity or _range(channel)
+            shares = (channel - low) / (high - low if high > low else 1.0)
+            levels[place] = (shares.clip(0, 1) * 255).round()
+        return levels
+
+
+@dataclass(frozen=True)
+class DecodedVolumes:
+    """Volumes (n, c, d, h, w) beside what was done to get them, so that it is not done again."""
+
+    voxels: NDArray[np.uint8]
+    preprocessing: VolumePreprocessing
+
+    def __len__(self) -> int:
+        return len(self.voxels)
+
+    def __getitem__(self, rows: Any) -> "DecodedVolumes":
+        return DecodedVolumes(self.voxels[rows], self.preprocessing)
+
+
+def choose_volume_preprocessing(volumes: Volumes, options: VolumeOptions) -> tuple[VolumePreprocessing, list[str]]:
+    """Return the preprocessing with what was left open chosen from the volumes, and what the user should know of it.
+
+    Of files, up to 256 headers, evenly spread, are looked at.
+    """
+    channels, sizes = _extents(volumes, options)
+    size: Any = options.size
+    if size is None:
+        own = sizes[0]
+        size = own if len(set(sizes)) == 1 and max(own) <= LARGEST_SIDE else (LARGEST_SIDE,) * 3
+    spacing: Any = options.spacing  # three lengths, as its options made it
+    largest = np.max(sizes, axis=0)
+    notes = []
+    if (largest > size).any():
+        notes = [
+            f"volumes of up to {_by(largest)} voxels are cut to their central {_by(size)}; a larger size keeps more, "
+            "and so does a larger spacing of files"
+        ]
+    return VolumePreprocessing(tuple(size), channels, spacing, options.intensity), notes
+
+
+def decode_volumes(
+    volumes: Volumes | DecodedVolumes, preprocessing: VolumePreprocessing, workers: int = 2, progress: bool = False
+) -> tuple[NDArray[np.uint8], dict[int, str]]:
+    """Return all volumes as the encoder sees them, and what is wrong with those that could not be read.
+
+    Args:
+        volumes: n volumes.
+        preprocessing: done to each.
+        workers: processes that read; 0 reads in this one, and so do few volumes.
+        progress: show a progress bar.
+
+    Returns:
+        Voxels (n, c, d, h, w), in memory or, past 4 GiB, in an unnamed file on disk; and from the index of every
+        volume that could not be read (its voxels are 0) to the reason, which names it.
+    """
+    if isinstance(volumes, DecodedVolumes):
+        if volumes.preprocessing != preprocessing:
+            raise OrdinateError(f"X: was decoded with {volumes.preprocessing}, takes {preprocessing}, as in training")
+        return volumes.voxels, {}
+    _monai("transforms")  # once, before processes are made
+    voxels = room((len(volumes), preprocessing.channels, *preprocessing.size))
+    failures: dict[int, str] = {}
+    loader = DataLoader(
+        _Each(volumes, preprocessing),
+        batch_size=None,
+        num_workers=usable_workers(workers) if len(volumes) > FEW else 0,
+    )
+    with tqdm(total=len(volumes), desc="reading volumes", unit="volume", disable=not progress, leave=False) as bar:
+        for row, (volume, reason) in enumerate(loader):
+            if reason is None:
+                voxels[row] = volume
+            else:
+                failures[row] = reason
+            bar.update()
+    return voxels, failures
+
+
+def as_volumes(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of volumes (n, c, d, h, w), checked.
+
+    Raises:
+        OrdinateError: another shape, or values that are no finite numbers.
+    """
+    if array.ndim != 5 or 0 in array.shape:
+        raise OrdinateError(f"X: got shape {array.shape}, takes volumes (n, channels, depth, height, width)")
+    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        raise OrdinateError(f"X: got volumes of {array.dtype} or not finite, takes finite numbers")
+    return array
+
+
+class _Each(Dataset[tuple[NDArray[np.uint8], str | None]]):
+    """Volumes one by one, read where they are asked for: in a worker process."""
+
+    def __init__(self, volumes: Volumes, preprocessing: VolumePreprocessing) -> None:
+        self.volumes = volumes
+        self.preprocessing = preprocessing
+
+    def __len__(self) -> int:
+        return len(self.volumes)
+
+    def __getitem__(self, index: int) -> tuple[NDArray[np.uint8], str | None]:
+        try:
+            return self.preprocessing(self.volumes, index), None
+        except OrdinateError as error:
+            return np.zeros(0, dtype=np.uint8), str(error)
+
+
+def _extents(volumes: Volumes, options: VolumeOptions) -> tuple[int, list[tuple[int, ...]]]:
+    """Channels of the first volume, and (depth, height, width) of those looked at, at the spacing asked for."""
+    if not isinstance(volumes, VolumeFiles):
+        return volumes.shape[1], [volumes.shape[2:]]
+    rows = np.unique(np.linspace(0, len(volumes) - 1, min(LOOKED_AT, len(volumes))).astype(int))
+    channels, sizes = 1, []
+    for row in rows[::-1]:
+        try:
+            channels, voxels, lengths = volumes.extent(int(row))
+        except OrdinateError:
+            continue  # reading will name it
+        if options.spacing is not None:
+            voxels = (voxels - 1) * lengths / np.asarray(options.spacing) + 1
+        sizes.append(tuple(max(1, round(side)) for side in voxels))
+    return channels, sizes[::-1] or [(1, 1, 1)]
+
+
+def _range(channel: NDArray[np.float32]) -> tuple[float, float]:
+    """The percentiles of the voxels that are not 0; the extremes of all where these leave no range."""
+    inside = channel[channel != 0]
+    low, high = np.percentile(inside, PERCENTILES) if inside.size else (0.0, 0.0)
+    return (float(low), float(high)) if high > low else (float(channel.min()), float(channel.max()))
+
+
+def _by(sides: Sequence[int] | NDArray[np.int64]) -> str:
+    return " x ".join(map(str, sides))
+
+
+def _nibabel() -> Any:
+    try:
+        import nibabel
+    except ImportError as error:
+        raise _missing(error) from error
+    return nibabel
+
+
+def _monai(part: str) -> Any:
+    try:
+        return import_module(f"monai.{part}")
+    except ImportError as error:
+        raise _missing(error) from error
+
+
+def _missing(error: ImportError) -> OrdinateError:
+    return OrdinateError(f'volumes take MONAI and nibabel ({error}): pip install "ordinate[volumes]"')

@@ -1,0 +1,129 @@
+"""The models by name: the estimator, task and settings behind each, for commands, protocols, tables and loading."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from ordinate.errors import OrdinateError
+from ordinate.extensions import extensions
+
+Task = Literal["ranks", "continuous"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What the name of a model stands for.
+
+    Args:
+        estimators: the estimator by task, as ``"module:Class"``.
+        settings: of the estimator.
+        packages: needed beyond those of ``pip install ordinate``, by the names they are imported by.
+        embeds: whether it learns an embedding.
+    """
+
+    estimators: Mapping[Task, str]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
+    embeds: bool = True
+
+    def estimator(self, task: Task) -> type[Any]:
+        """Return the class of the estimator for a task."""
+        return load_class(self.estimators[task])
+
+
+def of_ranks(estimator: str, *packages: str, **settings: Any) -> Model:
+    """Return a model of ranks."""
+    return Model({"ranks": estimator}, settings, packages)
+
+
+def of_targets(estimator: str, *packages: str, **settings: Any) -> Model:
+    """Return a model of continuous targets."""
+    return Model({"continuous": estimator}, settings, packages)
+
+
+HEAD_LOSSES = ("l1", "mse", "huber", "dex", "dldl_v2", "or", "corn")
+SUPCR, SUPREMIX = "ordinate.estimators.supcr:SupCRRegressor", "ordinate.estimators.supremix:SupReMixRegressor"
+END_TO_END = "ordinate.estimators.end_to_end:EndToEndRegressor"
+ORDINAL = "ordinate.estimators.ordinal:OrdinalClassifier"
+
+CORE: Mapping[str, Model] = {
+    "cloc": of_ranks("ordinate.estimators.cloc:CLOCClassifier"),
+    "otd": of_ranks("ordinate.estimators.otd:OTDClassifier"),
+    "supcr": of_targets(SUPCR, head="linear", head_loss="l1"),
+    "supremix": of_targets(SUPREMIX, head="linear", head_loss="l1"),
+    **{name: of_targets(END_TO_END, head_loss=name) for name in HEAD_LOSSES},
+    **{f"supcr_{name}": of_targets(SUPCR, head="linear", head_loss=name) for name in HEAD_LOSSES},
+    **{f"supremix_{name}": of_targets(SUPREMIX, head="linear", head_loss=name) for name in HEAD_LOSSES},
+    "cross_entropy": of_ranks(ORDINAL, loss="cross_entropy"),
+    "orcnn": of_ranks(ORDINAL, loss="or"),
+    "corn_ranks": of_ranks(ORDINAL, loss="corn"),
+    "coral": of_ranks(ORDINAL, loss="coral"),
+}
+
+
+@cache
+def models() -> Mapping[str, Model]:
+    """Return all models by name, the core's first."""
+    found = dict(CORE)
+    for extension in extensions():
+        found |= extension.MODELS
+    return found
+
+
+def model(name: str) -> Model:
+    """Return what a name stands for.
+
+    Raises:
+        OrdinateError: there is no such model; names the nearest.
+    """
+    if name not in models():
+        near = difflib.get_close_matches(name, models())
+        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(models())}"
+        raise OrdinateError(f"model: got {name!r}; {hint}")
+    return models()[name]
+
+
+def unavailable(name: str) -> str | None:
+    """Return why a model cannot be trained here, or None where it can."""
+    lacking = [package for package in model(name).packages if find_spec(package) is None]
+    if lacking:
+        return f"{name}: needs {', '.join(package.replace('_', '-') for package in lacking)}, which is not installed"
+    return None
+
+
+def build(name: str, task: Task, **settings: Any) -> Any:
+    """Return the unfitted estimator of a model, with settings that replace the model's own.
+
+    Raises:
+        OrdinateError: no such model, or one that is not for this task.
+
+    Example:
+        >>> build("otd", "ranks", embedding_dim=16).embedding_dim
+        16
+    """
+    chosen = model(name)
+    if task not in chosen.estimators:
+        raise OrdinateError(
+            f"model: got {name!r}, which is for {' or '.join(chosen.estimators)}, for labels that are {task}"
+        )
+    return chosen.estimator(task)(**{**chosen.settings, **settings})
+
+
+def estimator_named(name: str) -> type[Any] | None:
+    """Return the class of an estimator by its own name, as saved models have it; None where there is none."""
+    for known in models().values():
+        for place in known.estimators.values():
+            if place.partition(":")[2] == name:
+                return load_class(place)
+    return None
+
+
+def load_class(place: str) -> type[Any]:
+    """Return a class by its ``"module:Class"``."""
+    module, _, name = place.partition(":")
+    found: type[Any] = getattr(import_module(module), name)
+    return found

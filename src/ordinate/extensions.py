@@ -1,0 +1,15 @@
+"""Packages that add models, data sets and recipes to the core, which never imports them by itself.
+
+An extension is a module with ``MODELS`` (see :mod:`ordinate.estimators.registry`), ``RECIPES`` (a folder of recipe
+files) and ``data_sets()``, the module that reads its data sets by name.
+"""
+
+from importlib import import_module
+from typing import Any
+
+EXTENSIONS = ("ordinate.papers.extension",)
+
+
+def extensions() -> list[Any]:
+    """Return the modules of all extensions."""
+    return [import_module(name) for name in EXTENSIONS]

@@ -1,1 +1,0 @@
-"""How the rivals of the four methods train, one file a rival."""

@@ -1,0 +1,1 @@
+"""The papers again: their baselines, data sets, protocols, tables, recipes and published loops."""

@@ -1,0 +1,437 @@
+"""``ordinate protocol``: an experiment of the papers on any data, for several methods side by side."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ordinate.commands.division import divide_rows
+from ordinate.commands.fit_options import FitOptions, image_options
+from ordinate.commands.labels import Label
+from ordinate.commands.model_samples import fit_to
+from ordinate.commands.plan import Plan, make_plan, methods_for
+from ordinate.commands.read_data import read
+from ordinate.commands.samples import Samples
+from ordinate.commands.workspace import Workspace
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.images.pixels import Decoded
+from ordinate.data.rows import groups_of, take
+from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.functional.inputs import check_whole
+from ordinate.papers.figures import protocols as protocol_figures
+from ordinate.papers.protocols.corruption_robustness import corruption_robustness
+from ordinate.papers.protocols.corruptions import CORRUPTIONS, SEVERITIES, corrupt
+from ordinate.papers.protocols.epoch_time import epoch_time
+from ordinate.papers.protocols.label_bias import label_bias
+from ordinate.papers.protocols.label_permutation import label_permutation
+from ordinate.papers.protocols.parts import Figures, KeptParts
+from ordinate.papers.protocols.reduced_data import reduced_data
+from ordinate.papers.protocols.transfer import transfer
+from ordinate.papers.protocols.trial import train
+from ordinate.papers.protocols.unseen_targets import unseen_targets
+from ordinate.report.figures import save
+from ordinate.report.text import table
+
+OF_ONE = {  # the protocol that an option is of
+    "sizes": "reduced-data", "leave_out": "unseen-targets", "to": "transfer", "to_target": "transfer",
+    "up": "label-bias", "down": "label-bias", "rounds": "epoch-time",
+}  # fmt: skip
+LEARNED, FIXED = "cloc, learned margins", "cloc, fixed margin"  # of label-bias
+FRACTIONS = (8, 4, 2, 1)  # parts of the training samples, where no sizes are given
+SHOWN = (
+    "mae", "accuracy", "quadratic_weighted_kappa", "critical_error", "rmse", "r2", "geometric_mean_error", "order",
+    "genuine_order", "seconds", "ratio",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ProtocolOptions:
+    """What the protocols take beside the options of ``ordinate fit``, under the names of the command line.
+
+    Args:
+        method: names of the methods; none takes what the label allows and the paper compares with.
+        repeats: trainings of each, with as many seeds from ``seed`` on; the test samples stay the same.
+        sizes: of reduced-data, numbers of training samples; none takes an eighth, a quarter, half and all.
+        leave_out: of unseen-targets, the ranges ``LOWEST:HIGHEST``.
+        to: of transfer, the second data set.
+        to_target: of transfer, its label, where that has another name.
+        up: of label-bias, the share of the lower rank's samples that is relabelled.
+        down: of label-bias, the share of the higher rank's.
+        rounds: of epoch-time, trainings of each method.
+    """
+
+    method: Sequence[str] = ()
+    repeats: int = 1
+    sizes: Sequence[int] = ()
+    leave_out: Sequence[str] = ()
+    to: str | None = None
+    to_target: str | None = None
+    up: float = 0.6
+    down: float = 0.3
+    rounds: int = 3
+
+    def check(self, protocol: str) -> None:
+        """Raise where an option is of another protocol than this."""
+        for name, other in OF_ONE.items():
+            if protocol != other and getattr(self, name) not in (getattr(ProtocolOptions(), name), []):
+                raise OrdinateError(f"--{name.replace('_', '-')}: is for {other}, got it for {protocol}")
+        if protocol == "epoch-time" and self.repeats > 1:
+            raise OrdinateError(f"--repeats: got {self.repeats}, and epoch-time trains each method --rounds times")
+
+
+@dataclass(frozen=True)
+class Divided:
+    """A data set that was read, and its rows to train and to measure on."""
+
+    label: Label
+    samples: Samples
+    rows: NDArray[np.int64]
+    test_rows: NDArray[np.int64]
+
+    @classmethod
+    def read(cls, options: FitOptions, images: ImageOptions, *, all_columns: bool = False) -> tuple[Self, Plan]:
+        """Return the data set that the options name, and what can be trained on it."""
+        samples = read(options, images, all_columns=all_columns)
+        plan = make_plan(options, None, images, samples)
+        rows, _, test_rows = divide_rows(plan.label, samples, options)
+        return cls(plan.label, samples, rows, test_rows), plan
+
+    @property
+    def training(self) -> tuple[Any, NDArray[Any]]:
+        """Samples and labels to train on."""
+        return take(self.samples.X, self.rows), self.label.values[self.rows]
+
+    @property
+    def groups(self) -> NDArray[Any] | None:
+        """Groups of the samples to train on."""
+        return groups_of(self.samples.groups, self.rows)
+
+    @property
+    def test(self) -> tuple[Any, NDArray[Any]]:
+        """Samples and labels to measure on."""
+        return take(self.samples.X, self.test_rows), self.label.values[self.test_rows]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a protocol works with: options, data (of transfer a second set), and the folder that keeps its state."""
+
+    options: FitOptions
+    own: ProtocolOptions
+    plan: Plan
+    data: Divided
+    second: Divided | None
+    folder: Path
+
+    def contenders(self, methods: Sequence[str]) -> Iterator["Contender"]:
+        """Every method under every seed."""
+        for method in methods:
+            for seed in range(self.options.seed, self.options.seed + self.own.repeats):
+                place = self.folder / f"{method}-{seed}"
+                estimator = self.build(method, seed, place / "training")
+                yield Contender(method, seed, estimator, KeptParts(place / "parts"))
+
+    def build(self, method: str, seed: int, folder: Path) -> EmbeddingEstimator:
+        """Return a method's estimator, not fitted."""
+        options = replace(self.options, seed=seed)
+        plan = replace(self.plan, margins={}) if method == LEARNED else self.plan
+        return plan.build("cloc" if method in (LEARNED, FIXED) else method, options, folder)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A method under a seed: its estimator, not fitted, and the figures of its parts."""
+
+    method: str
+    seed: int
+    estimator: EmbeddingEstimator
+    keep: KeptParts
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a protocol found: its records, what tells those of one method and seed apart, and pictures by name."""
+
+    records: pd.DataFrame
+    keys: list[str]
+    pictures: dict[str, Figure]
+
+
+def protocol(name: str, **given: Any) -> None:
+    """Run a protocol, print its table, and write its figures as JSON and CSV and its pictures to a new folder.
+
+    What was finished before a stop is kept beside the folder, and the same command goes on from there.
+
+    Args:
+        name: of the protocol, one of :data:`PROTOCOLS`.
+        given: the fields of :class:`ProtocolOptions`, and those of
+            :class:`~ordinate.commands.fit_options.FitOptions`, of which ``margin`` names the boundary of label-bias.
+    """
+    if name not in PROTOCOLS:
+        raise OrdinateError(f"protocol: got {name!r}, takes one of {', '.join(PROTOCOLS)}")
+    own = ProtocolOptions(
+        **{field.name: given.pop(field.name) for field in fields(ProtocolOptions) if field.name in given}
+    )
+    check_whole(own.repeats, "--repeats")
+    own.check(name)
+    options = FitOptions(**given)
+    if options.out is None:
+        options = replace(options, out=f"{Path(options.data).name.split('.')[0]}-{name}")
+    options.check()
+    data, plan = Divided.read(options, image_options({}, options))
+    second = _second(options, own, data) if name == "transfer" else None
+    methods = _methods(name, own, plan)
+    digests = [part.samples.digest for part in (data, second) if part is not None]
+    settings = {"protocol": name, "data": digests, "options": [*options.determining, *asdict(own).values()]}
+    with Workspace(options.path, settings) as workspace:
+        study = Study(options, own, plan, data, second, workspace.checkpoints)
+        if workspace.resumes:
+            print("continuing the run that was stopped")
+        sizes = f"{len(data.rows)} samples to train, {len(data.test_rows)} to measure on"
+        print(f"{name}: {'; '.join(methods)}; {sizes}")
+        outcome = PROTOCOLS[name](study, methods)
+        result = workspace.partial / "result"
+        result.mkdir(exist_ok=True)
+        _write(name, options.data, digests, outcome, result)
+        workspace.publish(result)
+    print(f"\n{_table(outcome)}\n\nfigures and pictures: {options.path}")
+
+
+def _second(options: FitOptions, own: ProtocolOptions, first: Divided) -> Divided:
+    """Return the data set that transfer goes to; images as the first set's were decoded."""
+    if own.to is None:
+        raise OrdinateError("--to: transfer takes the data set that the encoder is taken over to")
+    images = image_options({}, options)
+    if isinstance(first.samples.X, Decoded):
+        chosen = first.samples.X.preprocessing
+        images = replace(images, size=chosen.size, channels=chosen.channels)
+    second, _ = Divided.read(
+        replace(options, data=own.to, target=own.to_target or options.target), images, all_columns=True
+    )
+    if second.label.is_ranks != first.label.is_ranks:
+        raise OrdinateError(f"--to: {own.to} and {options.data} differ in kind, takes ranks in both or targets in both")
+    return second
+
+
+def _write(name: str, data: str, digests: list[str], outcome: Outcome, folder: Path) -> None:
+    outcome.records.to_csv(folder / "figures.csv", index=False)
+    rows = json.loads(outcome.records.to_json(orient="records", double_precision=15))
+    record = {"protocol": name, "data": data, "sha256": digests, "rows": rows}
+    (folder / "figures.json").write_text(json.dumps(record, indent=1) + "\n")
+    for title, figure in outcome.pictures.items():
+        save(figure, folder / f"{title}.png")
+
+
+def _methods(name: str, own: ProtocolOptions, plan: Plan) -> list[str]:
+    """Return the names of what is compared, each of which fits the label."""
+    plain = "cross_entropy" if plan.label.is_ranks else "l1"
+    chosen = list(own.method) or [
+        *plan.candidates,
+        "supcon" if name in ("epoch-time", "label-permutation") else plain,
+    ]
+    fitting = methods_for(plan.label.is_ranks)
+    unknown = [method for method in chosen if method not in fitting]
+    if unknown:
+        kind = "ranks" if plan.label.is_ranks else "a continuous target"
+        raise OrdinateError(f"--method: {unknown[0]} does not take {kind}; takes one of {', '.join(fitting)}")
+    if name != "label-bias":
+        if plan.margins and "cloc" not in chosen:
+            raise OrdinateError(f"--margin: is for CLOC, got --method {' '.join(chosen)}")
+        return chosen
+    if len(plan.margins) != 1:
+        raise OrdinateError("--margin: label-bias takes it once, for the boundary that is biased, as in 1,2=1.2")
+    return [LEARNED, FIXED, *(method for method in chosen if method != "cloc")]
+
+
+# the protocols
+
+
+def _corruption_robustness(study: Study, methods: Sequence[str]) -> Outcome:
+    images, labels = study.data.test
+    if not isinstance(images, Decoded):
+        raise OrdinateError(f"{study.options.data}: holds no images, which corruption-robustness takes")
+
+    def run(contender: Contender) -> Figures:
+        model = train(contender.estimator, *study.data.training, "clean", study.data.groups)
+        return corruption_robustness(model, images, labels, seed=contender.seed, keep=contender.keep)
+
+    records = _run(study, methods, run)
+    means = records.groupby(["method", "seed", "severity"], sort=False)["mae"].mean().reset_index()
+    severities = [0, *SEVERITIES]
+    first = images.pixels[:1]
+    shown = {name: [first[0], *(corrupt(first, name, severity)[0] for severity in SEVERITIES)] for name in CORRUPTIONS}
+    pictures = {
+        "error-by-severity": protocol_figures.error_by_severity(severities, _spreads(means, "severity", "mae")),
+        "corruptions": protocol_figures.corrupted_images(shown),
+    }
+    return Outcome(records, ["severity"], pictures)
+
+
+def _reduced_data(study: Study, methods: Sequence[str]) -> Outcome:
+    sizes = sorted(set(study.own.sizes)) or [len(study.data.rows) // part for part in FRACTIONS]
+
+    def run(contender: Contender) -> Figures:
+        return reduced_data(
+            contender.estimator,
+            *study.data.training,
+            *study.data.test,
+            sizes=sizes,
+            groups=study.data.groups,
+            seed=contender.seed,
+            keep=contender.keep,
+        )
+
+    records = _run(study, methods, run)
+    figure = protocol_figures.error_by_training_size(sizes, _spreads(records, "size", "mae"))
+    return Outcome(records, ["size"], {"error-by-size": figure})
+
+
+def _transfer(study: Study, methods: Sequence[str]) -> Outcome:
+    second = study.second
+    if second is None:
+        raise OrdinateError("--to: transfer takes the data set that the encoder is taken over to")
+    epochs = 100 if study.options.epochs is None else study.options.epochs
+
+    def run(contender: Contender) -> Figures:
+        model = train(contender.estimator, *study.data.training, "first", study.data.groups)
+        (X, y), (X_test, y_test) = second.training, second.test
+        X, X_test = fit_to(model, X, str(study.own.to)), fit_to(model, X_test, str(study.own.to))
+        return transfer(
+            model, X, y, X_test, y_test, class_order=second.label.classes, epochs=epochs, seed=contender.seed,
+            checkpoint_dir=contender.estimator.checkpoint_dir, keep=contender.keep,
+        )  # fmt: skip
+
+    records = _run(study, methods, run)
+    return Outcome(
+        records, ["scheme"], {"transfer": _bars(records, "scheme", "mae", "Transfer", "mean absolute error")}
+    )
+
+
+def _unseen_targets(study: Study, methods: Sequence[str]) -> Outcome:
+    ranges = [_range(text) for text in study.own.leave_out]
+    if not ranges:
+        raise OrdinateError("--leave-out: unseen-targets takes the ranges to leave out of training, as in 20:25")
+
+    def run(contender: Contender) -> Figures:
+        return unseen_targets(
+            contender.estimator, *study.data.training, *study.data.test, ranges=ranges, groups=study.data.groups,
+            keep=contender.keep,
+        )  # fmt: skip
+
+    records = _run(study, methods, run)
+    figure = _bars(records, "targets", "mae", "Unseen targets", "mean absolute error")
+    return Outcome(records, ["targets"], {"unseen-targets": figure})
+
+
+def _label_bias(study: Study, methods: Sequence[str]) -> Outcome:
+    [(low, high)] = study.plan.margins
+    classes = study.plan.label.classes or []
+
+    def run(contender: Contender) -> Figures:
+        return label_bias(
+            contender.estimator, *study.data.training, *study.data.test,
+            boundary=(classes[low], classes[high]), up=study.own.up, down=study.own.down,
+            seed=contender.seed, groups=study.data.groups, keep=contender.keep,
+        )  # fmt: skip
+
+    records = _run(study, methods, run)
+    shares = records.melt(["method", "seed"], ["accuracy", "critical_error"], "share", "value")
+    shares["share"] = shares["share"].str.replace("_", " ")
+    return Outcome(
+        records, [], {"label-bias": _bars(shares, "share", "value", "Biased labels", "share of test samples")}
+    )
+
+
+def _label_permutation(study: Study, methods: Sequence[str]) -> Outcome:
+    pictures: dict[str, Any] = {}
+
+    def run(contender: Contender) -> Figures:
+        figures = label_permutation(
+            contender.estimator, *study.data.training, *study.data.test, seed=contender.seed,
+            groups=study.data.groups, keep=contender.keep,
+        )  # fmt: skip
+        pictures.setdefault(contender.method, figures["pictures"])
+        return figures
+
+    records = _run(study, methods, run)
+    return Outcome(records, ["labels"], {"embeddings": protocol_figures.embeddings_by_labels(pictures)})
+
+
+def _epoch_time(study: Study, methods: Sequence[str]) -> Outcome:
+    contenders = list(study.contenders(methods))
+    figures = epoch_time(
+        {contender.method: contender.estimator for contender in contenders},
+        *study.data.training,
+        rounds=study.own.rounds,
+    )
+    records = pd.DataFrame(figures["rows"])
+    seconds = {row["method"]: ([row["seconds"]], [0.0]) for row in figures["rows"]}
+    figure = protocol_figures.grouped_bars([study.options.data], seconds, "Time of an epoch", "seconds, median")
+    return Outcome(records, [], {"epoch-time": figure})
+
+
+PROTOCOLS: dict[str, Callable[[Study, Sequence[str]], Outcome]] = {
+    "corruption-robustness": _corruption_robustness,
+    "epoch-time": _epoch_time,
+    "label-bias": _label_bias,
+    "label-permutation": _label_permutation,
+    "reduced-data": _reduced_data,
+    "transfer": _transfer,
+    "unseen-targets": _unseen_targets,
+}
+
+
+# what they share
+
+
+def _run(study: Study, methods: Sequence[str], run: Callable[[Contender], Figures]) -> pd.DataFrame:
+    """Return the rows of every method and seed."""
+    rows = []
+    for contender in study.contenders(methods):
+        print(f"{contender.method}, seed {contender.seed}")
+        rows += [{"method": contender.method, "seed": contender.seed, **row} for row in run(contender)["rows"]]
+    return pd.DataFrame(rows)
+
+
+def _spreads(records: pd.DataFrame, key: str, value: str) -> dict[str, protocol_figures.Spread]:
+    """Return mean and deviation over seeds along a key, of every method."""
+    spreads: dict[str, protocol_figures.Spread] = {}
+    for method, part in records.groupby("method", sort=False):
+        groups = part.groupby(key, sort=False)[value]
+        spreads[str(method)] = (groups.mean().to_numpy(), groups.std(ddof=0).to_numpy())
+    return spreads
+
+
+def _bars(records: pd.DataFrame, key: str, value: str, title: str, ylabel: str) -> Figure:
+    groups = [str(name).replace("_", " ") for name in records[key].unique()]
+    return protocol_figures.grouped_bars(groups, _spreads(records, key, value), title, ylabel)
+
+
+def _range(text: str) -> tuple[float, float]:
+    low, _, high = text.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise OrdinateError(f"--leave-out: got {text!r}, takes LOWEST:HIGHEST, as in 20:25") from None
+
+
+def _table(outcome: Outcome) -> str:
+    """Means over seeds, with deviations where there are several."""
+    keys = ["method", *outcome.keys]
+    shown = [name for name in SHOWN if name in outcome.records]
+    several = "seed" in outcome.records and outcome.records["seed"].nunique() > 1
+    rows = []
+    for key, part in outcome.records.groupby(keys, sort=False):
+        by_seed = part.groupby("seed")[shown].mean() if several else part[shown]
+        cells = [
+            f"{by_seed[name].mean():.4f}" + (f" ± {by_seed[name].std(ddof=0):.4f}" if several else "") for name in shown
+        ]
+        rows.append([*map(str, key), *cells])
+    return table([name.replace("_", " ") for name in (*keys, *shown)], rows)

@@ -1,0 +1,96 @@
+"""``ordinate table``: the papers' tables, which of their runs can run here, and what comes out beside the paper."""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ordinate.errors import OrdinateError
+from ordinate.papers.tables.catalogue import CATALOGUE, find
+from ordinate.papers.tables.rendering import FilledTable, as_text, write
+from ordinate.papers.tables.results import Result, ResultsDatabase
+from ordinate.papers.tables.run import Run
+from ordinate.papers.tables.tuning import EXECUTE, tuned
+from ordinate.papers.tables.workers import complete
+
+WIDTH = 140  # characters of a line of the list
+
+
+def table(
+    name: str | None,
+    dataset: Sequence[str],
+    seeds: int,
+    quick: bool,
+    jobs: int | None,
+    ray: str | None,
+    results: str,
+    out: str,
+    tune: int | None,
+    dry_run: bool,
+    retry_failed: bool,
+) -> None:
+    """List the tables, or complete one and show it; the options of the command line."""
+    if seeds < 1:
+        raise OrdinateError(f"--seeds: got {seeds}, takes a whole number, 1 or more")
+    if jobs is not None and jobs < 1:
+        raise OrdinateError(f"--jobs: got {jobs}, takes a whole number, 1 or more")
+    if tune is not None and (tune < 1 or dry_run):
+        raise OrdinateError(f"--tune: got {tune}, takes a whole number, 1 or more, and no --dry-run")
+    if dry_run and retry_failed:
+        raise OrdinateError("--retry-failed: runs them again, and --dry-run runs nothing; expected one of the two")
+    if name is None:
+        if dataset:
+            raise OrdinateError("--dataset: takes the name of a table before it, as in ordinate table supcr-1")
+        of_runs = {"--tune": tune, "--jobs": jobs, "--ray": ray, "--dry-run": dry_run, "--retry-failed": retry_failed}
+        given = next((option for option, value in of_runs.items() if value), None)
+        if given is not None:
+            raise OrdinateError(f"{given}: got no table to run, expected its name before, as in ordinate table supcr-1")
+        _list(seeds, quick, results)
+        return
+    chosen = find(name).on(dataset) if dataset else find(name)
+    plan = chosen.plan(seeds, quick=quick)
+    runs = plan.all_runs
+    if dry_run:
+        filled = FilledTable(chosen, plan, _known(runs, results))
+        ended = sum(result.state in ("done", "failed") for result in filled.results.values())
+        print(as_text(filled))
+        print(f"{len(runs)} runs can run here; {ended} of them have, {len(runs) - ended} are to be done")
+        return
+    with ResultsDatabase(results) as database:
+        if tune is not None:
+            plan = tuned(plan, tune, database, f"{results}-state", jobs=jobs, ray=ray)
+            runs = plan.all_runs
+        if retry_failed:
+            database.retry_failed(runs)
+        found = complete(runs, EXECUTE, database, f"{results}-state", jobs, ray)
+    filled = FilledTable(chosen, plan, found)
+    print(as_text(filled))
+    print("\n".join(map(str, write(filled, Path(out)))))
+
+
+def _known(runs: Iterable[Run], results: str) -> dict[Run, Result]:
+    """Return what is known of runs, without making a file that is not there."""
+    if not Path(results).is_file():
+        return {run: Result("waiting", {}) for run in runs}
+    with ResultsDatabase(results) as database:
+        return database.results(runs)
+
+
+def _list(seeds: int, quick: bool, results: str) -> None:
+    plans = {name: chosen.plan(seeds, quick=quick) for name, chosen in CATALOGUE.items()}
+    states = _known({run for plan in plans.values() for run in plan.all_runs}, results)
+    lines = [("name", "here", "runs", "done", "what it is, and what it needs")]
+    for name, chosen in CATALOGUE.items():
+        plan = plans[name]
+        cells = sum(map(len, chosen.cells))
+        done = sum(states[run].state == "done" for run in plan.all_runs)
+        needs = f" ({', '.join(chosen.datasets)})" if chosen.datasets else ""
+        lines.append((name, f"{len(plan.runs)}/{cells}", str(len(plan.all_runs)), str(done), f"{chosen.title}{needs}"))
+    widths = [max(len(line[column]) for line in lines) for column in range(4)]
+    for line in lines:
+        head = line[0].ljust(widths[0]) + "  ".join(["", *map(str.rjust, line[1:4], widths[1:]), ""])
+        print(textwrap.fill(line[4], WIDTH, initial_indent=head, subsequent_indent=" " * len(head)))
+    print(
+        f"\nhere: cells that can be computed with the data in $ORDINATE_DATA; runs: of those, with {seeds} seeds; "
+        f"done: in {results}.\nordinate table NAME completes one; --dry-run says what is there and what lacks; "
+        "--dataset compares its models on other data."
+    )

@@ -1,0 +1,78 @@
+"""ChaLearn LAP 2015: apparent ages, in bins of one to five years."""
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ordinate.data.images.labelled import SPLITS, LabelledImages
+from ordinate.errors import OrdinateError
+from ordinate.papers.datasets.images.layout import IMAGE, Layout
+
+TABLE = r"(?:gt_)?(?P<split>train|valid|validation|val|test)(?:_gt)?\.csv"
+FOLDER = r"(?P<split>train|valid|validation|val|test)[^/]*"
+EXPECTED = "Train.csv, Validation.csv and Test.csv (image;mean age;deviation) and a folder of images for each"
+
+
+def read_clap2015(root: str | Path, bin_size: int = 1) -> LabelledImages:
+    """Read the apparent ages of ChaLearn LAP 2015: the label is the rank of the age's bin; the splits are the owner's.
+
+    An age is rounded to whole years, its bin is age // bin_size, and the bins that occur are numbered from 0: with
+    bins of 1 to 5 years CLOC's Table 5 counts 79, 42, 28, 22 and 18 ranks, as ages from 3 to 85 give.
+
+    Args:
+        root: folder or zip that holds ``Train.csv``, ``Validation.csv`` and ``Test.csv``, rows ``image;mean;deviation``
+            without a header, and folders of images whose names begin alike.
+        bin_size: in years, 1 or more.
+
+    Raises:
+        OrdinateError: it does not, lacks an image of its tables, or the bin size is no whole number above 0.
+    """
+    if isinstance(bin_size, bool) or not isinstance(bin_size, int) or bin_size < 1:
+        raise OrdinateError(f"bin_size: got {bin_size!r}, takes whole years, 1 or more")
+    layout = Layout.of(root)
+    tables = {SPLITS[match["split"].lower()]: match[0] for match in layout.match(TABLE, EXPECTED)}
+    if len(tables) < 3:
+        raise OrdinateError(f"{layout.path}: takes {EXPECTED}; of the tables it holds {', '.join(tables.values())}")
+    names: list[str] = []
+    ages: list[float] = []
+    splits: list[str] = []
+    for split, table in tables.items():
+        for image, age in _rows(layout, table):
+            names.append(f"{split}/{image}")
+            ages.append(age)
+            splits.append(split)
+    files = {
+        f"{SPLITS[match['split'].lower()]}/{match['file']}": match[0]
+        for match in layout.match(rf"{FOLDER}/(?:.*/)?(?P<file>{IMAGE})", EXPECTED)
+    }
+    absent = [name for name in names if name not in files]
+    if absent:
+        raise OrdinateError(
+            f"{layout.path}: {len(absent)} of the {len(names)} images in its tables are not there, such as {absent[0]}"
+        )
+    if not np.isfinite(ages).all():
+        raise OrdinateError(f"{layout.path}: a mean age in its tables is no number, takes rows of image;mean;deviation")
+    bins = np.floor(np.array(ages) + 0.5).astype(np.int64) // bin_size
+    return LabelledImages(
+        layout.files(files[name] for name in names),
+        pd.Series(np.unique(bins, return_inverse=True)[1], name="age_bin"),
+        pd.Series(splits, name="split"),
+    )
+
+
+def _rows(layout: Layout, name: str) -> list[tuple[str, float]]:
+    """Return (image, mean age) of a table, separated by semicolons or commas, with or without a header."""
+    text = layout.content(name).decode(errors="replace")
+    separator = ";" if ";" in text else ","
+    rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if len(row) > 1]
+    try:
+        float(rows[0][1])
+    except (IndexError, ValueError):
+        rows = rows[1:]  # a header
+    try:
+        return [(row[0].strip(), float(row[1])) for row in rows]
+    except ValueError as error:
+        raise OrdinateError(f"{layout.path / name}: {error}, takes rows of image;mean age;deviation") from error

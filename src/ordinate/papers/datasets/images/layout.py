@@ -1,0 +1,92 @@
+"""An owner's layout, found in a folder or in a zip at whatever level it stands."""
+
+import io
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from ordinate.data.file_tree import FileTree
+from ordinate.data.images.files import SUFFIXES
+from ordinate.errors import OrdinateError
+
+SUFFIX = rf"\.(?:{'|'.join(suffix.removeprefix('.') for suffix in SUFFIXES)})"
+IMAGE = rf"[^/]+{SUFFIX}"
+
+
+class Layout(FileTree):
+    """What an owner ships, under a folder or in a zip."""
+
+    def match(self, pattern: str, expected: str) -> list[re.Match[str]]:
+        """Return a match a file whose name ends with the pattern, all below one and the same folder.
+
+        Args:
+            pattern: of the end of a name, upper and lower case alike.
+            expected: what the pattern stands for, in words and with an example.
+
+        Raises:
+            OrdinateError: no file matches, or the files lie below more than one folder.
+        """
+        compiled = re.compile(rf"(?P<above>(?:.*/)?){pattern}", re.IGNORECASE)
+        matches = [match for name in self.names if (match := compiled.fullmatch(name))]
+        above = sorted({match["above"] for match in matches})
+        if not matches:
+            tops = sorted({name.split("/")[0] for name in self.names})
+            held = ", ".join(tops[:4]) + (", ..." if len(tops) > 4 else "") if tops else "nothing"
+            raise OrdinateError(f"{self.path}: takes {expected}; it holds {held}")
+        if len(above) > 1:
+            places = ", ".join(folder or "." for folder in above[:3])
+            raise OrdinateError(f"{self.path}: holds {expected} more than once; give one of the folders {places}")
+        return matches
+
+    def locate(self, ends: Sequence[str], source: str) -> list[str]:
+        """Return the one name that ends with each of the given ones, such as ``1/a.jpg``.
+
+        Raises:
+            OrdinateError: it is not there, or there is more than one; names the ``source`` that asked for it.
+        """
+        found: dict[str, list[str]] = {end: [] for end in ends}
+        depths = {end.count("/") + 1 for end in ends}
+        for name in self.names:
+            parts = name.split("/")
+            for depth in depths:
+                found.get("/".join(parts[-depth:]), []).append(name)
+        absent = [end for end in ends if not found[end]]
+        if absent:
+            raise OrdinateError(
+                f"{self.path}: {len(absent)} of the {len(ends)} images in {source} are not there, such as {absent[0]}"
+            )
+        for end, names in found.items():
+            if len(set(names)) > 1:
+                raise OrdinateError(f"{self.path}: holds {end} more than once, as {names[0]} and {names[1]}")
+        return [found[end][0] for end in ends]
+
+    def table(self, name: str, columns: Sequence[str], **options: Any) -> pd.DataFrame:
+        """Return a table of text, blanks around names and values removed; ``options`` are those of ``pd.read_csv``.
+
+        Raises:
+            OrdinateError: it cannot be read, holds no rows or lacks one of the ``columns``.
+        """
+        try:
+            frame = pd.read_csv(io.BytesIO(self.content(name)), dtype=str, keep_default_na=False, **options)
+        except ValueError as error:
+            raise OrdinateError(f"{self.path / name}: could not be read: {str(error).splitlines()[0]}") from error
+        frame = frame.rename(columns=lambda column: str(column).strip()).apply(lambda column: column.str.strip())
+        lacking = [column for column in columns if column not in frame]
+        if lacking:
+            raise OrdinateError(
+                f"{self.path / name}: no column {', '.join(map(repr, lacking))}; it has {', '.join(map(repr, frame))}"
+            )
+        if frame.empty:
+            raise OrdinateError(f"{self.path / name}: holds no rows")
+        return frame
+
+    def numbers(self, frame: pd.DataFrame, column: str, name: str) -> "pd.Series[Any]":
+        """Return a column as numbers; raise where a value of it is none."""
+        numbers = pd.to_numeric(frame[column], errors="coerce")
+        if numbers.isna().any():
+            raise OrdinateError(
+                f"{self.path / name}: column {column!r} holds {frame[column][numbers.isna()].iloc[0]!r}, takes numbers"
+            )
+        return numbers

@@ -1,0 +1,53 @@
+"""The data sets of the papers as commands read them: by their names."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.data.images.labelled import LabelledImages
+from ordinate.errors import OrdinateError
+from ordinate.papers.datasets import images
+from ordinate.papers.datasets.other import OTHER_SETS
+from ordinate.papers.tables import datasets
+
+FOLDERS = ("tuab", "hcp_aging", "uk_biobank")  # sets that are read as any folder of their kind
+
+
+def holds_images(name: str) -> bool:
+    """Return whether a name is that of a set of images."""
+    return name in images.IMAGE_SETS
+
+
+def holds_others(name: str) -> bool:
+    """Return whether a name is that of a set without images."""
+    return name in OTHER_SETS
+
+
+def read_images(name: str) -> LabelledImages:
+    """Return a set of images."""
+    return images.load(name)
+
+
+def read(name: str) -> tuple[Any, NDArray[Any], NDArray[np.str_], str]:
+    """Return X, the labels (ranks as numbers from 0), the side of the split of each sample, and a digest of it all."""
+    X, y, parts = datasets.load(name)
+    splits = np.full(len(y), "test", dtype="<U10")
+    splits[parts.train], splits[parts.validation] = "train", "validation"
+    return X, y, splits, datasets.digest(name)
+
+
+def folder(name: str) -> str | None:
+    """Return the folder of a set that is read as any folder of its kind; None for another.
+
+    Raises:
+        OrdinateError: the set cannot be used here, with the reason.
+    """
+    if name not in FOLDERS:
+        return None
+    reason = datasets.unavailable(name)
+    if reason is not None:
+        raise OrdinateError(reason)
+    return str(Path(os.environ[images.DATA]) / name)

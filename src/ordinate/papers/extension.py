@@ -1,0 +1,47 @@
+"""What the papers add to the core: baselines, data sets and recipes."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.resources import files
+from types import ModuleType
+
+from ordinate.estimators.registry import Model, Task, of_ranks, of_targets
+
+ESTIMATORS = "ordinate.papers.estimators"
+METRIC_LEARNING = "pytorch_metric_learning"
+
+
+def _representation(loss: str, *packages: str, **settings: str) -> Model:
+    module = f"{ESTIMATORS}.representation"
+    estimators: dict[Task, str] = {"ranks": f"{module}:RepresentationClassifier"}
+    if loss in ("supcon", "simclr", "dino"):
+        estimators["continuous"] = f"{module}:RepresentationRegressor"
+    return Model(estimators, {"loss": loss, **settings}, packages)
+
+
+def _neighbours(code: str, metric: str) -> Model:
+    estimator = f"{ESTIMATORS}.codes:NeighbourClassifier"
+    return Model({"ranks": estimator}, {"code": code, "metric": metric}, embeds=False)
+
+
+CODES = ("raw", "one_hot", "thermometer")
+MODELS: Mapping[str, Model] = {
+    "supcon": _representation("supcon", METRIC_LEARNING),
+    "simclr": _representation("simclr", METRIC_LEARNING),
+    "dino": _representation("dino"),
+    "simcse": of_targets(f"{ESTIMATORS}.representation:RepresentationRegressor", METRIC_LEARNING, loss="simcse"),
+    "rnc": _representation("supcr"),
+    "siamese": _representation("siamese", METRIC_LEARNING, head="neighbours"),
+    **{name: _representation(name, head="neighbours") for name in ("triplet", "quadruplet", "n_pair")},
+    "poe": of_ranks(f"{ESTIMATORS}.poe:POEClassifier"),
+    "gol": of_ranks(f"{ESTIMATORS}.gol:GOLClassifier"),
+    "mwr": of_ranks(f"{ESTIMATORS}.mwr:MWRClassifier"),
+    **{f"knn_{code}": _neighbours(code, "euclidean") for code in CODES},
+    **{f"lmnn_{code}": _neighbours(code, "lmnn") for code in CODES},
+}
+RECIPES = files("ordinate.papers").joinpath("recipes")
+
+
+def data_sets() -> ModuleType:
+    """Return the module that reads the papers' data sets by name."""
+    return import_module("ordinate.papers.datasets.named")

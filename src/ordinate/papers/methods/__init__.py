@@ -1,0 +1,1 @@
+"""How the baselines of the papers train, one file per baseline."""

@@ -1,0 +1,171 @@
+"""How the rivals that compare embeddings train: for ranks, and as the first stage of a regression."""
+
+from contextlib import suppress
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor, nn
+
+from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_ranks
+from ordinate.functional.precision import wide
+from ordinate.heads.binned import BinSize, equal_bins
+from ordinate.heads.build import build_head
+from ordinate.methods.optimization import Optimization
+from ordinate.methods.regression import ContrastiveRegression
+from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.papers.methods.drawn_views import DrawViews, side_by_side
+from ordinate.papers.methods.simclr import NTXentLoss, ProjectionHead
+
+
+class Representation(StagedMethod):
+    """Encoder trained by a loss of embeddings and ranks.
+
+    Args:
+        encoder: maps a batch to embeddings (n, embedding_dim).
+        embedding_dim: d.
+        loss: ``loss(embeddings, ranks)``, such as :func:`~ordinate.papers.methods.pairs.build_pair_loss` gives.
+        projection_dim: outputs of the projection head that the loss sees; None shows it the embeddings.
+        draw: draws two views of every sample; None takes batches as they come.
+        epochs: of training.
+        patience: ends it after so many epochs without a lower validation loss (training loss where there is none)
+            and goes back to the best; None trains all.
+        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
+            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+        optimization: of encoder and projection head.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        embedding_dim: int,
+        loss: nn.Module,
+        *,
+        projection_dim: int | None = None,
+        draw: DrawViews | None = None,
+        epochs: int = 100,
+        patience: int | None = None,
+        chunk_size: int | None = None,
+        optimization: Optimization = Optimization(),
+    ) -> None:
+        super().__init__((Stage("representation", epochs, optimization, patience),), chunk_size)
+        self.encoder = encoder
+        self.loss = loss
+        self.projection = nn.Identity() if projection_dim is None else ProjectionHead(embedding_dim, projection_dim)
+        self.draw = draw
+
+    def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
+        return check_ranks(y, len(y), int(y.max()) + 1)
+
+    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+        if self.draw is not None:
+            x, y = side_by_side(x, y, self.draw)
+        return self.loss(self.projection(self.embed(x)), y)
+
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
+        if not isinstance(self.loss, NTXentLoss):  # validation samples have no second view
+            with suppress(OrdinateError):  # nor have few of them a pair
+                return {"val_loss": self.loss(self.projection(x), y)}
+        return {}
+
+
+class RepresentationRegression(ContrastiveRegression):
+    """Encoder trained by a loss of embeddings and bins of the target, then a head (SupCR, Table 7; SupReMix, Table 16).
+
+    Args:
+        encoder, embedding_dim, loss, projection_dim, draw, chunk_size: as in :class:`Representation`.
+        target_dim: p of the targets (n, p).
+        scheme: ``"linear_probe"``, ``"fine_tune"`` or ``"regularise"``.
+        head_loss: as :func:`~ordinate.heads.build_head` takes it.
+        bin_size: of the bins that are the loss's labels, and of a head on bins.
+        epochs: of the encoder and of the head.
+        patience: ends the last stage early; None trains all its epochs.
+        contrast_weight: of the loss in ``"regularise"``.
+        optimization, head_optimization: of the two stages.
+    """
+
+    lowest: Tensor
+    bin_size: Tensor
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        embedding_dim: int,
+        loss: nn.Module,
+        target_dim: int = 1,
+        *,
+        projection_dim: int | None = None,
+        draw: DrawViews | None = None,
+        scheme: str = "linear_probe",
+        head_loss: str = "l1",
+        bin_size: BinSize = None,
+        epochs: tuple[int, int] = (400, 100),
+        patience: int | None = None,
+        contrast_weight: float = 1.0,
+        chunk_size: int | None = None,
+        optimization: Optimization = Optimization(),
+        head_optimization: Optimization = Optimization("adamw", 1e-2, 0.0),
+    ) -> None:
+        head = build_head(head_loss, embedding_dim, target_dim, bin_size=bin_size)
+        super().__init__(
+            encoder, head, scheme, epochs, patience, contrast_weight, chunk_size, optimization, head_optimization
+        )
+        self.loss = loss
+        self.projection = nn.Identity() if projection_dim is None else ProjectionHead(embedding_dim, projection_dim)
+        self.draw = draw
+        self.given_size = bin_size
+        self.register_buffer("lowest", torch.zeros(target_dim))
+        self.register_buffer("bin_size", torch.ones(target_dim))
+
+    def fit_bins(self, targets: Float[Tensor, "n p"]) -> None:
+        """Take the bins from the training targets."""
+        lowest, size = usual_bins(targets, self.given_size)
+        self.lowest.copy_(lowest)
+        self.bin_size.copy_(size)
+
+    def contrast(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
+        return self.loss(self.projection(embeddings), bins_of(y, self.lowest, self.bin_size))
+
+    def contrast_parameters(self) -> list[nn.Parameter]:
+        return list(self.projection.parameters())
+
+    def views(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        return (x, y) if self.draw is None else side_by_side(x, y, self.draw)
+
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> dict[str, Tensor]:
+        if not isinstance(self.loss, NTXentLoss):
+            return super().validate_embeddings(x, y)
+        return self.validate_head(x, y) if self.stage_index == 1 or self.scheme == "regularise" else {}
+
+
+def usual_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple[Tensor, Tensor]:
+    """Return the centre of the lowest bin (p,) and the size of a bin (p,), float64, of the labels that SupCon takes.
+
+    Args:
+        targets: (n, p), of training.
+        bin_size: in units of the targets, one number or p of them; None takes the smallest difference between two
+            targets, such as 1 between ages in years, or what makes 128 bins if that is more, and doubles it until two
+            bins hold two samples each.
+
+    Example:
+        >>> [value.tolist() for value in usual_bins(torch.tensor([[1.0], [2.0], [1.0], [2.0], [9.0]]))]
+        [[1.0], [1.0]]
+    """
+    lowest, size, counts = equal_bins(targets, bin_size)
+    while bin_size is None and max(counts) > 1 and _shared(bins_of(targets, lowest, size)) < 2:
+        size = 2 * size
+        counts = [count // 2 for count in counts]
+    return lowest, size
+
+
+def bins_of(
+    targets: Float[Tensor, "n p"], lowest: Float[Tensor, " p"], bin_size: Float[Tensor, " p"]
+) -> Int[Tensor, " n"]:
+    """Return a number a bin: samples in the same one share it."""
+    positions: Shaped[Tensor, "n p"] = ((wide(targets) - lowest) / bin_size).round().long()
+    return positions.unique(dim=0, return_inverse=True)[1]
+
+
+def _shared(bins: Int[Tensor, " n"]) -> int:
+    """How many bins hold two samples or more."""
+    return int((bins.unique(return_counts=True)[1] > 1).sum())

@@ -1,0 +1,104 @@
+"""Training time of an epoch, methods side by side in one run (SupCR, Appendix E.6, Table 14)."""
+
+import time
+from collections.abc import Mapping
+from statistics import median
+from typing import Any
+
+import torch
+from sklearn.base import clone
+from torch import Tensor
+
+from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.functional.inputs import check_whole
+from ordinate.methods.staged import StagedMethod
+from ordinate.papers.protocols.parts import Figures
+
+
+def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, rounds: int = 3) -> Figures:
+    """Median time of a training epoch of each estimator's representation, measured in turns.
+
+    SupCR, Appendix E.6, Table 14: wall-clock seconds of an epoch of SupCR beside SupCon on four data sets, on 8 GPUs.
+    Chosen here: the estimators are trained in turns, ``rounds`` times, so that what else the machine does falls on
+    all of them alike; epochs of the first stage count, in which the representation is trained, but the first epoch of
+    each training, which warms up; nothing is held out for validation. What is the same for all (encoder, batch size,
+    views) is the caller's to set.
+
+    Args:
+        estimators: two or more by name, not fitted; each trains at least two epochs in its first stage.
+        X: n samples, as the estimators take them.
+        y: (n,), their labels.
+        rounds: trainings of each.
+
+    Returns:
+        ``rows``, a record an estimator: ``method``, ``seconds``, the median over all its epochs, ``epochs``, their
+        number, and ``ratio``, its seconds over those of the last one; ``seconds``, from the name to those of every
+        epoch.
+
+    Raises:
+        OrdinateError: fewer than two estimators, others than Ordinate's, or trainings of a single epoch.
+
+    Example:
+        >>> import numpy as np
+        >>> from ordinate import SupCRRegressor, SupReMixRegressor
+        >>> X = np.linspace(0, 1, 64)[:, None]
+        >>> pair = {"SupCR": SupCRRegressor(epochs=(3, 1)), "SupReMix": SupReMixRegressor(epochs=(3, 1))}
+        >>> [(row["method"], row["epochs"]) for row in epoch_time(pair, X, X[:, 0], rounds=2)["rows"]]
+        [('SupCR', 4), ('SupReMix', 4)]
+    """
+    if len(estimators) < 2:
+        raise OrdinateError(f"estimators: got {len(estimators)}, takes two or more to compare")
+    for name, estimator in estimators.items():
+        if not isinstance(estimator, EmbeddingEstimator):
+            raise OrdinateError(f"estimators: got {type(estimator).__name__} as {name!r}, takes Ordinate's estimators")
+    seconds: dict[str, list[float]] = {name: [] for name in estimators}
+    for _ in range(check_whole(rounds, "rounds")):
+        for name, estimator in estimators.items():
+            seconds[name] += _first_stage_epochs(estimator, X, y)[1:]
+    for name, of_name in seconds.items():
+        if not of_name:
+            raise OrdinateError(f"estimators: {name!r} trains one epoch in its first stage, takes two or more")
+    medians = {name: median(of_name) for name, of_name in seconds.items()}
+    last = list(medians.values())[-1]
+    rows = [
+        {"method": name, "seconds": value, "epochs": len(seconds[name]), "ratio": value / last}
+        for name, value in medians.items()
+    ]
+    return {"rows": rows, "seconds": seconds}
+
+
+def _first_stage_epochs(estimator: EmbeddingEstimator, X: Any, y: Any) -> list[float]:
+    """Train a clone and return the seconds of each epoch of its first stage."""
+    model = clone(estimator).set_params(validation_fraction=0.0, checkpoint_dir=None, verbose=0)
+    seconds: list[float] = []
+    build = model._new_method
+
+    def build_watched(targets: Tensor) -> StagedMethod:
+        method = build(targets)
+        start, end = method.on_train_epoch_start, method.on_train_epoch_end
+        started = 0.0
+
+        def watched_start() -> None:
+            nonlocal started
+            start()
+            started = _now()
+
+        def watched_end() -> None:
+            if method.stage_index == 0:
+                seconds.append(_now() - started)
+            end()
+
+        method.on_train_epoch_start, method.on_train_epoch_end = watched_start, watched_end
+        return method
+
+    model._new_method = build_watched
+    model.fit(X, y)
+    return seconds
+
+
+def _now() -> float:
+    """Return the time once the device has done what was asked of it."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter()

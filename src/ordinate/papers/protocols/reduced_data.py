@@ -1,0 +1,122 @@
+"""Errors after training on ever fewer samples (SupCR, Section 4.3, Fig. 4; SupReMix, Section 4.4, Fig. 4)."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
+
+from ordinate.data.rows import groups_of, take
+from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_whole
+from ordinate.papers.protocols.parts import Figures, Keep, compute
+from ordinate.papers.protocols.trial import check_labels, score, train, with_order_of
+
+
+def reduced_data(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    sizes: Sequence[int],
+    seed: int = 0,
+    groups: ArrayLike | None = None,
+    keep: Keep = compute,
+) -> Figures:
+    """Scores on one test set after training on subsets of the training samples, a clone each.
+
+    SupCR, Section 4.3, Fig. 4 (IMDB-WIKI, subsampled) and SupReMix, Section 4.4, Fig. 4 (4k to 191.5k of it). The
+    papers do not say how they subsample; chosen here: a subset lies within every larger one, see
+    :func:`nested_subsets`, so that a curve shows what more samples bring.
+
+    Args:
+        estimator: not fitted.
+        X: n training samples, as the estimator takes them.
+        y: (n,), their labels.
+        X_test: samples to measure on.
+        y_test: their labels.
+        sizes: of the subsets.
+        seed: of the subsets; the estimator's training has a ``random_state`` of its own.
+        groups: (n,) of the training samples, for an estimator that holds some of them out by itself: none of these is
+            on both sides.
+        keep: keeps the scores of each size.
+
+    Returns:
+        ``rows``, a record a size, in the order of ``sizes``: ``size`` and the scores.
+
+    Raises:
+        OrdinateError: sizes that the samples do not allow, or what the estimator refuses.
+
+    Example:
+        >>> from sklearn.linear_model import LinearRegression
+        >>> X = np.arange(40.0)[:, None]
+        >>> figures = reduced_data(LinearRegression(), X, 2 * X[:, 0], X, 2 * X[:, 0], sizes=[10, 40])
+        >>> [(row["size"], round(row["mae"], 6)) for row in figures["rows"]]
+        [(10, 0.0), (40, 0.0)]
+    """
+    estimator = with_order_of(estimator, y)
+    labels = check_labels(X, y)
+    subsets = nested_subsets(labels, sizes, seed, stratify=is_classifier(estimator))
+    rows = []
+    for size, subset in zip(sizes, subsets, strict=True):
+        scores = keep(f"size-{size}", partial(_trial, estimator, X, labels, X_test, y_test, subset, groups))
+        rows.append({"size": size, **scores})
+    return {"rows": rows}
+
+
+def nested_subsets(
+    y: ArrayLike, sizes: Sequence[int], seed: int = 0, *, stratify: bool = False
+) -> list[NDArray[np.int64]]:
+    """Random subsets of n samples, each of which lies within every larger one.
+
+    Args:
+        y: (n,), labels; only their number counts unless ``stratify``.
+        sizes: of the subsets, at most n.
+        seed: of the drawing.
+        stratify: keep the ranks' shares, and at least one sample of every rank.
+
+    Returns:
+        The rows of each subset, ascending.
+
+    Raises:
+        OrdinateError: sizes below 1 or above n, or below the number of ranks where those are stratified.
+
+    Example:
+        >>> small, large = nested_subsets([0] * 8 + [1] * 4, [3, 6], stratify=True)
+        >>> set(small) <= set(large), np.bincount(np.array([0] * 8 + [1] * 4)[large]).tolist()
+        (True, [4, 2])
+    """
+    labels = np.asarray(y)
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(labels))
+    least = 1
+    if stratify:
+        ranks = np.unique(labels[order], return_inverse=True)[1]
+        counts = np.bincount(ranks)
+        least = len(counts)
+        place = np.empty(len(order))
+        for rank, count in enumerate(counts):  # its samples at even distances, the first in front
+            place[ranks == rank] = np.concatenate([[0], (np.arange(1, count) + 0.5) / count])
+        order = order[np.argsort(place, kind="stable")]
+    for size in sizes:
+        check_whole(size, "sizes", least)
+        if size > len(labels):
+            raise OrdinateError(f"sizes: got {size}, takes at most {len(labels)}, the samples there are")
+    return [np.sort(order[:size]) for size in sizes]
+
+
+def _trial(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    X_test: Any,
+    y_test: Any,
+    subset: NDArray[np.int64],
+    groups: ArrayLike | None,
+) -> dict[str, float]:
+    model = train(estimator, take(X, subset), y[subset], f"size-{len(subset)}", groups_of(groups, subset))
+    return score(model, X_test, y_test)

@@ -1,0 +1,1 @@
+"""The tables of the papers, as runs that are kept in a database."""

@@ -1,0 +1,101 @@
+"""The tables of OTD (Kamal and Bae, *Angular triangle distance for ordinal metric learning*), its Figs 4 and 13."""
+
+from ordinate.papers.tables.metric_names import KS
+from ordinate.papers.tables.table import Column, Curve, Row, Table
+
+IMAGE_SETS = {"BUSI": "busi", "Fingers": "fingers", "FG-Net": "fgnet", "Adience": "adience"}
+NETWORKS = {
+    "O-Net": "otd", "S-Net": "siamese", "T-Net": "triplet", "Q-Net": "quadruplet", "N-Net1": "n_pair",
+        "N-Net2": "n_pair",
+}  # fmt: skip
+LARGE_BATCH = {"N-Net2": {"batch_size": 1000}}
+TABULAR = {"Car": "car", "Nursery": "nursery", "Hayes-Roth": "hayes_roth", "Balance": "balance_scale"}
+SIZES = (2, 4, 8, 16, 32, 64, 128, 256)
+UNWRITTEN = "not in this release: the metric learning of the paper's reference [8]"
+
+
+def _network(name: str, paper: tuple[float | None, ...], deviations: tuple[float | None, ...]) -> Row:
+    return Row(name, paper, deviations, model=NETWORKS[name], settings=LARGE_BATCH.get(name, {}))
+
+
+TABLES = (
+    Table(
+        "otd-1",
+        "How well a support vector machine separates the embeddings",
+        "OTD, Table 1",
+        tuple(Column(title, dataset=name) for title, name in IMAGE_SETS.items()),
+        (
+            _network("O-Net", (0.950, 1.000, 0.961, 0.578), (0.026, 0.000, 0.010, 0.153)),
+            _network("S-Net", (0.903, 1.000, 0.957, 0.547), (0.040, 0.000, 0.015, 0.161)),
+            _network("T-Net", (0.564, 1.000, 0.864, 0.578), (0.023, 0.000, 0.029, 0.178)),
+            _network("Q-Net", (0.879, 1.000, 0.905, 0.545), (0.027, 0.000, 0.016, 0.051)),
+            _network("N-Net1", (0.558, 1.000, 0.961, 0.570), (0.009, 0.000, 0.026, 0.159)),
+            _network("N-Net2", (0.923, 1.000, 0.919, 0.458), (0.024, 0.000, 0.008, 0.157)),
+        ),
+        metric="svm_accuracy",
+    ),
+    Table(
+        "otd-2",
+        "Error of the 3 nearest neighbours, percent",
+        "OTD, Table 2",
+        tuple(Column(title, 100, dataset=name) for title, name in TABULAR.items()),
+        (
+            Row("Real-Eucl", (11.4, 8.6, 38.5, 15.2), (0.7, 0.1, 3.1, 1.1), model="knn_raw"),
+            Row("Real-LMNN", (5.0, 2.4, 23.1, 17.6), (0.3, 0.1, 1.6, 0.9), model="lmnn_raw"),
+            Row("Binary-Eucl", (24.0, 24.0, 50.0, 32.7), (1.4, 0.2, 2.9, 1.9), model="knn_one_hot"),
+            Row("Binary-LMNN", (4.1, 2.3, 16.0, 17.8), (0.3, 0.1, 1.0, 1.2), model="lmnn_one_hot"),
+            Row("Binary-Ord-Eucl", (12.3, 8.7, 45.5, 16.7), (0.4, 0.1, 3.3, 0.8), model="knn_thermometer"),
+            Row("Binary-Ord-LMNN", (4.1, 1.9, 15.4, 13.4), (0.2, 0.1, 1.2, 0.8), model="lmnn_thermometer"),
+            Row("Ex-Gower", (12.1, 8.8, 37.2, 32.8), (0.7, 0.1, 1.9, 1.3), missing=UNWRITTEN),
+            Row("Thresh-Eucl", (4.5, 2.3, 22.3, 14.5), (0.4, 0.1, 1.9, 0.7), missing=UNWRITTEN),
+            Row("Ord-LMNN-Uni", (3.8, 1.8, 20.5, 6.8), (0.3, 0.1, 1.3, 0.5), missing=UNWRITTEN),
+            Row("Ord-LMNN-Beta", (3.7, 1.6, 18.6, 6.1), (0.3, 0.1, 1.0, 0.5), missing=UNWRITTEN),
+            Row("Ord-LMNN-RecBeta", (3.4, 1.6, 18.6, 6.4), (0.3, 0.1, 1.0, 0.5), missing=UNWRITTEN),
+            Row("O-Net", (3.1, 0.8, 16.0, 6.1), (0.4, 0.1, 1.5, 0.6), model="otd"),
+        ),
+        metric="knn_error",
+        note="Random 70/30 splits, one a seed.",
+    ),
+    Table(
+        "otd-5",
+        "Seconds of computation on BUSI",
+        "OTD, Table 5",
+        tuple(Column(name, metric=f"seconds_{model}", better="lower") for name, model in NETWORKS.items()),
+        (
+            Row("Pairing process", (0.767, 0.511, 0.400, 0.531, 0.401, 0.401), (0.014, 0.009, 0.007, 0.007, 0.009,
+                0.009),
+                missing="pairs are read from the Gram matrix of a batch; pairing takes no time of its own here"),
+            Row("Network training, an epoch", (21.010, 13.796, 11.529, 14.095, 2.876, 30.167),
+                (0.170, 0.118, 0.085, 0.175, 0.018, 0.264)),
+        ),
+        dataset="busi",
+        model="otd",
+        protocol="epoch_time",
+        conditions={"beside": ("siamese", "triplet", "quadruplet", "n_pair"), "rounds": 1},
+        note="Every network trains on batches of the same size here, N-Net1 and N-Net2 alike.",
+    ),
+    Table(
+        "otd-fig4",
+        "Share of the K nearest neighbours of the same rank",
+        "OTD, Fig. 4",
+        tuple(Column(f"K = {k}", metric=f"knn_accuracy[{place}]") for place, k in enumerate(KS)),
+        tuple(
+            Row(name, model=model, dataset=dataset, group=title, settings=LARGE_BATCH.get(name, {}))
+            for title, dataset in IMAGE_SETS.items()
+            for name, model in NETWORKS.items()
+        ),
+        curve=Curve("neighbours, K", "K-NN accuracy", KS),
+        note="The paper has a picture and no figures.",
+    ),
+    Table(
+        "otd-fig13",
+        "Separability by the size of the embedding",
+        "OTD, Fig. 13",
+        tuple(Column(f"|Z| = {size}", settings={"embedding_dim": size}) for size in SIZES),
+        tuple(Row(title, dataset=name) for title, name in IMAGE_SETS.items()),
+        model="otd",
+        metric="svm_accuracy",
+        curve=Curve("dimensions of the embedding", "SVM accuracy", SIZES),
+        note="The paper has a picture and no figures.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,273 @@
+"""One run: read and split the data, train the model, and measure it as the run's protocol says."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.data.images.pixels import Decoded
+from ordinate.data.rows import take
+from ordinate.data.splits import split_rows
+from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.registry import Task
+from ordinate.metrics import (
+    angular_error,
+    continuous_report,
+    kendall,
+    knn_accuracy_curve,
+    knn_error,
+    mse,
+    rank_report,
+    shot_report,
+    svm_accuracy,
+)
+from ordinate.papers.protocols.corruption_robustness import corruption_robustness
+from ordinate.papers.protocols.epoch_time import epoch_time
+from ordinate.papers.protocols.label_bias import label_bias
+from ordinate.papers.protocols.label_permutation import label_permutation
+from ordinate.papers.protocols.parts import KeptParts
+from ordinate.papers.protocols.reduced_data import nested_subsets, reduced_data
+from ordinate.papers.protocols.transfer import transfer
+from ordinate.papers.protocols.unseen_targets import unseen_targets
+from ordinate.papers.tables import datasets, models
+from ordinate.papers.tables.budgets import Budget
+from ordinate.papers.tables.datasets import Split
+from ordinate.papers.tables.metric_names import KS
+from ordinate.papers.tables.run import Run
+
+Metrics = dict[str, Any]
+
+VALIDATION_FRACTION = 0.2
+NEIGHBOURS = 3  # of OTD's Table 2
+TENTHS_LEFT_OUT = ((0.2, 0.3), (0.5, 0.6), (0.8, 0.9))
+TIMED_EPOCHS = 3  # of a training, the first of which warms up
+
+
+def execute(run: Run, state_folder: Path) -> Metrics:
+    """Carry out a run and return its metrics by name: numbers, and lists of numbers.
+
+    Args:
+        run: its ``settings`` are ``model``, of :func:`~ordinate.papers.tables.models.build`; ``data``, of the data
+            set's reader; and ``protocol``, of the protocol; its ``facts`` hold the ``budget``,
+                or else the models take theirs.
+        state_folder: keeps the state of the training, so that a run that was killed continues.
+
+    Raises:
+        OrdinateError: a run that cannot be: a model that is not for the data set's labels, or an unknown protocol.
+    """
+    if run.protocol not in PROTOCOLS:
+        raise OrdinateError(f"protocol: got {run.protocol!r}, takes one of {', '.join(map(repr, PROTOCOLS))}")
+    settings = dict(run.settings)
+    trial = Trial.of(run.dataset, run, state_folder, settings.get("data", {}))
+    return PROTOCOLS[run.protocol](trial, **settings.get("protocol", {}))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run's data, split, and what builds its model."""
+
+    run: Run
+    folder: Path
+    X: Any
+    y: NDArray[Any]
+    split: Split
+    task: Task
+
+    @classmethod
+    def of(cls, name: str, run: Run, folder: Path, options: Mapping[str, Any]) -> "Trial":
+        task = models.task_of(run.model, datasets.dataset(name).task)
+        if task is None:
+            raise OrdinateError(f"model: got {run.model}, which is for ranks, and {name} has continuous targets")
+        X, y, split = datasets.load(name, run.seed, **options)
+        return cls(run, folder, X, y if task == "ranks" else y.astype(np.float64), split, task)
+
+    def build(self, name: str = "", spend: Mapping[str, Any] | None = None, **others: Any) -> Any:
+        """Return the run's model, or another one with its settings, unfitted; ``spend`` changes the budget."""
+        settings, facts = dict(self.run.settings), dict(self.run.facts)
+        budget = Budget(**{**facts["budget"], **(spend or {})}) if "budget" in facts else None
+        num_classes = int(self.y.max()) + 1 if self.task == "ranks" else None
+        options = {"checkpoint_dir": self.folder, **settings.get("model", {}), **others}
+        name = name or self.run.model
+        return models.build(name, self.task, budget=budget, seed=self.run.seed, num_classes=num_classes, **options)
+
+    @property
+    def keep(self) -> KeptParts:
+        return KeptParts(self.folder / "parts")
+
+    @property
+    def train(self) -> tuple[Any, NDArray[Any]]:
+        return take(self.X, self.split.train), self.y[self.split.train]
+
+    @property
+    def test(self) -> tuple[Any, NDArray[Any]]:
+        return take(self.X, self.split.test), self.y[self.split.test]
+
+    def fit(self) -> Any:
+        """Return the trained model; one that may end early watches the validation samples, where there are any."""
+        model, validation = self.build(), self.split.validation
+        if len(validation) and getattr(model, "patience", None) is not None:
+            return model.fit(*self.train, validation=(take(self.X, validation), self.y[validation]))
+        return model.fit(*self.train)
+
+
+def plain(trial: Trial) -> Metrics:
+    """Train on the training samples, measure on the test samples."""
+    started = time.perf_counter()
+    model = trial.fit()
+    seconds = time.perf_counter() - started
+    measured = _of_ranks(trial, model) if trial.task == "ranks" else _of_targets(trial, model)
+    return {**measured, **_of_margins(model), "seconds": seconds}
+
+
+def _of_ranks(trial: Trial, model: Any) -> Metrics:
+    X, y = trial.test
+    report: Metrics = dict(rank_report(y, model.predict(X), int(trial.y.max()) + 1))
+    if not isinstance(model, EmbeddingEstimator):  # neighbours by another distance than the cosine of embeddings
+        return {**report, "knn_error": 1 - report["accuracy"]}
+    X_train, y_train = trial.train
+    seen, unseen = model.transform(X_train), model.transform(X)
+    ks = [k for k in KS if k <= len(seen)]
+    accuracies = knn_accuracy_curve(unseen, y, ks, ref_emb=seen, ref_labels=y_train).tolist()
+    return {
+        **report,
+        "knn_error": knn_error(seen, y_train, unseen, y, NEIGHBOURS),
+        "knn_accuracy": accuracies + [None] * (len(KS) - len(ks)),
+        "svm_accuracy": svm_accuracy(unseen, y, ref_emb=seen, ref_labels=y_train),
+    }
+
+
+def _of_targets(trial: Trial, model: Any) -> Metrics:
+    X, y = trial.test
+    return _errors(y, model.predict(X))
+
+
+def _errors(y: NDArray[Any], predicted: NDArray[Any]) -> Metrics:
+    report: Metrics = {**continuous_report(y, predicted), "mse": mse(y, predicted), "kendall": kendall(y, predicted)}
+    return {**report, "angular_error": angular_error(y, predicted)} if y.ndim == 2 and y.shape[1] == 2 else report
+
+
+def _of_margins(model: Any) -> Metrics:
+    """CLOC's margins at the end, and those of every boundary after each epoch of phase one."""
+    if not hasattr(model, "margins_"):
+        return {}
+    learned = [epoch for epoch in model.history_ if epoch["stage"] == 0]
+    boundaries = range(len(model.margins_))
+    history = [[epoch[f"margin_{low}|{low + 1}"] for epoch in learned] for low in boundaries]
+    return {"margins": np.asarray(model.margins_).tolist(), "margin_history": history}
+
+
+def validation(trial: Trial) -> Metrics:
+    """Measure on the validation samples, or on a fifth of the training samples held out: what a choice may look at."""
+    rows, held_out = trial.split.train, trial.split.validation
+    if not len(held_out):
+        rest, some = split_rows(trial.y[rows], VALIDATION_FRACTION, trial.run.seed, stratify=trial.task == "ranks")
+        rows, held_out = rows[rest], rows[some]
+    model = trial.build().fit(take(trial.X, rows), trial.y[rows])
+    X, y = take(trial.X, held_out), trial.y[held_out]
+    predicted = model.predict(X)
+    report: Mapping[str, Any] = (
+        rank_report(y, predicted, int(trial.y.max()) + 1) if trial.task == "ranks" else _errors(y, predicted)
+    )
+    return {f"validation_{name}": value for name, value in report.items()}
+
+
+def imbalance(trial: Trial, bin_size: float = 1) -> Metrics:
+    """Errors by how many training samples share a target's bin (SupReMix, Table 7)."""
+    model = trial.fit()
+    X, y = trial.test
+    report = shot_report(trial.train[1], y, model.predict(X), bin_size)
+    return _flat(report)
+
+
+def _corruption_robustness(trial: Trial) -> Metrics:
+    model = trial.fit()
+    X, y = trial.test
+    images: Any = Decoded(model.reader_.transform(X).numpy(), model.reader_.preprocessing)
+    figures = corruption_robustness(model, images, y, seed=trial.run.seed, keep=trial.keep)
+    return {"mae": figures["clean"], "corrupted_mae": figures["mean"]}
+
+
+def _reduced_data(trial: Trial, samples: int | None = None, share: float = 1.0) -> Metrics:
+    size = round(share * len(trial.split.train)) if samples is None else samples
+    figures = reduced_data(trial.build(), *trial.train, *trial.test, sizes=[size], seed=trial.run.seed, keep=trial.keep)
+    return {name: value for name, value in figures["rows"][0].items() if name != "size"}
+
+
+def _unseen_targets(trial: Trial, ranges: Any = None) -> Metrics:
+    """Leave out ranges of targets: None takes three tenths of the training targets, as many as the paper's ages."""
+    if ranges is None:
+        ranges = np.quantile(trial.train[1], TENTHS_LEFT_OUT).tolist()
+    rows = unseen_targets(trial.build(), *trial.train, *trial.test, ranges=ranges, keep=trial.keep)["rows"]
+    return _flat({row["targets"]: {k: v for k, v in row.items() if k != "targets"} for row in rows})
+
+
+def _label_bias(trial: Trial, boundary: Any, up: float = 0.6, down: float = 0.3) -> Metrics:
+    figures = label_bias(
+        trial.build(), *trial.train, *trial.test, boundary=tuple(boundary), up=up, down=down, seed=trial.run.seed,
+        keep=trial.keep,
+    )  # fmt: skip
+    return {name: value for name, value in figures["rows"][0].items() if name != "relabelled"}
+
+
+def _label_permutation(trial: Trial) -> Metrics:
+    figures = label_permutation(trial.build(), *trial.train, *trial.test, seed=trial.run.seed, keep=trial.keep)
+    flat = _flat({row["labels"]: {k: v for k, v in row.items() if k != "labels"} for row in figures["rows"]})
+    pictures = figures["pictures"]
+    places = {f"places_{name}": picture["places"] for name, picture in pictures.items()}
+    return {**flat, **places, **{f"labels_{name}": picture["labels"] for name, picture in pictures.items()}}
+
+
+def _transfer(trial: Trial, source: str, scheme: str, samples: int | None = None,
+              source_samples: int | None = None) -> Metrics:  # fmt: skip
+    """Train on ``source``, take the encoder over to the run's data set; of either, all training samples or some."""
+    first = Trial.of(source, trial.run, trial.folder, {})
+    X_source, y_source = _some(*first.train, source_samples, trial.run.seed)
+    X, y = _some(*trial.train, samples, trial.run.seed)
+    model = first.build(checkpoint_dir=trial.folder / "source").fit(X_source, y_source)
+    figures = transfer(
+        model, X, y, *trial.test, schemes=[scheme], seed=trial.run.seed, checkpoint_dir=trial.folder / "transfer",
+        keep=trial.keep,
+    )  # fmt: skip
+    return {name: value for name, value in figures["rows"][0].items() if name != "scheme"}
+
+
+def _some(X: Any, y: NDArray[Any], count: int | None, seed: int) -> tuple[Any, NDArray[Any]]:
+    if count is None:
+        return X, y
+    rows = nested_subsets(y, [count], seed)[0]
+    return take(X, rows), y[rows]
+
+
+def _epoch_time(trial: Trial, beside: Any, rounds: int = 3) -> Metrics:
+    """Seconds of an epoch of the run's model and of others, in turns; ratios are to the first of the others."""
+    names = [trial.run.model, *beside]
+    spend = {"epochs": TIMED_EPOCHS + 1, "phase_one": TIMED_EPOCHS, "head_epochs": 1}
+    estimators = {name: trial.build(name, spend, checkpoint_dir=None) for name in names}
+    seconds = {row["method"]: row["seconds"] for row in epoch_time(estimators, *trial.train, rounds=rounds)["rows"]}
+    ratios = {f"ratio_{name}": value / seconds[names[1]] for name, value in seconds.items()}
+    return {**{f"seconds_{name}": value for name, value in seconds.items()}, **ratios}
+
+
+def _flat(report: Mapping[str, Mapping[str, Any]]) -> Metrics:
+    """Metrics of groups under one name each, without those that have no value."""
+    named = {f"{name}_{group}": value for group, values in report.items() for name, value in values.items()}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+PROTOCOLS: Mapping[str, Callable[..., Metrics]] = {
+    "plain": plain,
+    "validation": validation,
+    "imbalance": imbalance,
+    "corruption_robustness": _corruption_robustness,
+    "reduced_data": _reduced_data,
+    "unseen_targets": _unseen_targets,
+    "label_bias": _label_bias,
+    "label_permutation": _label_permutation,
+    "transfer": _transfer,
+    "epoch_time": _epoch_time,
+}

@@ -1,0 +1,26 @@
+"""What a run may have measured, and which way is better."""
+
+from collections.abc import Mapping
+
+from ordinate.estimators.registry import models
+
+KS = (1, 3, 5, 10, 20, 30, 40, 50)  # neighbours of K-NN accuracy: OTD's Fig. 4
+RANK_METRICS = {
+    "accuracy": "higher", "mae": "lower", "quadratic_weighted_kappa": "higher", "adjacent_error_rates": "lower",
+    "knn_error": "lower", "knn_accuracy": "higher", "svm_accuracy": "higher",
+}  # fmt: skip
+CONTINUOUS_METRICS = {
+    "mae": "lower", "mse": "lower", "rmse": "lower", "geometric_mean_error": "lower", "r2": "higher",
+    "pearson": "higher", "spearman": "higher", "kendall": "higher", "angular_error": "lower",
+}  # fmt: skip
+GROUPS = ("all", "many", "medium", "few", "seen", "unseen", "genuine", "permuted")
+METRICS: Mapping[str, str] = {
+    **RANK_METRICS,
+    **CONTINUOUS_METRICS,
+    **{f"{name}_{group}": better for group in GROUPS for name, better in CONTINUOUS_METRICS.items()},
+    **dict.fromkeys(("order_genuine", "order_permuted"), "higher"),
+    **dict.fromkeys(("corrupted_mae", "critical_error", "seconds", *(f"seconds_{name}" for name in models())),
+                    "lower"),
+    **dict.fromkeys((f"ratio_{name}" for name in models()), "lower"),
+    **dict.fromkeys(("margins", "margin_history"), "higher"),
+}  # fmt: skip

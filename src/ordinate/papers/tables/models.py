@@ -1,0 +1,126 @@
+"""The models of the tables by name, and how each is built for a task, a budget and a table's settings."""
+
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.series.options import SeriesOptions
+from ordinate.data.text.options import TextOptions
+from ordinate.data.volumes.options import VolumeOptions
+from ordinate.errors import OrdinateError
+from ordinate.estimators import registry
+from ordinate.estimators.registry import Task, model
+from ordinate.methods.imbalance import Imbalance
+from ordinate.papers.datasets.images.catalogue import DATA
+from ordinate.papers.tables.budgets import Budget
+
+
+def task_of(name: str, task: Task) -> Task | None:
+    """Return the task that a model sees in a data set's: ranks may serve as numbers. None where it cannot take it.
+
+    Example:
+        >>> task_of("cloc", "ranks"), task_of("supcr_l1", "ranks"), task_of("cloc", "continuous")
+        ('ranks', 'continuous', None)
+    """
+    estimators = model(name).estimators
+    if task in estimators:
+        return task
+    return "continuous" if task == "ranks" and "continuous" in estimators else None
+
+
+def build(
+    name: str,
+    task: Task,
+    *,
+    budget: Budget | None = None,
+    checkpoint_dir: Path | None = None,
+    seed: int = 0,
+    num_classes: int | None = None,
+    **settings: Any,
+) -> Any:
+    """Return the unfitted estimator of a model.
+
+    Args:
+        name: of the model.
+        task: that it is for.
+        budget: what it may spend; None takes the estimator's own.
+        checkpoint_dir: that a fit which was killed continues from.
+        seed: of training.
+        num_classes: C, so that a rank without a training sample is known all the same.
+        settings: of the estimator, before the budget's and the model's own; or names of
+            :data:`~ordinate.papers.tables.variants.VARIANTS`. ``critical_margins`` is by ``"1|2"``, the boundary.
+
+    Raises:
+        OrdinateError: no such model, one that is not for this task, or a setting that it lacks.
+
+    Example:
+        >>> build("otd", "ranks", seed=3, embedding_dim=16).embedding_dim
+        16
+    """
+    from ordinate.papers.tables.variants import VARIANTS, varied  # with all that trains, which takes seconds
+
+    kind = type(registry.build(name, task))
+    takes = inspect.signature(kind).parameters
+    variants = {key: settings.pop(key) for key in VARIANTS if key in settings and key not in takes}
+    spent = {} if budget is None else _spend(budget, takes)
+    network = settings.pop("network", None if budget is None else budget.network)
+    chosen = {**spent, **model(name).settings, **settings}
+    own = {"checkpoint_dir": checkpoint_dir, "random_state": seed}
+    chosen |= {option: value for option, value in own.items() if option in takes}
+    if num_classes is not None and "class_order" in takes:
+        chosen["class_order"] = list(range(num_classes))
+    unknown = sorted(set(chosen) - set(takes))
+    if unknown:
+        raise OrdinateError(f"settings: got {', '.join(map(repr, unknown))} for {name}, which takes {', '.join(takes)}")
+    for option, made in OPTIONS.items():
+        if isinstance(chosen.get(option), Mapping):
+            chosen[option] = made(**chosen[option])
+    if chosen.get("critical_margins"):
+        chosen["critical_margins"] = {
+            tuple(map(int, boundary.split("|"))): margin for boundary, margin in chosen["critical_margins"].items()
+        }
+    if variants or (network is not None and "encoder" in takes):
+        kind = varied(kind, variants, network)
+    return kind(**chosen)
+
+
+def _spend(budget: Budget, takes: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    """Return a budget in the words of an estimator, without what it has no word for."""
+    two_stages = "epochs" in takes and isinstance(takes["epochs"].default, tuple)
+    spent = {
+        "encoder": budget.encoder,
+        "embedding_dim": budget.embedding_dim,
+        "epochs": (budget.epochs, budget.head_epochs) if two_stages else budget.epochs,
+        "phase_epochs": (budget.phase_one, budget.epochs - budget.phase_one),
+        "head_epochs": budget.head_epochs,
+        "batch_size": budget.batch_size,
+        "learning_rate": budget.learning_rate,
+        "patience": budget.patience,
+        "validation_fraction": 0.0,
+        "images": budget.images,
+        "text": budget.text,
+        "series": budget.series,
+        "volumes": budget.volumes,
+    }
+    if budget.weight_decay is not None:
+        spent["weight_decay"] = budget.weight_decay
+    if budget.label_distance is not None:
+        spent["label_distance"] = budget.label_distance
+    return {name: value for name, value in spent.items() if name in takes}
+
+
+def _text_options(word_vectors: str | None = None, **others: Any) -> TextOptions:
+    """Options whose word vectors lie below ``ORDINATE_DATA``: the key of a run is the same wherever that is."""
+    return TextOptions(word_vectors and Path(os.environ.get(DATA, "")) / word_vectors, **others)
+
+
+OPTIONS: Mapping[str, Callable[..., Any]] = {
+    "images": ImageOptions,
+    "text": _text_options,
+    "series": SeriesOptions,
+    "volumes": VolumeOptions,
+    "imbalance": Imbalance,
+}

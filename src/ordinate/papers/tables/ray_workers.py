@@ -1,0 +1,79 @@
+"""Runs executed by the tasks of a Ray cluster; the process that started them keeps their results."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ordinate.errors import OrdinateError
+from ordinate.papers.tables.results import name_processes
+from ordinate.papers.tables.run import Run
+from ordinate.papers.tables.workers import Execute, Outcome, perform
+
+
+class RayWorkers:
+    """Tasks of a Ray cluster, as many at a time as it has room for.
+
+    Args:
+        address: of the cluster, "auto" for the one this machine is in, "local" for one that is started here.
+        execute: importable on every machine.
+        folder: of the state folders, which all machines share.
+        jobs: tasks at a time, as many as there is room for where None.
+        cpus, gpus: of each task.
+    """
+
+    def __init__(self, address: str, execute: Execute, folder: Path, jobs: int | None, cpus: int, gpus: float) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise OrdinateError('ray: needs Ray: pip install "ordinate[cluster]"') from error
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        self._ray = ray
+        self._runs: dict[Any, Run] = {}
+        self._ours = not ray.is_initialized()
+        if self._ours:
+            local = {"num_cpus": None if jobs is None else jobs * cpus, "include_dashboard": False}
+            try:
+                ray.init(log_to_driver=False, **local if address == "local" else {"address": address})
+            except (ConnectionError, RuntimeError, ValueError) as error:
+                raise OrdinateError(f"ray: got {address!r}, takes the address of a running cluster: {error}") from error
+        total = ray.cluster_resources()
+        room = int(min(total.get("CPU", 0) // cpus, total.get("GPU", 0) // gpus if gpus else float("inf")))
+        self.slots = min(room, jobs or room)
+        if self.slots == 0:
+            self.close()
+            raise OrdinateError(f"ray: a run takes {cpus} CPUs and {gpus} GPUs, the cluster has {total}")
+        environment = {"env_vars": {"OMP_NUM_THREADS": str(cpus)}}
+        task = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0, runtime_env=environment)(perform)
+        self._name = name_processes(os.getpid())
+        self._submit = lambda run: task.remote(execute, run, folder, self._name)
+
+    def ready(self) -> Iterator[str]:
+        while len(self._runs) < self.slots:
+            yield self._name
+
+    def start(self, worker: str, run: Run) -> None:
+        self._runs[self._submit(run)] = run
+
+    def outcomes(self, seconds: float) -> list[Outcome]:
+        ended, _ = self._ray.wait(list(self._runs), num_returns=1, timeout=seconds)
+        return [self._outcome(task, self._runs.pop(task)) for task in ended]
+
+    def _outcome(self, task: Any, run: Run) -> Outcome:
+        try:
+            return self._ray.get(task)
+        except self._ray.exceptions.RayTaskError as error:  # it never came to execute the run
+            return Outcome(run, self._name, error=str(error))
+        except self._ray.exceptions.RayError as error:
+            return Outcome(run, self._name, death=f"as Ray says: {error}")
+
+    def names(self) -> list[str]:
+        return [self._name]
+
+    def close(self) -> None:
+        for task in self._runs:
+            with suppress(self._ray.exceptions.RayError):
+                self._ray.cancel(task, force=True)
+        if self._ours:
+            self._ray.shutdown()

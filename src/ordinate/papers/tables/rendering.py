@@ -1,0 +1,286 @@
+"""A table with its results: as text, CSV, Markdown, and as a picture where the paper has one."""
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure as Picture
+
+from ordinate.papers.tables.results import Result
+from ordinate.papers.tables.run import Run
+from ordinate.papers.tables.table import Cell, Figure, Plan, Table
+from ordinate.report.curves import MARKERS
+from ordinate.report.figures import COLOURS, STYLE, rank_colours, save, write_names
+from ordinate.report.text import table as aligned
+
+WIDTH = 150  # characters of a line of text
+LEAST_DECIMALS, MOST_DECIMALS = 3, 6  # of columns without figures of a paper
+ARROWS = {"lower": "↓", "higher": "↑", "": ""}
+CSV_HEADER = (
+    "table", "row", "column", "dataset", "model", "protocol", "metric", "paper", "paper_deviation", "ours", "deviation",
+    "seeds", "difference", "better", "reason",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A cell with what came of its runs.
+
+    Args:
+        cell: of the table.
+        values: ours, one a seed that is done.
+        reason: why there are none, or not all; empty where there are.
+    """
+
+    cell: Cell
+    values: tuple[float, ...] = ()
+    reason: str = ""
+
+    @property
+    def ours(self) -> float | None:
+        return float(np.mean(self.values)) if self.values else None
+
+    @property
+    def deviation(self) -> float | None:
+        """Of ours over the seeds, where there are several."""
+        return float(np.std(self.values)) if len(self.values) > 1 else None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the paper's."""
+        paper = self.cell.paper
+        return self.ours - paper if self.ours is not None and isinstance(paper, int | float) else None
+
+
+@dataclass(frozen=True)
+class FilledTable:
+    """A table and the results of its runs.
+
+    Args:
+        table: what is shown.
+        plan: of its cells.
+        results: of its runs.
+    """
+
+    table: Table
+    plan: Plan
+    results: Mapping[Run, Result]
+
+    @cached_property
+    def cells(self) -> list[list[Filled]]:
+        return [
+            [self._fill(cell, (row, column)) for column, cell in enumerate(cells)]
+            for row, cells in enumerate(self.table.cells)
+        ]
+
+    def _fill(self, cell: Cell, place: tuple[int, int]) -> Filled:
+        if place in self.plan.reasons:
+            return Filled(cell, reason=self.plan.reasons[place])
+        results = [self.results[run] for run in self.plan.runs[place]]
+        done = [cell.value(result.metrics) for result in results if result.state == "done"]
+        values = tuple(value for value in done if value is not None)
+        failed = [result for result in results if result.state == "failed"]
+        waiting = len(results) - len(done) - len(failed)
+        if failed:
+            error = (failed[0].error or "").strip().splitlines() or [""]
+            reason = f"{len(failed)} of {len(results)} runs failed: {error[-1]}"
+        elif waiting:
+            reason = f"{waiting} of {len(results)} runs are still to be done"
+        else:
+            reason = "" if values else f"{cell.choice.model} on {cell.choice.dataset} has no {cell.choice.metric}"
+        return Filled(cell, values, reason)
+
+    def has_paper(self, column: int) -> bool:
+        """Whether the paper has a figure in a column."""
+        return any(cells[column].paper is not None for cells in self.table.cells)
+
+    @cached_property
+    def digits(self) -> list[int]:
+        """Decimals of every column: as many as the paper has; what shows three digits of ours where it has none."""
+        return [self._digits([cells[column] for cells in self.cells]) for column in range(len(self.table.columns))]
+
+    def _digits(self, column: Sequence[Filled]) -> int:
+        papers = [one.cell.paper for one in column]
+        given = [len(repr(figure).partition(".")[2]) for figure in papers if isinstance(figure, float)]
+        if given:
+            return max(given)
+        least = min((abs(one.ours) for one in column if one.ours), default=1.0)
+        return min(max(LEAST_DECIMALS, 2 - math.floor(math.log10(least))), MOST_DECIMALS)
+
+    @cached_property
+    def notes(self) -> dict[str, str]:
+        """A mark for every reason, in the order in which they come."""
+        reasons = [filled.reason for cells in self.cells for filled in cells if filled.reason]
+        return {reason: f"[{number}]" for number, reason in enumerate(dict.fromkeys(reasons), start=1)}
+
+
+def as_text(filled: FilledTable) -> str:
+    """Return the paper's figures, ours and the differences, aligned, as wide a block of columns as fits a line."""
+    table = filled.table
+    names = _row_names(table)
+    parts = [f"{table.name}: {table.title}", f"{table.source}{_about(table)}"]
+    block: list[int] = []
+    for column in range(len(table.columns)):
+        wider = _block(filled, names, [*block, column])
+        if block and max(map(len, wider.splitlines())) > WIDTH:
+            parts += ["", _block(filled, names, block)]
+            block = []
+        block.append(column)
+    parts += ["", _block(filled, names, block)]
+    parts += ["", *(f"{mark} {reason}" for reason, mark in filled.notes.items())] if filled.notes else []
+    return "\n".join(parts) + "\n"
+
+
+def _block(filled: FilledTable, names: Sequence[str], columns: Sequence[int]) -> str:
+    header, shown = [""], {}
+    for column in columns:
+        name = f"{filled.table.columns[column].name}{ARROWS[filled.cells[0][column].cell.better]}"
+        known = filled.has_paper(column)
+        shown[column] = slice(0, 3) if known else slice(1, 2)
+        header += [f"{name} paper", "ours", "difference"] if known else [name]
+    rows = [
+        [name, *(text for column in columns for text in _texts(filled, cells[column], column)[shown[column]])]
+        for name, cells in zip(names, filled.cells, strict=True)
+    ]
+    return aligned(header, rows)
+
+
+def as_markdown(filled: FilledTable) -> str:
+    """Return the table for a README: in every cell the paper's figure, ours and the difference."""
+    table = filled.table
+    header = ["", *(f"{one.cell.column.name} {ARROWS[one.cell.better]}".strip() for one in filled.cells[0])]
+    lines = [f"**{table.name}: {table.title}** ({table.source}{_about(table)}; paper / ours / difference)", ""]
+    lines += [_markdown_row(header), _markdown_row(["---"] * len(header))]
+    for name, cells in zip(_row_names(table), filled.cells, strict=True):
+        texts = [_texts(filled, one, column) for column, one in enumerate(cells)]
+        lines.append(_markdown_row([name, *(_joined(filled, *text) for text in enumerate(texts))]))
+    lines += [""] + [f"{mark} {reason}  " for reason, mark in filled.notes.items()] if filled.notes else []
+    return "\n".join(lines) + "\n"
+
+
+def _joined(filled: FilledTable, column: int, texts: tuple[str, str, str]) -> str:
+    return " / ".join(text or "-" for text in texts) if filled.has_paper(column) else texts[1]
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def as_csv(filled: FilledTable) -> str:
+    """Return a line a cell, with every digit."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(CSV_HEADER)
+    for name, cells in zip(_row_names(filled.table), filled.cells, strict=True):
+        for one in cells:
+            cell, choice = one.cell, one.cell.choice
+            writer.writerow([
+                filled.table.name, name, cell.column.name, choice.dataset, choice.model, choice.protocol or "plain",
+                choice.metric, cell.paper, cell.deviation, one.ours, one.deviation, len(one.values), one.difference,
+                cell.better, one.reason,
+            ])  # fmt: skip
+    return file.getvalue()
+
+
+def write(filled: FilledTable, folder: Path) -> list[Path]:
+    """Write the table as .txt, .md and .csv into a folder, and its picture as .png; return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for suffix, text in (("txt", as_text(filled)), ("md", as_markdown(filled)), ("csv", as_csv(filled))):
+        paths.append(folder / f"{filled.table.name}.{suffix}")
+        pending = paths[-1].with_name(f".{paths[-1].name}.partial")
+        pending.write_text(text, "utf-8")
+        pending.replace(paths[-1])
+    picture = draw(filled)
+    if picture is not None:
+        paths.append(save(picture, folder / f"{filled.table.name}.png"))
+    return paths
+
+
+def draw(filled: FilledTable) -> Picture | None:
+    """Return the picture of a curve or of embeddings, None where there is nothing to draw."""
+    if filled.table.scatter:
+        return _scatter(filled)
+    if filled.table.curve is None or not any(one.values for cells in filled.cells for one in cells):
+        return None
+    return _lines(filled)
+
+
+def _lines(filled: FilledTable) -> Picture:
+    """A panel a group, a line a row; the paper's figures, where it has them, dashed."""
+    curve, rows = filled.table.curve, filled.table.rows
+    assert curve is not None  # noqa: S101  # as `draw` saw
+    drawn = [i for i, cells in enumerate(filled.cells) if any(one.values for one in cells)]
+    groups = list(dict.fromkeys(rows[i].group for i in drawn))
+    with plt.rc_context(STYLE):
+        figure, grid = plt.subplots(1, len(groups), figsize=(1.6 + 4.2 * len(groups), 3.8), squeeze=False)
+        for axes, group in zip(grid[0], groups, strict=True):
+            members = [i for i in drawn if rows[i].group == group]
+            for order, (i, colour) in enumerate(zip(members, rank_colours(len(members) + 1), strict=False)):
+                points = [(x, one) for x, one in zip(curve.places, filled.cells[i], strict=True) if one.values]
+                places, means = [x for x, _ in points], [one.ours for _, one in points]
+                spread = [one.deviation or 0.0 for _, one in points]
+                style: dict[str, Any] = {"color": colour, "marker": MARKERS[order % len(MARKERS)], "markersize": 5}
+                axes.errorbar(places, means, spread, linewidth=1.6, elinewidth=1, label=" ", **style)
+                paper = [(x, one.cell.paper) for x, one in points if isinstance(one.cell.paper, int | float)]
+                if paper:
+                    axes.plot(*zip(*paper, strict=True), linestyle="--", markerfacecolor="none", **style)
+            axes.set(title=group or filled.table.title, xlabel=curve.along, ylabel=curve.measure)
+            if max(curve.places) >= 20 * min(curve.places):
+                axes.set_xscale("log")
+            write_names(axes.legend(frameon=False), [rows[i].name for i in members])
+    return figure
+
+
+def _scatter(filled: FilledTable) -> Picture | None:
+    """The embeddings of the first run of every row, trained on genuine labels and on permuted ones."""
+    firsts = {}
+    for row, _ in enumerate(filled.table.rows):
+        done = [r for run in filled.plan.runs.get((row, 0), ()) if (r := filled.results[run]).state == "done"]
+        if done:
+            firsts[filled.table.rows[row].name] = done[0].metrics
+    if not firsts:
+        return None
+    with plt.rc_context(STYLE):
+        figure, grid = plt.subplots(len(firsts), 2, figsize=(8.4, 0.6 + 3.6 * len(firsts)), squeeze=False)
+        for line, (name, metrics) in zip(grid, firsts.items(), strict=True):
+            for axes, labels in zip(line, ("genuine", "permuted"), strict=True):
+                places = np.asarray(metrics[f"places_{labels}"])
+                marks = axes.scatter(*places.T, c=metrics[f"labels_{labels}"], cmap=COLOURS, s=14, linewidths=0)
+                axes.set(title=f"{name}, {labels} labels", xticks=[], yticks=[])
+                figure.colorbar(marks, ax=axes, label="target")
+    return figure
+
+
+def _row_names(table: Table) -> list[str]:
+    return [f"{row.group}: {row.name}" if row.group else row.name for row in table.rows]
+
+
+def _about(table: Table) -> str:
+    return f". {table.note}" if table.note else ""
+
+
+def _texts(filled: FilledTable, one: Filled, column: int) -> tuple[str, str, str]:
+    """The paper's figure, ours and the difference; the mark of the reason where ours is not there, or not all of it."""
+    cell, mark, digits = one.cell, filled.notes.get(one.reason, ""), filled.digits[column]
+    paper = _number(cell.paper, digits)
+    if cell.deviation is not None:
+        paper += f" ± {cell.deviation:.{digits}f}"
+    if one.ours is None:
+        return paper, mark, ""
+    spread = "" if one.deviation is None else f" ± {one.deviation:.{digits}f}"
+    ours = f"{one.ours:.{digits}f}{spread} ({len(one.values)}){mark}"
+    return paper, ours, "" if one.difference is None else f"{one.difference:+.{digits}f}"
+
+
+def _number(figure: Figure, digits: int) -> str:
+    if isinstance(figure, float):
+        return f"{figure:.{digits}f}"
+    return "" if figure is None else str(figure)

@@ -1,0 +1,309 @@
+"""A paper's table as data: rows, columns, the run behind every cell, and the figure that the paper has there."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+from ordinate import __version__
+from ordinate.errors import OrdinateError
+from ordinate.estimators.registry import HEAD_LOSSES, unavailable
+from ordinate.papers.datasets.images import IMAGE_SETS
+from ordinate.papers.tables import datasets, models
+from ordinate.papers.tables.budgets import budget
+from ordinate.papers.tables.metric_names import METRICS
+from ordinate.papers.tables.run import Run
+
+Figure = float | str | None
+ChoiceT = TypeVar("ChoiceT", bound="Choice")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What a table, a column or a row says of the runs of its cells; the row before the column before the table.
+
+    Args:
+        dataset: its name.
+        model: its name.
+        protocol: the evaluation.
+        metric: of the run's metrics; an item of a list as ``"adjacent_error_rates[1]"``.
+        settings: of the model.
+        on_its_data: settings of the model for this data set alone, such as what is in units of its labels.
+        training: settings of the paper's training, such as a large encoder; not for a quick run, nor on other data.
+        conditions: settings of the protocol.
+        data: options of the data set's reader.
+        missing: why no run can fill the cell, in any release so far.
+    """
+
+    dataset: str | None = None
+    model: str | None = None
+    protocol: str | None = None
+    metric: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    on_its_data: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    missing: str = ""
+
+    def over(self, other: "Choice") -> "Choice":
+        """Return this choice, with what it leaves open taken from another."""
+        return Choice(
+            dataset=self.dataset or other.dataset,
+            model=self.model or other.model,
+            protocol=self.protocol or other.protocol,
+            metric=self.metric or other.metric,
+            settings={**other.settings, **self.settings},
+            on_its_data={**other.on_its_data, **self.on_its_data},
+            training={**other.training, **self.training},
+            conditions={**other.conditions, **self.conditions},
+            data={**other.data, **self.data},
+            missing=self.missing or other.missing,
+        )
+
+
+@dataclass(frozen=True)
+class Column(Choice):
+    """A column; ``scale`` brings the run's metric to the paper's unit, such as 100 for percent."""
+
+    name: str
+    scale: float = 1.0
+    better: Literal["lower", "higher", ""] = ""
+
+
+@dataclass(frozen=True)
+class Row(Choice):
+    """A row: the paper's figures, one a column, and their deviations where it gives them."""
+
+    name: str
+    paper: Sequence[Figure] = ()
+    deviations: Sequence[float | None] = ()
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A row in a column, and the run that fills it."""
+
+    row: Row
+    column: Column
+    choice: Choice
+    paper: Figure
+    deviation: float | None
+
+    @property
+    def better(self) -> str:
+        """Which figures are better, ``"lower"`` or ``"higher"``; empty where neither is."""
+        return self.column.better or METRICS.get(self.metric_name, "")
+
+    @property
+    def metric_name(self) -> str:
+        return (self.choice.metric or "").partition("[")[0]
+
+    def value(self, metrics: Mapping[str, Any]) -> float | None:
+        """Return the cell's figure among the metrics of a run, None where it is not there."""
+        value: Any = metrics.get(self.metric_name)
+        for index in re.findall(r"\[(\d+)\]", self.choice.metric or ""):
+            if value is None or int(index) >= len(value):
+                return None
+            value = value[int(index)]
+        return None if value is None else self.column.scale * value
+
+    @property
+    def impossible(self) -> str | None:
+        """Why the cell cannot be computed here, None where it can."""
+        choice = self.choice
+        if choice.missing:
+            return choice.missing
+        if choice.dataset is None or choice.model is None:
+            return "the paper's own figure; nothing to run"
+        for name in (choice.dataset, choice.conditions.get("source")):
+            if name is not None and (reason := datasets.unavailable(name)):
+                return reason
+        for name in (choice.model, *choice.conditions.get("beside", ())):
+            if reason := unavailable(name):
+                return reason
+        return _mismatch(choice.model, choice.dataset, choice)
+
+    def run(self, seed: int, *, quick: bool) -> Run:
+        """Return the run of a seed."""
+        choice = self.choice
+        assert choice.dataset is not None  # noqa: S101  # `impossible` said why where it is
+        assert choice.model is not None  # noqa: S101
+        trained_on = choice.conditions.get("source", choice.dataset)
+        parts = {
+            "model": {**({} if quick else choice.training), **choice.on_its_data, **choice.settings},
+            "data": choice.data,
+            "protocol": choice.conditions,
+        }
+        sets = sorted({choice.dataset, trained_on})
+        facts = {
+            "ordinate": __version__,
+            "data": {name: datasets.digest(name) for name in sets},
+            "budget": budget(trained_on, quick=quick).to_dict(),
+        }
+        settings = {name: part for name, part in parts.items() if part}
+        return Run(choice.dataset, choice.model, choice.protocol or "plain", settings, seed, facts)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What there is to run for a table, by the place (row, column) of a cell.
+
+    Args:
+        runs: of every cell that can be computed here.
+        reasons: why the others cannot.
+    """
+
+    runs: Mapping[tuple[int, int], Sequence[Run]]
+    reasons: Mapping[tuple[int, int], str]
+
+    @property
+    def all_runs(self) -> list[Run]:
+        """Every run once: cells of several metrics share theirs."""
+        return list(dict.fromkeys(run for runs in self.runs.values() for run in runs))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How a table is drawn: a line a row over the columns, a panel a group.
+
+    Args:
+        along: what the columns are.
+        measure: what is drawn.
+        places: of the columns; their names stand below.
+    """
+
+    along: str
+    measure: str
+    places: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Table(Choice):
+    """A table or a curve of a paper.
+
+    Args:
+        name: such as ``"otd-2"``.
+        title: what it is about.
+        source: where the paper has it.
+        note: what is chosen here because the paper leaves it open.
+        columns, rows: of the table.
+        curve: how it is drawn, for a curve.
+        scatter: draw the embeddings that :func:`~ordinate.papers.protocols.label_permutation.label_permutation` gives.
+    """
+
+    name: str
+    title: str
+    source: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    note: str = ""
+    curve: Curve | None = None
+    scatter: bool = False
+
+    @cached_property
+    def cells(self) -> list[list[Cell]]:
+        """The cells, a list a row."""
+        return [[self._cell(row, place) for place in range(len(self.columns))] for row in self.rows]
+
+    def _cell(self, row: Row, place: int) -> Cell:
+        column = self.columns[place]
+        paper = row.paper[place] if row.paper else None
+        deviation = row.deviations[place] if row.deviations else None
+        return Cell(row, column, row.over(column).over(self), paper, deviation)
+
+    @property
+    def datasets(self) -> list[str]:
+        """The data sets that its cells need, in their order."""
+        choices = [cell.choice for cells in self.cells for cell in cells if cell.choice.model]
+        names = [name for choice in choices for name in (choice.dataset, choice.conditions.get("source"))]
+        return list(dict.fromkeys(name for name in names if name is not None))
+
+    def plan(self, seeds: int, *, quick: bool = False) -> "Plan":
+        """Return the runs of every cell that can be computed here, one a seed from 0, and why the others cannot."""
+        runs, reasons = {}, {}
+        for row, cells in enumerate(self.cells):
+            for column, cell in enumerate(cells):
+                reason = cell.impossible
+                if reason is None:
+                    runs[row, column] = [cell.run(seed, quick=quick) for seed in range(seeds)]
+                else:
+                    reasons[row, column] = reason
+        return Plan(runs, reasons)
+
+    def _part(self, places: Sequence[int]) -> "Table":
+        """The table without its other columns."""
+        rows = [
+            replace(
+                row,
+                paper=[row.paper[place] for place in places] if row.paper else (),
+                deviations=[row.deviations[place] for place in places] if row.deviations else (),
+            )
+            for row in self.rows
+        ]
+        curve = self.curve and replace(self.curve, places=[self.curve.places[place] for place in places])
+        return replace(self, columns=[self.columns[place] for place in places], rows=rows, curve=curve)
+
+    def on(self, names: Sequence[str]) -> "Table":
+        """Return the table's columns of these data sets, or the comparison of its models on others.
+
+        The paper has no figures for others.
+
+        Raises:
+            OrdinateError: an unknown data set, or a table that is no comparison of models on one data set.
+        """
+        names = [datasets.dataset(name).name for name in names]
+        if {column.dataset for column in self.columns}.issuperset(names):
+            return self._part([place for place, column in enumerate(self.columns) if column.dataset in names])
+        choices = [cell.choice for cells in self.cells for cell in cells]
+        if not any(choice.model for choice in choices) or any("source" in choice.conditions for choice in choices):
+            raise OrdinateError(f"--dataset: {self.name} does not compare models on a data set, takes one that does")
+        most = max((choice.conditions.get("samples", 0) for choice in choices), default=0)
+        columns = {_essence(elsewhere): elsewhere for elsewhere in (_elsewhere(c, most) for c in self.columns)}
+        rows = {_essence(elsewhere): elsewhere for elsewhere in (_elsewhere(r, most) for r in self.rows)}
+        several = len({column.dataset for column in self.columns}) > 1
+        return replace(
+            _elsewhere(self, most),
+            title=f"{self.title}; here on {', '.join(names)}",
+            columns=[
+                replace(column, dataset=name, name=f"{name} {_short_name(column, self) if several else column.name}")
+                for name in names
+                for column in columns.values()
+            ],
+            rows=[replace(row, paper=(), deviations=(), group="") for row in rows.values()],
+            curve=None,
+            note="",
+        )
+
+
+def _elsewhere(choice: ChoiceT, most: int) -> ChoiceT:
+    """A choice without what belongs to the paper's data: of ``most`` samples, a number becomes a share."""
+    conditions = {name: value for name, value in choice.conditions.items() if name not in ("ranges", "samples")}
+    if "samples" in choice.conditions:
+        conditions["share"] = choice.conditions["samples"] / most
+    return replace(choice, dataset=None, on_its_data={}, training={}, data={}, conditions=conditions)
+
+
+def _essence(choice: Row | Column) -> tuple[Any, ...]:
+    """What tells one row or column from another on the same data set."""
+    name = choice.name if isinstance(choice, Row) else ""
+    return name, choice.model, choice.protocol, choice.metric, repr((choice.settings, choice.conditions))
+
+
+def _short_name(column: Column, table: Table) -> str:
+    return (column.metric or table.metric or column.name).replace("_", " ")
+
+
+def _mismatch(model: str, dataset: str, choice: Choice) -> str | None:
+    """Why a model cannot be trained on a data set as it is asked for, None where it can."""
+    if models.task_of(model, datasets.dataset(dataset).task) is None:
+        return f"{model} is for ranks, {dataset} has continuous targets"
+    if choice.protocol == "corruption_robustness" and dataset not in IMAGE_SETS:
+        return f"{dataset} holds no images to corrupt"
+    if choice.settings.get("head") == "neighbours" and model in HEAD_LOSSES:
+        return f"{model} is trained end to end, with its linear head alone"
+    if model == "simcse" and dataset != "stsb_dir":
+        return f"simcse is for text, {dataset} holds none"
+    return None

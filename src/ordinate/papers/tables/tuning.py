@@ -1,0 +1,57 @@
+"""Learning rate and weight decay of every model of a table, chosen on validation data before its runs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ordinate.estimators.registry import model
+from ordinate.papers.tables.results import ResultsDatabase
+from ordinate.papers.tables.run import Run
+from ordinate.papers.tables.search import search
+from ordinate.papers.tables.table import Plan
+
+SPACE = {"learning_rate": (1e-4, 1e-2), "weight_decay": (1e-5, 10.0)}
+METRIC = "validation_mae"
+EXECUTE = "ordinate.papers.tables.execute:execute"
+
+
+def tuned(plan: Plan, trials: int, database: ResultsDatabase, folder: str | Path, **options: Any) -> Plan:
+    """Return a plan whose models have the learning rate and the weight decay that validated best.
+
+    Every model that is trained gets the same number of trials for every data set and seed, whose split they keep to,
+    and is judged by its mean absolute error on validation samples, whatever the table measures on test samples.
+
+    Args:
+        plan: of a table.
+        trials: of a Bayesian search, for every model, data set and seed.
+        database: of the results.
+        folder: of the state folders.
+        **options: of :func:`~ordinate.papers.tables.workers.complete`.
+    """
+    found: dict[Run, dict[str, Any]] = {}
+    for run in plan.all_runs:
+        trial = _validated(run)
+        if trial not in found and model(run.model).embeds:
+            found[trial] = search(
+                partial(_with, trial), SPACE, trials,
+                metric=METRIC, execute=EXECUTE, database=database, folder=folder, **options,
+            ).best.settings  # fmt: skip
+    runs = {
+        place: [_with(run, found.get(_validated(run), {})) for run in several] for place, several in plan.runs.items()
+    }
+    return Plan(runs, plan.reasons)
+
+
+def _validated(run: Run) -> Run:
+    """The run that says what a run's settings are worth, on the validation samples of its split."""
+    settings = {name: value for name, value in dict(run.settings).items() if name != "protocol"}
+    return replace(run, protocol="validation", settings=settings)
+
+
+def _with(run: Run, values: Mapping[str, Any]) -> Run:
+    """A run whose model has other settings, where its table gives it none."""
+    settings = dict(run.settings)
+    chosen = {**values, **dict(settings.get("model", {}))}
+    return replace(run, settings={**settings, "model": chosen} if chosen else settings)

@@ -1,0 +1,129 @@
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
+from ordinate.errors import OrdinateError
+from tests.data import pictures
+
+RANKS = np.arange(12) % 3
+DRAWN = pictures.draw(RANKS)
+NAMES = [f"scans/{i:02}.png" for i in range(12)]
+TABLE = pd.DataFrame(
+    {
+        "path": NAMES,
+        "grade": RANKS,
+        "split": ["train"] * 6 + ["val"] * 3 + ["test"] * 3,
+        "subject": [f"s{i // 2}" for i in range(12)],
+    }
+)
+
+
+def as_zip(folder, path, inside=""):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{inside}empty-folder/", "")
+        for file in folder.rglob("*"):
+            if file.is_file():
+                archive.write(file, inside + file.relative_to(folder).as_posix())
+        archive.writestr("__MACOSX/._labels.csv", "what an archiver adds")
+    return path
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(names=NAMES, table=TABLE):
+        folder = tmp_path / "knees"
+        pictures.write(folder, DRAWN, names)
+        if table is not None:
+            table.to_csv(folder / "labels.csv", index=False)
+        return folder
+
+    return write
+
+
+def content(files):
+    return np.stack([np.asarray(image) for image in files])[:, None]
+
+
+@pytest.mark.parametrize("form", ["folder", "zip", "zip of a folder"])
+def test_a_labels_csv_names_images_labels_splits_and_groups(write, tmp_path, form):
+    path = write()
+    if form != "folder":
+        path = as_zip(path, tmp_path / "knees.zip", "knees/" if form == "zip of a folder" else "")
+    images = read_labelled_images(path, "grade", group="subject")
+    assert holds_images(path)
+    assert images.labels.tolist() == RANKS.tolist()
+    assert images.splits.tolist() == ["train"] * 6 + ["validation"] * 3 + ["test"] * 3
+    assert images.groups.tolist() == TABLE["subject"].tolist()
+    assert (content(images.images) == DRAWN).all()
+    assert (content(images.take(np.array([3, 0])).images) == DRAWN[[3, 0]]).all()
+    assert images.take(np.array([3, 0])).splits.tolist() == ["train", "train"]
+    assert (content(read_images(path)) == DRAWN).all()
+
+
+@pytest.mark.parametrize("name", ["file", "filename", "image"])
+def test_the_column_of_paths_has_several_names_and_either_slash(write, name):
+    table = TABLE[["path", "grade"]].rename(columns={"path": name})
+    table[name] = "./" + table[name].str.replace("/", "\\")
+    images = read_labelled_images(write(table=table))
+    assert (content(images.images) == DRAWN).all()
+    assert images.labels.tolist() == RANKS.tolist()
+    assert images.splits is images.groups is None
+
+
+def test_without_a_labels_csv_every_folder_is_a_rank(write):
+    images = read_labelled_images(write([f"{rank}/{i}.png" for i, rank in enumerate(RANKS)], None))
+    assert sorted(images.labels) == sorted(RANKS)
+    for picture, rank in zip(content(images.images), images.labels, strict=True):
+        assert (picture == DRAWN[rank == RANKS]).all(axis=(1, 2, 3)).any()
+
+
+def test_folders_of_splits_stand_above_those_of_ranks(write):
+    names = [f"{('train', 'val', 'Test')[i % 3]}/{'mild' if i < 6 else 'severe'}/{i}.png" for i in range(12)]
+    images = read_labelled_images(write(names, None))
+    assert images.splits.value_counts().to_dict() == {"train": 4, "validation": 4, "test": 4}
+    assert images.labels.value_counts().to_dict() == {"mild": 6, "severe": 6}
+
+
+def test_unlabelled_images_are_all_there_are(write):
+    assert len(read_images(write(table=None))) == 12
+
+
+NO_GRADE = TABLE.assign(grade=TABLE["grade"].where(TABLE.index != 4))
+WRONG = {
+    "an unknown column": ({}, {"target": "grad"}, "no column 'grad'; did you mean 'grade'?"),
+    "labels to choose from": ({}, {}, "--target: takes the column of the label, one of 'grade', 'subject'"),
+    "a label missing": ({"table": NO_GRADE}, {"target": "grade"}, "1 of 12 labels in 'grade' are missing"),
+    "an image missing": (
+        {"table": TABLE.replace({"path": {NAMES[2]: "scans/x.png"}})}, {"target": "grade"},
+        "1 of its images are not there, such as scans/x.png",
+    ),
+    "no paths": ({"table": TABLE[["grade"]]}, {"target": "grade"}, "takes a column of paths named 'path', 'file'"),
+    "no rows": ({"table": TABLE[:0]}, {"target": "grade"}, "names no image"),
+    "no folder a rank": ({"names": [f"{i}.png" for i in range(12)], "table": None}, {}, "takes a labels.csv, or a"),
+    "one rank": ({"table": None}, {}, "takes a labels.csv, or a folder of images for every rank"),
+    "a target without labels.csv": ({"table": None}, {"target": "grade"}, "--target: got 'grade', a column of"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("made", "options", "message"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_said(write, made, options, message):
+    with pytest.raises(OrdinateError) as caught:
+        read_labelled_images(write(**made), **options)
+    assert message in str(caught.value)
+
+
+def test_a_path_without_images_is_named(tmp_path):
+    for read in (read_images, read_labelled_images):
+        with pytest.raises(OrdinateError, match="no such folder or zip"):
+            read(tmp_path / "absent")
+        (tmp_path / "broken.zip").write_bytes(b"PK\3\4 and no more")
+        with pytest.raises(OrdinateError, match=r"broken\.zip: could not be read"):
+            read(tmp_path / "broken.zip")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(OrdinateError, match="holds no image"):
+        read_images(tmp_path / "empty")
+    with pytest.raises(OrdinateError, match=r"holds neither labels\.csv nor images"):
+        read_labelled_images(tmp_path / "empty")

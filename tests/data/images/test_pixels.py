@@ -1,0 +1,192 @@
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image, ImageOps
+
+from ordinate.data.images import pixels as module
+from ordinate.data.images.files import ImageFiles
+from ordinate.data.images.pixels import (
+    Decoded,
+    Preprocessing,
+    as_images,
+    choose_preprocessing,
+    decode,
+    duplicates,
+    require_readable,
+)
+from ordinate.errors import OrdinateError
+from tests.data import pictures
+
+COLOURS = np.random.default_rng(0).integers(0, 256, (1, 3, 40, 60)).astype(np.uint8)
+PHOTO = Image.fromarray(COLOURS[0].transpose(1, 2, 0))
+
+
+def test_an_image_of_the_right_size_keeps_its_pixels():
+    assert (Preprocessing((40, 60), 3)(PHOTO) == COLOURS[0]).all()
+
+
+def test_the_crop_is_the_middle_at_the_images_own_resolution():
+    assert (Preprocessing((20, 30), 3, crop=(20, 30))(PHOTO) == COLOURS[0, :, 10:30, 15:45]).all()
+
+
+def test_a_crop_larger_than_the_image_pads_with_black():
+    padded = Preprocessing((50, 60), 3, crop=(50, 60))(PHOTO)
+    assert (padded[:, 5:45] == COLOURS[0]).all()
+    assert (padded[:, :5] == 0).all()
+    assert (padded[:, 45:] == 0).all()
+
+
+def test_grey_is_the_luminance():
+    weights = np.array([0.299, 0.587, 0.114])
+    expected = np.tensordot(weights, COLOURS[0].astype(float), 1)
+    assert np.abs(Preprocessing((40, 60), 1)(PHOTO)[0] - expected).max() <= 1
+
+
+def test_resizing_keeps_the_mean():
+    small = Preprocessing((10, 15), 3)(PHOTO)
+    assert small.shape == (3, 10, 15)
+    assert np.abs(small.mean(axis=(1, 2)) - COLOURS[0].mean(axis=(1, 2))).max() < 2
+
+
+def test_equalising_spreads_grey_evenly_and_keeps_the_order():
+    dark = Image.fromarray((np.arange(40 * 60) // 40).astype(np.uint8).reshape(40, 60))  # 0..59
+    spread = Preprocessing((40, 60), 1, equalize=True)(dark)[0]
+    assert (spread == np.asarray(ImageOps.equalize(dark))).all()
+    assert spread.min() == 0
+    assert spread.max() == 255
+    assert (np.diff(spread.ravel().astype(int)) >= 0).all()
+
+
+def test_equalising_a_photo_changes_its_luminance_alone():
+    dull = Image.fromarray((COLOURS[0].transpose(1, 2, 0) // 4 + 90).astype(np.uint8))
+    after = Image.fromarray(Preprocessing((40, 60), 3, equalize=True)(dull).transpose(1, 2, 0)).convert("YCbCr")
+    before = dull.convert("YCbCr")
+    luminance = np.asarray(after)[..., 0]
+    assert np.ptp(luminance) > 2 * np.ptp(np.asarray(before)[..., 0])
+    assert np.abs(np.asarray(after)[..., 1:].astype(int) - np.asarray(before)[..., 1:]).mean() < 3
+
+
+def test_sixteen_bits_become_eight_by_their_range():
+    values = np.array([[0, 65535], [32768, 257]], dtype=np.uint16)
+    assert Preprocessing((2, 2), 1)(Image.fromarray(values)).ravel().tolist() == [0, 255, 128, 1]
+
+
+def test_what_is_transparent_is_black():
+    faint = Image.new("RGBA", (2, 1), (200, 100, 50, 255))
+    faint.putpixel((1, 0), (200, 100, 50, 0))
+    assert Preprocessing((1, 2), 3)(faint)[:, 0].T.tolist() == [[200, 100, 50], [0, 0, 0]]
+
+
+@pytest.fixture
+def many(tmp_path):
+    """A zip of 300 pictures, enough for several workers."""
+    drawn = pictures.draw(np.arange(300) % 3)
+    paths = pictures.write(tmp_path, drawn, [f"{i}.png" for i in range(300)])
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for path in paths:
+            archive.write(path, path.name)
+    return drawn, ImageFiles([path.name for path in paths], tmp_path / "all.zip")
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_any_number_of_workers_reads_the_same(many, workers):
+    drawn, files = many
+    files.open(3)  # opened here first, the zip is not read at one place by all
+    read, failures = decode(files, choose_preprocessing(files), workers)
+    assert failures == {}
+    assert (read == drawn).all()
+
+
+def test_pixels_past_the_limit_lie_on_disk(many, monkeypatch):
+    monkeypatch.setattr(module, "IN_MEMORY", 1000)
+    read, _ = decode(many[1], Preprocessing((16, 16), 1), 2)
+    assert isinstance(read, np.memmap)
+    assert (read == many[0]).all()
+
+
+def test_what_cannot_be_read_is_named_and_black(tmp_path):
+    paths = pictures.write(tmp_path, pictures.draw([0] * 20), [f"{i}.png" for i in range(20)])
+    for path in paths[3:15]:
+        path.write_bytes(b"")
+    read, failures = decode(ImageFiles(paths), Preprocessing((16, 16), 1), 0)
+    assert sorted(failures) == list(range(3, 15))
+    assert (read[3:15] == 0).all()
+    assert read[:3].any()
+    with pytest.raises(OrdinateError) as caught:
+        require_readable(failures, 20)
+    assert str(caught.value).startswith(f"X: 12 of 20 images cannot be read: {paths[3]}: is empty, takes an image; ")
+    assert str(caught.value).endswith("; and 2 more")
+
+
+def test_what_was_decoded_is_not_decoded_again_and_only_taken_as_it_was():
+    done = Decoded(pictures.draw([0, 1]), Preprocessing((16, 16), 1))
+    assert decode(done, done.preprocessing)[0] is done.pixels
+    with pytest.raises(OrdinateError, match="X: was decoded with"):
+        decode(done, Preprocessing((16, 16), 1, equalize=True))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "options", "size"),
+    [
+        ([(40, 60)] * 3, {}, (40, 60)),
+        ([(40, 60), (50, 60)], {}, (149, 224)),
+        ([(300, 600)] * 2, {}, (112, 224)),
+        ([(300, 600)] * 2, {"crop": (120, 200)}, (120, 200)),
+        ([(300, 600)] * 2, {"crop": (300, 300)}, (224, 224)),
+        ([(300, 600)] * 2, {"size": 64}, (64, 64)),
+        ([(300, 600)] * 2, {"size": (32, 48)}, (32, 48)),
+    ],
+)
+def test_the_size_follows_the_images_where_none_is_given(tmp_path, shapes, options, size):
+    for index, (height, width) in enumerate(shapes):
+        Image.new("L", (width, height)).save(tmp_path / f"{index}.png")
+    files = ImageFiles([tmp_path / f"{index}.png" for index in range(len(shapes))])
+    chosen = choose_preprocessing(files, **options)
+    assert (chosen.size, chosen.channels) == (size, 1)
+
+
+def test_one_colour_image_makes_all_colour():
+    grey = np.repeat(pictures.draw([0] * 5), 3, axis=1)
+    assert choose_preprocessing(grey).channels == 1
+    grey[3] = COLOURS[0, :, :16, :16]
+    assert choose_preprocessing(grey).channels == 3
+
+
+def test_duplicates_are_equal_in_every_pixel():
+    drawn = pictures.draw([0, 1, 2, 0, 1])
+    drawn[4], drawn[3] = drawn[1], drawn[0]
+    drawn[3, 0, 0, 0] ^= 1
+    assert duplicates(drawn) == [[1, 4]]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        COLOURS,
+        COLOURS.transpose(0, 2, 3, 1),
+        COLOURS / 255,
+        (COLOURS / 255).astype(np.float32).transpose(0, 2, 3, 1),
+        COLOURS.astype(np.int64),
+    ],
+    ids=["uint8", "channels last", "floats", "float32, channels last", "int64"],
+)
+def test_arrays_of_images_come_in_several_forms(array):
+    assert as_images(array).dtype == np.uint8
+    assert (as_images(array) == COLOURS).all()
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((2, 5, 8, 8)), r"takes images of 1 or 3 channels"),
+        (np.zeros((2, 8, 8)), r"X: got shape \(2, 8, 8\), takes images"),
+        (np.zeros((0, 3, 8, 8)), r"X: got shape \(0, 3, 8, 8\)"),
+        (np.full((1, 3, 2, 2), 7.5), r"X: got float64 from 7.5 to 7.5, takes uint8, or floats from 0 to 1"),
+        (np.full((1, 3, 2, 2), -1), r"X: got int64 from -1 to -1"),
+        (np.full((1, 3, 2, 2), np.nan), r"not finite"),
+    ],
+)
+def test_other_arrays_are_refused(array, message):
+    with pytest.raises(OrdinateError, match=message):
+        as_images(array)

@@ -1,0 +1,347 @@
+"""Tables against the scaler, imputer, quantiles and one-hot encoder of scikit-learn, and SciPy's ranks."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy.stats import norm, rankdata
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
+
+from ordinate.data.tables.features import FEW_VALUES, KNOTS, TableFeatures
+from ordinate.errors import OrdinateError
+from tests.estimators.examples import draw_frame
+
+EXACT = {"rtol": 1e-6, "atol": 1e-6}  # float32
+numbers = st.integers(-4000, 4000).map(lambda x: x / 8)
+columns = st.lists(numbers, min_size=2, max_size=40)
+gappy_columns = st.lists(numbers | st.none(), min_size=2, max_size=40).filter(any)
+MIXED = pd.DataFrame(
+    {
+        "size": [1.0, None, 4.0, 2.5],
+        "colour": ["red", "blue", None, "red"],
+        "count": [1, 2, 3, 3],
+        "flag": [True, False, False, True],
+        "constant": [5.0] * 4,
+    }
+)
+
+
+def fit_transform(values, new=None):
+    """One column, fitted and transformed."""
+    features = TableFeatures.fit(pd.DataFrame({"x": values}))
+    return features.transform(pd.DataFrame({"x": values if new is None else new}))
+
+
+def categories(values, new=None):
+    """Which category each value is of; -1 for none."""
+    codes = fit_transform(pd.Series(values), None if new is None else pd.Series(new))
+    assert set(codes.sum(axis=1)) <= {0, 1}
+    return np.where(codes.any(axis=1), codes.argmax(axis=1) if codes.size else -1, -1).tolist()
+
+
+def column(values):
+    return np.array(values, dtype=float)[:, None]
+
+
+# numbers
+
+
+@given(train=columns, new=columns)
+def test_numbers_are_standardised_as_by_scikit_learn(train, new):
+    expected = StandardScaler().fit(column(train)).transform(column(new))
+    np.testing.assert_allclose(fit_transform(train, new)[:, :1], expected, rtol=1e-5, atol=1e-5)
+
+
+@given(train=gappy_columns, new=gappy_columns)
+def test_missing_numbers_become_the_median_and_are_marked_as_by_scikit_learn(train, new):
+    train, new = column(train), column(new)
+    imputer = SimpleImputer(strategy="median").fit(train)
+    scaler = StandardScaler().fit(imputer.transform(train))
+    actual = fit_transform(train[:, 0], new[:, 0])
+    np.testing.assert_allclose(actual[:, :1], scaler.transform(imputer.transform(new)), rtol=1e-5, atol=1e-5)
+    if np.isnan(train).any():
+        np.testing.assert_array_equal(actual[:, -1:], np.isnan(new))
+
+
+def test_numbers_missing_only_in_new_rows_are_the_median():
+    np.testing.assert_array_equal(fit_transform([1.0, 2.0, 6.0], [np.nan]), fit_transform([1.0, 2.0, 6.0], [2.0]))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "Int64", "Float64", "int64[pyarrow]"])
+def test_the_dtype_of_numbers_does_not_matter(dtype):
+    values = pd.Series([3, 1, 2, 7])
+    np.testing.assert_array_equal(fit_transform(values.astype(dtype)), fit_transform(values))
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "int64[pyarrow]"])
+def test_missing_numbers_of_every_dtype_are_marked(dtype):
+    np.testing.assert_array_equal(
+        fit_transform(pd.array([3, None, 2, 7], dtype=dtype)), fit_transform([3.0, np.nan, 2.0, 7.0])
+    )
+
+
+def test_numbers_that_come_as_text_are_numbers():
+    np.testing.assert_array_equal(fit_transform([1.0, 2.0, 3.0], ["1", "2.5"]), fit_transform([1, 2, 3], [1, 2.5]))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -7.3, 1e9, 1e-9])
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_a_constant_column_is_zero(value, rows):
+    np.testing.assert_allclose(fit_transform([value] * rows), 0, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("values", [[np.nan] * 3, pd.array([None] * 3, dtype="Int64")])
+def test_a_column_without_a_value_is_zero_and_marked(values):
+    np.testing.assert_array_equal(fit_transform(values), [[0, 1]] * 3)
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [1e-3, 1e6, 1e-15],
+)
+def test_the_unit_of_a_column_does_not_matter(scale):
+    values = np.array([1.0, 2.0, 5.0, 7.0])
+    np.testing.assert_allclose(fit_transform(values * scale), fit_transform(values), **EXACT)
+
+
+# normal scores
+
+
+def normal_scores(train, new):
+    """Those of scikit-learn, within 3 of 0."""
+    quantiles = QuantileTransformer(n_quantiles=min(KNOTS, len(train)), output_distribution="normal", subsample=None)
+    return quantiles.fit(column(train)).transform(column(new)).clip(-3, 3)
+
+
+@given(train=st.lists(numbers, min_size=FEW_VALUES + 1, max_size=60, unique=True), new=columns)
+def test_normal_scores_are_the_quantile_transform_of_scikit_learn(train, new):
+    np.testing.assert_allclose(fit_transform(train, new)[:, 1:], normal_scores(train, new), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [43, 57, 127, 199])
+def test_repeated_values_have_the_score_of_the_middle_of_their_places(rows):
+    values = np.random.default_rng(rows).integers(-12, 13, rows) / 8
+    places = (rankdata(values) - 1) / (rows - 1)
+    np.testing.assert_allclose(fit_transform(values)[:, 1], norm.ppf(places).clip(-3, 3), rtol=1e-5, atol=1e-5)
+
+
+def test_normal_scores_of_many_values_follow_their_quantiles():
+    train = np.random.default_rng(0).lognormal(size=1000)
+    new = np.linspace(-1, train.max() + 1, 500)
+    actual = fit_transform(train, new)[:, 1:]
+    np.testing.assert_allclose(actual, normal_scores(train, new), rtol=0, atol=0.02)  # knots are values that occur
+    assert (actual.min(), actual.max()) == (-3, 3)
+
+
+def test_a_column_of_few_values_has_no_normal_score():
+    values = [*range(FEW_VALUES)] * 3
+    assert fit_transform(values).shape[1] == 1
+    assert fit_transform([*values, FEW_VALUES]).shape[1] == 2
+    assert fit_transform([*values, None]).shape[1] == 2
+
+
+def test_a_missing_number_has_the_score_of_the_median_and_is_marked_last():
+    values = [*map(float, range(21)), np.nan]
+    np.testing.assert_array_equal(
+        fit_transform(values, [np.nan, 10.0, 3.0])[0], [*fit_transform(values, [10.0])[0, :2], 1]
+    )
+
+
+# categories
+
+
+@given(
+    train=st.lists(st.sampled_from("abcdé"), min_size=1, max_size=20),
+    new=st.lists(st.sampled_from("abcdé"), min_size=1),
+)
+def test_categories_are_coded_as_by_scikit_learn(train, new):
+    new = [value for value in new if value in train] or train
+    encoder = OneHotEncoder(sparse_output=False).fit(column_of_text(train))
+    np.testing.assert_array_equal(fit_transform(train, new), encoder.transform(column_of_text(new)))
+
+
+def column_of_text(values):
+    return np.array(values, dtype=object)[:, None]
+
+
+def test_an_unseen_category_is_zero_and_warned_of():
+    with pytest.warns(UserWarning, match="column 'x': green, pink not seen in training"):
+        assert categories(["red", "blue"], ["green", "red", "pink", "green"]) == [-1, 1, -1, -1]
+
+
+def test_a_missing_category_is_zero_without_a_warning(recwarn):
+    assert categories(["red", None, "blue"], [None, "red", np.nan, pd.NA]) == [-1, 1, -1, -1]
+    assert not recwarn.list
+
+
+ONE_AND_TWO = {
+    "int category": pd.Series([1, 2]).astype("category"),
+    "float category": pd.Series([1.0, 2.0]).astype("category"),
+    "text category": pd.Series(["1", "2"]).astype("category"),
+    "text": pd.Series(["1", "2"]),
+    "object of ints": pd.Series([1, 2], dtype=object),
+    "object of floats": pd.Series([1.0, 2.0], dtype=object),
+    "int": pd.Series([1, 2]),
+    "float": pd.Series([1.0, 2.0]),
+    "Int64": pd.Series([1, 2], dtype="Int64"),
+}
+
+
+@pytest.mark.parametrize("new", ONE_AND_TWO.values(), ids=ONE_AND_TWO)
+@pytest.mark.parametrize("train", [name for name in ONE_AND_TWO if name.startswith(("int c", "float c", "text", "ob"))])
+def test_a_code_is_one_category_as_1_and_as_1_0(train, new):
+    assert categories(ONE_AND_TWO[train], new) == [0, 1]
+
+
+@pytest.mark.parametrize("number", [int, float])
+def test_codes_of_many_digits_are_categories_of_their_own(number):
+    codes = pd.Series([1000001, 1000002, 12345678]).map(number)
+    for dtype in ("category", "int64", "float64", "object"):
+        assert categories(codes.astype("category"), codes.astype(dtype)) == [0, 1, 2]
+
+
+def test_close_fractions_are_categories_of_their_own():
+    assert categories(pd.Series([1.25, 1.2500001]).astype("category")) == [0, 1]
+
+
+BOOLEANS = {
+    "bool": [True, False],
+    "boolean": pd.array([True, False], dtype="boolean"),
+    "object": pd.Series([True, False], dtype=object),
+    "category": pd.Series([True, False]).astype("category"),
+    "text": ["True", "False"],
+}
+
+
+@pytest.mark.parametrize("new", BOOLEANS.values(), ids=BOOLEANS)
+@pytest.mark.parametrize("train", BOOLEANS.values(), ids=BOOLEANS)
+def test_booleans_are_two_categories(train, new):
+    assert categories(train, new) == [1, 0]
+
+
+def test_categories_that_no_row_has_are_left_out():
+    assert fit_transform(pd.Categorical(["b", "a"], categories=["z", "b", "a"])).shape == (2, 2)
+
+
+@pytest.mark.parametrize(("rows", "most"), [(60, 50), (1000, 100)])
+def test_text_of_too_many_values_is_an_error(rows, most):
+    names = [f"id{i}" for i in range(most + 1)]
+    assert fit_transform((names[:most] * rows)[:rows]).shape == (rows, most)
+    with pytest.raises(OrdinateError, match=f"column 'x': got text with {most + 1} different values in {rows} rows"):
+        fit_transform((names * rows)[:rows])
+
+
+# tables
+
+
+def test_columns_stand_side_by_side_and_say_where_their_numbers_are():
+    table = pd.concat([MIXED] * 5, ignore_index=True).assign(age=range(20))
+    features = TableFeatures.fit(table)
+    matrix = features.transform(table)
+    parts = [TableFeatures.fit(table[[name]]).transform(table[[name]]) for name in table]
+    np.testing.assert_array_equal(matrix, np.concatenate(parts, axis=1))
+    assert matrix.dtype == np.float32
+    assert matrix.shape == (20, features.width)
+    assert features.names == list(table)
+    assert [part.shape[1] for part in parts] == [2, 2, 1, 2, 1, 2]
+    assert features.numeric_positions == [0, 4, 7, 8, 9]
+
+
+def test_the_order_of_columns_and_further_ones_do_not_matter():
+    features = TableFeatures.fit(MIXED)
+    shuffled = MIXED[MIXED.columns[::-1]].assign(further="x")
+    np.testing.assert_array_equal(features.transform(shuffled), features.transform(MIXED))
+
+
+def test_a_row_does_not_depend_on_the_others_or_on_the_index():
+    features = TableFeatures.fit(MIXED)
+    rows = [features.transform(MIXED.iloc[[i]]) for i in (2, 0, 0)]
+    np.testing.assert_array_equal(np.concatenate(rows), features.transform(MIXED)[[2, 0, 0]])
+
+
+@given(
+    sizes=gappy_columns | columns,
+    colours=st.lists(st.sampled_from(["red", "é", '"', "1", None]), min_size=40, max_size=40),
+)
+@example(sizes=[*range(30)], colours=["red"] * 40)
+def test_features_survive_json(sizes, colours):
+    frame = pd.DataFrame({"size": pd.Series(sizes, dtype=float), "colour": colours[: len(sizes)]})
+    features = TableFeatures.fit(frame)
+    restored = TableFeatures.from_dict(json.loads(json.dumps(features.to_dict(), allow_nan=False)))
+    assert restored.columns == features.columns
+    assert restored.notes == features.notes
+    np.testing.assert_array_equal(restored.transform(frame), features.transform(frame))
+
+
+def test_what_was_missing_is_noted():
+    assert TableFeatures.fit(MIXED).notes == [
+        "size: 1 of 4 values missing, set to the median 2.5 and marked in a column of their own",
+        "colour: 1 of 4 values missing, no category set",
+    ]
+
+
+def test_a_table_without_columns_has_width_0():
+    features = TableFeatures.fit(pd.DataFrame(index=range(3)))
+    assert features.transform(pd.DataFrame(index=range(2))).shape == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("train", "new", "message"),
+    [
+        ([1.0, 2.0], ["1", "two"], "column 'x': takes numbers, as in training: .*two"),
+        ([1.0, 2.0], [1.0, np.inf], "column 'x': got infinity"),
+        ([1.0, 2.0], [-np.inf, 1.0], "column 'x': got infinity"),
+        ([1.0, np.inf], None, "column 'x': got infinity"),
+        ([1.0, None, -np.inf], None, "column 'x': got infinity"),
+        (pd.to_datetime(["2020-01-01", "2021-01-01"]), None, "column 'x': got dates"),
+        (["a", "b"], pd.to_datetime(["2020-01-01", "2021-01-01"]), "column 'x': got dates"),
+        ([1.0, 2.0], pd.to_datetime(["2020-01-01", "2021-01-01"]), "column 'x'"),
+        ([1.0, 2.0, 3.0], [1e300, 1.0], "column 'x'"),
+        ([1.0, 2.0, 1e300], None, "column 'x'"),
+        ([1j, 2.0], None, "column 'x'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
+def test_what_a_column_cannot_take_is_an_error_that_names_it(train, new, message):
+    with pytest.raises(OrdinateError, match=f"^{message}"):
+        fit_transform(train, new)
+
+
+def test_a_missing_column_is_an_error_that_names_it():
+    with pytest.raises(
+        OrdinateError, match=r"columns: missing \['colour'\], takes those of the training data: \['size'"
+    ):
+        TableFeatures.fit(MIXED).transform(MIXED.drop(columns="colour"))
+
+
+def test_a_column_name_that_comes_twice_is_an_error_that_says_so():
+    with pytest.raises(OrdinateError, match=r"twice|two columns|duplicate"):
+        TableFeatures.fit(pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["x", "x"])).transform(
+            pd.DataFrame([[1.0, 2.0]], columns=["x", "x"])
+        )
+
+
+def test_rows_are_transformed_alike_however_many_at_once(monkeypatch):
+    frame, _ = draw_frame(n=200)
+    features = TableFeatures.fit(frame)
+    expected = features.transform(frame).tobytes()
+    monkeypatch.setattr("ordinate.data.tables.features.ROWS_AT_ONCE", 7)
+    assert features.transform(frame).tobytes() == expected
+
+
+def test_values_of_mixed_types_stay_apart():
+    mixed = pd.Series([1, True, 1.0, "1", None, "True", 2.5], dtype=object)
+    assert TableFeatures.fit(pd.DataFrame({"x": mixed})).columns[0].categories == ("1", "2.5", "True")
+    assert categories(mixed) == [0, 2, 0, 0, -1, 2, 1]
+
+
+def test_more_categories_than_become_columns_are_an_error(monkeypatch):
+    monkeypatch.setattr("ordinate.data.tables.features.MOST_CATEGORIES", 60)
+    frame = pd.DataFrame({"x": np.arange(1000) % 61}).astype(str)
+    with pytest.raises(OrdinateError, match="column 'x': got text with 61 different values in 1000 rows"):
+        TableFeatures.fit(frame)
+    assert TableFeatures.fit(frame[frame["x"] != "60"]).width == 60

@@ -1,0 +1,203 @@
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from ordinate.data.tables.files import read_labelled, read_samples
+from ordinate.errors import OrdinateError
+
+TABLE = pd.DataFrame(
+    {"size": [1.5, np.nan, 3.0], "colour": ["red", None, "blue"], "zip": [7, 7, 8], "grade": [0, 2, 1]}
+)
+WRITERS = {
+    "a.csv": lambda path: TABLE.to_csv(path, index=False),
+    "a.tsv": lambda path: TABLE.to_csv(path, index=False, sep="\t"),
+    "a.csv.gz": lambda path: TABLE.to_csv(path, index=False),
+    "a.tsv.gz": lambda path: TABLE.to_csv(path, index=False, sep="\t"),
+    "a.CSV": lambda path: TABLE.to_csv(path, index=False),
+    "a.parquet": TABLE.to_parquet,
+    "a.v2.parquet": lambda path: TABLE.set_index(pd.Index([4, 4, 9])).to_parquet(path),
+}
+for_every_table = pytest.mark.parametrize("name", WRITERS)
+
+
+@pytest.fixture
+def table(tmp_path, name):
+    WRITERS[name](tmp_path / name)
+    return tmp_path / name
+
+
+@pytest.fixture
+def csv(tmp_path):
+    """Writes a file and returns its path."""
+
+    def write(content, name="data.csv"):
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        return tmp_path / name
+
+    return write
+
+
+@pytest.fixture
+def npz(tmp_path):
+    def write(**arrays):
+        np.savez(tmp_path / "data.npz", **arrays)
+        return tmp_path / "data.npz"
+
+    return write
+
+
+# what is read
+
+
+@for_every_table
+def test_every_kind_of_table_is_read_alike(table):
+    X, y = read_labelled(table, "grade")
+    assert_frame_equal(X.reset_index(drop=True), TABLE.drop(columns="grade"), check_dtype=False)
+    assert y.tolist() == [0, 2, 1]
+    assert y.index.tolist() == [0, 1, 2]
+    assert_frame_equal(read_samples(table).reset_index(drop=True), TABLE, check_dtype=False)
+
+
+def test_the_path_may_be_text(csv):
+    assert_frame_equal(read_samples(str(csv("a,b\n1,2\n"))), pd.DataFrame({"a": [1], "b": [2]}))
+
+
+@for_every_table
+def test_columns_are_dropped_and_codes_become_categories(table):
+    X, _ = read_labelled(table, "grade", drop=["size"], categorical=["zip"])
+    assert list(X) == ["colour", "zip"]
+    assert X["zip"].dtype == "category"
+    assert X["zip"].tolist() == [7, 7, 8]
+    assert_frame_equal(read_samples(table, ["size", "grade"], ["zip"]), X)
+
+
+def test_names_of_columns_are_text(tmp_path):
+    pd.DataFrame({0: [1, 2], 1: [3, 4]}).to_parquet(tmp_path / "a.parquet")
+    assert list(read_labelled(tmp_path / "a.parquet", "1")[0]) == ["0"]
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (3, 2, 5)])
+def test_an_npz_holds_x_and_the_target(npz, shape):
+    X = np.random.default_rng(0).normal(size=shape)
+    path = npz(X=X, grade=np.array([2, 0, 1]), other=np.zeros(7))
+    read, y = read_labelled(path, "grade")
+    np.testing.assert_array_equal(read, X)
+    np.testing.assert_array_equal(read_samples(path), X)
+    assert y.tolist() == [2, 0, 1]
+
+
+def test_a_ts_file_holds_series_and_one_target(tmp_path):
+    path = tmp_path / "set.ts"
+    path.write_text("@equalLength false\n@data\n1,2,3:0.5\n4:0.7\n")
+    series, y = read_labelled(path, "target")
+    np.testing.assert_array_equal(series, [[[1, 2, 3]], [[4, np.nan, np.nan]]])
+    assert y.tolist() == [0.5, 0.7]
+    np.testing.assert_array_equal(read_samples(path), series)
+
+
+def test_reading_an_npz_runs_no_code_from_it(npz):
+    path = npz(X=np.zeros((2, 1)), grade=np.array([print, print], dtype=object))
+    with pytest.raises(OrdinateError, match=r"data\.npz: could not be read: Object arrays cannot be loaded"):
+        read_labelled(path, "grade")
+
+
+# what cannot be read
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("date.csv", r"; did you mean data\.csv\?"), ("xyzzy", ""), ("nowhere/data.csv", "")]
+)
+@pytest.mark.parametrize("read", [read_samples, lambda path: read_labelled(path, "grade")], ids=["samples", "labelled"])
+def test_a_missing_file_is_an_error_that_knows_the_near_name(csv, name, hint, read):
+    path = csv("a,grade\n1,2\n").parent / name
+    with pytest.raises(OrdinateError, match=f"{path}: no such file{hint}$"):
+        read(path)
+
+
+def test_a_folder_is_an_error_that_says_so(tmp_path):
+    (tmp_path / "data.csv").mkdir()
+    with pytest.raises(OrdinateError, match=r"data\.csv: .*(folder|directory)"):
+        read_samples(tmp_path / "data.csv")
+
+
+@pytest.mark.parametrize("column", ["target", "dropped", "categorical"])
+@pytest.mark.parametrize(
+    ("name", "hint"), [("colours", r"did you mean 'colour'\?"), ("xyzzy", "it has 'size', 'colour', 'zip', 'grade'")]
+)
+def test_a_missing_column_is_an_error_that_knows_the_near_name(tmp_path, column, name, hint):
+    TABLE.to_csv(tmp_path / "a.csv", index=False)
+    options = {"target": (name,), "dropped": ("grade", [name]), "categorical": ("grade", [], [name])}[column]
+    with pytest.raises(OrdinateError, match=rf"a\.csv: no column '{name}'; {hint}"):
+        read_labelled(tmp_path / "a.csv", *options)
+
+
+GARBAGE = b"\xff\xfe\x00garbage\x80"
+WHOLE_GZ = gzip.compress(b"a,grade\n" + b"1,2\n" * 50, mtime=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "", "could not be read: No columns"),
+        ("a.csv", "\n\n", "could not be read: No columns"),
+        ("a.csv", "a,grade\n", "holds no rows, takes a table with a header and samples"),
+        ("a.tsv", "a\tgrade\n", "holds no rows"),
+        ("a.csv", "grade\n1\n2\n", "no column is left beside the target"),
+        ("a.csv", "a,grade\n1,\n2,3\n4,\n", "2 of 3 labels in 'grade' are missing, takes a label a row"),
+        ("a.csv", "a,grade\n1,2\n1,2,3,4\n", "could not be read: .*Expected 2 fields in line 3, saw 4"),
+        ("a.txt", "a,grade\n1,2\n", r"takes a file that ends in \.csv, \.csv\.gz, .*\.npz"),
+        ("a", "a,grade\n1,2\n", r"takes a file that ends in \.csv"),
+        ("a.csv", GARBAGE, "could not be read: "),
+        ("a.csv.gz", GARBAGE, "could not be read: Not a gzipped file"),
+        ("a.parquet", GARBAGE, "could not be read: "),
+        ("a.parquet", "", "could not be read: "),
+        ("a.npz", GARBAGE, "could not be read: "),
+        ("a.npz", "", "could not be read: "),
+        ("a.csv.gz", WHOLE_GZ[:-12], "could not be read: "),
+        ("a.csv", "a;grade\n1;2\n", ".*separat"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_an_error_that_names_it(csv, name, content, message):
+    path = csv(content, name)
+    with pytest.raises(OrdinateError, match=rf"^{path}: {message}"):
+        read_labelled(path, "grade")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"grade": np.zeros(3)}, r"holds no array 'X', takes 'X' and the target; it holds \['grade'\]"),
+        ({"X": np.zeros((3, 2))}, r"holds no array 'grade', takes 'X' and the target; it holds \['X'\]"),
+        ({"X": np.zeros((3, 2)), "grade": np.zeros(2)}, "X holds 3 samples and 'grade' 2, takes one label a sample"),
+        ({"X": np.zeros((3, 2)), "grade": np.array([1, np.nan, 2])}, "1 of 3 labels in 'grade' are missing"),
+        ({"X": np.zeros((3, 2)), "grade": np.zeros((3, 2))}, ".*grade"),
+        ({"X": np.zeros(()), "grade": np.zeros(3)}, ".*X"),
+        ({"X": np.zeros((0, 2)), "grade": np.zeros(0)}, ".*no "),
+    ],
+)
+def test_an_npz_that_cannot_be_used_is_an_error_that_names_it(npz, arrays, message):
+    path = npz(**arrays)
+    with pytest.raises(OrdinateError, match=rf"^{path}: {message}"):
+        read_labelled(path, "grade")
+
+
+def test_a_single_array_under_the_name_of_an_npz_is_an_error(tmp_path):
+    with (tmp_path / "a.npz").open("wb") as file:
+        np.save(file, np.zeros((3, 2)))
+    with pytest.raises(OrdinateError, match=r"a\.npz"):
+        read_samples(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(("drop", "categorical"), [([], ["grade"]), (["zip"], ["zip"])], ids=["target", "dropped"])
+def test_codes_in_a_column_that_is_not_kept_are_an_error(tmp_path, drop, categorical):
+    TABLE.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(OrdinateError, match=categorical[0]):
+        read_labelled(tmp_path / "a.csv", "grade", drop, categorical)
+
+
+def test_none_is_a_label_like_any_other(csv):
+    path = csv("a,grade\n1,None\n2,Mild\n3,Severe\n")
+    assert read_labelled(path, "grade")[1].tolist() == ["None", "Mild", "Severe"]

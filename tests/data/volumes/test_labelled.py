@@ -1,0 +1,97 @@
+"""Folders of volumes: labels.csv by path or by subject, splits, groups, UK Biobank's layout."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate.data.volumes.labelled import holds_volumes, read_labelled_volumes, read_ukbiobank, read_volumes
+from ordinate.errors import OrdinateError
+from tests.data import scans
+
+AGES = [44.0, 51.5, 63.0, 80.0]
+DRAWN = scans.draw(AGES, side=6)
+
+
+def relative(volumes, folder):
+    return [path.removeprefix(f"{folder}/") for path in volumes.paths]
+
+
+def write_subjects(folder, names):
+    scans.write(folder, DRAWN, [f"{name}/T1/T1_brain_to_MNI.nii.gz" for name in names])
+
+
+def test_labels_csv_names_volumes_labels_splits_and_groups(tmp_path):
+    names = ["b/1.nii.gz", "b/2.nii", "a/3.nii.gz", "a/4.nii"]
+    scans.write(tmp_path, DRAWN, names)
+    table = {"path": names, "age": AGES, "split": ["train", "val", "Test", "train"], "group": [1, 2, 3, 1]}
+    pd.DataFrame(table).to_csv(tmp_path / "labels.csv", index=False)
+    read = read_labelled_volumes(tmp_path, "age")
+    assert relative(read.volumes, tmp_path) == names
+    assert read.labels.tolist() == AGES
+    assert read.splits.tolist() == ["train", "validation", "test", "train"]
+    assert read.groups.tolist() == ["1", "2", "3", "1"]
+    np.testing.assert_array_equal(read.volumes.read(2), DRAWN[2])
+    taken = read.take(np.array([2, 0]))
+    assert (relative(taken.volumes, tmp_path), taken.labels.tolist()) == ([names[2], names[0]], [63.0, 44.0])
+    assert relative(read_volumes(tmp_path), tmp_path) == names
+
+
+@pytest.mark.parametrize("column", ["subject", "eid"])
+def test_uk_biobanks_layout_is_read_with_or_without_the_names_of_its_zips(tmp_path, column):
+    subjects = [1000011, 1000022, 1000033, 1000044]
+    write_subjects(tmp_path, ["1000011_20252_2_0", "1000022", "1000033_20252_2_0", "1000044"])
+    pd.DataFrame({column: subjects, "age": AGES, "sex": [0, 1, 0, 1]}).to_csv(tmp_path / "labels.csv", index=False)
+    read = read_labelled_volumes(tmp_path)
+    assert relative(read.volumes, tmp_path) == [
+        "1000011_20252_2_0/T1/T1_brain_to_MNI.nii.gz", "1000022/T1/T1_brain_to_MNI.nii.gz",
+        "1000033_20252_2_0/T1/T1_brain_to_MNI.nii.gz", "1000044/T1/T1_brain_to_MNI.nii.gz",
+    ]  # fmt: skip
+    assert read.labels.tolist() == AGES
+    assert read.groups.tolist() == [str(subject) for subject in subjects]
+    assert read.splits is None
+    np.testing.assert_array_equal(read.volumes.read(1), DRAWN[1])
+    assert read_ukbiobank(tmp_path, "sex").labels.tolist() == [0, 1, 0, 1]
+    assert relative(read_volumes(tmp_path), tmp_path) == relative(read.volumes, tmp_path)
+
+
+def test_without_labels_all_volumes_are_read_in_order(tmp_path):
+    scans.write(tmp_path, DRAWN, ["b/2.nii", "a/1.nii.gz", "c.nii", "a/0.nii"])
+    (tmp_path / "a" / "._0.nii").write_bytes(b"of a Mac")
+    assert relative(read_volumes(tmp_path), tmp_path) == ["a/0.nii", "a/1.nii.gz", "b/2.nii", "c.nii"]
+
+
+def test_a_folder_holds_volumes_if_its_first_image_is_one(tmp_path):
+    assert not holds_volumes(tmp_path)
+    (tmp_path / "._0.nii").write_bytes(b"of a Mac")
+    (tmp_path / "labels.csv").write_text("path,age\n")
+    assert not holds_volumes(tmp_path)
+    scans.write(tmp_path / "b", DRAWN[:1], ["1.nii.gz"])
+    assert holds_volumes(tmp_path)
+    (tmp_path / "a.png").touch()
+    assert not holds_volumes(tmp_path)
+    assert not holds_volumes(tmp_path / "labels.csv")
+    assert not holds_volumes(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (None, "takes a labels.csv that names the volumes"),
+        ({"name": ["1.nii"], "age": [4]}, "takes a column of paths named 'path', 'file'"),
+        ({"path": ["9.nii"], "age": [4]}, "1 of its images are not there, such as 9.nii"),
+        ({"subject": [1], "years": [4]}, "no column 'age'"),
+        ({"subject": [1], "age": [None]}, "1 of 1 labels in 'age' are missing"),
+        ({"subject": [], "age": []}, "names no volume"),
+    ],
+)
+def test_what_is_wrong_with_labels_csv_is_said(tmp_path, table, message):
+    scans.write(tmp_path, DRAWN[:1], ["1.nii"])
+    if table is not None:
+        pd.DataFrame(table).to_csv(tmp_path / "labels.csv", index=False)
+    with pytest.raises(OrdinateError, match=message):
+        read_labelled_volumes(tmp_path, None if table is not None and "subject" in table else "age")
+
+
+def test_a_folder_without_volumes_is_refused(tmp_path):
+    with pytest.raises(OrdinateError, match=r"holds no volume \(.nii, .nii.gz\)"):
+        read_volumes(tmp_path)

@@ -1,0 +1,130 @@
+"""Classifiers of ranks trained end to end are scikit-learn's, save, load and resume, and read all kinds of data."""
+
+import signal
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ordinate import CLOCClassifier, ImageOptions
+from ordinate.errors import OrdinateError
+from ordinate.estimators.ordinal import OrdinalClassifier
+from ordinate.methods.ordinal import LOSSES
+from tests import processes
+from tests.data import pictures
+from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, ranks_of
+from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
+from tests.estimators.test_persistence import assert_same_model, save_and_load
+
+X, TARGET = draw_table()
+RANKS = ranks_of(TARGET, 4)
+for_every_loss = pytest.mark.parametrize("loss", LOSSES)
+
+
+def ordinal(**options):
+    return OrdinalClassifier(**{**SMALL, "epochs": 6, **options})
+
+
+def exceptions(estimator):
+    reason = "takes the likeliest class for the one predicted, which here is the median, as in the papers"
+    return {} if estimator.loss == "cross_entropy" else {"check_classifiers_train": reason}
+
+
+@parametrize_with_checks(
+    [OrdinalClassifier(epochs=30), OrdinalClassifier(loss="or", epochs=30)], expected_failed_checks=exceptions
+)
+@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
+def test_scikit_learn_checks_the_estimator(estimator, check):
+    check(estimator)
+
+
+@for_every_loss
+def test_grades_are_learned_and_probabilities_sum_to_1(loss):
+    X, target = draw_table(96)
+    grades = np.array(["none", "mild", "moderate", "severe"])[ranks_of(target, 4)]
+    order = ["none", "mild", "moderate", "severe"]
+    model = ordinal(loss=loss, class_order=order, epochs=60, batch_size=96, weight_decay=0.01, learning_rate=0.02)
+    model.fit(X, grades)
+    assert model.ordered_classes_.tolist() == order
+    assert model.score(X, grades) > 0.8
+    probability = model.predict_proba(X)
+    assert probability.shape == (96, 4)
+    assert probability.min() >= 0
+    np.testing.assert_allclose(probability.sum(axis=1), 1, rtol=0, atol=1e-12)
+
+
+@for_every_loss
+def test_the_class_predicted_follows_from_the_probabilities(loss):
+    model = ordinal(loss=loss, epochs=2).fit(X, RANKS)
+    new = draw_table(400, seed=1)[0]
+    probability = model.predict_proba(new)
+    median = (probability.cumsum(axis=1) >= 0.5).argmax(axis=1)
+    expected = probability.argmax(axis=1) if loss == "cross_entropy" else median
+    assert (model.predict(new) == expected).all()
+    assert (median != probability.argmax(axis=1)).any()  # hardly trained, it is sure of nothing
+
+
+@for_every_loss
+def test_a_loaded_model_is_the_saved_one(loss, tmp_path):
+    model = ordinal(loss=loss).fit(X, RANKS)
+    loaded = save_and_load(model, tmp_path / "model")
+    assert_same_model(loaded, model, draw_table(seed=1)[0])
+    assert loaded.get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("draw", [draw_frame, draw_series], ids=["frame", "series"])
+@pytest.mark.parametrize("loss", ["cross_entropy", "or"])
+def test_tables_and_series_are_read(draw, loss, tmp_path):
+    X, target = draw()
+    model = ordinal(loss=loss, epochs=2).fit(X, ranks_of(target))
+    assert_same_model(save_and_load(model, tmp_path / "model"), model, draw(seed=1)[0])
+
+
+def test_images_are_read(tmp_path):
+    grades = np.arange(24) % 3
+    drawn = pictures.draw(grades)
+    options = {"encoder": "test_resnet", "images": ImageOptions(workers=0), "epochs": 2}
+    model = ordinal(loss="coral", **options).fit(drawn, grades)
+    loaded = save_and_load(model, tmp_path / "model")
+    assert loaded.get_params() == model.get_params()
+    np.testing.assert_array_equal(loaded.predict_proba(drawn), model.predict_proba(drawn))
+
+
+def fit(**options):
+    return ordinal(epochs=9, validation_fraction=0.3, **options).fit(X, RANKS)
+
+
+@pytest.mark.parametrize("options", [{"loss": "or"}, {"loss": "corn", "patience": 6}], ids=["or", "corn"])
+def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(options, tmp_path):
+    uninterrupted = fit(**options)
+    total = uninterrupted.n_iter_
+    assert total >= 7
+    options = {**options, "checkpoint_dir": tmp_path}
+    for epoch, batch in [(0, 1), (total - 1, 1)]:
+        assert processes.run(fit_and_die_in_batch, fit, options, epoch, batch) == -signal.SIGKILL
+    resumed = fit(**options)
+    assert_same_fit(resumed, uninterrupted)
+    assert resumed.history_ == uninterrupted.history_
+
+
+def test_it_has_as_many_epochs_as_the_phases_of_cloc():
+    samples = 1000  # of which a batch holds 256: the limit on batches does not bind
+    y = np.arange(samples) % 2
+    epochs = []
+    for model in (OrdinalClassifier(), CLOCClassifier()):
+        model.ordered_classes_, model.n_batches_, model.reader_ = np.unique(y), 4, None
+        epochs.append(model._build_method(None).epochs)
+    assert epochs == [300, 300]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loss": "ordinal"}, "loss: got 'ordinal', takes one of 'cross_entropy', 'or', 'corn', 'coral'"),
+        ({"epochs": 0}, "epochs: got 0, takes a whole number of at least 1"),
+        ({"weight_decay": -1.0}, "weight_decay: got -1.0"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(options, message):
+    with pytest.raises(OrdinateError, match=f"^{message}"):
+        ordinal(**options).fit(X, RANKS)

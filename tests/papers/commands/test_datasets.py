@@ -1,0 +1,191 @@
+"""``ordinate datasets``: what it lists, explains and fetches."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate.cli import main
+from ordinate.papers.datasets.images import catalogue
+from ordinate.papers.datasets.images.catalogue import IMAGE_SETS
+from ordinate.papers.datasets.other import OTHER_SETS
+from tests.papers.datasets.images.trees import write_images, write_text
+from tests.papers.tables import trees
+
+SPLITS = ("train", "val", "test")
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    """An empty folder of sets."""
+    monkeypatch.setenv("ORDINATE_DATA", str(tmp_path / "data"))
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def said(capsys):
+    """Runs the command and returns its lines."""
+
+    def run(*arguments):
+        assert main(["datasets", *arguments]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        return out.splitlines()
+
+    return run
+
+
+@pytest.fixture
+def refused(capsys):
+    """Runs the command and returns its one line of error."""
+
+    def run(*arguments):
+        assert main(["datasets", *arguments]) == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert len(lines) == 1
+        return lines[0]
+
+    return run
+
+
+def write_retinamnist(folder):
+    folder.mkdir()
+    arrays = {f"{split}_images": np.zeros((n, 2, 2, 3), np.uint8) for split, n in zip(SPLITS, (3, 1, 2), strict=True)}
+    arrays |= {f"{split}_labels": np.arange(n)[:, None] for split, n in zip(SPLITS, (3, 1, 2), strict=True)}
+    np.savez(folder / "retinamnist.npz", **arrays)
+
+
+def test_every_set_is_listed_with_what_is_here(said, data):
+    write_images(data / "koa", ["train/0/1L.png", "test/1/2R.png"])
+    write_images(data / "hid", ["pictures/1.png"])
+    write_retinamnist(data / "retinamnist")
+    trees.plant_pairs(data, vectors=None)
+    trees.plant_matrices(data)
+    lines = said()
+    listed = {line.split()[0]: line for line in lines[1:-2]}
+    assert list(listed) == [*IMAGE_SETS, *OTHER_SETS]
+    assert listed["koa"].split()[:5] == ["koa", "8260", "here:", "2", "images"]
+    assert listed["retinamnist"].split()[:5] == ["retinamnist", "1600", "here:", "6", "images"]
+    assert listed["hid"].split()[:4] == ["hid", "1325", "here,", "unreadable"]
+    assert listed["adience"].split()[:4] == ["adience", "-", "not", "here"]
+    assert listed["skyfinder"].endswith("temperature in degrees Celsius")
+    assert listed["hcp_aging"].split()[:4] == ["hcp_aging", "656", "here", "age"]
+    assert listed["stsb_dir"].split()[:4] == ["stsb_dir", "7249", "here,", "unreadable"]
+    assert listed["tuab"].split()[:4] == ["tuab", "1385", "not", "here"]
+
+
+def test_without_the_variable_the_list_says_so(said, monkeypatch):
+    monkeypatch.delenv("ORDINATE_DATA")
+    lines = said()
+    assert sum("not here" in line for line in lines) == len(IMAGE_SETS) + len(OTHER_SETS)
+    assert lines[-1].endswith("below $ORDINATE_DATA; ORDINATE_DATA is not set")
+
+
+@pytest.mark.parametrize("name", [*IMAGE_SETS, *OTHER_SETS])
+def test_a_set_that_is_not_here_is_explained(name, said):
+    lines = said(name)
+    chosen = {**IMAGE_SETS, **OTHER_SETS}[name]
+    text = " ".join(" ".join(lines).split())
+    for part in (chosen.title, chosen.label, chosen.split, chosen.papers, chosen.terms, chosen.source, *chosen.layout):
+        assert part in text
+    where = f"the folder {name} of $ORDINATE_DATA" if name in IMAGE_SETS else "$ORDINATE_DATA"
+    assert lines[-1] == f"not here: put it into {where}"
+    assert any("--download FOLDER" in line for line in lines) == (getattr(chosen, "download", None) is not None)
+    assert max(map(len, lines)) <= 110
+
+
+def test_ranks_are_counted_by_split(said, data):
+    write_retinamnist(data / "retinamnist")
+    here, header, _, *rows = said("retinamnist")[-6:]
+    assert here == f"here: 6 images in {data / 'retinamnist'}"
+    assert header.split() == ["split", "0", "1", "2", "all"]
+    assert [row.split() for row in rows] == [
+        ["train", "1", "1", "1", "3"],
+        ["validation", "1", "0", "0", "1"],
+        ["test", "1", "1", "0", "2"],
+    ]
+
+
+def test_targets_are_summed_up_by_split(said, data):
+    write_text(data / "agedb_dir/agedb.csv", "age,path,split", "20,A/a.png,train", "40,A/b.png,train", "7,A/c.png,test")
+    write_images(data / "agedb_dir", ["A/a.png", "A/b.png", "A/c.png"])
+    assert [line.split() for line in said("agedb_dir")[-2:]] == [
+        ["train", "2", "20.00", "30.00", "40.00"],
+        ["test", "1", "7.00", "7.00", "7.00"],
+    ]
+
+
+def test_targets_of_two_dimensions_and_sets_without_splits(said, data):
+    write_text(data / "mpiifacegaze/p00/p00.txt", " ".join(["1.png", *["0"] * 23, "0", "0", "-1", "left"]))
+    write_images(data / "mpiifacegaze", ["p00/1.png"])
+    header = said("mpiifacegaze")[-3]
+    assert header.split("  ")[-1] == "yaw highest"
+    write_images(data / "agedb", ["0_A_31_f.png", "1_A_33_f.png"])
+    assert said("agedb")[-1].split() == ["all", "2", "31.00", "32.00", "33.00"]
+
+
+def test_many_ranks_are_summed_up(said, data):
+    for split in ("Train", "Validation", "Test"):
+        write_text(data / f"clap2015/{split}.csv", *[f"{age}.png;{age};3" for age in range(20, 40)])
+        write_images(data / "clap2015" / split, [f"{age}.png" for age in range(20, 40)])
+    assert said("clap2015")[-1].split() == ["test", "20", "0.00", "9.50", "19.00"]
+
+
+def test_sentences_are_summed_up_by_split(said, data):
+    trees.plant_pairs(data)
+    here, header, _, *rows = said("stsb_dir")[-6:]
+    assert here == "here: 56 samples"
+    assert header.split("  ")[-1] == "label highest"
+    assert [row.split()[:2] for row in rows] == [["train", "40"], ["validation", "8"], ["test", "8"]]
+
+
+def test_the_ranks_of_a_table_are_counted(said, data):
+    (data / "uci_ordinal").mkdir()
+    frame = pd.DataFrame({"left_weight": range(10), "class": list("LLLLLLBBRR")})
+    frame.to_csv(data / "uci_ordinal" / "balance_scale.csv.gz", index=False)
+    header, _, *rows = said("balance_scale")[-4:]
+    assert header.split() == ["split", "0", "1", "2", "all"]
+    assert np.sum([[int(cell) for cell in row.split()[1:]] for row in rows], axis=0).tolist() == [6, 2, 2, 10]
+    assert [row.split()[-1] for row in rows] == ["7", "3"]
+
+
+def test_signals_that_take_minutes_to_read_are_counted_as_files(said, data):
+    trees.plant_matrices(data)
+    assert said("hcp_aging")[-1] == f"here: {trees.SUBJECTS + 1} files"
+
+
+def test_a_set_that_lacks_something_says_what(data, capsys):
+    trees.plant_pairs(data, vectors=None)
+    assert main(["datasets", "stsb_dir"]) == 2
+    out, err = capsys.readouterr()
+    assert "nlp.stanford.edu" in out
+    assert err.startswith("ordinate: stsb_dir: $ORDINATE_DATA holds no vectors of words")
+
+
+def test_an_unknown_name_is_answered_with_the_nearest(refused):
+    assert refused("bussi") == "ordinate: data set: got 'bussi'; did you mean 'busi'?"
+    assert refused("stsb-dir") == "ordinate: data set: got 'stsb-dir'; did you mean 'stsb_dir'?"
+
+
+def test_a_set_that_lies_wrongly_is_explained_and_an_error(data, capsys):
+    write_images(data / "hid", ["pictures/1.png"])
+    assert main(["datasets", "hid"]) == 2
+    out, err = capsys.readouterr()
+    assert "graphics.cs.cmu.edu" in out
+    assert err == f"ordinate: {data / 'hid'}: takes folders 1930s to 1970s of images; it holds pictures\n"
+
+
+def test_a_set_is_fetched(said, monkeypatch, data):
+    asked = []
+    monkeypatch.setattr(catalogue, "fetch", lambda file, folder: asked.append(folder) or folder / file.file)
+    line = said("retinamnist", "--download", "new")[0]
+    assert line.startswith("new/retinamnist/retinamnist.npz: fetched and checked; with ORDINATE_DATA=new it is read by")
+    assert [str(folder) for folder in asked] == ["new/retinamnist"]
+
+
+def test_what_may_not_be_fetched_is_refused(refused, tmp_path):
+    assert refused("koa", "--download", str(tmp_path)).startswith(
+        "ordinate: koa: is not for download by a program; get"
+    )
+    assert "tuab: is not for download by a program; get it from https" in refused("tuab", "--download", str(tmp_path))
+    assert refused("--download", str(tmp_path)).startswith("ordinate: --download: takes the name of a set before it")

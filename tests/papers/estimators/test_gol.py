@@ -1,0 +1,64 @@
+"""The estimator of GOL: what all promise, and what is its own."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ordinate.papers.estimators.gol import GOLClassifier
+from tests.estimators.examples import SMALL
+from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_every_promise
+
+
+def gol(**options):
+    return GOLClassifier(**{**SMALL, "epochs": 6, **options})
+
+
+@for_every_promise
+def test_it_keeps_the_promises_of_a_classifier(promise, tmp_path):
+    promise(gol, tmp_path)
+
+
+@parametrize_with_checks([GOLClassifier(epochs=15)])
+@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
+def test_scikit_learn_checks_the_estimator(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_neighbors": 0}, "n_neighbors: got 0, takes a whole number of at least 1"),
+        ({"margin": -1.0}, "margin: got -1.0, takes a finite number of at least 0"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(options, message):
+    assert_refused(gol, options, message)
+
+
+def test_the_rank_is_the_rounded_mean_of_the_nearest_on_the_unit_sphere():
+    model = gol(n_neighbors=5).fit(X, RANKS)  # of five ranks, no mean lies halfway
+    embeddings = model.transform(X)
+    on_sphere = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
+    means = KNeighborsRegressor(5).fit(on_sphere, RANKS).predict(on_sphere)
+    np.testing.assert_array_equal(model.predict(X), np.round(means))
+    probability = model.predict_proba(X)
+    assert probability[means == np.round(means)].max(axis=1).min() > 0.4
+    assert probability[means != np.round(means)].max() < 1
+
+
+def test_a_half_is_rounded_towards_the_nearest():
+    model = gol(n_neighbors=2).fit(X, RANKS)
+    ties = np.array([2 * x for x in model.neighbours_.embeddings.numpy()])
+    shares = model.neighbours_(torch.from_numpy(ties)).numpy()
+    halves = (np.abs(shares - 0.5) < 1e-3).sum(axis=1) == 2
+    halves &= np.abs(shares.argsort(axis=1)[:, -1] - shares.argsort(axis=1)[:, -2]) == 1
+    assert halves.any()
+    predicted = model._probabilities(torch.from_numpy(ties)).numpy().argmax(axis=1)
+    np.testing.assert_array_equal(predicted[halves], RANKS[halves])  # each sample's nearest is itself
+
+
+def test_one_neighbour_is_enough():
+    model = gol(n_neighbors=1).fit(X, RANKS)
+    assert model.score(X, RANKS) == 1.0  # each sample's nearest is itself

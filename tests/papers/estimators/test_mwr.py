@@ -1,0 +1,51 @@
+"""The estimator of MWR: what all promise, and what is its own."""
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ordinate.papers.estimators.mwr import MWRClassifier
+from tests.estimators.examples import SMALL
+from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_every_promise
+
+
+def mwr(**options):
+    return MWRClassifier(**{**SMALL, "epochs": 6, **options})
+
+
+@for_every_promise
+def test_it_keeps_the_promises_of_a_classifier(promise, tmp_path):
+    promise(mwr, tmp_path)
+
+
+@parametrize_with_checks([MWRClassifier(epochs=15)])
+@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
+def test_scikit_learn_checks_the_estimator(estimator, check):
+    check(estimator)
+
+
+def test_a_setting_that_cannot_be_is_refused():
+    assert_refused(mwr, {"n_references": 0}, "n_references: got 0, takes a whole number of at least 1")
+
+
+def test_each_window_has_its_references_among_the_training_samples():
+    model = mwr(n_references=3).fit(X, RANKS)
+    references = model.search_.references.numpy()
+    assert references.shape == (3, 3, 2)
+    for window, (low, high) in zip(references, [(0, 1), (0, 2), (1, 2)], strict=True):
+        assert set(RANKS[window[:, 0]]) == {low}
+        assert set(RANKS[window[:, 1]]) == {high}
+
+
+def test_the_predicted_rank_is_the_one_nearest_to_the_estimate():
+    model = mwr().fit(X, RANKS)
+    estimates = model.search_.estimates(model._embed(model._read(X))).mean(1).numpy()
+    np.testing.assert_array_equal(model.predict(X), np.floor(estimates + 0.5))
+
+
+def test_probabilities_are_wider_the_more_the_model_errs():
+    learned = mwr(epochs=60, learning_rate=0.01, weight_decay=0.0).fit(X, RANKS)
+    lost = mwr(epochs=60, learning_rate=0.01, weight_decay=0.0).fit(X, np.random.default_rng(0).permutation(RANKS))
+    assert learned.search_.error < lost.search_.error
+    held_out = np.random.default_rng(5).normal(size=(200, 3))
+    assert learned.predict_proba(held_out).max(axis=1).mean() > lost.predict_proba(held_out).max(axis=1).mean()

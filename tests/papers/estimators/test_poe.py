@@ -1,0 +1,54 @@
+"""The estimator of POE: what all promise, and what is its own."""
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ordinate.papers.estimators.poe import POEClassifier
+from tests.estimators.examples import SMALL
+from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_every_promise
+
+
+def poe(**options):
+    return POEClassifier(**{**SMALL, "epochs": 6, **options})
+
+
+@for_every_promise
+def test_it_keeps_the_promises_of_a_classifier(promise, tmp_path):
+    promise(poe, tmp_path)
+
+
+@parametrize_with_checks([POEClassifier(epochs=15)])
+@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
+def test_scikit_learn_checks_the_estimator(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"draws": 0}, "draws: got 0, takes a whole number of at least 1"),
+        ({"margin": -1.0}, "margin: got -1.0, takes a finite number of at least 0"),
+        ({"ordinal_weight": "much"}, "ordinal_weight: got 'much'"),
+        ({"divergence_weight": float("inf")}, "divergence_weight: got inf"),
+        ({"embedding_dim": 0}, "embedding_dim: got 0"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(options, message):
+    assert_refused(poe, options, message)
+
+
+def test_the_variance_is_learned_and_saved_beside_the_mean():
+    model = poe().fit(X, RANKS)
+    embeddings = model.transform(X)
+    assert embeddings.shape == (48, 8)
+    outputs = model.method_.encoder.network(model._read(X).double()).detach().numpy()
+    np.testing.assert_array_equal(outputs[:, :8], embeddings)
+    assert outputs.shape == (48, 16)
+    assert np.ptp(outputs[:, 8:], axis=0).min() > 0
+
+
+def test_its_weights_matter():
+    fits = [poe(ordinal_weight=o, divergence_weight=d).fit(X, RANKS).transform(X) for o, d in ((0, 0), (1, 0), (0, 1))]
+    assert not np.allclose(fits[0], fits[1])
+    assert not np.allclose(fits[0], fits[2])

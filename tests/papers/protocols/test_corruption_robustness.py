@@ -1,0 +1,90 @@
+"""Errors under corruptions, on arrays and decoded images."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from ordinate import ImageOptions
+from ordinate.data.images.pixels import Decoded, Preprocessing
+from ordinate.errors import OrdinateError
+from ordinate.papers.protocols.corruption_robustness import corruption_robustness
+from ordinate.papers.protocols.corruptions import CORRUPTIONS, corrupt
+from ordinate.papers.protocols.parts import KeptParts
+from tests.estimators.examples import cloc
+
+
+class MeanLight(RegressorMixin, BaseEstimator):
+    """Predicts the mean of the pixels."""
+
+    def predict(self, images):
+        pixels = images.pixels if isinstance(images, Decoded) else images
+        return pixels.mean(axis=(1, 2, 3))
+
+
+class BrightOrDark(ClassifierMixin, BaseEstimator):
+    classes_ = np.array(["dark", "mid", "bright"])
+
+    def predict(self, images):
+        return self.classes_[np.digitize(images.mean(axis=(1, 2, 3)), [85, 170])]
+
+
+@pytest.fixture(scope="module")
+def images():
+    return np.random.default_rng(0).integers(0, 256, (5, 1, 16, 16)).astype(np.uint8)
+
+
+def test_the_error_is_that_of_the_predictions_on_corrupted_images(images):
+    labels = images.mean(axis=(1, 2, 3)) + 1
+    figures = corruption_robustness(MeanLight(), images, labels, names=["fog", "contrast"], severities=[2, 4], seed=3)
+    assert figures["clean"] == pytest.approx(1, abs=1e-9)
+    for name in ("fog", "contrast"):
+        wanted = [np.abs(corrupt(images, name, s, 3).mean(axis=(1, 2, 3)) - labels).mean() for s in (2, 4)]
+        assert figures["errors"][name] == pytest.approx(wanted, rel=1e-12)
+    assert figures["mean"] == pytest.approx(np.mean([figures["errors"]["fog"], figures["errors"]["contrast"]], axis=0))
+    assert [(row["corruption"], row["severity"]) for row in figures["rows"]] == [
+        ("none", 0), ("fog", 2), ("fog", 4), ("contrast", 2), ("contrast", 4)
+    ]  # fmt: skip
+
+
+def test_decoded_images_are_corrupted_and_stay_decoded(images):
+    decoded = Decoded(images, Preprocessing((16, 16), 1))
+    labels = np.arange(5.0)
+    figures = [corruption_robustness(MeanLight(), X, labels, names=["snow"]) for X in (images, decoded)]
+    assert figures[0] == figures[1]
+
+
+def test_ranks_are_told_apart_in_their_order(images):
+    light = np.full((2, 1, 8, 8), 250, dtype=np.uint8)
+    labels = np.array(["dark", "bright"])
+    assert corruption_robustness(BrightOrDark(), light, labels, names=["fog"])["clean"] == 1.0  # one of two, by 2 ranks
+
+
+def test_an_estimator_is_measured_under_all_19():
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1, 2], 8)
+    X = (40 + 80 * y[:, None, None, None] + rng.integers(0, 20, (24, 3, 12, 12))).astype(np.uint8)
+    model = cloc(encoder="test_resnet", images=ImageOptions(augmentation="none", workers=0)).fit(X, y)
+    figures = corruption_robustness(model, X[::4], y[::4], severities=[5])
+    assert list(figures["errors"]) == list(CORRUPTIONS)
+    assert len(figures["rows"]) == 20
+
+
+def test_a_corruption_that_was_measured_is_not_measured_again(images, tmp_path):
+    keep = KeptParts(tmp_path)
+    first = corruption_robustness(MeanLight(), images, np.arange(5), names=["fog"], keep=keep)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["clean.json", "fog.json"]
+    assert corruption_robustness(None, images, np.arange(5), names=["fog"], keep=keep) == first
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"names": ["rain"]}, "names: got \\['rain'\\]"),
+        ({"names": []}, "names: got none"),
+        ({"severities": [6]}, "severities: got \\[6\\]"),
+        ({"labels": np.arange(4)}, "labels: got shape \\(4,\\) for 5 samples"),
+    ],
+)
+def test_what_cannot_be_measured_is_an_error(images, given, message):
+    with pytest.raises(OrdinateError, match=f"^{message}"):
+        corruption_robustness(MeanLight(), **{"images": images, "labels": np.arange(5), **given})

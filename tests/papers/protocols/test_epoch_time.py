@@ -1,0 +1,76 @@
+"""Time of an epoch: which epochs count, in turns, and what is refused."""
+
+import time
+
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from ordinate.errors import OrdinateError
+from ordinate.methods.supcr import SupCR
+from ordinate.methods.supremix import SupReMix
+from ordinate.papers.protocols.epoch_time import epoch_time
+from tests.estimators.examples import draw_table, otd, ranks_of, supcr, supremix
+
+
+def test_the_times_are_those_of_the_first_stages_epochs(monkeypatch):
+    """Every batch takes as long as is said; the batches of 48 samples are 3."""
+    for method, seconds in ((SupCR, 0.02), (SupReMix, 0.01)):
+        loss = method.batch_loss
+
+        def slow(self, x, y, loss=loss, seconds=seconds):
+            if self.stage_index == 0:
+                time.sleep(seconds)
+            return loss(self, x, y)
+
+        monkeypatch.setattr(method, "batch_loss", slow)
+    pair = {"SupCR": supcr(epochs=(4, 6)), "SupReMix": supremix(epochs=(4, 6))}
+    figures = epoch_time(pair, *draw_table(), rounds=2)
+    assert [row["method"] for row in figures["rows"]] == ["SupCR", "SupReMix"]
+    assert [row["epochs"] for row in figures["rows"]] == [6, 6]
+    assert [len(figures["seconds"][name]) for name in pair] == [6, 6]
+    assert min(figures["seconds"]["SupCR"]) >= 0.06
+    assert min(figures["seconds"]["SupReMix"]) >= 0.03
+    first, second = (row["seconds"] for row in figures["rows"])
+    assert figures["rows"][0]["ratio"] == pytest.approx(first / second, rel=1e-12)
+    assert figures["rows"][1]["ratio"] == 1.0
+
+
+def test_the_estimators_are_trained_in_turns(monkeypatch):
+    order = []
+    for kind in (type(supcr()), type(supremix())):
+        fit = kind.fit
+
+        def recorded(self, X, y, fit=fit):
+            order.append(type(self).__name__)
+            return fit(self, X, y)
+
+        monkeypatch.setattr(kind, "fit", recorded)
+    epoch_time({"a": supcr(epochs=(2, 1)), "b": supremix(epochs=(2, 1))}, *draw_table(), rounds=2)
+    assert order == ["SupCRRegressor", "SupReMixRegressor"] * 2
+
+
+def test_what_is_given_stays_unfitted_and_keeps_its_settings(tmp_path):
+    X, target = draw_table()
+    first = otd(checkpoint_dir=tmp_path, validation_fraction=0.2)
+    epoch_time({"a": first, "b": otd(batch_size=32)}, X, ranks_of(target), rounds=1)
+    assert not hasattr(first, "method_")
+    assert first.validation_fraction == 0.2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("estimators", "message"),
+    [
+        ({"a": supcr()}, "estimators: got 1, takes two or more"),
+        ({"a": supcr(), "b": LinearRegression()}, "estimators: got LinearRegression as 'b'"),
+        ({"a": supcr(), "b": supcr(epochs=(1, 1))}, "estimators: 'b' trains one epoch"),
+    ],
+)
+def test_what_cannot_be_timed_is_an_error(estimators, message):
+    with pytest.raises(OrdinateError, match=f"^{message}"):
+        epoch_time(estimators, *draw_table(), rounds=1)
+
+
+def test_no_rounds_are_an_error():
+    with pytest.raises(OrdinateError, match=r"^rounds: got 0"):
+        epoch_time({"a": supcr(), "b": supcr()}, *draw_table(), rounds=0)

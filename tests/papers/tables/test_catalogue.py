@@ -1,0 +1,261 @@
+"""That every table of the papers is there, and that what its cells name exists."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from ordinate.data.series.eeg import read_tuab
+from ordinate.encoders.volume import ResNet3d18
+from ordinate.errors import OrdinateError
+from ordinate.estimators import registry as models
+from ordinate.papers.tables import datasets
+from ordinate.papers.tables.catalogue import CATALOGUE, find
+from ordinate.papers.tables.execute import PROTOCOLS, execute
+from ordinate.papers.tables.metric_names import METRICS
+from ordinate.papers.tables.models import task_of
+from ordinate.papers.tables.run import Run
+from tests.papers.tables import trees
+
+NUMBERED = {
+    *(f"cloc-{number}" for number in range(1, 9)),
+    *(f"supcr-{number}" for number in range(1, 15)),
+    *(f"supremix-{number}" for number in range(1, 17)),
+    *("otd-1", "otd-2", "otd-5"),
+}
+CURVES = {"cloc-fig4", "supcr-fig3", "supcr-fig4", "supremix-fig2", "supremix-fig4", "otd-fig4", "otd-fig13"}
+SUMS = {  # of the figures with a point, added up in the papers' texts; gains and deviations left out
+    "cloc-1": 57.1239, "cloc-2": 14.0856, "cloc-3": 13.4842, "cloc-4": 29.6193, "cloc-5": 13.838, "cloc-6": 9.01,
+    "cloc-7": 12.53, "cloc-8": 3.5128,
+    "supcr-1": 102.409, "supcr-2": 113.32, "supcr-3": 88.646, "supcr-4": 53.695, "supcr-5": 78.377, "supcr-6": 150.91,
+    "supcr-7": 68.62, "supcr-8": 28.905, "supcr-9": 34.138, "supcr-10": 53.486, "supcr-11": 271.92, "supcr-12": 21.3,
+    "supcr-13": 25.32, "supcr-14": 368.21,
+    "supremix-1": 456.17, "supremix-2": 9.876, "supremix-3": 301.82, "supremix-4": 75.797, "supremix-5": 196.66,
+    "supremix-6": 432.69, "supremix-7": 276.92, "supremix-8": 74.95, "supremix-9": 571.88, "supremix-10": 41.19,
+    "supremix-11": 198.29, "supremix-14": 101.24, "supremix-15": 84.26, "supremix-16": 56.24,
+    "otd-1": 19.62, "otd-2": 664.1, "otd-5": 96.484,
+}  # fmt: skip
+CELLS = [
+    pytest.param(cell, id=f"{name}-{row}-{column}")
+    for name, table in CATALOGUE.items()
+    for row, cells in enumerate(table.cells)
+    for column, cell in enumerate(cells)
+]
+CHOICES = [param.values[0].choice for param in CELLS]
+
+
+def test_every_numbered_table_and_every_curve_is_there():
+    assert set(CATALOGUE) == NUMBERED | CURVES
+
+
+def test_every_row_has_a_figure_or_none_for_every_column():
+    for table in CATALOGUE.values():
+        for row in table.rows:
+            assert len(row.paper) in (0, len(table.columns)), (table.name, row.name)
+            assert len(row.deviations) in (0, len(table.columns)), (table.name, row.name)
+
+
+def test_only_curves_lack_the_papers_figures():
+    without = {name for name, table in CATALOGUE.items() if not any(row.paper for row in table.rows)}
+    assert without == CURVES - {"supremix-fig4"}
+
+
+def test_what_the_cells_name_exists():
+    for choice in CHOICES:
+        if choice.model is None:
+            assert choice.missing
+            continue
+        assert choice.model in models.models()
+        assert choice.dataset in datasets.DATASETS
+        assert (choice.protocol or "plain") in PROTOCOLS
+        assert re.sub(r"(\[\d+\])*$", "", choice.metric) in METRICS
+        assert set(choice.conditions.get("beside", ())) <= set(models.models())
+        assert choice.conditions.get("source", "agedb_dir") in datasets.DATASETS
+
+
+def test_every_model_suits_the_labels_that_it_meets():
+    for choice in CHOICES:
+        if choice.model is not None:
+            assert task_of(choice.model, datasets.dataset(choice.dataset).task) is not None
+
+
+def test_every_cell_says_which_figure_is_better_or_is_none_to_compare():
+    for name, table in CATALOGUE.items():
+        if name not in ("supremix-12", "supremix-13"):
+            assert all(cell.better for cells in table.cells for cell in cells), name
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_every_cell_can_be_written_down_as_a_run(quick):
+    for param in CELLS:
+        cell = param.values[0]
+        if cell.choice.model is not None:
+            run = cell.run(3, quick=quick)
+            assert Run.from_json(run.to_json()) == run
+
+
+def test_cells_of_one_training_share_its_run():
+    first, second = find("supcr-1").cells[0]
+    assert first.run(0, quick=False) == second.run(0, quick=False)
+    assert first.run(0, quick=False) != first.run(1, quick=False)
+    assert first.run(0, quick=False) != first.run(0, quick=True)
+
+
+def test_a_curve_has_a_place_for_every_column():
+    curves = {name: table for name, table in CATALOGUE.items() if table.curve is not None}
+    assert set(curves) == CURVES - {"supremix-fig2"}
+    for table in curves.values():
+        assert len(table.curve.places) == len(table.columns)
+        assert list(table.curve.places) == sorted(table.curve.places)
+
+
+def test_a_table_without_data_says_so(monkeypatch):
+    monkeypatch.delenv("ORDINATE_DATA", raising=False)
+    plan = find("otd-1").plan(5)
+    assert plan.runs == {}
+    assert set(plan.reasons.values()) == {
+        f"{name}: ORDINATE_DATA is not set" for name in ("busi", "fingers", "fgnet", "adience")
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "plant", "count"),
+    [
+        ("supremix-2", trees.plant_pairs, 4), ("supcr-14", trees.plant_recordings, 1),
+        ("supremix-4", trees.plant_volumes, 4), ("supremix-6", trees.plant_matrices, 3),
+    ],
+)  # fmt: skip
+def test_text_signals_and_volumes_train_in_the_layout_of_the_real_data(name, plant, count, tmp_path, monkeypatch):
+    monkeypatch.setenv("ORDINATE_DATA", str(tmp_path))
+    monkeypatch.setitem(read_tuab.__kwdefaults__, "start", 1.0)  # the recordings last 3 s
+    monkeypatch.setitem(ResNet3d18.__init__.__kwdefaults__, "widths", (4, 4, 8, 8))
+    plant(tmp_path)
+    table = find(name)
+    plan = table.plan(1, quick=True)
+    assert len(plan.all_runs) == count
+    small = {"epochs": 1, "phase_one": 1, "head_epochs": 1, "embedding_dim": 4}
+    measured = {}
+    for run in plan.all_runs:
+        spent = {**dict(run.facts)["budget"], **small}
+        if "series" in spent:
+            spent |= {"series": {"crop": 8}, "network": "small_resnet1d"}
+        if "volumes" in spent:
+            spent |= {"volumes": {"size": 8, "spacing": 2.0, "workers": 0}}
+        measured[run] = execute(replace(run, facts={"budget": spent}), tmp_path / "state" / run.key)
+    for (row, column), (run,) in plan.runs.items():
+        assert table.cells[row][column].value(measured[run]) is not None
+
+
+def test_large_encoders_of_images_are_no_training_of_signals():
+    faces, signals = (find("supcr-11").cells[0][column].run(0, quick=False) for column in (0, 2))
+    assert dict(faces.settings)["model"]["encoder"] == "resnet50"
+    assert "model" not in dict(signals.settings)
+
+
+def test_a_settings_table_runs_nothing_and_keeps_its_words():
+    table = find("supremix-13")
+    assert table.plan(5).runs == {}
+    assert table.cells[2][2].paper == "LP"
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "column", "figure"),
+    [
+        ("cloc-1", "MWR", "IDRiD MAE", 0.6752),
+        ("cloc-2", "Controlled, 2|3, 4|5", "C5 - C6", 0.0850),
+        ("cloc-3", "CLOC (fixed)", "accuracy", 0.7087),
+        ("cloc-4", "shared, phase 1", "KOA MAE", 0.4644),
+        ("cloc-7", "ORCNN", "hours", 3.28),
+        ("supcr-1", "SupCR(CORN)", "R2", 0.838),
+        ("supcr-2", "OR", "MAE", 7.36),
+        ("supcr-3", "SupCR(HUBER)", "Angular", 5.15),
+        ("supcr-6", "SupCR(L1)", "Unseen", 13.08),
+        ("supcr-11", "DINO", "MPIIFaceGaze k-NN", 12.50),
+        ("supcr-14", "SupCR", "MPIIFaceGaze", 75.4),
+        ("supremix-5", "SupReMix", "MSE", 39.70),
+        ("supremix-7", "LDS + FDS", "GM few", 6.79),
+        ("supremix-10", "gamma = 10", "MAE", 7.55),
+        ("supremix-15", "SupReMix", "GM missing", 3.80),
+        ("otd-2", "Ord-LMNN-RecBeta", "Balance", 6.4),
+        ("otd-5", "Network training, an epoch", "N-Net2", 30.167),
+    ],
+)
+def test_figures_are_the_papers(name, row, column, figure):
+    cells = {(cell.row.name, cell.column.name): cell for cells in find(name).cells for cell in cells}
+    assert cells[row, column].paper == figure
+
+
+def test_the_figures_of_every_table_add_up_to_those_of_the_papers_text():
+    sums = {
+        name: round(sum(cell.paper for cells in table.cells for cell in cells if isinstance(cell.paper, float)), 4)
+        for name, table in CATALOGUE.items()
+    }
+    assert {name: sums[name] for name in SUMS} == SUMS
+
+
+def test_a_comparison_moves_to_other_data():
+    moved = find("supcr-1").on(["airfoil", "retinamnist"])
+    names = ["airfoil MAE", "airfoil R2", "retinamnist MAE", "retinamnist R2"]
+    assert [column.name for column in moved.columns] == names
+    assert len(moved.rows) == 14
+    cells = [cell for cells in moved.cells for cell in cells]
+    assert {cell.paper for cell in cells} == {None}
+    assert all("bin_size" not in dict(cell.run(0, quick=True).settings).get("model", {}) for cell in cells)
+
+
+def test_data_sets_of_the_table_keep_their_columns_and_the_papers_figures():
+    whole, part = find("otd-2"), find("otd-2").on(["hayes_roth", "car"])
+    assert [column.dataset for column in part.columns] == ["car", "hayes_roth"]
+    for cells, kept in zip(whole.cells, part.cells, strict=True):
+        wanted = [cell for cell in cells if cell.choice.dataset in ("car", "hayes_roth")]
+        assert [(cell.paper, cell.deviation) for cell in kept] == [(cell.paper, cell.deviation) for cell in wanted]
+    assert part.cells[0][0].run(3, quick=False) == whole.cells[0][0].run(3, quick=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "dataset", "row", "reason"),
+    [
+        ("supremix-2", "airfoil", "SimCSE", "simcse is for text, airfoil holds none"),
+        ("supcr-11", "airfoil", "L1", "l1 is trained end to end, with its linear head alone"),
+    ],
+)
+def test_a_model_that_a_data_set_is_not_for_says_so_before_it_runs(name, dataset, row, reason, monkeypatch):
+    monkeypatch.setattr(datasets, "unavailable", lambda name: None)
+    moved = find(name).on([dataset])
+    assert reason in {cell.impossible for cells in moved.cells for cell in cells if cell.row.name == row}
+
+
+def test_a_table_of_many_sets_moves_with_one_column_a_metric():
+    moved = find("cloc-1").on(["retinamnist"])
+    assert [column.name for column in moved.columns] == ["retinamnist accuracy", "retinamnist mae"]
+    assert [row.name for row in moved.rows][-1] == "CLOC"
+
+
+def test_gammas_move_with_the_table():
+    moved = find("supremix-10").on(["airfoil"])
+    windows = [dict(cells[0].run(0, quick=True).settings)["model"]["window"] for cells in moved.cells]
+    assert windows == [1.0, 3.0, 5.0, 10.0, 1000.0, 0.2, 0.5, 1.0, 2.0][: len(windows)]
+    assert len({row.name for row in moved.rows}) == len(moved.rows)
+
+
+def test_numbers_of_samples_move_as_shares():
+    moved = find("supcr-fig4").on(["airfoil"])
+    shares = [dict(cell.run(0, quick=True).settings)["protocol"]["share"] for cell in moved.cells[0]]
+    assert shares == [0.0625, 0.125, 0.25, 0.5, 1.0]
+
+
+@pytest.mark.parametrize("name", ["supcr-5", "supremix-12"])
+def test_what_compares_no_models_on_a_data_set_does_not_move(name):
+    with pytest.raises(OrdinateError, match="does not compare models on a data set"):
+        find(name).on(["airfoil"])
+
+
+def test_a_classifier_does_not_fit_continuous_targets(monkeypatch):
+    monkeypatch.setattr(datasets, "unavailable", lambda name: None)
+    reasons = find("cloc-3").on(["airfoil"]).plan(1).reasons
+    assert reasons[8, 0] == "cloc is for ranks, airfoil has continuous targets"
+
+
+def test_a_misspelt_table_gets_a_hint():
+    with pytest.raises(OrdinateError, match="did you mean otd-2"):
+        find("otd2")

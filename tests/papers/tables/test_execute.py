@@ -1,0 +1,108 @@
+"""What a run measures, by its protocol."""
+
+import numpy as np
+import pytest
+
+from ordinate.errors import OrdinateError
+from ordinate.metrics import continuous_report, knn_error, rank_report
+from ordinate.papers.tables import datasets
+from ordinate.papers.tables.budgets import Budget
+from ordinate.papers.tables.datasets import Dataset, Split
+from ordinate.papers.tables.execute import execute
+from ordinate.papers.tables.metric_names import CONTINUOUS_METRICS, METRICS, RANK_METRICS
+from ordinate.papers.tables.models import build
+from ordinate.papers.tables.run import Run
+
+BUDGET = Budget(6, 2, 2, 32)
+
+
+@pytest.fixture(autouse=True)
+def small_sets(monkeypatch):
+    """A set of ranks and one of targets, 90 samples each, in place of the real ones."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    split = Split(np.arange(60), np.arange(60, 60), np.arange(60, 90))
+    labels = {"ranks": np.digitize(X[:, 0], [-0.5, 0.5]), "targets": 10 * X[:, 0]}
+    sets = {
+        name: Dataset(name, name, "ranks" if name == "ranks" else "continuous", list, lambda _, y=y: (X, y, split))
+        for name, y in labels.items()
+    }
+    monkeypatch.setattr(datasets, "DATASETS", sets)
+    monkeypatch.setattr(datasets, "unavailable", lambda name: None)
+    return X, labels
+
+
+def run(dataset, name, kind="plain", **settings):
+    return Run(dataset, name, kind, settings, 2, {"budget": BUDGET.to_dict()})
+
+
+def test_ranks_are_measured_as_the_estimator_predicts_them(small_sets, tmp_path):
+    X, labels = small_sets
+    y = labels["ranks"]
+    metrics = execute(run("ranks", "otd"), tmp_path)
+    model = build("otd", "ranks", budget=BUDGET, seed=2, num_classes=3).fit(X[:60], y[:60])
+    report = rank_report(y[60:], model.predict(X[60:]), 3)
+    assert {name: metrics[name] for name in report} == report
+    assert metrics["knn_error"] == knn_error(model.transform(X[:60]), y[:60], model.transform(X[60:]), y[60:], 3)
+    assert set(RANK_METRICS) <= set(metrics) <= set(METRICS)
+    assert metrics["knn_accuracy"][-1] is not None
+
+
+def test_targets_are_measured_as_the_estimator_predicts_them(small_sets, tmp_path):
+    X, labels = small_sets
+    y = labels["targets"]
+    metrics = execute(run("targets", "supcr"), tmp_path)
+    predicted = build("supcr", "continuous", budget=BUDGET, seed=2).fit(X[:60], y[:60]).predict(X[60:])
+    report = continuous_report(y[60:], predicted)
+    assert {name: metrics[name] for name in report} == report
+    assert metrics["mse"] == pytest.approx(metrics["rmse"] ** 2, rel=1e-12)
+    assert set(CONTINUOUS_METRICS) - {"angular_error"} <= set(metrics) <= set(METRICS)
+
+
+def test_a_regressor_takes_ranks_for_numbers(tmp_path):
+    assert "r2" in execute(run("ranks", "l1"), tmp_path)
+
+
+def test_neighbours_on_features_are_measured_by_their_own_error(tmp_path):
+    metrics = execute(run("ranks", "knn_raw"), tmp_path)
+    assert metrics["knn_error"] == 1 - metrics["accuracy"]
+
+
+def test_cloc_tells_its_margins_of_every_epoch(tmp_path):
+    metrics = execute(run("ranks", "cloc", model={"phase_epochs": (3, 1), "precautions": True}), tmp_path)
+    assert np.shape(metrics["margins"]) == (2,)
+    assert np.shape(metrics["margin_history"]) == (2, 3)
+
+
+def test_the_same_run_gives_the_same_figures_and_takes_up_its_state(tmp_path):
+    first = execute(run("targets", "supcr"), tmp_path / "one")
+    again = execute(run("targets", "supcr"), tmp_path / "one")
+    other = execute(run("targets", "supcr"), tmp_path / "two")
+    without = [{k: v for k, v in metrics.items() if k != "seconds"} for metrics in (first, again, other)]
+    assert without[0] == without[1] == without[2]
+    assert again["seconds"] < first["seconds"]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "model", "protocol", "conditions", "expected"),
+    [
+        ("targets", "l1", "reduced_data", {"samples": 20}, {"mae", "r2"}),
+        ("targets", "l1", "reduced_data", {"share": 0.5}, {"mae", "r2"}),
+        ("targets", "l1", "unseen_targets", {"ranges": ((-5, -2), (3, 6))}, {"mae_all", "mae_seen", "mae_unseen"}),
+        ("targets", "l1", "unseen_targets", {}, {"mae_all", "geometric_mean_error_unseen"}),
+        ("targets", "l1", "imbalance", {}, {"mae_all", "mae_few"}),
+        ("targets", "supcr", "label_permutation", {}, {"mae_genuine", "order_permuted", "places_genuine"}),
+        ("ranks", "otd", "label_bias", {"boundary": (0, 1)}, {"accuracy", "mae", "critical_error"}),
+        ("targets", "l1", "transfer", {"source": "targets", "scheme": "linear_probe", "samples": 30}, {"mae", "r2"}),
+        ("targets", "supcr", "epoch_time", {"beside": ("supremix",), "rounds": 1}, {"seconds_supcr", "ratio_supcr"}),
+    ],
+)
+def test_every_protocol_gives_its_metrics(dataset, model, protocol, conditions, expected, tmp_path):
+    assert expected <= set(execute(run(dataset, model, protocol, protocol=conditions), tmp_path))
+
+
+def test_what_cannot_be_run_says_why(tmp_path):
+    with pytest.raises(OrdinateError, match="protocol: got 'guess'"):
+        execute(run("ranks", "otd", "guess"), tmp_path)
+    with pytest.raises(OrdinateError, match="otd, which is for ranks"):
+        execute(run("targets", "otd"), tmp_path)

@@ -1,0 +1,158 @@
+"""How a name becomes an estimator."""
+
+import inspect
+from dataclasses import replace
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from ordinate import ImageOptions
+from ordinate.data.series.options import SeriesOptions
+from ordinate.data.text.options import TextOptions
+from ordinate.data.volumes.options import VolumeOptions
+from ordinate.errors import OrdinateError
+from ordinate.estimators.registry import models
+from ordinate.papers.tables.budgets import budget
+from ordinate.papers.tables.datasets import DATASETS
+from ordinate.papers.tables.models import build, task_of
+from tests.papers.tables import trees
+
+BUDGET = replace(budget("airfoil"), epochs=30, phase_one=10, head_epochs=7, weight_decay=0.25)
+
+
+@pytest.mark.parametrize("name", models())
+def test_every_name_builds_an_estimator_for_each_of_its_tasks(name):
+    for task, place in models()[name].estimators.items():
+        module, _, attribute = place.partition(":")
+        estimator = build(name, task, budget=BUDGET, seed=5)
+        assert isinstance(estimator, getattr(import_module(module), attribute))
+        assert all(getattr(estimator, key) == value for key, value in models()[name].settings.items())
+
+
+@pytest.mark.parametrize("name", models())
+def test_the_budget_is_the_same_for_every_model_that_trains(name):
+    for task in models()[name].estimators:
+        estimator = build(name, task, budget=BUDGET, seed=5)
+        takes = inspect.signature(type(estimator)).parameters
+        if "encoder" not in takes:
+            continue
+        assert (estimator.encoder, estimator.embedding_dim, estimator.batch_size) == ("auto", 64, 256)
+        assert (estimator.learning_rate, estimator.weight_decay) == (1e-3, 0.25)
+        assert (estimator.random_state, estimator.validation_fraction, estimator.patience) == (5, 0.0, None)
+        epochs = estimator.phase_epochs if name == "cloc" else estimator.epochs
+        assert epochs in (30, (30, 7), (10, 20))
+
+
+def test_settings_go_before_the_budget():
+    assert build("supcr_dex", "continuous", budget=BUDGET, batch_size=32, bin_size=0.5).batch_size == 32
+
+
+def test_all_ranks_are_known_to_a_classifier():
+    assert build("otd", "ranks", num_classes=4).class_order == [0, 1, 2, 3]
+
+
+def test_margins_are_named_by_their_boundary():
+    assert build("cloc", "ranks", critical_margins={"1|2": 0.8}).critical_margins == {(1, 2): 0.8}
+
+
+def test_images_are_options():
+    images = build("cloc", "ranks", budget=budget("koa", quick=True)).images
+    assert images == ImageOptions(size=[60, 100], crop=[120, 200], channels=1, augmentation="koa")
+
+
+def test_text_series_and_volumes_are_options(tmp_path, monkeypatch):
+    monkeypatch.setenv("ORDINATE_DATA", str(tmp_path))
+    trees.plant_pairs(tmp_path)
+    made = {name: build("l1", "continuous", budget=budget(name, quick=True)) for name in ("stsb_dir", "tuab")}
+    vectors = tmp_path / "glove100_subset" / "few.npz"
+    assert made["stsb_dir"].text == TextOptions(vectors, max_length=40, hidden=128)
+    assert made["tuab"].series == SeriesOptions(crop=400)
+    assert build("supcon", "continuous", budget=budget("uk_biobank")).volumes == VolumeOptions(100, 2.0)
+    assert build("supremix", "continuous", budget=budget("hcp_aging")).series == SeriesOptions()
+
+
+def test_where_the_data_lies_is_no_part_of_a_budget(tmp_path, monkeypatch):
+    budgets = []
+    for place in (tmp_path / "here", tmp_path / "there"):
+        place.mkdir()
+        trees.plant_pairs(place)
+        monkeypatch.setenv("ORDINATE_DATA", str(place))
+        budgets.append(budget("stsb_dir").to_dict())
+    assert budgets[0] == budgets[1]
+    assert budgets[0]["text"]["word_vectors"] == "glove100_subset/few.npz"
+
+
+def test_a_budget_knows_only_the_kinds_that_its_data_is_of():
+    assert {"text", "series", "volumes"}.isdisjoint(budget("airfoil").to_dict())
+    assert budget("tuab").to_dict()["series"] == {"crop": 2000}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_set_has_a_budget_and_a_smaller_one(name):
+    assert budget(name, quick=True).epochs <= budget(name).epochs
+    assert 0 < budget(name).phase_one < budget(name).epochs
+
+
+def test_ranks_serve_as_numbers_and_numbers_not_as_ranks():
+    assert task_of("l1", "ranks") == "continuous"
+    assert task_of("supcon", "ranks") == "ranks"
+    assert task_of("triplet", "continuous") is None
+
+
+def test_what_a_model_lacks_is_named():
+    with pytest.raises(OrdinateError, match="settings: got 'window' for otd"):
+        build("otd", "ranks", window=3)
+    with pytest.raises(OrdinateError, match="model: got 'otd', which is for ranks"):
+        build("otd", "continuous")
+    with pytest.raises(OrdinateError, match="did you mean 'supremix'"):
+        build("supremx", "continuous")
+    with pytest.raises(OrdinateError, match="network: got 'alexnet'"):
+        build("l1", "continuous", network="alexnet")
+
+
+X, Y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 4
+
+
+def fitted(name, task, y, **settings):
+    small = {"epochs": (1, 1)} if name.startswith("sup") else {"phase_epochs": (1, 1)}
+    return build(name, task, **small, **settings).fit(X, y)
+
+
+def test_options_of_the_loss_reach_it():
+    model = fitted("supcr", "continuous", Y / 4, loss={"similarity": "cosine", "num_positives": 5})
+    assert (model.method_.supcr.similarity, model.method_.supcr.num_positives) == ("cosine", 5)
+    with pytest.raises(OrdinateError, match="loss: got the option 'tempo'"):
+        fitted("supremix", "continuous", Y / 4, loss={"tempo": 1})
+
+
+def test_a_projection_stands_between_embedding_and_loss():
+    model = fitted("supcr", "continuous", Y / 4, projection=6)
+    assert model.method_.projection[-1].out_features == 6
+    assert len(model.method_.parameters_of_stage(0)) == len([*model.method_.encoder.parameters()]) + 4
+
+
+def test_every_margin_can_be_fixed_at_one_value():
+    np.testing.assert_allclose(fitted("cloc", "ranks", Y, margins=1.0).margins_, 1.0, rtol=1e-6)
+
+
+def test_a_method_can_stop_after_its_first_stage():
+    assert {epoch["stage"] for epoch in fitted("cloc", "ranks", Y, stages=1).history_} == {0}
+
+
+def test_the_optimizer_of_the_paper_takes_the_place_of_the_models():
+    model = fitted("supremix", "continuous", Y / 4, optimization={"optimizer": "adam", "schedule": "constant"})
+    assert {stage.optimization.optimizer for stage in model.method_.stages} == {"adam"}
+
+
+def test_the_small_network_sees_the_numbers_of_the_file():
+    model = build("supcr", "continuous", network="airfoil", embedding_dim=10, epochs=(1, 1)).fit(1000 + 7 * X, Y / 4)
+    numbers, *layers = model.method_.encoder
+    read = model._read(1000 + 7 * X).double()
+    np.testing.assert_allclose(numbers(read), 1000 + 7 * X, rtol=1e-5)
+    assert [layer.out_features for layer in layers[::2]] == [20, 30, 10]
+
+
+def test_without_precautions_margins_start_lower():
+    bare = fitted("cloc", "ranks", Y, precautions=False).history_[0]["margin_0|1"]
+    assert bare < 0.5 < fitted("cloc", "ranks", Y, precautions=True).history_[0]["margin_0|1"] + 0.1

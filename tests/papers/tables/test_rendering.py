@@ -1,0 +1,148 @@
+"""A filled table as text, Markdown, CSV and picture."""
+
+import csv
+import io
+
+import pytest
+
+from ordinate.papers.tables.rendering import FilledTable, as_csv, as_markdown, as_text, draw, write
+from ordinate.papers.tables.results import Result
+from ordinate.papers.tables.run import Run
+from ordinate.papers.tables.table import Column, Curve, Plan, Row, Table
+
+TABLE = Table(
+    "paper-1",
+    "Two models",
+    "Paper, Table 1",
+    (Column("error", 100, metric="mae"), Column("R2", metric="r2")),
+    (
+        Row("first", (3.1, 0.81), (0.4, None), model="l1"),
+        Row("second", (2.0, None), model="mse"),
+        Row("third", (1.5, 0.9), missing="not in this release"),
+    ),
+    dataset="airfoil",
+)
+RUNS = {
+    (0, 0): [Run("airfoil", "l1", seed=seed) for seed in (0, 1)],
+    (1, 0): [Run("airfoil", "mse", seed=seed) for seed in (0, 1)],
+}
+PLAN = Plan(
+    {**RUNS, (0, 1): RUNS[0, 0], (1, 1): RUNS[1, 0]}, {(2, 0): "not in this release", (2, 1): "not in this release"}
+)
+RESULTS = {
+    RUNS[0, 0][0]: Result("done", {"mae": 0.02, "r2": 0.5}),
+    RUNS[0, 0][1]: Result("done", {"mae": 0.04, "r2": 0.7}),
+    RUNS[1, 0][0]: Result("failed", {}, error="Traceback\nValueError: too small"),
+    RUNS[1, 0][1]: Result("waiting", {}),
+}
+FILLED = FilledTable(TABLE, PLAN, RESULTS)
+
+
+def test_ours_is_the_mean_and_its_deviation_over_seeds_in_the_papers_unit():
+    one = FILLED.cells[0][0]
+    assert (one.ours, one.deviation) == (pytest.approx(3.0), pytest.approx(1.0))
+    assert one.difference == pytest.approx(-0.1)
+
+
+def test_text_has_the_paper_ours_and_the_difference():
+    lines = as_text(FILLED).splitlines()
+    assert lines[0] == "paper-1: Two models"
+    row = next(line for line in lines if line.startswith("first"))
+    assert row.split() == [
+        "first",
+        "3.1",
+        "±",
+        "0.4",
+        "3.0",
+        "±",
+        "1.0",
+        "(2)",
+        "-0.1",
+        "0.81",
+        "0.60",
+        "±",
+        "0.10",
+        "(2)",
+        "-0.21",
+    ]
+    assert "error↓ paper" in as_text(FILLED)
+    assert "R2↑ paper" in as_text(FILLED)
+
+
+def test_cells_without_a_result_say_why():
+    text = as_text(FILLED)
+    assert "[1] 1 of 2 runs failed: ValueError: too small" in text
+    assert "[2] not in this release" in text
+    assert "[3]" not in text
+
+
+def test_markdown_is_one_table():
+    lines = as_markdown(FILLED).splitlines()
+    assert lines[2] == "|  | error ↓ | R2 ↑ |"
+    assert lines[4] == "| first | 3.1 ± 0.4 / 3.0 ± 1.0 (2) / -0.1 | 0.81 / 0.60 ± 0.10 (2) / -0.21 |"
+
+
+def test_csv_has_a_line_a_cell_with_every_digit():
+    lines = list(csv.DictReader(io.StringIO(as_csv(FILLED))))
+    assert len(lines) == 6
+    assert float(lines[0]["ours"]) == pytest.approx(3.0)
+    assert (lines[0]["paper"], lines[0]["paper_deviation"], lines[0]["seeds"]) == ("3.1", "0.4", "2")
+    assert (lines[3]["paper"], lines[3]["ours"], lines[3]["reason"][:15]) == ("", "", "1 of 2 runs fai")
+
+
+def test_a_missing_metric_is_named():
+    results = {run: Result("done", {"mae": 0.1}) for run in RESULTS}
+    assert FilledTable(TABLE, PLAN, results).cells[0][1].reason == "l1 on airfoil has no r2"
+
+
+def test_items_of_lists_are_read_and_those_past_the_end_are_missing():
+    column = Column("second", metric="curve[1]")
+    cell = Table("t", "", "", (column,), (Row("row"),)).cells[0][0]
+    assert cell.value({"curve": [1.0, 2.0]}) == 2.0
+    assert cell.value({"curve": [1.0]}) is None
+    assert cell.value({"curve": [1.0, None]}) is None
+
+
+def test_a_column_without_figures_of_the_paper_shows_ours_alone():
+    table = Table("t", "", "", (Column("MAE", metric="mae"),), (Row("first", model="l1"),), dataset="airfoil")
+    text = as_text(FilledTable(table, Plan({(0, 0): RUNS[0, 0]}, {}), RESULTS))
+    assert "paper" not in text.split("\n", 2)[2]
+    assert "0.0300 ± 0.0100 (2)" in text
+
+
+def test_a_wide_table_comes_in_blocks():
+    columns = tuple(Column(f"a column {number}", metric="mae") for number in range(12))
+    table = Table("t", "", "", columns, (Row("first", (1.0,) * 12, model="l1"),), dataset="airfoil")
+    plan = Plan({(0, place): RUNS[0, 0] for place in range(12)}, {})
+    lines = as_text(FilledTable(table, plan, RESULTS)).splitlines()
+    assert max(map(len, lines)) <= 150
+    assert sum(line.startswith("first") for line in lines) > 1
+
+
+def test_a_curve_is_drawn_with_a_panel_a_group(tmp_path):
+    rows = (Row("l1", (1.0, 2.0), model="l1", group="one"), Row("l1", model="l1", group="two"))
+    columns = (Column("10", metric="mae"), Column("20", metric="r2"))
+    table = Table("t", "", "", columns, rows, dataset="airfoil", curve=Curve("samples", "MAE", (10, 20)))
+    plan = Plan({(row, column): RUNS[0, 0] for row in range(2) for column in range(2)}, {})
+    filled = FilledTable(table, plan, RESULTS)
+    figure = draw(filled)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["one", "two"]
+    assert [path.name for path in write(filled, tmp_path)] == ["t.txt", "t.md", "t.csv", "t.png"]
+
+
+def test_nothing_is_drawn_of_a_table_or_before_a_result():
+    assert draw(FILLED) is None
+    table = Table("t", "", "", (Column("10", metric="mae"),), (Row("l1"),), curve=Curve("a", "b", (10,)))
+    assert draw(FilledTable(table, Plan({}, {(0, 0): "no data"}), {})) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"), [(12.3456, "12.346"), (0.012345, "0.0123"), (0.0, "0.000"), (3e-9, "0.000000")]
+)
+def test_without_a_figure_of_the_paper_three_digits_are_shown(error, shown):
+    table = Table(
+        "own-1", "One model", "Own", (Column("error", metric="mae"),), (Row("l1", model="l1"),), dataset="airfoil"
+    )
+    run = Run("airfoil", "l1")
+    filled = FilledTable(table, Plan({(0, 0): [run]}, {}), {run: Result("done", {"mae": error})})
+    assert as_text(filled).splitlines()[-1].split() == ["l1", shown, "(1)"]
