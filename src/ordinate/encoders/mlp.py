@@ -37,7 +37,7 @@ class MLP(nn.Sequential):
         dropout: float = 0.0,
     ) -> None:
         if activation not in ACTIVATIONS:
-            raise OrdinateError(f"activation: got {activation!r}, takes one of {', '.join(map(repr, ACTIVATIONS))}")
+            raise OrdinateError(f"activation: got {activation!r}, expected one of {', '.join(map(repr, ACTIVATIONS))}")
         layers: list[nn.Module] = []
         width = in_features
         for hidden in widths:

@@ -1,6 +1,7 @@
 """Distances between continuous labels."""
 
 from collections.abc import Callable
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float
@@ -9,8 +10,9 @@ from torch import Tensor
 from ordinate.errors import OrdinateError
 from ordinate.functional.precision import wide
 
-LABEL_DISTANCES = ("l1", "l2", "angular")
-LabelDistance = str | Callable[[Tensor, Tensor], Tensor]
+LabelDistanceName = Literal["l1", "l2", "angular"]
+LABEL_DISTANCES = get_args(LabelDistanceName)
+LabelDistance = LabelDistanceName | Callable[[Tensor, Tensor], Tensor]
 
 
 def pairwise_label_distance(
@@ -28,7 +30,7 @@ def pairwise_label_distance(
             shape = (len(labels), len(ref_labels))
             if not isinstance(result, Tensor) or result.shape != shape:
                 got = tuple(result.shape) if isinstance(result, Tensor) else type(result).__name__
-                raise OrdinateError(f"label_distance: the callable returned {got}, takes a tensor {shape}")
+                raise OrdinateError(f"label_distance: the callable returned {got}, expected a tensor {shape}")
             if not bool(torch.isfinite(result).all()) or bool((result < 0).any()):
                 raise OrdinateError("label_distance: the callable returned NaN, infinity or values below 0")
             return result if result.is_floating_point() else wide(result)
@@ -44,7 +46,7 @@ def pairwise_label_distance(
             p = 1.0 if distance == "l1" else 2.0
             result = torch.cdist(labels, ref_labels, p=p, compute_mode="donot_use_mm_for_euclid_dist")
         else:
-            raise OrdinateError(f"label_distance: got {distance!r}, takes 'l1', 'l2', 'angular' or a callable")
+            raise OrdinateError(f"label_distance: got {distance!r}, expected 'l1', 'l2', 'angular' or a callable")
         if not bool(torch.isfinite(result).all()):
             raise OrdinateError("labels: their distances pass the range of their dtype; rescale them or use float64")
         return result

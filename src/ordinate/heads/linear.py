@@ -32,7 +32,7 @@ class LinearHead(RegressionHead):
     def __init__(self, embedding_dim: int, target_dim: int = 1, loss: str = "l1") -> None:
         super().__init__(embedding_dim, target_dim)
         if loss not in REGRESSION_LOSSES:
-            raise OrdinateError(f"head_loss: got {loss!r}, takes one of {', '.join(map(repr, REGRESSION_LOSSES))}")
+            raise OrdinateError(f"head_loss: got {loss!r}, expected one of {', '.join(map(repr, REGRESSION_LOSSES))}")
         self.criterion = REGRESSION_LOSSES[loss]
         self.linear = nn.Linear(embedding_dim, target_dim)
         self.register_buffer("target_mean", torch.zeros(target_dim))

@@ -64,7 +64,7 @@ class FeatureSmoothing(nn.Module):
     ) -> None:
         super().__init__()
         if not 0 <= momentum < 1:
-            raise OrdinateError(f"momentum: got {momentum!r}, takes a share from 0 to below 1")
+            raise OrdinateError(f"momentum: got {momentum!r}, expected a share from 0 to below 1")
         self.bins = bins
         self.momentum = momentum
         self.start_epoch = check_whole(start_epoch, "start_epoch")

@@ -64,7 +64,7 @@ class Imbalance:
                 check_positive(size, "bin_size")
         kernel_window(self.kernel, self.kernel_size, self.sigma)
         if not 0 <= self.momentum < 1:
-            raise OrdinateError(f"momentum: got {self.momentum!r}, takes a share from 0 to below 1")
+            raise OrdinateError(f"momentum: got {self.momentum!r}, expected a share from 0 to below 1")
         check_whole(self.start_epoch, "start_epoch")
         check_positive(self.interpolation, "interpolation")
 

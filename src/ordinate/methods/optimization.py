@@ -35,7 +35,7 @@ class Optimization:
         check_positive(self.learning_rate, "learning_rate")
         check_positive(self.weight_decay, "weight_decay", or_zero=True)
         if check_positive(self.warmup, "warmup", or_zero=True) >= 1:
-            raise OrdinateError(f"warmup: got {self.warmup!r}, takes a share from 0 to below 1")
+            raise OrdinateError(f"warmup: got {self.warmup!r}, expected a share from 0 to below 1")
 
     def build(
         self, parameters: Iterable[nn.Parameter], undecayed: Collection[nn.Parameter] = ()

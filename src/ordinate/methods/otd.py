@@ -55,7 +55,7 @@ class OTD(BalancedMethod):
         optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
     ) -> None:
         if balance is not None and balance.smoothing is not None:
-            raise OrdinateError("fds: got True, OTD trains no head that it calibrates embeddings for; takes False")
+            raise OrdinateError("fds: got True, OTD trains no head that it calibrates embeddings for; expected False")
         super().__init__((Stage("triplets", epochs, optimization, patience),), chunk_size, balance)
         self.encoder = encoder
         self.loss = AngularTriangleLoss(num_classes, reduction="none" if by_rank else "mean")

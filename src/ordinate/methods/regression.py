@@ -72,7 +72,7 @@ class ContrastiveRegression(Regression):
         balance: Balance | None = None,
     ) -> None:
         if scheme not in SCHEMES:
-            raise OrdinateError(f"scheme: got {scheme!r}, takes one of {', '.join(map(repr, SCHEMES))}")
+            raise OrdinateError(f"scheme: got {scheme!r}, expected one of {', '.join(map(repr, SCHEMES))}")
         if scheme == "regularise":
             stages: tuple[Stage, ...] = (Stage("encoder and head", epochs[0], optimization, patience),)
         else:

@@ -64,7 +64,9 @@ def ordered_triples(
         concordant, comparable = _concordant(_rounded(apart), _rounded(far))
         ordered, triples = ordered + concordant, triples + comparable
     if not triples:
-        raise OrdinateError("labels: got none that lie at different distances of an anchor, takes at least one triple")
+        raise OrdinateError(
+            "labels: got none that lie at different distances of an anchor, expected at least one triple"
+        )
     return ordered / triples
 
 
@@ -194,7 +196,7 @@ def local_linearity(embeddings: ArrayLike, labels: ArrayLike, window: float) -> 
     window = check_positive(window, "window")
     points, targets = check_targeted_embeddings(embeddings, labels)
     if targets.shape[1] != 1:
-        raise OrdinateError(f"labels: got {targets.shape[1]} dimensions, takes one, (n,)")
+        raise OrdinateError(f"labels: got {targets.shape[1]} dimensions, expected one, (n,)")
     order = np.argsort(targets[:, 0], kind="stable")
     units, sorted_labels = unit_norm(points)[order], targets[order, 0]
     reach = window + np.abs(sorted_labels).max() * 10.0**-DECIMALS
@@ -209,7 +211,7 @@ def local_linearity(embeddings: ArrayLike, labels: ArrayLike, window: float) -> 
             total += anchors * _explained(units[first:last], near_labels)
             count += anchors
     if not count:
-        raise OrdinateError(f"window: got {window:g}, takes one that two different labels lie within")
+        raise OrdinateError(f"window: got {window:g}, expected one that two different labels lie within")
     return float(total / count)
 
 
@@ -235,13 +237,13 @@ def _rows(
 
     points, targets = check_targeted_embeddings(embeddings, labels)
     if len(points) < 2:
-        raise OrdinateError("embeddings: got 1 sample, takes at least 2")
+        raise OrdinateError("embeddings: got 1 sample, expected at least 2")
     for name, got, takes in (
         ("similarity", similarity, SIMILARITIES),
         ("label_distance", label_distance, LABEL_DISTANCES),
     ):
         if got not in takes:
-            raise OrdinateError(f"{name}: got {got!r}, takes {', '.join(map(repr, takes))}")
+            raise OrdinateError(f"{name}: got {got!r}, expected {', '.join(map(repr, takes))}")
     if similarity == "cosine":
         points = unit_norm(points)
     if label_distance == "angular":
@@ -263,7 +265,7 @@ def _draw(n: int, anchors: int | None, seed: int) -> NDArray[np.intp]:
     if anchors is None:
         return np.arange(n)
     if isinstance(anchors, bool) or not isinstance(anchors, int | np.integer) or anchors < 1:
-        raise OrdinateError(f"anchors: got {anchors!r}, takes a whole number, at least 1, or None for every sample")
+        raise OrdinateError(f"anchors: got {anchors!r}, expected a whole number, at least 1, or None for every sample")
     return np.sort(np.random.default_rng(seed).permutation(n)[:anchors])
 
 
