@@ -45,7 +45,7 @@ def test_accuracy_within_k_is_the_band_of_the_confusion_matrix(pairs):
 
 @pytest.mark.parametrize("k", [-1, 0.5, True, None])
 def test_a_k_that_is_no_count_is_named(k):
-    with pytest.raises(OrdinateError, match=r"k: got .*, expected a whole number of ranks, at least 0"):
+    with pytest.raises(OrdinateError, match=r"k: got .*, expected a whole number of at least 0"):
         accuracy_within([0, 1], [0, 1], k)
 
 

@@ -257,7 +257,7 @@ def _feature_width(backbone: nn.Module, name: str, sample_shape: tuple[int, ...]
     backbone.train()
     if features.ndim != 2:
         raise OrdinateError(
-            f"encoder: {name!r} gives features of shape {tuple(features.shape)} with these options, expected pooled ones"
+            f"encoder: {name!r} gives features of shape {tuple(features.shape)} with its options, expected pooled ones"
         )
     return features.shape[1]
 

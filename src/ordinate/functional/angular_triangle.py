@@ -18,11 +18,12 @@ from ordinate.functional.anchor_blocks import (
     check_block_size,
     refuse_second_derivative,
 )
-from ordinate.functional.contrast import Reduction, prepare
+from ordinate.functional.contrast import prepare
 from ordinate.functional.global_batch import Group, holds_anywhere
 from ordinate.functional.inputs import check_choice, check_num_classes, check_ranks
 from ordinate.functional.precision import wide, widened
 from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self, unit, units
+from ordinate.options import Reduction
 
 NEAR = {torch.float32: 1e-3, torch.float64: 1e-8}  # distance of a cosine from 1 or -1 below which arccos loses digits
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -14,7 +13,6 @@ from ordinate.functional.global_batch import Group, gathered, joined_value, proc
 from ordinate.functional.inputs import check_embeddings, check_self_index, check_weights
 from ordinate.functional.precision import wide
 
-Reduction = Literal["mean", "sum", "none"]
 CheckLabels = Callable[[Tensor, int, str], Tensor]
 
 

@@ -4,14 +4,27 @@ Each check returns the tensor the formula works on, or raises :class:`~ordinate.
 naming the argument, what it got and what was expected.
 """
 
-from numbers import Integral, Real
-
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from ordinate.checks import check_choice, check_num_classes, check_positive, check_whole
 from ordinate.errors import OrdinateError
 from ordinate.functional.precision import wide, widened
+
+__all__ = [
+    "check_choice",
+    "check_constant",
+    "check_embeddings",
+    "check_num_classes",
+    "check_positive",
+    "check_ranks",
+    "check_self_index",
+    "check_targets",
+    "check_weights",
+    "check_whole",
+    "flatten_views",
+]
 
 
 def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
@@ -105,40 +118,6 @@ def check_ranks(labels: Shaped[Tensor, " n"], n: int, num_classes: int, name: st
             f"{name}: got ranks {low} to {high}, expected 0 to {num_classes - 1} ({num_classes} classes)"
         )
     return ranks
-
-
-def check_num_classes(num_classes: int) -> int:
-    """Return the number of ranks C, at least 2."""
-    if isinstance(num_classes, bool) or not isinstance(num_classes, Integral) or num_classes < 2:
-        raise OrdinateError(f"num_classes: got {num_classes!r}, expected a whole number of ranks, at least 2")
-    return int(num_classes)
-
-
-def check_positive(value: float, name: str, *, or_zero: bool = False) -> float:
-    """Return a finite number above zero, such as a temperature, or zero where that is allowed."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        fits = False
-    else:
-        fits = 0 < value < float("inf") or (or_zero and value == 0)
-    if not fits:
-        raise OrdinateError(
-            f"{name}: got {value!r}, expected a finite number {'of at least' if or_zero else 'above'} 0"
-        )
-    return float(value)
-
-
-def check_whole(value: int, name: str, least: int = 1) -> int:
-    """Return a whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise OrdinateError(f"{name}: got {value!r}, expected a whole number of at least {least}")
-    return int(value)
-
-
-def check_choice(value: str, choices: tuple[str, ...], name: str) -> str:
-    """Return ``value`` if it is one of ``choices``."""
-    if value not in choices:
-        raise OrdinateError(f"{name}: got {value!r}, expected one of {', '.join(map(repr, choices))}")
-    return value
 
 
 def check_weights(weights: Tensor | None, n: int) -> Float[Tensor, " n"] | None:

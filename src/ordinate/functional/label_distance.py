@@ -1,7 +1,7 @@
 """Distances between continuous labels."""
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import get_args
 
 import torch
 from jaxtyping import Float
@@ -9,8 +9,8 @@ from torch import Tensor
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.precision import wide
+from ordinate.options import LabelDistanceName
 
-LabelDistanceName = Literal["l1", "l2", "angular"]
 LABEL_DISTANCES = get_args(LabelDistanceName)
 LabelDistance = LabelDistanceName | Callable[[Tensor, Tensor], Tensor]
 
@@ -37,7 +37,7 @@ def pairwise_label_distance(
         if distance == "angular":
             if labels.shape[1] != 2:
                 raise OrdinateError(f"labels: got {labels.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
-            labels, ref_labels = _direction(labels), _direction(ref_labels)
+            labels, ref_labels = gaze_directions(labels), gaze_directions(ref_labels)
             chord = torch.cdist(labels, ref_labels, compute_mode="donot_use_mm_for_euclid_dist")
             return 2 * torch.asin((chord / 2).clamp(max=1))
         if labels.shape[1] == 1:
@@ -52,7 +52,7 @@ def pairwise_label_distance(
         return result
 
 
-def _direction(gaze: Float[Tensor, "n 2"]) -> Float[Tensor, "n 3"]:
-    """Unit vector of a (pitch, yaw) direction, in the widest type."""
+def gaze_directions(gaze: Float[Tensor, "n 2"]) -> Float[Tensor, "n 3"]:
+    """Return unit vectors (n, 3) of (pitch, yaw) directions in radians, in the widest type of the device."""
     pitch, yaw = wide(gaze).unbind(1)
     return torch.stack([pitch.cos() * yaw.sin(), pitch.sin(), pitch.cos() * yaw.cos()], dim=1)

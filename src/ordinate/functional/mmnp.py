@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import get_args
 
 import torch
 from jaxtyping import Float, Int
@@ -19,8 +19,7 @@ from ordinate.functional.global_batch import Group, holds_anywhere, summed
 from ordinate.functional.inputs import check_choice, check_ranks
 from ordinate.functional.precision import wide
 from ordinate.functional.similarity import CosineBlocks, fill_self, units
-
-PairReduction = Literal["pair_mean", "sum", "none"]
+from ordinate.options import PairReduction
 
 
 def mmnp(

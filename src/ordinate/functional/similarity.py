@@ -1,7 +1,7 @@
 """Similarities between embeddings, a block of anchors at a time, and the gradient back through them."""
 
 from abc import abstractmethod
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -9,8 +9,8 @@ from torch import Tensor
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.precision import wide, widest
+from ordinate.options import Similarity
 
-Similarity = Literal["neg_l2", "neg_l1", "cosine"]
 SIMILARITIES = get_args(Similarity)
 NEAR = {torch.float32: 1e-2, torch.float64: 1e-6}  # squared distance, relative to the squared norms, below which
 # the Gram form loses digits

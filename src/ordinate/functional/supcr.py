@@ -14,12 +14,13 @@ from torch.nn.functional import pad
 from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, check_block_size
 from ordinate.functional.compiled_rows import runs_compiled, supcr_rows
-from ordinate.functional.contrast import Contrast, Reduction, check_contrasted, prepare
+from ordinate.functional.contrast import Contrast, check_contrasted, prepare
 from ordinate.functional.global_batch import Group
 from ordinate.functional.inputs import check_choice, check_positive, check_targets, check_whole
 from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance, pairwise_label_distance
 from ordinate.functional.precision import wide, widest
-from ordinate.functional.similarity import BLOCKS, SIMILARITIES, Similarity, SimilarityBlocks, fill_self, units
+from ordinate.functional.similarity import BLOCKS, SIMILARITIES, SimilarityBlocks, fill_self, units
+from ordinate.options import Reduction, Similarity
 
 if TYPE_CHECKING:
     from ordinate.functional.triton_rows.supcr import LineRows

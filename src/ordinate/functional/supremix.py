@@ -11,7 +11,7 @@ from torch import Tensor
 from ordinate.errors import OrdinateError
 from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, check_block_size
-from ordinate.functional.contrast import Contrast, Reduction, check_contrasted, prepare
+from ordinate.functional.contrast import Contrast, check_contrasted, prepare
 from ordinate.functional.global_batch import Group, gathered, holds_anywhere
 from ordinate.functional.inputs import check_choice, check_constant, check_positive, check_targets
 from ordinate.functional.mixtures import (
@@ -25,6 +25,7 @@ from ordinate.functional.mixtures import (
 )
 from ordinate.functional.precision import wide, widest
 from ordinate.functional.similarity import fill_self, units
+from ordinate.options import Reduction
 
 COLDEST = {torch.float32: 1 / 30, torch.float64: 1 / 300}  # temperature down to which exp(cosine / temperature) and
 # its inverse keep all digits
@@ -171,7 +172,7 @@ def check_supremix_options(
     label_range: float | None,
     reduction: str,
     block_size: int | None,
-    **switches: bool,  # which are never wrong
+    **_switches: bool,  # of which none can be wrong
 ) -> None:
     """Raise where an option of :func:`supremix` cannot be used."""
     check_positive(temperature, "temperature")

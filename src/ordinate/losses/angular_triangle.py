@@ -5,8 +5,8 @@ from torch import Tensor
 
 from ordinate.functional import angular_triangle
 from ordinate.functional.angular_triangle import check_angular_triangle_options
-from ordinate.functional.contrast import Reduction
 from ordinate.losses.formula_loss import FormulaLoss
+from ordinate.options import Reduction
 
 
 class AngularTriangleLoss(FormulaLoss):

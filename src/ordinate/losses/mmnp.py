@@ -12,8 +12,9 @@ from torch.nn.functional import softplus
 from ordinate.errors import OrdinateError
 from ordinate.functional import mmnp
 from ordinate.functional.inputs import check_num_classes, check_positive
-from ordinate.functional.mmnp import PairReduction, check_mmnp_options
+from ordinate.functional.mmnp import check_mmnp_options
 from ordinate.losses.formula_loss import FormulaLoss, shown
+from ordinate.options import PairReduction
 
 Boundaries = Mapping[tuple[int, int], float]
 

@@ -1,11 +1,10 @@
 """SupCR's loss as a module."""
 
 from ordinate.functional import supcr
-from ordinate.functional.contrast import Reduction
 from ordinate.functional.label_distance import LabelDistance
-from ordinate.functional.similarity import Similarity
 from ordinate.functional.supcr import check_supcr_options
 from ordinate.losses.formula_loss import FormulaLoss
+from ordinate.options import Reduction, Similarity
 
 
 class SupCRLoss(FormulaLoss):

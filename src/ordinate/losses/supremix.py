@@ -4,9 +4,9 @@ from jaxtyping import Float, Int, Shaped
 from torch import Generator, Tensor
 
 from ordinate.functional import supremix
-from ordinate.functional.contrast import Reduction
 from ordinate.functional.supremix import check_supremix_options
 from ordinate.losses.formula_loss import FormulaLoss
+from ordinate.options import Reduction
 
 
 class SupReMixLoss(FormulaLoss):

@@ -6,8 +6,9 @@ Cosines are compared to 12 decimals, so that rounding neither breaks a tie nor m
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.checks import check_num_classes
 from ordinate.errors import OrdinateError
-from ordinate.metrics.inputs import check_embeddings, check_num_classes, check_references
+from ordinate.metrics.inputs import check_embeddings, check_references
 
 DECIMALS = 12
 

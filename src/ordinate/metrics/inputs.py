@@ -1,7 +1,7 @@
 """The one place that checks labels, predictions and embeddings for every metric.
 
 Each check returns the array the metric works on, or raises :class:`~ordinate.errors.OrdinateError`
-naming the argument, what it got and what it takes.
+naming the argument, what it got and what was expected.
 """
 
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.checks import check_num_classes
 from ordinate.errors import OrdinateError
 
 LARGEST = 1e150  # squares of larger values, or their sums, leave the range of float64
@@ -45,10 +46,7 @@ def check_embeddings(
     names: tuple[str, str] = ("embeddings", "labels"),
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return embeddings (n, d) and their ranks (n,)."""
-    array = _as_numbers(embeddings, names[0])
-    if array.ndim != 2:
-        raise OrdinateError(f"{names[0]}: got shape {array.shape}, expected (n, d)")
-    points, ranks = _as_matrix(array, names[0]), _as_ranks(labels, names[1], num_classes)
+    points, ranks = _as_embeddings(embeddings, names[0]), _as_ranks(labels, names[1], num_classes)
     _check_rows(ranks, names[1], points, names[0])
     return points, ranks
 
@@ -57,10 +55,7 @@ def check_targeted_embeddings(
     embeddings: ArrayLike, labels: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return embeddings (n, d) and their continuous labels (n, p)."""
-    array = _as_numbers(embeddings, "embeddings")
-    if array.ndim != 2:
-        raise OrdinateError(f"embeddings: got shape {array.shape}, expected (n, d)")
-    points, targets = _as_matrix(array, "embeddings"), _as_matrix(labels, "labels")
+    points, targets = _as_embeddings(embeddings, "embeddings"), _as_matrix(labels, "labels")
     _check_rows(targets, "labels", points, "embeddings")
     return points, targets
 
@@ -81,27 +76,6 @@ def check_neighbours(k: int, available: int) -> int:
     return int(k)
 
 
-def check_tolerance(k: int) -> int:
-    """Return the number of ranks that a prediction may be off, at least 0."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
-        raise OrdinateError(f"k: got {k!r}, expected a whole number of ranks, at least 0")
-    return int(k)
-
-
-def check_positive(value: float, name: str) -> float:
-    """Return a finite number above 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
-        raise OrdinateError(f"{name}: got {value!r}, expected a finite number above 0")
-    return float(value)
-
-
-def check_num_classes(num_classes: int) -> int:
-    """Return the number of ranks C, at least 2."""
-    if isinstance(num_classes, bool) or not isinstance(num_classes, int | np.integer) or num_classes < 2:
-        raise OrdinateError(f"num_classes: got {num_classes!r}, expected a whole number of ranks, at least 2")
-    return int(num_classes)
-
-
 def _as_ranks(ranks: ArrayLike, name: str, num_classes: int | None = None) -> NDArray[np.int64]:
     """Return ranks (n,) as int64; floats pass where they are whole numbers, gaps between ranks are allowed."""
     array = _as_numbers(ranks, name)
@@ -117,6 +91,13 @@ def _as_ranks(ranks: ArrayLike, name: str, num_classes: int | None = None) -> ND
     if low < 0 or high > top:
         raise OrdinateError(f"{name}: got ranks {low:g} to {high:g}, expected 0 to {top}")
     return array.astype(np.int64)
+
+
+def _as_embeddings(embeddings: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = _as_numbers(embeddings, name)
+    if array.ndim != 2:
+        raise OrdinateError(f"{name}: got shape {array.shape}, expected (n, d)")
+    return _as_matrix(array, name)
 
 
 def _as_matrix(values: ArrayLike, name: str) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What the nearest neighbours of an embedding tell, by cosine.
+"""Accuracy of the nearest neighbours of embeddings, by cosine.
 
 Cosines are compared to 12 decimals, so that rounding breaks no tie; of equally near neighbours those that come first
 are nearer.
@@ -55,20 +55,13 @@ def knn_accuracy_curve(
     ref_emb: ArrayLike | None = None,
     ref_labels: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """:func:`knn_accuracy` for several k in one pass over the neighbours (OTD, Fig. 4).
-
-    Args:
-        embeddings: (n, d), the queries.
-        labels: (n,), ranks.
-        ks: numbers of neighbours, in any order.
-        ref_emb: (m, d), where neighbours are looked for; None looks among the queries, each itself left out.
-        ref_labels: (m,), ranks, given with ``ref_emb``.
+    """Compute :func:`knn_accuracy` for several k, in any order, in one pass over the neighbours (OTD, Fig. 4).
 
     Returns:
         (len(ks),), shares in [0, 1].
 
     Raises:
-        OrdinateError: shapes that do not fit, values that are not finite, no k, or fewer than k neighbours.
+        OrdinateError: as :func:`knn_accuracy`, or no k.
 
     Example:
         >>> embeddings = [[1.0, 0.0], [0.9, 0.1], [0.1, 0.9], [0.0, 1.0]]

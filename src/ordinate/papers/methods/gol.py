@@ -37,10 +37,7 @@ class GOL(StagedMethod):
         num_classes: C.
         margin: of the metric loss; 0.25 in the paper.
         epochs: 100 in the paper.
-        patience: end after so many epochs without a lower validation loss and go back to the best; None trains all
-            epochs and keeps the last weights.
-        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
-            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
         optimization: the paper's is Adam, 1e-4 along a cosine, weight decay 5e-4.
     """
 

@@ -57,10 +57,7 @@ class POE(StagedMethod):
         ordinal_weight: of the constraint.
         divergence_weight: of the divergence.
         epochs: 50 in the paper.
-        patience: end after so many epochs without a lower validation loss and go back to the best; None trains all
-            epochs and keeps the last weights.
-        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
-            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
         optimization: the paper's is Adam, 1e-4.
     """
 
