@@ -7,7 +7,7 @@ drawn like those, at least the promised share has its label in its set, however 
 which :func:`rank_coverage` shows.
 
 Throughout, ``y_true`` are ranks (n,) from 0 to C-1 or targets (n,) or (n, p), ``probabilities`` (n, C) with rows that
-sum to 1, ``y_pred`` predictions of the shape of the targets, all of samples that the model has not seen; ``coverage`` is
+sum to 1, ``y_pred`` predictions of the shape of targets, all of samples that the model has not seen; ``coverage`` is
 the promised share of new samples, above 0 and below 1. OrdinateError is raised for shapes that do not fit and values
 that are no ranks, no probabilities or not finite.
 """

@@ -25,7 +25,7 @@ from ordinate.options import PairReduction
 def mmnp(
     embeddings: Float[Tensor, "n d"],
     labels: Int[Tensor, " n"],
-    margins: Float[Tensor, " c-1"],
+    margins: Float[Tensor, " boundaries"],
     *,
     ref_emb: Float[Tensor, "m d"] | None = None,
     ref_labels: Int[Tensor, " m"] | None = None,

@@ -1,10 +1,11 @@
 """SupCR, the supervised contrastive regression loss (Rank-N-Contrast)."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, get_args
+from typing import TYPE_CHECKING, get_args
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -145,9 +146,10 @@ def check_supcr_options(
     check_block_size(block_size)
 
 
-class _Path(Protocol):
+class _Path:
     """A way to compute the rows of anchors."""
 
+    @abstractmethod
     def rows(
         self,
         similarity: Float[Tensor, "b m"],
@@ -245,7 +247,7 @@ class _Pairs:
 
 
 @dataclass(frozen=True)
-class _CompiledLine:
+class _CompiledLine(_Path):
     """Labels of one dimension, anchors and references in ascending order, each anchor's row in a compiled loop."""
 
     y: Float[Tensor, " n"]
@@ -271,7 +273,7 @@ class _CompiledLine:
         return (log_sum - total * scale) / count, gradient
 
 
-class _Line:
+class _Line(_Path):
     """Labels of one dimension, anchors and references in ascending order, as whole numbers.
 
     Beyond a reference lie those farther out on its side, and on the other side those from its mirror image
@@ -399,7 +401,7 @@ class _Line:
 
 
 @dataclass(frozen=True)
-class _AnyLabels:
+class _AnyLabels(_Path):
     """Labels of any dimension and distance: each anchor's row in the order of its label distances."""
 
     y: Float[Tensor, "n p"]

@@ -85,7 +85,7 @@ class MMNPLoss(FormulaLoss):
         return {"margins": self.margins, **super().options()}
 
     @property
-    def margins(self) -> Float[Tensor, " c-1"]:
+    def margins(self) -> Float[Tensor, " boundaries"]:
         """(C-1,), the margins now, learned and fixed; those learned carry a gradient."""
         return torch.where(self.fixed, self.fixed_margins, self.floor + softplus(self.raw))
 
