@@ -379,30 +379,30 @@ def test_the_least_samples_are_the_fewest_that_leave_one_outside(coverage, dimen
 
 
 def test_too_few_samples_say_how_many_are_needed():
-    with pytest.raises(OrdinateError, match=r"coverage: got 0\.95 for 18 samples, takes at least 19"):
+    with pytest.raises(OrdinateError, match=r"coverage: got 0\.95 for 18 samples, expected at least 19"):
         calibrate_ranks([0] * 18, [[1.0, 0.0]] * 18, 0.95)
-    with pytest.raises(OrdinateError, match=r"coverage: got 0\.9 for 28 samples, takes at least 29"):
+    with pytest.raises(OrdinateError, match=r"coverage: got 0\.9 for 28 samples, expected at least 29"):
         calibrate_intervals(np.zeros((28, 3)), np.zeros((28, 3)), 0.9)
     calibrate_intervals(np.zeros((29, 3)), np.zeros((29, 3)), 0.9)
 
 
 @pytest.mark.parametrize("coverage", [0, 1, 1.0, 0.0, -0.1, 90.0, True, float("nan"), "0.9"])
 def test_a_coverage_is_a_share(coverage):
-    with pytest.raises(OrdinateError, match=r"coverage: got .*, takes a share above 0 and below 1"):
+    with pytest.raises(OrdinateError, match=r"coverage: got .*, expected a share above 0 and below 1"):
         calibrate_ranks([0] * 99, [[1.0, 0.0]] * 99, coverage)
 
 
 @pytest.mark.parametrize(
     ("probabilities", "ranks", "message"),
     [
-        ([0.5, 0.5], [0, 1], r"probabilities: got shape \(2,\), takes \(n, C\)"),
-        ([[1.0]], [0], r"probabilities: got shape \(1, 1\), takes \(n, C\) for two ranks"),
+        ([0.5, 0.5], [0, 1], r"probabilities: got shape \(2,\), expected \(n, C\)"),
+        ([[1.0]], [0], r"probabilities: got shape \(1, 1\), expected \(n, C\) for two ranks"),
         ([[0.5, 0.5], [1.0]], [0, 1], "probabilities: got rows of different lengths"),
         ([[0.5, 0.6]], [0], "probabilities: got a row that sums to 1.1"),
-        ([[-0.5, 1.5]], [0], "probabilities: got -0.5, takes values of at least 0"),
+        ([[-0.5, 1.5]], [0], "probabilities: got -0.5, expected values of at least 0"),
         ([[np.nan, 1.0]], [0], "probabilities: got NaN"),
-        ([[0.5, 0.5]], [2], "y_true: got ranks 2 to 2, takes 0 to 1"),
-        ([[0.5, 0.5]], [0, 1], "y_true: got 2 samples, takes 1"),
+        ([[0.5, 0.5]], [2], "y_true: got ranks 2 to 2, expected 0 to 1"),
+        ([[0.5, 0.5]], [0, 1], "y_true: got 2 samples, expected 1"),
     ],
 )
 def test_probabilities_and_ranks_that_cannot_be_used_are_named(probabilities, ranks, message):
@@ -412,18 +412,18 @@ def test_probabilities_and_ranks_that_cannot_be_used_are_named(probabilities, ra
 
 def test_sets_take_what_they_were_calibrated_for():
     ranks = calibrate_ranks([0, 1], [[1.0, 0.0]] * 2, 0.5)
-    with pytest.raises(OrdinateError, match="probabilities: got 3 ranks, takes 2, as many as calibrated"):
+    with pytest.raises(OrdinateError, match="probabilities: got 3 ranks, expected 2, as many as calibrated"):
         rank_sets([[1.0, 0.0, 0.0]], ranks)
     one, scaled = calibrate_intervals([0.0], [1.0], 0.5), calibrate_intervals([0.0], [1.0], 0.5, difficulty=[1.0])
-    with pytest.raises(OrdinateError, match="y_pred: got 2 dimensions, takes 1"):
+    with pytest.raises(OrdinateError, match="y_pred: got 2 dimensions, expected 1"):
         intervals([[0.0, 1.0]], one)
-    with pytest.raises(OrdinateError, match="difficulty: got values, takes None"):
+    with pytest.raises(OrdinateError, match="difficulty: got values, expected None"):
         intervals([0.0], one, difficulty=[1.0])
-    with pytest.raises(OrdinateError, match="difficulty: got None, takes one a prediction"):
+    with pytest.raises(OrdinateError, match="difficulty: got None, expected one a prediction"):
         intervals([0.0], scaled)
-    with pytest.raises(OrdinateError, match="difficulty: got 0, takes values above 0"):
+    with pytest.raises(OrdinateError, match="difficulty: got 0, expected values above 0"):
         intervals([0.0], scaled, difficulty=[0.0])
-    with pytest.raises(OrdinateError, match=r"difficulty: got shape \(2,\), takes \(1,\)"):
+    with pytest.raises(OrdinateError, match=r"difficulty: got shape \(2,\), expected \(1,\)"):
         intervals([0.0], scaled, difficulty=[1.0, 1.0])
 
 
@@ -436,7 +436,7 @@ def test_halves_are_taken_at_least_once(repeats):
 def test_shapes_of_sets_and_bounds_are_checked():
     with pytest.raises(OrdinateError, match=r"sets: got shape \(2,\)"):
         rank_coverage([0, 1], [0, 1], 2)
-    with pytest.raises(OrdinateError, match=r"bounds: got shape \(2, 2\), takes \(3, 2\)"):
+    with pytest.raises(OrdinateError, match=r"bounds: got shape \(2, 2\), expected \(3, 2\)"):
         interval_coverage([0.0, 1.0, 2.0], [[0, 1], [0, 1]])
-    with pytest.raises(OrdinateError, match="residuals: got 2 samples, takes 3"):
+    with pytest.raises(OrdinateError, match="residuals: got 2 samples, expected 3"):
         neighbour_difficulty([[1.0, 0.0]], [[1.0, 0.0]] * 3, [0.0, 1.0], k=1)

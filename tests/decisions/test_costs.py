@@ -188,15 +188,15 @@ def test_equal_boundaries_leave_every_margin_to_be_learned(cost):
 @pytest.mark.parametrize(
     ("costs", "message"),
     [
-        (0.0, r"costs: got shape \(\), takes \(2, 2\)"),
-        ([[0.0]], r"costs: got shape \(1, 1\), takes \(2, 2\)"),
-        (np.zeros((2, 3)), r"costs: got shape \(2, 3\), takes \(2, 2\)"),
-        ([[0, 1], [1]], r"costs: takes a matrix of numbers \(2, 2\)"),
-        ([[0, "x"], [1, 0]], "costs: takes a matrix of numbers"),
+        (0.0, r"costs: got shape \(\), expected \(2, 2\)"),
+        ([[0.0]], r"costs: got shape \(1, 1\), expected \(2, 2\)"),
+        (np.zeros((2, 3)), r"costs: got shape \(2, 3\), expected \(2, 2\)"),
+        ([[0, 1], [1]], r"costs: expected a matrix of numbers \(2, 2\)"),
+        ([[0, "x"], [1, 0]], "costs: expected a matrix of numbers"),
         ([[0, -1], [1, 0]], "costs: got NaN, infinity or a value below 0"),
         ([[0, np.inf], [1, 0]], "costs: got NaN, infinity"),
         ([[0, np.nan], [1, 0]], "costs: got NaN, infinity"),
-        ([[0, 1], [1, 2]], r"costs: got a diagonal \[0.0, 2.0\], takes 0"),
+        ([[0, 1], [1, 2]], r"costs: got a diagonal \[0.0, 2.0\], expected 0"),
     ],
 )
 def test_what_is_no_cost_matrix_is_refused(costs, message):
@@ -214,20 +214,20 @@ def test_what_is_no_cost_matrix_is_refused(costs, message):
 
 @pytest.mark.parametrize("boundary", [(1, 0), (0, 2), (2, 3), (-1, 0), 1, "0,1"])
 def test_a_critical_boundary_lies_between_adjacent_ranks(boundary):
-    with pytest.raises(OrdinateError, match=r"critical: got boundary .*, takes two adjacent ranks"):
+    with pytest.raises(OrdinateError, match=r"critical: got boundary .*, expected adjacent ranks"):
         cost_matrix(3, {boundary: 2.0})
 
 
 @pytest.mark.parametrize("cost", [-1.0, np.nan, np.inf, (1.0,), (1.0, -2.0)])
 def test_a_critical_cost_is_one_or_two_numbers_of_at_least_0(cost):
-    with pytest.raises(OrdinateError, match=r"critical\[\(0, 1\)\]: got .*, takes a cost of at least 0"):
+    with pytest.raises(OrdinateError, match=r"critical\[\(0, 1\)\]: got .*, expected a cost of at least 0"):
         cost_matrix(3, {(0, 1): cost})
 
 
 def test_other_arguments_are_checked():
     with pytest.raises(OrdinateError, match="power: got 0"):
         cost_matrix(3, power=0)
-    with pytest.raises(OrdinateError, match="y_true: got 1 sample, takes at least two"):
+    with pytest.raises(OrdinateError, match="y_true: got 1 sample, expected at least two"):
         compare_decisions([0], [[0.5, 0.5]], cost_matrix(2))
     with pytest.raises(OrdinateError, match=r"costs: got boundaries that cost \[0.0, 1.0\]"):
         margins_from_costs(cost_matrix(3, {(0, 1): 0.0}))
@@ -236,10 +236,10 @@ def test_other_arguments_are_checked():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x,a,b\na,0,1\n", "the first column of .* has a, takes a, b once each"),
-        ("x,a,c\na,0,1\nb,1,0\n", "the first row of .* has a, c, takes a, b once each"),
+        ("x,a,b\na,0,1\n", "the first column of .* has a, expected a, b once each"),
+        ("x,a,c\na,0,1\nb,1,0\n", "the first row of .* has a, c, expected a, b once each"),
         ("x,a,b\na,0,1\na,1,0\n", "the first column of .* has a, a"),
-        ("x,a,b\na,0,\nb,1,0\n", r"costs: takes a matrix of numbers \(2, 2\)"),
+        ("x,a,b\na,0,\nb,1,0\n", r"costs: expected a matrix of numbers \(2, 2\)"),
         ("x,a,b\na,0,-1\nb,1,0\n", "a value below 0"),
         ("", "cannot be read"),
     ],

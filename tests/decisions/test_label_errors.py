@@ -86,14 +86,14 @@ def test_a_vague_prediction_raises_less_suspicion_than_a_sure_one():
 @pytest.mark.parametrize(
     ("labels", "probabilities", "message"),
     [
-        ([0, 2], [[0.5, 0.5], [0.5, 0.5]], r"labels: got ranks 0 to 2, takes 0 to 1"),
-        ([0, -1], [[0.5, 0.5], [0.5, 0.5]], r"labels: got ranks -1 to 0, takes 0 to 1"),
-        ([0, 0.5], [[0.5, 0.5], [0.5, 0.5]], r"labels: got fractions such as 0.5, takes whole ranks"),
-        ([0], [[0.5, 0.5], [0.5, 0.5]], r"labels: got 1 samples, takes 2, as many as probabilities"),
+        ([0, 2], [[0.5, 0.5], [0.5, 0.5]], r"labels: got ranks 0 to 2, expected 0 to 1"),
+        ([0, -1], [[0.5, 0.5], [0.5, 0.5]], r"labels: got ranks -1 to 0, expected 0 to 1"),
+        ([0, 0.5], [[0.5, 0.5], [0.5, 0.5]], r"labels: got fractions such as 0.5, expected whole ranks"),
+        ([0], [[0.5, 0.5], [0.5, 0.5]], r"labels: got 1 samples, expected 2, as many as probabilities"),
         ([0], [[0.5, 0.6]], r"probabilities: got a row that sums to 1.1"),
         ([0], [[-0.5, 1.5]], r"probabilities: got -0.5"),
         ([0], [[np.nan, 1.0]], r"probabilities: got NaN or infinity"),
-        ([0], [0.5, 0.5], r"probabilities: got shape \(2,\), takes \(n, C\)"),
+        ([0], [0.5, 0.5], r"probabilities: got shape \(2,\), expected \(n, C\)"),
     ],
 )
 def test_labels_and_probabilities_that_do_not_fit_are_errors(labels, probabilities, message):
@@ -135,12 +135,12 @@ def test_a_moved_label_amid_its_like_is_the_most_suspicious():
 
 
 def test_more_neighbours_than_there_are_is_an_error():
-    with pytest.raises(OrdinateError, match=r"^k: got 10, takes a whole number from 1 to 2"):
+    with pytest.raises(OrdinateError, match=r"^k: got 10, expected a whole number from 1 to 2"):
         neighbour_suspicion(np.eye(3), [0, 1, 2])
 
 
 def test_a_neighbour_of_a_rank_past_the_last_is_an_error():
-    with pytest.raises(OrdinateError, match=r"^ref_labels: got ranks 0 to 2, takes 0 to 1"):
+    with pytest.raises(OrdinateError, match=r"^ref_labels: got ranks 0 to 2, expected 0 to 1"):
         neighbour_shares(np.eye(3), np.eye(3), [0, 1, 2], num_classes=2, k=1)
 
 
@@ -183,13 +183,13 @@ def test_exact_predictions_suspect_nothing_but_what_differs():
 @pytest.mark.parametrize(
     ("targets", "predictions", "k", "message"),
     [
-        ([0.0, 1.0], [0.0], 1, r"predictions: got 1 samples, takes 2, as many as targets"),
+        ([0.0, 1.0], [0.0], 1, r"predictions: got 1 samples, expected 2, as many as targets"),
         ([0.0, np.nan], [0.0, 1.0], 1, r"targets: got NaN, infinity or more than 1e\+150"),
         ([0.0, 1.0], [0.0, np.inf], 1, r"predictions: got NaN, infinity or more than 1e\+150"),
-        ([[0.0, 1.0]], [[0.0, 1.0]], 1, r"targets: got float64 of shape \(1, 2\), takes real numbers, \(n,\)"),
-        (["a"], ["b"], 1, r"targets: got <U1 of shape \(1,\), takes real numbers"),
-        ([], [], 1, r"targets: got float64 of shape \(0,\), takes real numbers"),
-        ([0.0, 1.0], [0.0, 1.0], 3, r"k: got 3, takes a whole number from 1 to 2"),
+        ([[0.0, 1.0]], [[0.0, 1.0]], 1, r"targets: got float64 of shape \(1, 2\), expected real numbers, \(n,\)"),
+        (["a"], ["b"], 1, r"targets: got <U1 of shape \(1,\), expected real numbers"),
+        ([], [], 1, r"targets: got float64 of shape \(0,\), expected real numbers"),
+        ([0.0, 1.0], [0.0, 1.0], 3, r"k: got 3, expected a whole number from 1 to 2"),
     ],
 )
 def test_targets_and_predictions_that_do_not_fit_are_errors(targets, predictions, k, message):

@@ -65,8 +65,8 @@ def test_the_seed_decides_the_weights(sample_shape):
 @pytest.mark.parametrize("sample_shape", [(4,), (3, 20), (3, 8, 8, 8)])
 def test_a_network_for_images_takes_no_other_samples(name, sample_shape):
     message = (
-        f"encoder: got '{name}', takes 'auto', 'mlp', 'resnet1d', 'resnet1d24', 'resnet3d18'; networks for images take "
-        f"samples of shape (channels, height, width), these have {sample_shape}"
+        f"encoder: got '{name}', expected 'auto', 'mlp', 'resnet1d', 'resnet1d24', 'resnet3d18'; networks for images "
+        f"take samples of shape (channels, height, width), these have {sample_shape}"
     )
     with pytest.raises(OrdinateError, match=re.escape(message)):
         build_encoder(name, sample_shape, embedding_dim=8)
@@ -74,7 +74,7 @@ def test_a_network_for_images_takes_no_other_samples(name, sample_shape):
 
 @pytest.mark.parametrize("name", ["mpl", "", "MLP", None])
 def test_an_unknown_name_is_an_error_that_lists_the_others(name):
-    with pytest.raises(OrdinateError, match=f"encoder: got {name!r}, takes 'auto', 'mlp', 'resnet1d', 'resnet1d24'"):
+    with pytest.raises(OrdinateError, match=f"encoder: got {name!r}, expected 'auto', 'mlp', 'resnet1d', 'resnet1d24'"):
         build_encoder(name, (4,), embedding_dim=8)
 
 

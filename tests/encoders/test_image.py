@@ -352,7 +352,7 @@ def test_a_path_without_a_file_is_an_error(tmp_path):
     ("name", "hint"), [("resnet19", "did you mean 'resnet18'"), ("atuo", "'auto'"), ("?", "list_models"), (None, "")]
 )
 def test_an_unknown_name_is_an_error_with_near_ones(name, hint):
-    takes = "takes 'auto', 'otd_convnet' or a network of timm; "
+    takes = "expected 'auto', 'otd_convnet' or a network of timm; "
     with pytest.raises(OrdinateError, match=rf"encoder: got {name!r}, ".replace("?", r"\?") + takes + f".*{hint}"):
         build_image_encoder(name, (3, 32, 32), embedding_dim=5)
 
@@ -360,14 +360,14 @@ def test_an_unknown_name_is_an_error_with_near_ones(name, hint):
 @pytest.mark.parametrize(
     ("name", "sample_shape", "options", "message"),
     [
-        ("test_resnet", (3, 32), {}, r"sample_shape: got \(3, 32\), takes \(channels, height, width\)"),
+        ("test_resnet", (3, 32), {}, r"sample_shape: got \(3, 32\), expected \(channels, height, width\)"),
         ("test_vit", (3, 50, 50), {}, r"encoder: 'test_vit' does not take images of shape \(3, 50, 50\): .*divisible"),
         ("test_resnet", (3, 32, 32), {"depth": 9}, "encoder: 'test_resnet' cannot be built .*'depth': 9.*unexpected"),
         ("resnet18.none", (3, 32, 32), {}, r"encoder: 'resnet18\.none' cannot be built .*Invalid pretrained tag"),
         ("test_resnet", (3, 32, 32), {"global_pool": ""}, r"gives features of shape \(1, 96, 1, 1\)"),
-        ("test_resnet", (3, 32, 32), {"mean": [0.5]}, "mean: got 1 values, takes one for each of the 3 channels"),
-        ("test_resnet", (1, 32, 32), {"std": [0.5, 0.5]}, "std: got 2 values, takes one for each of the 1 channels"),
-        ("test_resnet", (2, 32, 32), {"std": [0.5, 0]}, r"std: got \[0\.5, 0\.0\], takes numbers above 0"),
+        ("test_resnet", (3, 32, 32), {"mean": [0.5]}, "mean: got 1 values, expected one for each of the 3 channels"),
+        ("test_resnet", (1, 32, 32), {"std": [0.5, 0.5]}, "std: got 2 values, expected one for each of the 1 channels"),
+        ("test_resnet", (2, 32, 32), {"std": [0.5, 0]}, r"std: got \[0\.5, 0\.0\], expected numbers above 0"),
         ("otd_convnet", (1, 41, 50), {}, "image size: got 41 x 50 pixels, 'otd_convnet' takes at least 42 x 42"),
         ("otd_convnet", (1, 50, 41), {}, "image size: got 50 x 41 pixels"),
         ("otd_convnet", (1, 50, 50), {"pretrained": True}, "pretrained: got 'True', 'otd_convnet' takes False"),

@@ -47,5 +47,5 @@ def test_the_gradient_reaches_every_parameter():
 
 
 def test_an_unknown_activation_is_an_error_that_names_those_it_takes():
-    with pytest.raises(ValueError, match=r"activation: got 'softplus', takes .*'relu'"):
+    with pytest.raises(ValueError, match=r"activation: got 'softplus', expected .*'relu'"):
         MLP(5, embedding_dim=3, activation="softplus")

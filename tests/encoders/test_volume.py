@@ -52,9 +52,9 @@ def test_volumes_are_given_this_network(name):
 @pytest.mark.parametrize(
     ("shape", "options", "message"),
     [
-        ((8, 8, 8), {}, r"sample_shape: got \(8, 8, 8\), takes \(channels, depth, height, width\)"),
-        ((2, 8, 8, 8), {"mean": [0.5]}, "takes a number and one above 0 for each channel"),
-        ((1, 8, 8, 8), {"std": [0.0]}, "takes a number and one above 0 for each channel"),
+        ((8, 8, 8), {}, r"sample_shape: got \(8, 8, 8\), expected \(channels, depth, height, width\)"),
+        ((2, 8, 8, 8), {"mean": [0.5]}, "expected a number and one above 0 for each channel"),
+        ((1, 8, 8, 8), {"std": [0.0]}, "expected a number and one above 0 for each channel"),
     ],
 )
 def test_what_it_does_not_take_is_said(shape, options, message):

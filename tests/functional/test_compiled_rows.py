@@ -1,11 +1,12 @@
 """Compiled rows share their work between threads, in every process that a program forks into."""
 
 import os
+import sys
 
 import pytest
 import torch
 
-from ordinate.functional import compiled_rows, mmnp, supcr
+from ordinate.functional import compiled_rows, mmnp, openmp, supcr
 from tests.functional.brute_force import embeddings
 
 pytestmark = pytest.mark.skipif(not compiled_rows.NUMBA, reason="numba is not installed")
@@ -37,19 +38,28 @@ def test_the_number_of_threads_does_not_change_the_loss(four_threads):
 
 def test_threads_of_its_own_change_nothing_where_torch_has_none_to_lend(four_threads, monkeypatch):
     lent = losses()
-    monkeypatch.setattr(compiled_rows, "_parallel_section", lambda process: None)
+    monkeypatch.setattr(compiled_rows, "run_in_torch_threads", lambda work, threads: False)
     for borrowed, own in zip(lent, losses(), strict=True):
         assert torch.equal(borrowed, own)
 
 
-@pytest.mark.parametrize("section", [compiled_rows._parallel_section(os.getpid()), None], ids=["torch's", "own"])
-def test_what_a_loop_raises_in_a_thread_is_raised(four_threads, monkeypatch, section):
+@pytest.mark.skipif(sys.platform != "linux", reason="needs GNU's OpenMP")
+def test_torch_lends_its_threads_but_to_no_forked_process(monkeypatch):
+    calls = []
+    lent = openmp.run_in_torch_threads(lambda: calls.append(None), 2)
+    assert len(calls) == 2 * lent
+    monkeypatch.setattr(openmp, "_process", -1)
+    assert not openmp.run_in_torch_threads(lambda: pytest.fail("ran"), 2)
+
+
+@pytest.mark.parametrize("lend", [openmp.run_in_torch_threads, lambda work, threads: False], ids=["torch's", "own"])
+def test_what_a_loop_raises_in_a_thread_is_raised(four_threads, monkeypatch, lend):
     def loop(start, stop, rows):
         if start > 0:
             raise KeyboardInterrupt(f"of {len(rows)}")
 
     monkeypatch.setattr(compiled_rows, "_compiled", lambda loop: loop)
-    monkeypatch.setattr(compiled_rows, "_parallel_section", lambda process: section)
+    monkeypatch.setattr(compiled_rows, "run_in_torch_threads", lend)
     with pytest.raises(KeyboardInterrupt, match="of 8"):
         compiled_rows._in_threads(loop, 8, torch.zeros(8).numpy())
 

@@ -70,7 +70,7 @@ def test_the_window_holds_labels_at_its_edge():
 
 def test_the_size_of_a_block_of_mixtures_does_not_change_the_loss(monkeypatch):
     for block in (1, 7):
-        monkeypatch.setattr(importlib.import_module("ordinate.functional.supremix"), "MIXTURES", block)
+        monkeypatch.setattr(importlib.import_module("ordinate.functional.mixtures"), "MIXTURES", block)
         options = {"temperature": 0.4, "window": 2.0, "neg_mix": shares(8, 8), "reduction": "none"}
         assert_agrees(supremix, embeddings(8), LABELS["ties"], **options)
 

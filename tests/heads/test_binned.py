@@ -75,8 +75,8 @@ def test_every_target_lies_within_half_a_bin_of_a_centre(values):
 @pytest.mark.parametrize(
     ("bin_size", "message"),
     [
-        (0.0, "bin_size: got 0.0, takes a finite number above 0"),
-        ("wide", "bin_size: got 'wide', takes a finite number above 0"),
+        (0.0, "bin_size: got 0.0, expected a finite number above 0"),
+        ("wide", "bin_size: got 'wide', expected a finite number above 0"),
         ((1.0, -1.0), "bin_size: got -1.0"),
         ((1.0, 1.0, 1.0), "bin_size: got 3 sizes for targets of 2 dimensions"),
         (1e-6, "bin_size: got 1e-06, makes more than 65536 bins"),

@@ -26,11 +26,11 @@ def test_every_name_is_a_head_of_several_dimensions(name, kind):
 @pytest.mark.parametrize("name", ["l3", "DEX", None])
 def test_an_unknown_name_is_an_error_that_lists_the_others(name):
     listed = "'l1', 'mse', 'huber', 'dex', 'dldl_v2', 'or', 'corn'"
-    with pytest.raises(OrdinateError, match=f"head_loss: got {name!r}, takes one of {listed}"):
+    with pytest.raises(OrdinateError, match=f"head_loss: got {name!r}, expected one of {listed}"):
         build_head(name, 4)
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_weights_that_are_not_one_a_sample_are_refused(name):
-    with pytest.raises(OrdinateError, match=r"weights: got shape \(7, 1\), takes one a sample, \(7,\)"):
+    with pytest.raises(OrdinateError, match=r"weights: got shape \(7, 1\), expected one per sample, \(7,\)"):
         build_head(name, 4).loss(torch.zeros(7, 4), torch.zeros(7, 1), torch.ones(7, 1))

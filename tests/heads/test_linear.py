@@ -81,7 +81,7 @@ def test_the_unit_of_the_targets_is_part_of_the_state():
 
 @pytest.mark.parametrize("loss", ["mae", "L1", None])
 def test_an_unknown_loss_is_an_error_that_lists_the_others(loss):
-    with pytest.raises(OrdinateError, match=f"loss: got {loss!r}, takes one of 'l1', 'mse', 'huber'"):
+    with pytest.raises(OrdinateError, match=f"loss: got {loss!r}, expected one of 'l1', 'mse', 'huber'"):
         LinearHead(5, loss=loss)
 
 

@@ -85,7 +85,7 @@ def test_the_memory_is_kept_in_checkpoints(tmp_path):
     resumed = EmbeddingMemory(SupCRLoss(), 11)
     resumed.load_state_dict(torch.load(tmp_path / "memory.pt", weights_only=True))
     assert torch.equal(resumed(third, RANKS, ids=RANKS), memory(third, RANKS, ids=RANKS))
-    with pytest.raises(OrdinateError, match="size: got 12, takes 11"):
+    with pytest.raises(OrdinateError, match="size: got 12, expected 11"):
         EmbeddingMemory(SupCRLoss(), 12).load_state_dict(memory.state_dict())
 
 
@@ -115,7 +115,7 @@ def test_weights_and_labels_of_two_dimensions_reach_the_loss():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda memory: memory(torch.zeros(8, 5), RANKS), "embeddings: got 5 dimensions, takes 3"),
+        (lambda memory: memory(torch.zeros(8, 5), RANKS), "embeddings: got 5 dimensions, expected 3"),
         (lambda memory: memory(batches(1)[0], RANKS[:, None].expand(8, 2)), r"labels: got shape \(8, 2\)"),
         (lambda memory: memory(batches(1)[0], RANKS, ids=RANKS), "ids: got them for some batches"),
         (lambda memory: EmbeddingMemory(memory.loss, 0), "size: got 0"),

@@ -165,7 +165,7 @@ def test_margins_have_the_dtype_of_the_module():
 @pytest.mark.parametrize("boundary", [(0, 2), (1, 0), (1, 1), (3, 4), (-1, 0), (0, 1, 2), (0,), 1, "01", None])
 def test_a_boundary_lies_between_two_adjacent_ranks(boundary):
     with pytest.raises(
-        OrdinateError, match=r"margins: got boundary .*, takes two adjacent ranks \(h, h \+ 1\) from 0 to 3"
+        OrdinateError, match=r"margins: got boundary .*, expected two adjacent ranks \(h, h \+ 1\) from 0 to 3"
     ):
         MMNPLoss(4, margins={boundary: 0.5})
 
@@ -178,12 +178,12 @@ def test_margins_that_are_no_boundaries_of_ranks_are_an_error(margins):
 
 @pytest.mark.parametrize("margin", [0, -0.5, NAN, INF, "0.5", None, True])
 def test_a_fixed_margin_is_a_number_above_0(margin):
-    with pytest.raises(OrdinateError, match=r"margins\[\(0, 1\)\]: got .*, takes a .*number above 0"):
+    with pytest.raises(OrdinateError, match=r"margins\[\(0, 1\)\]: got .*, expected a .*number above 0"):
         MMNPLoss(4, margins={(0, 1): margin})
 
 
 def test_a_fixed_margin_below_the_floor_is_an_error():
-    with pytest.raises(OrdinateError, match=r"margins\[\(0, 1\)\]: got 0.1, takes at least the floor, 0.2"):
+    with pytest.raises(OrdinateError, match=r"margins\[\(0, 1\)\]: got 0.1, expected at least the floor, 0.2"):
         MMNPLoss(4, margins={(0, 1): 0.1}, floor=0.2)
 
 
@@ -196,7 +196,7 @@ def test_the_floor_is_a_finite_number_from_0(floor):
 @pytest.mark.parametrize("num_classes", [1, 0, -3, 2.0, "4", None, True])
 def test_there_are_at_least_two_ranks(num_classes):
     with pytest.raises(
-        OrdinateError, match=f"num_classes: got {num_classes!r}, takes a whole number of ranks, at least 2"
+        OrdinateError, match=f"num_classes: got {num_classes!r}, expected a whole number of ranks, at least 2"
     ):
         MMNPLoss(num_classes)
 

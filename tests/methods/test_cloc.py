@@ -170,7 +170,7 @@ def test_validation_samples_of_one_rank_have_a_loss_too():
 
 @pytest.mark.parametrize("accuracy", [0.0, 1.01])
 def test_an_accuracy_that_cannot_be_reached_is_refused(accuracy):
-    with pytest.raises(OrdinateError, match=f"target_accuracy: got {accuracy}, takes a share above 0, up to 1"):
+    with pytest.raises(OrdinateError, match=f"target_accuracy: got {accuracy}, expected a share above 0, up to 1"):
         cloc(target_accuracy=accuracy)
 
 

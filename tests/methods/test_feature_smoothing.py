@@ -159,9 +159,9 @@ def test_processes_share_the_statistics_of_all_their_samples(tmp_path):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"momentum": 1.0}, "momentum: got 1.0, takes a share from 0 to below 1"),
-        ({"start_epoch": 0}, "start_epoch: got 0, takes a whole number of at least 1"),
-        ({"kernel": "box"}, "kernel: got 'box', takes one of"),
+        ({"momentum": 1.0}, "momentum: got 1.0, expected a share from 0 to below 1"),
+        ({"start_epoch": 0}, "start_epoch: got 0, expected a whole number of at least 1"),
+        ({"kernel": "box"}, "kernel: got 'box', expected one of"),
     ],
 )
 def test_what_cannot_be_used_is_an_error_that_names_it(option, message):

@@ -96,7 +96,7 @@ def test_training_passes_chunks_and_validation_the_whole(name):
 @pytest.mark.parametrize("chunk_size", [0, -1, 2.5, 8.0, True, "all"])
 @for_every_method
 def test_a_chunk_size_that_cannot_be_is_refused_when_the_method_is_built(name, chunk_size):
-    with pytest.raises(OrdinateError, match=f"chunk_size: got {chunk_size!r}, takes a whole number of at least 1"):
+    with pytest.raises(OrdinateError, match=f"chunk_size: got {chunk_size!r}, expected a whole number of at least 1"):
         build(name, chunk_size=chunk_size)
 
 

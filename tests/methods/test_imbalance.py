@@ -184,14 +184,14 @@ def test_options_survive_json():
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"lds": "linear"}, "lds: got 'linear', takes one of 'inverse', 'sqrt_inverse'"),
-        ({"ranksim": -1.0}, "ranksim: got -1.0, takes a finite number of at least 0"),
-        ({"bin_size": (1.0, 0.0)}, "bin_size: got 0.0, takes a finite number above 0"),
-        ({"kernel": "box"}, "kernel: got 'box', takes one of"),
-        ({"kernel_size": 2}, "kernel_size: got 2, takes an odd number of bins"),
-        ({"momentum": 1.5}, "momentum: got 1.5, takes a share from 0 to below 1"),
-        ({"start_epoch": 0}, "start_epoch: got 0, takes a whole number of at least 1"),
-        ({"interpolation": 0.0}, "interpolation: got 0.0, takes a finite number above 0"),
+        ({"lds": "linear"}, "lds: got 'linear', expected one of 'inverse', 'sqrt_inverse'"),
+        ({"ranksim": -1.0}, "ranksim: got -1.0, expected a finite number of at least 0"),
+        ({"bin_size": (1.0, 0.0)}, "bin_size: got 0.0, expected a finite number above 0"),
+        ({"kernel": "box"}, "kernel: got 'box', expected one of"),
+        ({"kernel_size": 2}, "kernel_size: got 2, expected an odd number of bins"),
+        ({"momentum": 1.5}, "momentum: got 1.5, expected a share from 0 to below 1"),
+        ({"start_epoch": 0}, "start_epoch: got 0, expected a whole number of at least 1"),
+        ({"interpolation": 0.0}, "interpolation: got 0.0, expected a finite number above 0"),
     ],
 )
 def test_an_option_that_cannot_be_is_refused_at_once(option, message):

@@ -129,5 +129,5 @@ def test_labels_that_are_not_finite_and_a_lambda_of_zero_are_errors():
     embeddings, labels = draw()
     with pytest.raises(OrdinateError, match="labels: got NaN or infinity"):
         rank_similarity(embeddings, labels * torch.nan)
-    with pytest.raises(OrdinateError, match="interpolation: got 0, takes a finite number above 0"):
+    with pytest.raises(OrdinateError, match="interpolation: got 0, expected a finite number above 0"):
         rank_similarity(embeddings, labels, interpolation=0)

@@ -148,7 +148,7 @@ def test_the_optimizer_is_the_one_named(name, kind):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"optimizer": "lion"}, "optimizer: got 'lion', takes one of 'adam', 'adamw', 'sgd'"),
+        ({"optimizer": "lion"}, "optimizer: got 'lion', expected one of 'adam', 'adamw', 'sgd'"),
         ({"schedule": "linear"}, "schedule: got 'linear'"),
         ({"learning_rate": -1.0}, "learning_rate: got -1.0"),
         ({"weight_decay": -1.0}, "weight_decay: got -1.0"),
@@ -161,7 +161,7 @@ def test_an_optimization_that_cannot_be_is_refused(options, message):
 
 
 def test_a_stage_without_epochs_is_refused():
-    with pytest.raises(OrdinateError, match="epochs: got 0 for the stage 'b', takes at least 1"):
+    with pytest.raises(OrdinateError, match="epochs: got 0 for the stage 'b', expected at least 1"):
         Counter(Stage("a", 2, STEP), Stage("b", 0, STEP))
 
 

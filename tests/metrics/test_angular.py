@@ -47,7 +47,7 @@ def test_the_length_of_a_vector_does_not_matter():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: angular_error([[0.0] * 3], [[0.0] * 3]), r"y_true: got 3 dimensions, takes \(pitch, yaw\)"),
+        (lambda: angular_error([[0.0] * 3], [[0.0] * 3]), r"y_true: got 3 dimensions, expected \(pitch, yaw\)"),
         (lambda: angular_error([[0.0, np.nan]], [[0.0, 0.0]]), "y_true: got NaN"),
         (lambda: vector_angular_error([1.0], [2.0]), "y_true: got 1 dimension"),
         (lambda: vector_angular_error([[1.0, 0.0]], [[0.0, 0.0]]), "y_pred: got a zero vector"),

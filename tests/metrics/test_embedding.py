@@ -118,8 +118,8 @@ GOOD, RANKS = np.eye(3), [0, 1, 1]
     [
         (lambda: svm_accuracy(GOOD, RANKS, ref_emb=GOOD, ref_labels=[2, 2, 2]), "ref_labels: got the rank 2 alone"),
         (lambda: svm_accuracy(GOOD, RANKS, ref_emb=GOOD[:, :2], ref_labels=RANKS), "ref_emb: got 2 dimensions"),
-        (lambda: svm_accuracy(GOOD, RANKS[:2], ref_emb=GOOD, ref_labels=RANKS), "labels: got 2 samples, takes 3"),
-        (lambda: rank_cosine_matrix(GOOD, [0, 1, 2], 2), "labels: got ranks 0 to 2, takes 0 to 1"),
+        (lambda: svm_accuracy(GOOD, RANKS[:2], ref_emb=GOOD, ref_labels=RANKS), "labels: got 2 samples, expected 3"),
+        (lambda: rank_cosine_matrix(GOOD, [0, 1, 2], 2), "labels: got ranks 0 to 2, expected 0 to 1"),
         (lambda: rank_cosine_matrix(GOOD, RANKS, 1), "num_classes: got 1"),
         (lambda: is_rank_ordered(GOOD[:2]), "matrix: got shape"),
     ],

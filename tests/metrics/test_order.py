@@ -222,14 +222,14 @@ GOOD = np.eye(3)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"labels": [0, 1]}, "labels: got 2 samples, takes 3, as many as embeddings"),
-        ({"embeddings": [0.0, 1.0, 2.0]}, r"embeddings: got shape \(3,\), takes \(n, d\)"),
-        ({"embeddings": [[0.0]], "labels": [1]}, "embeddings: got 1 sample, takes at least 2"),
+        ({"labels": [0, 1]}, "labels: got 2 samples, expected 3, as many as embeddings"),
+        ({"embeddings": [0.0, 1.0, 2.0]}, r"embeddings: got shape \(3,\), expected \(n, d\)"),
+        ({"embeddings": [[0.0]], "labels": [1]}, "embeddings: got 1 sample, expected at least 2"),
         ({"labels": [0.0, 1.0, np.nan]}, "labels: got NaN"),
-        ({"similarity": "dot"}, "similarity: got 'dot', takes 'neg_l2', 'neg_l1', 'cosine'"),
-        ({"label_distance": "l3"}, "label_distance: got 'l3', takes 'l1', 'l2', 'angular'"),
+        ({"similarity": "dot"}, "similarity: got 'dot', expected one of 'neg_l2', 'neg_l1', 'cosine'"),
+        ({"label_distance": "l3"}, "label_distance: got 'l3', expected one of 'l1', 'l2', 'angular'"),
         ({"label_distance": "angular"}, r"labels: got 1 dimensions, 'angular' takes \(pitch, yaw\)"),
-        ({"anchors": 0}, "anchors: got 0, takes a whole number"),
+        ({"anchors": 0}, "anchors: got 0, expected a whole number"),
     ],
 )
 def test_input_that_cannot_be_used_is_named(measure, arguments, message):
@@ -242,7 +242,7 @@ def test_labels_without_a_triple_are_named():
         ordered_triples(GOOD, [1, 1, 1])
     with pytest.raises(OrdinateError, match="temperature: got 0"):
         delta_order(GOOD, [0, 1, 2], temperature=0)
-    with pytest.raises(OrdinateError, match=r"window: got 0\.5, takes one that two different labels lie within"):
+    with pytest.raises(OrdinateError, match=r"window: got 0\.5, expected one that two different labels lie within"):
         local_linearity(GOOD, [0, 1, 2], 0.5)
-    with pytest.raises(OrdinateError, match="labels: got 2 dimensions, takes one"):
+    with pytest.raises(OrdinateError, match="labels: got 2 dimensions, expected one"):
         local_linearity(GOOD, GOOD[:, :2], 0.5)

@@ -45,7 +45,7 @@ def test_accuracy_within_k_is_the_band_of_the_confusion_matrix(pairs):
 
 @pytest.mark.parametrize("k", [-1, 0.5, True, None])
 def test_a_k_that_is_no_count_is_named(k):
-    with pytest.raises(OrdinateError, match=r"k: got .*, takes a whole number of ranks, at least 0"):
+    with pytest.raises(OrdinateError, match=r"k: got .*, expected a whole number of at least 0"):
         accuracy_within([0, 1], [0, 1], k)
 
 
@@ -137,12 +137,12 @@ def test_the_dtype_of_the_ranks_does_not_matter(dtype):
 @pytest.mark.parametrize(
     ("true", "pred", "message"),
     [
-        ([0, 1], [0], "y_pred: got 1 samples, takes 2"),
+        ([0, 1], [0], "y_pred: got 1 samples, expected 2"),
         ([], [], "y_true: got shape .* at least one sample"),
-        ([0, 1], [0.5, 1], "y_pred: got fractions such as 0.5, takes whole ranks"),
+        ([0, 1], [0.5, 1], "y_pred: got fractions such as 0.5, expected whole ranks"),
         ([0, np.nan], [0, 1], "y_true: got NaN"),
-        ([0, -1], [0, 1], "y_true: got ranks -1 to 0, takes 0 to 4"),
-        ([0, 1], [0, 5], "y_pred: got ranks 0 to 5, takes 0 to 4"),
+        ([0, -1], [0, 1], "y_true: got ranks -1 to 0, expected 0 to 4"),
+        ([0, 1], [0, 5], "y_pred: got ranks 0 to 5, expected 0 to 4"),
         ([[0, 1]], [0], "y_true: got shape"),
         ([[0, 1], [0]], [0, 1], "y_true: got rows of different lengths"),
         (["a", "b"], [0, 1], "y_true: got dtype"),

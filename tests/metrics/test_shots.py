@@ -86,9 +86,9 @@ def test_the_test_set_of_agedb_dir_has_all_three_regions():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: shot_regions([1.0], [[1.0, 2.0]]), "train_labels: got 1 dimensions, takes 2, those of labels"),
+        (lambda: shot_regions([1.0], [[1.0, 2.0]]), "train_labels: got 1 dimensions, expected 2, those of labels"),
         (lambda: shot_regions([], [1.0]), "train_labels: got shape"),
-        (lambda: shot_regions([1.0], [1.0], 0), "bin_size: got 0, takes a finite number above 0"),
+        (lambda: shot_regions([1.0], [1.0], 0), "bin_size: got 0, expected a finite number above 0"),
         (lambda: shot_regions([1.0], [1.0], np.nan), "bin_size: got nan"),
         (lambda: shot_report([1.0], [1.0], [np.nan]), "y_pred: got NaN"),
     ],

@@ -1,10 +1,15 @@
 """Sets and intervals that hold the truth as often as promised: split conformal prediction.
 
 From samples the model has not seen, and their true labels, comes how far sets have to reach; then, of new samples
-drawn like those, at least the promised share has its label in its set, whatever the model is worth (Papadopoulos et
-al., *Inductive confidence machines for regression*, ECML 2002; Vovk et al., *Algorithmic Learning in a Random World*,
+drawn like those, at least the promised share has its label in its set, however bad the model is (Papadopoulos et al.,
+*Inductive confidence machines for regression*, ECML 2002; Vovk et al., *Algorithmic Learning in a Random World*,
 2005). The promise is of the average over new samples and calibration sets: one rank may be covered less than another,
 which :func:`rank_coverage` shows.
+
+Throughout, ``y_true`` are ranks (n,) from 0 to C-1 or targets (n,) or (n, p), ``probabilities`` (n, C) with rows that
+sum to 1, ``y_pred`` predictions of the shape of targets, all of samples that the model has not seen; ``coverage`` is
+the promised share of new samples, above 0 and below 1. OrdinateError is raised for shapes that do not fit and values
+that are no ranks, no probabilities or not finite.
 """
 
 import math
@@ -14,11 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.checks import check_num_classes
 from ordinate.decisions.inputs import check_coverage, check_probabilities, shape_of
 from ordinate.errors import OrdinateError
 from ordinate.metrics import nearest_neighbours
 from ordinate.metrics.embedding import DECIMALS
-from ordinate.metrics.inputs import check_num_classes, check_ranks, check_targets
+from ordinate.metrics.inputs import check_ranks, check_targets
 
 Report = dict[str, Any]
 
@@ -45,17 +51,9 @@ class IntervalCalibration:
 
 
 def least_samples(coverage: float, dimensions: int = 1) -> int:
-    """Return the fewest samples that a coverage can be calibrated on.
+    """Return the fewest samples that a coverage can be calibrated on, for targets of p dimensions, or ranks (1).
 
-    Args:
-        coverage: the promised share, above 0 and below 1.
-        dimensions: p of the targets; 1 for ranks.
-
-    Returns:
-        The smallest n for which one in n + 1 samples may lie outside of its set.
-
-    Raises:
-        OrdinateError: a coverage that is no share.
+    It is the smallest n for which one in n + 1 samples may lie outside of its set.
 
     Example:
         >>> least_samples(0.9), least_samples(0.95)
@@ -76,18 +74,12 @@ def calibrate_ranks(y_true: ArrayLike, probabilities: ArrayLike, coverage: float
     Votes of few neighbours leave many levels at exactly 0. Of equal ones those enter first that lie nearer to the most
     probable rank, then nearer to the middle of the scale, then those of a less certain sample.
 
-    Args:
-        y_true: (n,), ranks 0..C-1 of samples that the model has not seen.
-        probabilities: (n, C), what the model said of them; rows sum to 1.
-        coverage: the promised share of new samples, above 0 and below 1.
-
     Returns:
-        What :func:`rank_sets` takes. Where the most probable rank alone is right more often than promised, sets hold
-        it alone.
+        The calibration for :func:`rank_sets`. Where the most probable rank alone is right more often than promised,
+        sets hold it alone.
 
     Raises:
-        OrdinateError: shapes that do not fit, values that are no ranks or probabilities, or too few samples for the
-            coverage.
+        OrdinateError: also for too few samples for the coverage.
 
     Example:
         >>> probabilities = [[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.5, 0.4, 0.1]]
@@ -106,16 +98,12 @@ def calibrate_ranks(y_true: ArrayLike, probabilities: ArrayLike, coverage: float
 def rank_sets(probabilities: ArrayLike, calibration: RankCalibration) -> NDArray[np.int64]:
     """The set of adjacent ranks of every sample, which holds the true one as often as promised.
 
-    Args:
-        probabilities: (n, C), of new samples; rows sum to 1.
-        calibration: of :func:`calibrate_ranks`.
-
     Returns:
         (n, 2), the lowest and the highest rank of each set, both of which belong to it; the most probable rank does,
         and a set for a larger coverage holds those for smaller ones.
 
     Raises:
-        OrdinateError: values that are no probabilities, or of another number of ranks than calibrated.
+        OrdinateError: also for another number of ranks than calibrated.
 
     Example:
         >>> calibration = RankCalibration(coverage=0.9, num_classes=3, threshold=(-0.2, 1.0, 0.0, 1.0))
@@ -126,7 +114,7 @@ def rank_sets(probabilities: ArrayLike, calibration: RankCalibration) -> NDArray
     values, _ = check_probabilities(probabilities)
     if values.shape[1] != calibration.num_classes:
         raise OrdinateError(
-            f"probabilities: got {values.shape[1]} ranks, takes {calibration.num_classes}, as many as calibrated"
+            f"probabilities: got {values.shape[1]} ranks, expected {calibration.num_classes}, as many as calibrated"
         )
     inside = np.ones(values.shape, dtype=bool)  # keys not past the threshold, compared from the last entry to the first
     for key, limit in zip(_keys(values)[::-1], calibration.threshold[::-1], strict=True):
@@ -143,19 +131,11 @@ def calibrate_intervals(
     intervals make a box that holds all of them as often as promised: each dimension may miss a p-th of what the box
     may (Bonferroni).
 
-    Args:
-        y_true: (n,) or (n, p), targets of samples that the model has not seen.
-        y_pred: the same shape, what the model predicted.
-        coverage: the promised share of new samples, above 0 and below 1.
-        difficulty: the same shape, above 0: the error to expect, which must not come from these targets, such as that
-            of :func:`neighbour_difficulty` with other samples; None for the same width everywhere.
-
-    Returns:
-        What :func:`intervals` takes.
+    ``difficulty``, of the shape of ``y_pred`` and above 0, is the error to expect. It must not come from these targets:
+    :func:`neighbour_difficulty` makes one from other samples. None is the same width everywhere.
 
     Raises:
-        OrdinateError: shapes that differ, values that are not finite, a difficulty that is not above 0, or too few
-            samples for the coverage.
+        OrdinateError: also for too few samples for the coverage.
 
     Example:
         >>> calibration = calibrate_intervals([1.0, 2.0, 3.0, 4.0], [1.5, 2.0, 3.0, 6.0], coverage=0.6)
@@ -171,19 +151,14 @@ def calibrate_intervals(
 def intervals(
     y_pred: ArrayLike, calibration: IntervalCalibration, *, difficulty: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """The interval around every prediction, which holds the target as often as promised.
-
-    Args:
-        y_pred: (n,) or (n, p), predictions for new samples.
-        calibration: of :func:`calibrate_intervals`.
-        difficulty: the same shape, made as it was for the calibration; None where that had none.
+    """Return the interval around every prediction, which holds the target as often as promised.
 
     Returns:
         (n, 2) or (n, p, 2), lower and upper ends.
 
     Raises:
-        OrdinateError: values that are not finite, of another number of dimensions than calibrated, or a difficulty
-            where the calibration had none, or the other way round.
+        OrdinateError: also for another number of dimensions than calibrated, or a ``difficulty`` (of the shape of
+            ``y_pred``) where the calibration had none, or the other way round.
 
     Example:
         >>> calibration = IntervalCalibration(coverage=0.9, half_widths=(0.5,), scaled=False)
@@ -194,11 +169,11 @@ def intervals(
     pred, _ = check_targets(y_pred, y_pred)
     if pred.shape[1] != len(calibration.half_widths):
         raise OrdinateError(
-            f"y_pred: got {pred.shape[1]} dimensions, takes {len(calibration.half_widths)}, as many as calibrated"
+            f"y_pred: got {pred.shape[1]} dimensions, expected {len(calibration.half_widths)}, as many as calibrated"
         )
     if calibration.scaled != (difficulty is not None):
         wanted = "one a prediction, as the calibration had" if calibration.scaled else "None, as the calibration had"
-        raise OrdinateError(f"difficulty: got {'None' if difficulty is None else 'values'}, takes {wanted}")
+        raise OrdinateError(f"difficulty: got {'None' if difficulty is None else 'values'}, expected {wanted}")
     half = np.asarray(calibration.half_widths) * _scale(difficulty, y_pred)
     half = half + 4 * np.finfo(np.float64).eps * (np.abs(pred) + half)  # a target at the very end stays inside
     return np.stack([pred - half, pred + half], axis=-1).reshape(*np.shape(y_pred), 2)
@@ -233,7 +208,9 @@ def neighbour_difficulty(
     errors = np.abs(check_targets(residuals, residuals)[0])
     nearest = nearest_neighbours(embeddings, ref_emb, k)
     if len(errors) != np.shape(ref_emb)[0]:
-        raise OrdinateError(f"residuals: got {len(errors)} samples, takes {np.shape(ref_emb)[0]}, as many as ref_emb")
+        raise OrdinateError(
+            f"residuals: got {len(errors)} samples, expected {np.shape(ref_emb)[0]}, as many as ref_emb"
+        )
     expected: NDArray[np.float64] = (errors[nearest].mean(axis=1) + errors.mean(axis=0)) / 2
     return expected.reshape(len(nearest), *np.shape(residuals)[1:])
 
@@ -241,17 +218,9 @@ def neighbour_difficulty(
 def rank_coverage(y_true: ArrayLike, sets: ArrayLike, num_classes: int) -> Report:
     """How often sets of ranks hold the true one, overall and by rank, and how large they are.
 
-    Args:
-        y_true: (n,), ranks 0..C-1, of samples that the sets were not calibrated on.
-        sets: (n, 2), of :func:`rank_sets`.
-        num_classes: C, at least 2.
-
     Returns:
-        ``coverage`` and ``mean_size``, and ``coverage_by_rank`` and ``mean_size_by_rank``, lists of the C true ranks
-        in which None stands for a rank without samples; ready for JSON.
-
-    Raises:
-        OrdinateError: shapes that do not fit, or values that are no ranks 0..C-1.
+        Of sets (n, 2), ``coverage`` and ``mean_size``, and ``coverage_by_rank`` and ``mean_size_by_rank``, lists of the
+        C true ranks in which None stands for a rank without samples; ready for JSON.
 
     Example:
         >>> rank_coverage([0, 0, 1], [[0, 0], [1, 2], [1, 2]], num_classes=3)["coverage_by_rank"]
@@ -260,7 +229,7 @@ def rank_coverage(y_true: ArrayLike, sets: ArrayLike, num_classes: int) -> Repor
     num_classes = check_num_classes(num_classes)
     shape = shape_of(sets, "sets")
     if len(shape) != 2 or shape[1] != 2:
-        raise OrdinateError(f"sets: got shape {shape}, takes (n, 2), the lowest and the highest rank")
+        raise OrdinateError(f"sets: got shape {shape}, expected (n, 2), the lowest and the highest rank")
     ends = np.asarray(sets)
     true, low = check_ranks(y_true, ends[:, 0], num_classes)
     _, high = check_ranks(y_true, ends[:, 1], num_classes)
@@ -276,15 +245,8 @@ def rank_coverage(y_true: ArrayLike, sets: ArrayLike, num_classes: int) -> Repor
 def interval_coverage(y_true: ArrayLike, bounds: ArrayLike) -> Report:
     """How often intervals hold the target, in all of its dimensions, and how wide they are.
 
-    Args:
-        y_true: (n,) or (n, p), targets of samples that the intervals were not calibrated on.
-        bounds: (n, 2) or (n, p, 2), of :func:`intervals`.
-
     Returns:
-        ``coverage`` and ``mean_width``, the mean over the dimensions; ready for JSON.
-
-    Raises:
-        OrdinateError: shapes that do not fit, or values that are not finite.
+        Of bounds (n, 2) or (n, p, 2), ``coverage`` and ``mean_width``, the mean over the dimensions; ready for JSON.
 
     Example:
         >>> interval_coverage([1.0, 2.0], [[0.5, 1.5], [2.5, 4.5]])
@@ -292,7 +254,7 @@ def interval_coverage(y_true: ArrayLike, bounds: ArrayLike) -> Report:
     """
     shape, wanted = shape_of(bounds, "bounds"), (*shape_of(y_true, "y_true"), 2)
     if shape != wanted:
-        raise OrdinateError(f"bounds: got shape {shape}, takes {wanted}, two ends a target")
+        raise OrdinateError(f"bounds: got shape {shape}, expected {wanted}, two ends per target")
     ends = np.asarray(bounds)
     true, low = check_targets(y_true, ends[..., 0])
     _, high = check_targets(y_true, ends[..., 1])
@@ -303,18 +265,11 @@ def interval_coverage(y_true: ArrayLike, bounds: ArrayLike) -> Report:
 def rank_coverage_report(
     y_true: ArrayLike, probabilities: ArrayLike, coverage: float = 0.9, *, repeats: int = 100, seed: int = 0
 ) -> Report:
-    """What a promised coverage comes to, from one set of samples: calibrated on a random half, measured on the other.
-
-    Args:
-        y_true: (n,), ranks 0..C-1 of samples that the model has not seen.
-        probabilities: (n, C), what the model said of them.
-        coverage: the promised share, above 0 and below 1.
-        repeats: random halves.
-        seed: of the halves.
+    """Measure what a promised coverage comes to: calibrated on a random half of the samples, measured on the other.
 
     Returns:
-        The means over the halves of what :func:`rank_coverage` returns, ``promised``, and ``deviation``, the standard
-        deviation of the coverage from half to half.
+        The means over ``repeats`` halves of what :func:`rank_coverage` returns, ``promised``, and ``deviation``, the
+        standard deviation of the coverage from half to half.
 
     Raises:
         OrdinateError: as :func:`calibrate_ranks`, for half the samples.
@@ -326,28 +281,22 @@ def rank_coverage_report(
         (1.0, 1.0)
     """
     known, ranks = check_probabilities(probabilities, y_true)
-    reports = []
-    for fitted, measured in _halves(len(ranks), repeats, seed):
+
+    def report(fitted: NDArray[np.int64], measured: NDArray[np.int64]) -> Report:
         calibration = calibrate_ranks(ranks[fitted], known[fitted], coverage)
-        reports.append(rank_coverage(ranks[measured], rank_sets(known[measured], calibration), known.shape[1]))
-    return _mean_report(reports, coverage)
+        return rank_coverage(ranks[measured], rank_sets(known[measured], calibration), known.shape[1])
+
+    return _mean_report([report(*halves) for halves in _halves(len(ranks), repeats, seed)], coverage)
 
 
 def interval_coverage_report(
     y_true: ArrayLike, y_pred: ArrayLike, coverage: float = 0.9, *, repeats: int = 100, seed: int = 0
 ) -> Report:
-    """What a promised coverage comes to, from one set of samples: calibrated on a random half, measured on the other.
-
-    Args:
-        y_true: (n,) or (n, p), targets of samples that the model has not seen.
-        y_pred: the same shape, what the model predicted.
-        coverage: the promised share, above 0 and below 1.
-        repeats: random halves.
-        seed: of the halves.
+    """Measure what a promised coverage comes to, as :func:`rank_coverage_report` does for ranks.
 
     Returns:
-        The means over the halves of what :func:`interval_coverage` returns, ``promised``, and ``deviation``, the
-        standard deviation of the coverage from half to half.
+        The means over ``repeats`` halves of what :func:`interval_coverage` returns, ``promised``, and ``deviation``,
+        the standard deviation of the coverage from half to half.
 
     Raises:
         OrdinateError: as :func:`calibrate_intervals`, for half the samples.
@@ -358,11 +307,12 @@ def interval_coverage_report(
         ['coverage', 'deviation', 'mean_width', 'promised']
     """
     true, pred = check_targets(y_true, y_pred)
-    reports = []
-    for fitted, measured in _halves(len(true), repeats, seed):
+
+    def report(fitted: NDArray[np.int64], measured: NDArray[np.int64]) -> Report:
         calibration = calibrate_intervals(true[fitted], pred[fitted], coverage)
-        reports.append(interval_coverage(true[measured], intervals(pred[measured], calibration)))
-    return _mean_report(reports, coverage)
+        return interval_coverage(true[measured], intervals(pred[measured], calibration))
+
+    return _mean_report([report(*halves) for halves in _halves(len(true), repeats, seed)], coverage)
 
 
 def _place(samples: int, coverage: float, dimensions: int = 1) -> int:
@@ -373,7 +323,7 @@ def _place(samples: int, coverage: float, dimensions: int = 1) -> int:
     least = least_samples(coverage, dimensions)
     if samples < least:
         raise OrdinateError(
-            f"coverage: got {coverage} for {samples} samples, takes at least {least} to calibrate it on"
+            f"coverage: got {coverage} for {samples} samples, expected at least {least} to calibrate it on"
         )
     outside = math.floor(round((samples + 1) * (1 - coverage) / dimensions, 9))
     return samples - outside
@@ -413,10 +363,10 @@ def _scale(difficulty: ArrayLike | None, y_pred: ArrayLike) -> NDArray[np.float6
         return np.ones((1, 1))
     shape = shape_of(difficulty, "difficulty")
     if shape != np.shape(y_pred):
-        raise OrdinateError(f"difficulty: got shape {shape}, takes {np.shape(y_pred)}, one a prediction")
+        raise OrdinateError(f"difficulty: got shape {shape}, expected {np.shape(y_pred)}, one per prediction")
     scale, _ = check_targets(difficulty, y_pred)
     if scale.min() <= 0:
-        raise OrdinateError(f"difficulty: got {scale.min():g}, takes values above 0")
+        raise OrdinateError(f"difficulty: got {scale.min():g}, expected values above 0")
     return scale
 
 
@@ -426,7 +376,7 @@ def _by_rank(values: NDArray[Any], ranks: NDArray[np.int64], num_classes: int) -
 
 def _halves(n: int, repeats: int, seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     if n < 2 or repeats < 1:
-        raise OrdinateError(f"repeats: got {repeats} halves of {n} samples, takes at least 1 and 2 samples")
+        raise OrdinateError(f"repeats: got {repeats} halves of {n} samples, expected at least 1 and 2 samples")
     random = np.random.default_rng(seed)
     orders = [random.permutation(n) for _ in range(repeats)]
     return [(order[: n // 2], order[n // 2 :]) for order in orders]

@@ -4,6 +4,10 @@ Costs are a matrix (C, C): the row is the true rank, the column the predicted on
 decision theory has it (Berger, *Statistical Decision Theory and Bayesian Analysis*, 1985): the one whose cost, averaged
 over the probabilities of the true rank, is least. With a cost of 1 for every mistake that is the most probable rank,
 with the distance of ranks their median.
+
+Throughout, ``costs`` are (C, C), at least 0, and 0 on the diagonal; ``probabilities`` (n, C), of the true rank, with
+rows that sum to 1; ``y_true`` and ``y_pred`` ranks (n,) from 0 to C-1. OrdinateError is raised for values that are no
+such costs, probabilities or ranks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +18,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.checks import check_num_classes
 from ordinate.decisions.inputs import check_probabilities
 from ordinate.errors import OrdinateError
 from ordinate.metrics import rank_report
-from ordinate.metrics.inputs import check_num_classes, check_ranks
+from ordinate.metrics.inputs import check_ranks
 
 TIE = 1e-12  # of the largest cost: costs that differ by less are equal
 USUAL_MARGIN, LARGEST_MARGIN = 0.5, 2.0  # about where margins are learned, and the widest gap between two cosines
@@ -50,17 +55,17 @@ def cost_matrix(num_classes: int, critical: Critical | None = None, *, power: fl
     """
     num_classes = check_num_classes(num_classes)
     if not 0 < power < np.inf:
-        raise OrdinateError(f"power: got {power!r}, takes a number above 0")
+        raise OrdinateError(f"power: got {power!r}, expected a number above 0")
     boundaries = {(low, low + 1): low for low in range(num_classes - 1)}
     too_low, too_high = np.ones((2, num_classes - 1))
     for boundary, cost in (critical or {}).items():
         if boundary not in boundaries:
             raise OrdinateError(
-                f"critical: got boundary {boundary!r}, takes two adjacent ranks (h, h + 1) from 0 to {num_classes - 1}"
+                f"critical: got boundary {boundary!r}, expected adjacent ranks (h, h + 1) from 0 to {num_classes - 1}"
             )
         pair = cost if isinstance(cost, tuple) else (cost, cost)
         if len(pair) != 2 or not all(0 <= value < np.inf for value in pair):
-            raise OrdinateError(f"critical[{boundary}]: got {cost!r}, takes a cost of at least 0, or two of them")
+            raise OrdinateError(f"critical[{boundary}]: got {cost!r}, expected a cost of at least 0, or two of them")
         too_low[boundaries[boundary]], too_high[boundaries[boundary]] = pair
     below, above = (np.concatenate([[0.0], steps.cumsum()]) for steps in (too_low, too_high))
     lower = np.maximum(below[:, None] - below, 0) ** power
@@ -69,17 +74,7 @@ def cost_matrix(num_classes: int, critical: Critical | None = None, *, power: fl
 
 
 def check_costs(costs: ArrayLike, num_classes: int | None = None) -> NDArray[np.float64]:
-    """Return a cost matrix once it is known to be one.
-
-    Args:
-        costs: (C, C), true by predicted rank; at least 0, and 0 on the diagonal.
-        num_classes: C; None takes any from 2.
-
-    Returns:
-        The matrix as float64.
-
-    Raises:
-        OrdinateError: another shape, values that are not finite or below 0, or a diagonal that is not 0.
+    """Return a cost matrix as float64 once it is known to be one, of ``num_classes`` ranks where that is given.
 
     Example:
         >>> check_costs([[0, 1], [10, 0]], num_classes=2)
@@ -90,14 +85,14 @@ def check_costs(costs: ArrayLike, num_classes: int | None = None) -> NDArray[np.
     try:
         matrix = np.asarray(costs, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise OrdinateError(f"costs: takes a matrix of numbers {wanted}") from error
+        raise OrdinateError(f"costs: expected a matrix of numbers {wanted}") from error
     size = len(matrix) if num_classes is None and matrix.ndim else num_classes
     if size == 1 or matrix.shape != (size, size):
-        raise OrdinateError(f"costs: got shape {matrix.shape}, takes {wanted}, true by predicted rank")
+        raise OrdinateError(f"costs: got shape {matrix.shape}, expected {wanted}, true by predicted rank")
     if not np.isfinite(matrix).all() or matrix.min() < 0:
-        raise OrdinateError("costs: got NaN, infinity or a value below 0, takes finite costs of at least 0")
+        raise OrdinateError("costs: got NaN, infinity or a value below 0, expected finite costs of at least 0")
     if matrix.diagonal().any():
-        raise OrdinateError(f"costs: got a diagonal {matrix.diagonal().tolist()}, takes 0 where nothing is mistaken")
+        raise OrdinateError(f"costs: got a diagonal {matrix.diagonal().tolist()}, expected 0 where nothing is mistaken")
     return matrix
 
 
@@ -131,27 +126,17 @@ def read_costs(path: str | Path, classes: Sequence[Any]) -> NDArray[np.float64]:
     for side, found in (("first column", rows), ("first row", columns)):
         if sorted(found) != sorted(names):
             raise OrdinateError(
-                f"costs: the {side} of {path} has {', '.join(found)}, takes {', '.join(names)} once each"
+                f"costs: the {side} of {path} has {', '.join(found)}, expected {', '.join(names)} once each"
             )
     cells = frame.to_numpy()[np.ix_([rows.index(name) for name in names], [columns.index(name) for name in names])]
     return check_costs(cells, len(names))
 
 
 def decide(probabilities: ArrayLike, costs: ArrayLike) -> NDArray[np.int64]:
-    """The rank of least expected cost for every sample.
+    """Return the rank of least expected cost for every sample, (n,); of equal costs, to 12 digits, the lowest.
 
     It is as good as the probabilities: where they are far off, it may cost more than the most probable rank, and
     :func:`compare_decisions` tells.
-
-    Args:
-        probabilities: (n, C), of the true rank; rows sum to 1.
-        costs: (C, C), true by predicted rank.
-
-    Returns:
-        (n,), ranks; of equal expected costs, to 12 digits, the lowest.
-
-    Raises:
-        OrdinateError: values that are no probabilities, or no cost matrix.
 
     Example:
         >>> decide([[0.8, 0.2], [0.95, 0.05]], [[0, 1], [10, 0]])
@@ -165,18 +150,7 @@ def decide(probabilities: ArrayLike, costs: ArrayLike) -> NDArray[np.int64]:
 
 
 def expected_cost(y_true: ArrayLike, y_pred: ArrayLike, costs: ArrayLike) -> float:
-    """Mean cost of predicted ranks.
-
-    Args:
-        y_true: (n,), ranks 0..C-1.
-        y_pred: (n,), ranks 0..C-1.
-        costs: (C, C), true by predicted rank.
-
-    Returns:
-        A value >= 0, in units of the costs.
-
-    Raises:
-        OrdinateError: lengths that differ, values that are no ranks 0..C-1, or no cost matrix.
+    """Return the mean cost of predicted ranks, in units of the costs.
 
     Example:
         >>> expected_cost([0, 0, 1, 1], [0, 1, 1, 0], [[0, 1], [10, 0]])
@@ -186,20 +160,12 @@ def expected_cost(y_true: ArrayLike, y_pred: ArrayLike, costs: ArrayLike) -> flo
 
 
 def boundary_errors(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int) -> dict[str, list[float | None]]:
-    """How often each boundary is missed from above and overstepped from below.
-
-    Args:
-        y_true: (n,), ranks 0..C-1.
-        y_pred: (n,), ranks 0..C-1.
-        num_classes: C, at least 2.
+    """Measure how often each boundary is missed from above and overstepped from below.
 
     Returns:
         ``too_low``, of the samples truly above a boundary the share predicted below it (one minus sensitivity), and
         ``too_high``, of those below it the share predicted above it (one minus specificity): lists of the C-1
         boundaries, None where no sample lies on that side; ready for JSON.
-
-    Raises:
-        OrdinateError: lengths that differ, or values that are no ranks 0..C-1.
 
     Example:
         >>> boundary_errors([0, 1, 2, 2], [0, 0, 2, 0], num_classes=3)["too_low"]
@@ -213,21 +179,16 @@ def boundary_errors(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int) -> d
 
 
 def compare_decisions(y_true: ArrayLike, probabilities: ArrayLike, costs: ArrayLike) -> dict[str, Any]:
-    """What deciding by cost saves over taking the most probable rank, and what it gives up.
-
-    Args:
-        y_true: (n,), ranks 0..C-1 of two samples or more that the model has not seen.
-        probabilities: (n, C), what the model said of them.
-        costs: (C, C), true by predicted rank.
+    """Measure what deciding by cost saves over taking the most probable rank, on samples that the model has not seen.
 
     Returns:
         ``most_probable`` and ``least_cost``: the metrics of both decisions (``expected_cost``, those of
-        :func:`~ordinate.metrics.rank_report` and of :func:`boundary_errors`); ``saving``, the mean cost saved a sample,
-        below 0 where deciding by cost costs more, and ``saving_standard_error``: less than two of them may be chance.
-        Ready for JSON.
+        :func:`~ordinate.metrics.rank_report` and of :func:`boundary_errors`); ``saving``, the mean cost saved per
+        sample, below 0 where deciding by cost costs more, and ``saving_standard_error``: less than two of them may be
+        chance. Ready for JSON.
 
     Raises:
-        OrdinateError: shapes that do not fit, values that are no ranks or probabilities, or one sample.
+        OrdinateError: also for a single sample.
 
     Example:
         >>> comparison = compare_decisions([0, 1, 1], [[0.9, 0.1], [0.7, 0.3], [0.2, 0.8]], [[0, 1], [5, 0]])
@@ -236,7 +197,7 @@ def compare_decisions(y_true: ArrayLike, probabilities: ArrayLike, costs: ArrayL
     """
     known, true = check_probabilities(probabilities, y_true)
     if len(true) < 2:
-        raise OrdinateError("y_true: got 1 sample, takes at least two to tell a saving from chance")
+        raise OrdinateError("y_true: got 1 sample, expected at least two to tell a saving from chance")
     num_classes = known.shape[1]
     decisions = {"most_probable": known.argmax(axis=1), "least_cost": decide(known, costs)}
     comparison: dict[str, Any] = {
@@ -282,7 +243,7 @@ def margins_from_costs(costs: ArrayLike, classes: Sequence[Any] | None = None) -
     labels = range(len(matrix)) if classes is None else classes
     steps = np.maximum(matrix.diagonal(1), matrix.diagonal(-1))
     if steps.min() == 0:
-        raise OrdinateError(f"costs: got boundaries that cost {steps.tolist()}, takes costs above 0")
+        raise OrdinateError(f"costs: got boundaries that cost {steps.tolist()}, expected costs above 0")
     margins = LARGEST_MARGIN - (LARGEST_MARGIN - USUAL_MARGIN) * steps.min() / steps
     return {
         (labels[h], labels[h + 1]): float(margins[h])

@@ -154,7 +154,7 @@ def build_image_encoder(
     """
     sample_shape = tuple(sample_shape)
     if len(sample_shape) != 3:
-        raise OrdinateError(f"sample_shape: got {sample_shape}, takes (channels, height, width) of an image")
+        raise OrdinateError(f"sample_shape: got {sample_shape}, expected (channels, height, width) of an image")
     channels = sample_shape[0]
     normalisation: Mapping[str, Sequence[float]] = {"mean": (0.5,), "std": (0.25,)}
     backbone: Any  # networks of timm have attributes that no type tells
@@ -172,7 +172,7 @@ def build_image_encoder(
     mean = _by_channel(normalisation["mean"], channels) if mean is None else _checked(mean, "mean", channels)
     std = _by_channel(normalisation["std"], channels) if std is None else _checked(std, "std", channels)
     if min(std) <= 0:
-        raise OrdinateError(f"std: got {std}, takes numbers above 0")
+        raise OrdinateError(f"std: got {std}, expected numbers above 0")
     kind = FrozenImageEncoder if frozen else ImageEncoder
     return kind(backbone, width, embedding_dim, mean, std)
 
@@ -196,7 +196,7 @@ def _timm_network(
     if not isinstance(name, str) or not timm.is_model(timm_name):
         near = difflib.get_close_matches(str(name), ["auto", "otd_convnet", *timm.list_models()])
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else "timm.list_models() lists them"
-        raise OrdinateError(f"encoder: got {name!r}, takes 'auto', 'otd_convnet' or a network of timm; {hint}")
+        raise OrdinateError(f"encoder: got {name!r}, expected 'auto', 'otd_convnet' or a network of timm; {hint}")
     channels, *size = sample_shape
     options = {"in_chans": channels} | options
     try:
@@ -257,7 +257,7 @@ def _feature_width(backbone: nn.Module, name: str, sample_shape: tuple[int, ...]
     backbone.train()
     if features.ndim != 2:
         raise OrdinateError(
-            f"encoder: {name!r} gives features of shape {tuple(features.shape)} with these options, takes pooled ones"
+            f"encoder: {name!r} gives features of shape {tuple(features.shape)} with its options, expected pooled ones"
         )
     return features.shape[1]
 
@@ -304,12 +304,14 @@ def _load_file(backbone: Any, path: Path, channels: int) -> None:
     from timm.models import load_state_dict
 
     if not path.is_file():
-        raise OrdinateError(f"pretrained: there is no file {path}, takes True, False or the path of a file of weights")
+        raise OrdinateError(
+            f"pretrained: there is no file {path}, expected True, False or the path of a file of weights"
+        )
     try:
         weights = load_state_dict(str(path), weights_only=True)
     except Exception as error:  # a file that is no state dict fails in many ways
         raise OrdinateError(
-            f"pretrained: {path} holds no weights that can be read safely, takes a state dict as .safetensors or "
+            f"pretrained: {path} holds no weights that can be read safely, expected a state dict as .safetensors or "
             f".pth: {_reason(error)}"
         ) from error
     classifier = tuple(f"{name}." for name in _names(backbone.pretrained_cfg.get("classifier")))
@@ -342,7 +344,7 @@ def _by_channel(values: Sequence[float], channels: int) -> list[float]:
 
 def _checked(values: Sequence[float], name: str, channels: int) -> list[float]:
     if len(values) != channels:
-        raise OrdinateError(f"{name}: got {len(values)} values, takes one for each of the {channels} channels")
+        raise OrdinateError(f"{name}: got {len(values)} values, expected one for each of the {channels} channels")
     return [float(value) for value in values]
 
 

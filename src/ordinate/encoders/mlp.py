@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.errors import OrdinateError
+from ordinate.checks import check_choice
+from ordinate.options import Activation
 
 ACTIVATIONS = {"relu": nn.ReLU, "silu": nn.SiLU, "gelu": nn.GELU, "tanh": nn.Tanh}
 
@@ -33,11 +34,10 @@ class MLP(nn.Sequential):
         in_features: int,
         embedding_dim: int,
         widths: Sequence[int] = (256, 256, 256),
-        activation: str = "relu",
+        activation: Activation = "relu",
         dropout: float = 0.0,
     ) -> None:
-        if activation not in ACTIVATIONS:
-            raise OrdinateError(f"activation: got {activation!r}, takes one of {', '.join(map(repr, ACTIVATIONS))}")
+        check_choice(activation, [*ACTIVATIONS], "activation")
         layers: list[nn.Module] = []
         width = in_features
         for hidden in widths:

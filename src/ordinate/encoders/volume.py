@@ -52,12 +52,12 @@ class ResNet3d18(nn.Module):
     ) -> None:
         super().__init__()
         if len(sample_shape) != 4:
-            raise OrdinateError(f"sample_shape: got {tuple(sample_shape)}, takes (channels, depth, height, width)")
+            raise OrdinateError(f"sample_shape: got {tuple(sample_shape)}, expected (channels, depth, height, width)")
         channels, *sides = sample_shape
         mean = [0.5] * channels if mean is None else mean
         std = [0.25] * channels if std is None else std
         if len(mean) != channels or len(std) != channels or min(std) <= 0:
-            raise OrdinateError(f"mean, std: got {mean} and {std}, takes a number and one above 0 for each channel")
+            raise OrdinateError(f"mean, std: got {mean} and {std}, expected a number and one above 0 for each channel")
         self.register_buffer("mean", torch.tensor(mean, dtype=torch.get_default_dtype()))
         self.register_buffer("std", torch.tensor(std, dtype=torch.get_default_dtype()))
         self.backbone = _backbone(channels, list(widths), small=min(sides) < SMALL_VOLUME)

@@ -1,10 +1,11 @@
 """Losses over blocks of anchors: memory of block x m instead of n x m, the gradient computed beside the value.
 
-A loss is a sum of rows, one an anchor. A block of rows is computed, turned into values and, in place, into its
+A loss is a sum of rows, one per anchor. A block of rows is computed, turned into values and, in place, into its
 gradient, and multiplied back onto the embeddings; no graph over pairs is kept.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_whole
+from ordinate.functional.precision import widest
 
 CPU_ANCHORS = 256  # a block: measured, the fastest from 256 to 4096 samples
 CPU_ELEMENTS = 1 << 20  # of a block at most: larger matrices leave the cache, and are mapped anew each time
@@ -29,7 +31,7 @@ def anchor_blocks(n: int, m: int, block_size: int | None, device: torch.device) 
     Args:
         n: anchors.
         m: samples that each is contrasted with.
-        block_size: anchors a block; None takes as many as make a block of a size that suits the device.
+        block_size: anchors per block; None chooses it from ``m`` and the device.
         device: of the embeddings.
     """
     if block_size is None:
@@ -45,13 +47,55 @@ def _elements_on(device: torch.device) -> int:
     return min(GPU_ELEMENTS, torch.cuda.get_device_properties(device).total_memory // GPU_BYTES)
 
 
-def ordered(matrices: Sequence[Tensor], orders: Sequence[Int[Tensor, " n"]]) -> list[Tensor]:
-    """The rows of each matrix in its order; several times as fast as by an index in brackets, one way and back."""
-    return [x.index_select(0, order) for x, order in zip(matrices, orders, strict=True)]
+@dataclass(frozen=True)
+class Order:
+    """An order of anchors and of references, and where each anchor itself stands among the references in it."""
+
+    anchors: Int[Tensor, " n"]
+    references: Int[Tensor, " m"]
+    self_index: Int[Tensor, " n"] | None
+
+
+def in_order(row_sums: RowSums, order: Order) -> RowSums:
+    """Return row sums of anchors and references as they come, from those of anchors and references in an order."""
+
+    def unordered(coefficients: Tensor | None, a: Tensor, b: Tensor, *others: Tensor) -> tuple[Tensor, Gradients]:
+        # index_select is several times as fast as an index in brackets
+        a, b = a.index_select(0, order.anchors), b.index_select(0, order.references)
+        values, gradients = row_sums(coefficients, a, b, *others)
+        if gradients is None:
+            return values, None
+        grad_a = gradients[0].index_select(0, order.anchors.argsort())
+        grad_b = gradients[1].index_select(0, order.references.argsort())
+        return values, [grad_a, grad_b, *gradients[2:]]
+
+    return unordered
+
+
+def block_sums(
+    blocks: Iterable[slice],
+    rows: Callable[[slice, Tensor | None], tuple[Tensor, Any]],
+    pairs: Any,  # a ``SimilarityBlocks``, or what has its ``a``, ``pull`` and ``gradients``
+    coefficients: Float[Tensor, " n"] | None,
+) -> tuple[Float[Tensor, " n"], Gradients]:
+    """Compute the values of anchors block by block, and where there are coefficients, their gradient.
+
+    Args:
+        blocks: of anchors; those in none have the value 0.
+        rows: from a block and its coefficients to its values, and to what ``pairs`` pulls at (None without).
+        pairs: similarities of anchors with references, see :mod:`ordinate.functional.similarity`.
+        coefficients: (n,), of the values in the sum whose gradient is wanted; None wants no gradient.
+    """
+    values = torch.zeros(len(pairs.a), dtype=widest(pairs.a.device), device=pairs.a.device)
+    for block in blocks:
+        values[block], gradient = rows(block, None if coefficients is None else coefficients[block])
+        if coefficients is not None:
+            pairs.pull(block, gradient)
+    return values, None if coefficients is None else pairs.gradients()
 
 
 def check_block_size(block_size: int | None) -> int | None:
-    """Return the number of anchors a block, or None for one chosen from the sizes and the device."""
+    """Return the number of anchors per block, or None for one chosen from the sizes and the device."""
     return None if block_size is None else check_whole(block_size, "block_size")
 
 
@@ -79,7 +123,7 @@ class _WeightedSum(torch.autograd.Function):
     def forward(ctx: Any, row_sums: RowSums, coefficients: Tensor, *tensors: Tensor) -> Tensor:
         wanted = any(ctx.needs_input_grad[2:])
         values, gradients = row_sums(coefficients if wanted else None, *tensors)
-        kept: list[Tensor | None] = [None] * len(tensors) if gradients is None else [*gradients]
+        kept = [None] * len(tensors) if gradients is None else _like(gradients, tensors)
         ctx.save_for_backward(values, *kept)
         return (values * coefficients).sum()
 
@@ -105,13 +149,17 @@ class _Values(torch.autograd.Function):
         refuse_second_derivative()
         with torch.autocast(grad.device.type, enabled=False):
             _, gradients = ctx.row_sums(grad, *ctx.saved_tensors)
-        return None, *gradients
+        return None, *_like(gradients, ctx.saved_tensors)
+
+
+def _like(gradients: Sequence[Tensor], tensors: Sequence[Tensor]) -> list[Tensor]:
+    return [gradient.to(tensor) for gradient, tensor in zip(gradients, tensors, strict=True)]
 
 
 def refuse_second_derivative() -> None:
     """Raise where a gradient is asked for that can itself be differentiated; called in a backward pass."""
     if torch.is_grad_enabled():
         raise OrdinateError(
-            "create_graph: got True, and the losses have a first derivative only: the gradient is computed beside "
-            "the value; takes backward() or torch.autograd.grad() without create_graph"
+            "create_graph: got True, expected backward() or torch.autograd.grad() without it: the losses have a first "
+            "derivative only, which is computed beside the value"
         )

@@ -1,8 +1,8 @@
 """Angular triangle distance and the loss of the ordinal triplet network (OTD)."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import torch
 from jaxtyping import Float, Int
@@ -14,21 +14,16 @@ from ordinate.functional.anchor_blocks import (
     Gradients,
     RowSums,
     anchor_blocks,
+    block_sums,
     check_block_size,
-    reduced,
     refuse_second_derivative,
 )
-from ordinate.functional.global_batch import Group, contrasts, holds_anywhere, joined_value
-from ordinate.functional.inputs import (
-    check_choice,
-    check_embeddings,
-    check_num_classes,
-    check_ranks,
-    check_weights,
-)
+from ordinate.functional.contrast import prepare
+from ordinate.functional.global_batch import Group, holds_anywhere
+from ordinate.functional.inputs import check_choice, check_num_classes, check_ranks
 from ordinate.functional.precision import wide, widened
-from ordinate.functional.reduction import anchor_coefficients
-from ordinate.functional.similarity import CHUNK, CosineBlocks, unit, units, with_own
+from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self, unit, units
+from ordinate.options import Reduction
 
 NEAR = {torch.float32: 1e-3, torch.float64: 1e-8}  # distance of a cosine from 1 or -1 below which arccos loses digits
 
@@ -53,9 +48,9 @@ def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*n d"]) -> Floa
         [0.0, 0.5, 1.0]
     """
     if not a.is_floating_point() or not b.is_floating_point():
-        raise OrdinateError(f"a, b: got dtypes {a.dtype} and {b.dtype}, takes floating-point tensors")
+        raise OrdinateError(f"a, b: got dtypes {a.dtype} and {b.dtype}, expected floating-point tensors")
     if a.dim() == 0 or b.dim() == 0 or a.shape[-1] != b.shape[-1]:
-        raise OrdinateError(f"a, b: got shapes {tuple(a.shape)} and {tuple(b.shape)}, takes (..., d) with one d")
+        raise OrdinateError(f"a, b: got shapes {tuple(a.shape)} and {tuple(b.shape)}, expected (..., d) with one d")
     try:
         u, v = torch.broadcast_tensors(a, b)
     except RuntimeError:
@@ -75,7 +70,7 @@ def angular_triangle(
     ref_emb: Float[Tensor, "m d"] | None = None,
     ref_labels: Int[Tensor, " m"] | None = None,
     weights: Float[Tensor, " n"] | None = None,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
     own: Int[Tensor, " n"] | None = None,
     group: Group = None,
     block_size: int | None = None,
@@ -104,18 +99,16 @@ def angular_triangle(
         weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
         reduction: ``"mean"`` over triplets (eq. 5), ``"sum"`` over triplets, or ``"none"``: for each anchor the
             mean over its triplets, 0 for one that has none.
-        own: (n,), where each anchor itself stands among ``ref_emb``, to be left out of its contrasts.
-        group: processes whose batches are joined into one: the anchors are those of this process, contrasted with
-            the samples of all; the value is that of the joined batch, and gradients averaged over the processes, as
-            DistributedDataParallel does, are its gradient.
-        block_size: anchors a block, which bounds the memory; None chooses.
+        own: (n,), where each anchor itself stands among ``ref_emb``, so that it is not contrasted with itself.
+        group: processes whose batches are joined into one; see :mod:`ordinate.functional.global_batch`.
+        block_size: anchors per block, which bounds the memory; None chooses.
 
     Returns:
         A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``, float32 for half precision and under autocast.
 
     Raises:
         OrdinateError: input that the formula has no value for, such as a batch that offers no triplet; or embeddings of
-            one dimension (the cosine of two numbers is 1 or -1): nothing would be learned.
+            one dimension, whose cosines are all 1 or -1.
 
     Example:
         >>> import torch
@@ -123,45 +116,43 @@ def angular_triangle(
         >>> angular_triangle(half_circle, torch.tensor([0, 1, 2]), num_classes=3).item()
         0.0
     """
-    embeddings = check_embeddings(embeddings)
     check_angular_triangle_options(num_classes=num_classes, reduction=reduction, block_size=block_size)
-    weights = check_weights(weights, len(embeddings))
-    ranks = check_ranks(labels, len(embeddings), num_classes)
-    refs, ref_labels, own = contrasts(embeddings, labels, ref_emb, ref_labels, own, group)
-    ref_ranks = check_ranks(ref_labels, len(refs), num_classes, "ref_labels")
+    contrast = prepare(
+        embeddings, labels, lambda y, n, name: check_ranks(y, n, num_classes, name),
+        ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, own=own, group=group,
+    )  # fmt: skip
+    ranks, ref_ranks, self_index = contrast.labels, contrast.ref_labels, contrast.self_index
 
-    u, v = units(embeddings, refs)
     row_sums: RowSums
     if triplets is None:
         sizes = torch.bincount(ref_ranks, minlength=num_classes)
-        pair_share, offered = _triplet_counts(wide(sizes), own is not None)
+        pair_share, offered = _triplet_counts(wide(sizes), self_index is not None)
         count = offered[ranks]
-        row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], own, block_size)
+        row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], self_index, block_size)
     else:
-        i, j, k = _check_triplets(triplets, len(refs), len(embeddings), own)
-        count = wide(torch.bincount(j, minlength=len(embeddings)))
+        i, j, k = _check_triplets(triplets, len(ref_ranks), len(ranks), self_index)
+        count = wide(torch.bincount(j, minlength=len(ranks)))
         anchor, other = torch.cat([j, j]), torch.cat([i, k])
         target = wide((ranks[anchor] - ref_ranks[other]).abs()) / (num_classes - 1)
         row_sums = _GivenPairs(anchor, other, target)
     if not holds_anywhere(count > 0, group):
         raise OrdinateError(
-            f"labels: got ranks {ranks.unique().tolist()}, which offer no triplet; takes the ranks 0 and "
+            f"labels: got ranks {ranks.unique().tolist()}, which offer no triplet; expected the ranks 0 and "
             f"{num_classes - 1} with a third sample above 0, or three samples of one rank"
         )
     if reduction == "mean":  # over triplets
-        weights = count if weights is None else count * weights
-    coefficients = anchor_coefficients(reduction, weights, count > 0, group)
+        contrast = replace(contrast, weights=count if contrast.weights is None else count * contrast.weights)
+    coefficients = contrast.coefficients(reduction, count > 0)
     if reduction != "sum":
         coefficients = coefficients / count.clamp(min=1)
-    if reduction != "none":
-        return joined_value(reduced(row_sums, coefficients, u, v), group).to(embeddings.dtype)
-    return (reduced(row_sums, None, u, v) * coefficients).to(embeddings.dtype)
+    u, v = units(contrast.anchors, contrast.references)
+    return contrast.loss(row_sums, coefficients, u, v, reduction=reduction)
 
 
 def check_angular_triangle_options(*, num_classes: int, reduction: str, block_size: int | None) -> None:
     """Raise where an option of :func:`angular_triangle` cannot be used."""
     check_num_classes(num_classes)
-    check_choice(reduction, ("mean", "sum", "none"), "reduction")
+    check_choice(reduction, get_args(Reduction), "reduction")
     check_block_size(block_size)
 
 
@@ -185,20 +176,20 @@ def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, T
     return shares, offered
 
 
-def _check_triplets(triplets: Tensor, num_outer: int, num_middle: int, own: Tensor | None) -> tuple[Tensor, ...]:
+def _check_triplets(triplets: Tensor, num_outer: int, num_middle: int, self_index: Tensor | None) -> tuple[Tensor, ...]:
     if not isinstance(triplets, Tensor) or triplets.dim() != 2 or triplets.shape[1] != 3 or len(triplets) == 0:
         got = tuple(triplets.shape) if isinstance(triplets, Tensor) else type(triplets).__name__
-        raise OrdinateError(f"triplets: got {got}, takes indices (t, 3) with at least one triplet")
+        raise OrdinateError(f"triplets: got {got}, expected indices (t, 3) with at least one triplet")
     if triplets.is_floating_point() or triplets.dtype == torch.bool:
-        raise OrdinateError(f"triplets: got dtype {triplets.dtype}, takes integer indices")
+        raise OrdinateError(f"triplets: got dtype {triplets.dtype}, expected integer indices")
     i, j, k = triplets.long().unbind(1)
     for index, size in ((i, num_outer), (j, num_middle), (k, num_outer)):
         if int(index.min()) < 0 or int(index.max()) >= size:
             raise OrdinateError(
-                f"triplets: got indices {int(index.min())} to {int(index.max())}, takes 0 to {size - 1}"
+                f"triplets: got indices {int(index.min())} to {int(index.max())}, expected 0 to {size - 1}"
             )
-    if bool((i == k).any()) or (own is not None and bool(((i == own[j]) | (own[j] == k)).any())):
-        raise OrdinateError("triplets: got one sample twice in a triplet, takes three different samples")
+    if bool((i == k).any()) or (self_index is not None and bool(((i == self_index[j]) | (self_index[j] == k)).any())):
+        raise OrdinateError("triplets: got one sample twice in a triplet, expected three different samples")
     return i, j, k
 
 
@@ -210,31 +201,28 @@ class _AllTriplets:
     ranks: Int[Tensor, " n"]
     ref_ranks: Int[Tensor, " m"]
     shares: Float[Tensor, "c m"]
-    own: Int[Tensor, " n"] | None
+    self_index: Int[Tensor, " n"] | None
     block_size: int | None
 
     def __call__(self, coefficients: Tensor | None, u: Tensor, v: Tensor) -> tuple[Tensor, Gradients]:
-        values = torch.empty(len(u), dtype=u.dtype, device=u.device)
         cosines = CosineBlocks(u, v, u.dtype)
-        for rows in anchor_blocks(len(u), len(v), self.block_size, u.device):
-            values[rows], gradient = self._rows(cosines, rows, None if coefficients is None else coefficients[rows])
-            if gradient is not None:
-                cosines.pull(rows, None, gradient)
-        return values, None if coefficients is None else cosines.gradients()
+        blocks = anchor_blocks(len(u), len(v), self.block_size, u.device)
+        return block_sums(blocks, lambda rows, factors: self._rows(cosines, rows, factors), cosines, coefficients)
 
     def _rows(
         self, cosines: CosineBlocks, rows: slice, coefficients: Float[Tensor, " b"] | None
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"] | None]:
         """Sums of some anchors' terms, and the gradient of their weighted sum with respect to the cosines."""
-        ranks, own = self.ranks[rows], None if self.own is None else self.own[rows]
+        ranks, self_index = self.ranks[rows], None if self.self_index is None else self.self_index[rows]
         if triton_rows.uses_kernels(cosines.a):
             from ordinate.functional.triton_rows.angular_triangle import angle_rows
 
             cosine, a, b = cosines.block(rows), cosines.a[rows], cosines.b
-            return angle_rows(cosine, a, b, ranks, self.ref_ranks, self.shares, own, coefficients, NEAR[cosine.dtype])
+            pairs = ranks, self.ref_ranks, self.shares, self_index
+            return angle_rows(cosine, a, b, *pairs, coefficients, NEAR[cosine.dtype])
         angle = _angles(cosines, rows)
         error = angle / math.pi - wide((ranks[:, None] - self.ref_ranks).abs()) / (self.num_classes - 1)
-        pull = with_own(self.shares[ranks], own, 0).mul_(error)
+        pull = fill_self(self.shares[ranks], self_index, 0).mul_(error)
         values = (pull * error).sum(1)
         if coefficients is None:
             return values, None

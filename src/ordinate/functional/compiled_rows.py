@@ -5,11 +5,8 @@ formula that it is named after, and is tested against them.
 """
 
 import os
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from ctypes import CDLL, CFUNCTYPE, c_void_p
-from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from math import log
@@ -20,6 +17,8 @@ import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
+
+from ordinate.functional.openmp import run_in_torch_threads
 
 PRODUCT = 1e40  # of denominators, up to which they are multiplied before a logarithm is taken
 CELLS = 2  # for each positive, into which they are dealt
@@ -212,16 +211,14 @@ def _in_threads(loop: Callable[..., None], rows: int, *arguments: Any) -> None:
     parts = iter([*pairwise([rows * part // threads for part in range(threads + 1)])])
     raised: list[BaseException] = []
 
-    def work(_: Any = None) -> None:
+    def work() -> None:
         try:
             for start, stop in parts:  # each is taken by one thread
                 compiled(start, stop, *arguments)
         except BaseException as error:  # is raised again by the thread that waits
             raised.append(error)
 
-    section = _parallel_section(os.getpid())
-    if section is not None:
-        section(_Work(work), None, threads, 0)
+    if run_in_torch_threads(work, threads):
         work()  # whatever is left
     else:
         others = [_threads().submit(work) for _ in range(threads - 1)]
@@ -230,25 +227,6 @@ def _in_threads(loop: Callable[..., None], rows: int, *arguments: Any) -> None:
             other.result()
     if raised:
         raise raised[0]
-
-
-_Work = CFUNCTYPE(None, c_void_p)
-_process = os.getpid()
-
-
-@cache
-def _parallel_section(process: int) -> Callable[..., None] | None:
-    """What runs work in the threads that torch's operations run in, where those are of GNU's OpenMP.
-
-    They spin for a while after each operation, and would stand in the way of any others. A process that was forked has
-    none of them, and cannot have.
-    """
-    if sys.platform != "linux" or process != _process:
-        return None
-    try:
-        return CDLL(None).GOMP_parallel
-    except AttributeError:
-        return None
 
 
 def _threads() -> ThreadPoolExecutor:

@@ -1,7 +1,7 @@
-"""The batches of all processes seen as one: each takes its own anchors against the samples of all.
+"""The batches of all processes seen as one: each contrasts its own anchors with the samples of all.
 
-DistributedDataParallel averages gradients over processes, so each process's share of a sum is multiplied by their
-number; the average is then the gradient of the joined batch.
+The value of a loss is that of the joined batch. DistributedDataParallel averages gradients over processes, so each
+process's share of a sum is multiplied by their number; the average is then the gradient of the joined batch.
 """
 
 from collections.abc import Iterator
@@ -10,11 +10,9 @@ from contextvars import ContextVar
 
 import torch
 import torch.distributed as dist
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
-from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_own, check_references
 from ordinate.functional.precision import widest
 
 _alone: ContextVar[bool] = ContextVar("alone", default=False)
@@ -100,34 +98,3 @@ def mean_over_all(mean: Float[Tensor, ""], n: int, group: Group) -> Float[Tensor
 def holds_anywhere(mask: Bool[Tensor, " n"], group: Group) -> bool:
     """Whether any sample of any process is marked."""
     return bool(summed(mask.sum(), group) > 0)
-
-
-def check_contrasted(refs: Float[Tensor, "m d"], own: Int[Tensor, " n"] | None, ref_emb: Tensor | None) -> None:
-    """Raise where an anchor has a single sample to be contrasted with, whose share of the contrasts is always 1."""
-    if len(refs) - (own is not None) > 1:
-        return
-    given, least = ("embeddings", 3) if ref_emb is None else ("ref_emb", 2 if own is None else 3)
-    raise OrdinateError(
-        f"{given}: got {len(refs)}, expected at least {least} samples: with fewer than two others to contrast an "
-        "anchor with, the loss is the same whatever the embeddings; use larger batches (drop_last=True of a DataLoader "
-        "where only the last one is so small) or more references"
-    )
-
-
-def contrasts(
-    embeddings: Float[Tensor, "n d"],
-    labels: Shaped[Tensor, "n *p"],
-    ref_emb: Float[Tensor, "m d"] | None,
-    ref_labels: Shaped[Tensor, "m *p"] | None,
-    own: Int[Tensor, " n"] | None,
-    group: Group,
-) -> tuple[Float[Tensor, "m d"], Shaped[Tensor, "m *p"], Int[Tensor, " n"] | None]:
-    """What the anchors are contrasted with, its labels, and where each anchor itself stands there, if it does."""
-    refs, ref_labels = check_references(embeddings, labels, ref_emb, ref_labels)
-    if ref_emb is not None:
-        return refs, ref_labels, None if own is None else check_own(own, labels, ref_labels)
-    if own is not None:
-        raise OrdinateError("own: got positions without ref_emb, takes None: in the batch every anchor is left out")
-    refs, start = gathered(refs, group)
-    position = torch.arange(start, start + len(embeddings), device=refs.device)
-    return refs, gathered(labels, group)[0], position

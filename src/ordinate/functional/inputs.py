@@ -1,83 +1,81 @@
 """The one place that checks embeddings, labels and weights for every loss.
 
 Each check returns the tensor the formula works on, or raises :class:`~ordinate.errors.OrdinateError`
-naming the argument, what it got and what it takes.
+naming the argument, what it got and what was expected.
 """
-
-from numbers import Integral, Real
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from ordinate.checks import check_choice, check_num_classes, check_positive, check_whole
 from ordinate.errors import OrdinateError
 from ordinate.functional.precision import wide, widened
+
+__all__ = [
+    "check_choice",
+    "check_constant",
+    "check_embeddings",
+    "check_num_classes",
+    "check_positive",
+    "check_ranks",
+    "check_self_index",
+    "check_targets",
+    "check_weights",
+    "check_whole",
+    "flatten_views",
+]
 
 
 def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
     """Return ``embeddings`` (n, d), at least float32, once they are known to be a finite floating-point matrix."""
     if not isinstance(embeddings, Tensor):
-        raise OrdinateError(f"{name}: got {type(embeddings).__name__}, takes a torch tensor (n, d)")
+        raise OrdinateError(f"{name}: got {type(embeddings).__name__}, expected a torch tensor (n, d)")
     if not embeddings.is_floating_point():
-        raise OrdinateError(f"{name}: got dtype {embeddings.dtype}, takes a floating-point tensor")
+        raise OrdinateError(f"{name}: got dtype {embeddings.dtype}, expected a floating-point tensor")
     if embeddings.dim() != 2:
         raise OrdinateError(
-            f"{name}: got shape {tuple(embeddings.shape)}, takes (n, d); "
+            f"{name}: got shape {tuple(embeddings.shape)}, expected (n, d); "
             "flatten views (b, v, d) with ordinate.functional.flatten_views"
         )
     if embeddings.shape[0] == 0 or embeddings.shape[1] == 0:
-        raise OrdinateError(f"{name}: got shape {tuple(embeddings.shape)}, takes at least one row and one column")
+        raise OrdinateError(f"{name}: got shape {tuple(embeddings.shape)}, expected at least one row and one column")
     finite = torch.isfinite(embeddings)
     if not bool(finite.all()):
         bad = int((~finite.all(dim=1)).sum())
         raise OrdinateError(
-            f"{name}: {bad} of {len(embeddings)} rows hold NaN or infinity, takes finite values; "
+            f"{name}: {bad} of {len(embeddings)} rows hold NaN or infinity, expected finite values; "
             "a diverged encoder does this: lower the learning rate or clip gradients"
         )
     return widened(embeddings)
 
 
-def check_references(
-    embeddings: Tensor, labels: Tensor, ref_emb: Tensor | None, ref_labels: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    """Return the embeddings and labels that the anchors are contrasted with: the references, or the batch itself."""
-    if ref_emb is None and ref_labels is None:
-        return embeddings, labels
-    if ref_emb is None or ref_labels is None:
-        missing = "ref_emb" if ref_emb is None else "ref_labels"
-        raise OrdinateError(f"{missing}: got None, takes a tensor whenever its counterpart is given")
-    ref_emb = check_embeddings(ref_emb, "ref_emb")
-    if ref_emb.shape[1] != embeddings.shape[1]:
-        raise OrdinateError(
-            f"ref_emb: got {ref_emb.shape[1]} dimensions, takes {embeddings.shape[1]}, those of embeddings"
-        )
-    return ref_emb, ref_labels
-
-
-def check_own(own: Tensor, labels: Tensor, ref_labels: Tensor) -> Int[Tensor, " n"]:
+def check_self_index(own: Tensor, labels: Tensor, ref_labels: Tensor) -> Int[Tensor, " n"]:
     """Return where each anchor stands among the references."""
     if not isinstance(own, Tensor) or own.shape != (len(labels),) or own.is_floating_point() or own.dtype == torch.bool:
         got = f"{own.dtype} {tuple(own.shape)}" if isinstance(own, Tensor) else type(own).__name__
         raise OrdinateError(
-            f"own: got {got}, takes whole numbers ({len(labels)},), the place of each anchor in ref_emb"
+            f"own: got {got}, expected whole numbers ({len(labels)},), the place of each anchor in ref_emb"
         )
     if int(own.min()) < 0 or int(own.max()) >= len(ref_labels):
-        raise OrdinateError(f"own: got {int(own.min())} to {int(own.max())}, takes 0 to {len(ref_labels) - 1}")
+        raise OrdinateError(f"own: got {int(own.min())} to {int(own.max())}, expected 0 to {len(ref_labels) - 1}")
     own = own.long()
     if not bool((ref_labels[own].reshape(labels.shape) == labels).all()):
-        raise OrdinateError("own: got places whose ref_labels differ from the anchors' labels, takes the anchors' own")
+        raise OrdinateError(
+            "own: got places whose ref_labels differ from the anchors' labels, expected the anchors' own"
+        )
     return own
 
 
 def _check_length(labels: Tensor, n: int, name: str) -> None:
     if not isinstance(labels, Tensor):
-        raise OrdinateError(f"{name}: got {type(labels).__name__}, takes a torch tensor")
+        raise OrdinateError(f"{name}: got {type(labels).__name__}, expected a torch tensor")
     if labels.is_complex():
-        raise OrdinateError(f"{name}: got dtype {labels.dtype}, takes real numbers")
+        raise OrdinateError(f"{name}: got dtype {labels.dtype}, expected real numbers")
     if labels.dim() == 0 or labels.shape[0] != n:
-        raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, takes {n} rows, one an embedding")
+        raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, expected {n} rows, one per embedding")
     if labels.is_floating_point() and not bool(torch.isfinite(labels).all()):
-        raise OrdinateError(f"{name}: got NaN or infinity, takes finite values; drop or impute unlabelled samples")
+        raise OrdinateError(f"{name}: got NaN or infinity, expected finite values; drop or impute unlabelled samples")
 
 
 def check_constant(value: Tensor, name: str) -> Tensor:
@@ -94,10 +92,10 @@ def check_targets(
     _check_length(labels, n, name)
     check_constant(labels, name)
     if labels.dim() > 2 or labels.numel() == 0:
-        raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, takes (n,) or (n, p)")
+        raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, expected (n,) or (n, p)")
     targets = labels.reshape(n, -1)
     if dimensions is not None and targets.shape[1] != dimensions:
-        raise OrdinateError(f"{name}: got {targets.shape[1]} dimensions a label, takes {dimensions}")
+        raise OrdinateError(f"{name}: got {targets.shape[1]} dimensions per label, expected {dimensions}")
     return widened(targets) if targets.is_floating_point() else wide(targets)
 
 
@@ -108,46 +106,18 @@ def check_ranks(labels: Shaped[Tensor, " n"], n: int, num_classes: int, name: st
     if labels.dim() == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.dim() != 1:
-        raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, takes one rank a sample, (n,)")
+        raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, expected one rank per sample, (n,)")
     ranks = labels.to(torch.int64)
     if labels.is_floating_point() and not bool((ranks == labels).all()):
-        raise OrdinateError(f"{name}: got fractions such as {labels[ranks != labels][0].item():g}, takes whole ranks")
+        raise OrdinateError(
+            f"{name}: got fractions such as {labels[ranks != labels][0].item():g}, expected whole ranks"
+        )
     low, high = int(ranks.min()), int(ranks.max())
     if low < 0 or high >= num_classes:
-        raise OrdinateError(f"{name}: got ranks {low} to {high}, takes 0 to {num_classes - 1} ({num_classes} classes)")
+        raise OrdinateError(
+            f"{name}: got ranks {low} to {high}, expected 0 to {num_classes - 1} ({num_classes} classes)"
+        )
     return ranks
-
-
-def check_num_classes(num_classes: int) -> int:
-    """Return the number of ranks C, at least 2."""
-    if isinstance(num_classes, bool) or not isinstance(num_classes, Integral) or num_classes < 2:
-        raise OrdinateError(f"num_classes: got {num_classes!r}, takes a whole number of ranks, at least 2")
-    return int(num_classes)
-
-
-def check_positive(value: float, name: str, *, or_zero: bool = False) -> float:
-    """Return a finite number above zero, such as a temperature, or zero where that is allowed."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        fits = False
-    else:
-        fits = 0 < value < float("inf") or (or_zero and value == 0)
-    if not fits:
-        raise OrdinateError(f"{name}: got {value!r}, takes a finite number {'of at least' if or_zero else 'above'} 0")
-    return float(value)
-
-
-def check_whole(value: int, name: str, least: int = 1) -> int:
-    """Return a whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise OrdinateError(f"{name}: got {value!r}, takes a whole number of at least {least}")
-    return int(value)
-
-
-def check_choice(value: str, choices: tuple[str, ...], name: str) -> str:
-    """Return ``value`` if it is one of ``choices``."""
-    if value not in choices:
-        raise OrdinateError(f"{name}: got {value!r}, takes one of {', '.join(map(repr, choices))}")
-    return value
 
 
 def check_weights(weights: Tensor | None, n: int) -> Float[Tensor, " n"] | None:
@@ -156,9 +126,9 @@ def check_weights(weights: Tensor | None, n: int) -> Float[Tensor, " n"] | None:
         return None
     _check_length(weights, n, "weights")
     if weights.dim() != 1:
-        raise OrdinateError(f"weights: got shape {tuple(weights.shape)}, takes one an anchor, ({n},)")
+        raise OrdinateError(f"weights: got shape {tuple(weights.shape)}, expected one per anchor, ({n},)")
     if bool((weights < 0).any()) or not bool((weights > 0).any()):
-        raise OrdinateError("weights: got negative or only zero values, takes weights >= 0, some above 0")
+        raise OrdinateError("weights: got negative or only zero values, expected weights >= 0, some above 0")
     return weights if weights.is_floating_point() else weights.to(torch.float32)
 
 
@@ -179,7 +149,9 @@ def flatten_views(embeddings: Float[Tensor, "b v d"], labels: Shaped[Tensor, "b 
         ((6, 8), [0, 0, 1, 1, 2, 2])
     """
     if embeddings.dim() != 3:
-        raise OrdinateError(f"embeddings: got shape {tuple(embeddings.shape)}, takes (b, v, d)")
+        raise OrdinateError(f"embeddings: got shape {tuple(embeddings.shape)}, expected (b, v, d)")
     if labels.dim() == 0 or labels.shape[0] != embeddings.shape[0]:
-        raise OrdinateError(f"labels: got shape {tuple(labels.shape)}, takes {embeddings.shape[0]} rows, one a sample")
+        raise OrdinateError(
+            f"labels: got shape {tuple(labels.shape)}, expected {embeddings.shape[0]} rows, one per sample"
+        )
     return embeddings.flatten(0, 1), labels.repeat_interleave(embeddings.shape[1], dim=0)

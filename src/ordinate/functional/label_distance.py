@@ -1,6 +1,7 @@
 """Distances between continuous labels."""
 
 from collections.abc import Callable
+from typing import get_args
 
 import torch
 from jaxtyping import Float
@@ -8,9 +9,10 @@ from torch import Tensor
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.precision import wide
+from ordinate.options import LabelDistanceName
 
-LABEL_DISTANCES = ("l1", "l2", "angular")
-LabelDistance = str | Callable[[Tensor, Tensor], Tensor]
+LABEL_DISTANCES = get_args(LabelDistanceName)
+LabelDistance = LabelDistanceName | Callable[[Tensor, Tensor], Tensor]
 
 
 def pairwise_label_distance(
@@ -28,14 +30,14 @@ def pairwise_label_distance(
             shape = (len(labels), len(ref_labels))
             if not isinstance(result, Tensor) or result.shape != shape:
                 got = tuple(result.shape) if isinstance(result, Tensor) else type(result).__name__
-                raise OrdinateError(f"label_distance: the callable returned {got}, takes a tensor {shape}")
+                raise OrdinateError(f"label_distance: the callable returned {got}, expected a tensor {shape}")
             if not bool(torch.isfinite(result).all()) or bool((result < 0).any()):
                 raise OrdinateError("label_distance: the callable returned NaN, infinity or values below 0")
             return result if result.is_floating_point() else wide(result)
         if distance == "angular":
             if labels.shape[1] != 2:
                 raise OrdinateError(f"labels: got {labels.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
-            labels, ref_labels = _direction(labels), _direction(ref_labels)
+            labels, ref_labels = gaze_directions(labels), gaze_directions(ref_labels)
             chord = torch.cdist(labels, ref_labels, compute_mode="donot_use_mm_for_euclid_dist")
             return 2 * torch.asin((chord / 2).clamp(max=1))
         if labels.shape[1] == 1:
@@ -44,13 +46,13 @@ def pairwise_label_distance(
             p = 1.0 if distance == "l1" else 2.0
             result = torch.cdist(labels, ref_labels, p=p, compute_mode="donot_use_mm_for_euclid_dist")
         else:
-            raise OrdinateError(f"label_distance: got {distance!r}, takes 'l1', 'l2', 'angular' or a callable")
+            raise OrdinateError(f"label_distance: got {distance!r}, expected 'l1', 'l2', 'angular' or a callable")
         if not bool(torch.isfinite(result).all()):
             raise OrdinateError("labels: their distances pass the range of their dtype; rescale them or use float64")
         return result
 
 
-def _direction(gaze: Float[Tensor, "n 2"]) -> Float[Tensor, "n 3"]:
-    """Unit vector of a (pitch, yaw) direction, in the widest type."""
+def gaze_directions(gaze: Float[Tensor, "n 2"]) -> Float[Tensor, "n 3"]:
+    """Return unit vectors (n, 3) of (pitch, yaw) directions in radians, in the widest type of the device."""
     pitch, yaw = wide(gaze).unbind(1)
     return torch.stack([pitch.cos() * yaw.sin(), pitch.sin(), pitch.cos() * yaw.cos()], dim=1)

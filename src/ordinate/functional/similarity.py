@@ -1,7 +1,7 @@
 """Similarities between embeddings, a block of anchors at a time, and the gradient back through them."""
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from abc import abstractmethod
+from typing import Any, get_args
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -9,8 +9,9 @@ from torch import Tensor
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.precision import wide, widest
+from ordinate.options import Similarity
 
-SIMILARITIES = ("neg_l2", "neg_l1", "cosine")
+SIMILARITIES = get_args(Similarity)
 NEAR = {torch.float32: 1e-2, torch.float64: 1e-6}  # squared distance, relative to the squared norms, below which
 # the Gram form loses digits
 SQUARED_NORMS = 1e-25, 1e25  # between which float32 holds squared distances to its last digit
@@ -51,7 +52,9 @@ class _Unit(torch.autograd.Function):
         return (grad - u * (grad * u).sum(1, keepdim=True)) * scale
 
 
-def pairwise_similarity(a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], similarity: str) -> Float[Tensor, "n m"]:
+def pairwise_similarity(
+    a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], similarity: Similarity
+) -> Float[Tensor, "n m"]:
     """Similarity of every row of ``a`` with every row of ``b``, in the widest type and without a gradient.
 
     ``"neg_l2"`` is -|a - b|_2, ``"neg_l1"`` is -|a - b|_1, ``"cosine"`` is the cosine; the cosine with a
@@ -65,59 +68,58 @@ def pairwise_similarity(a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], simila
         return block
 
 
-class SimilarityBlocks(Protocol):
+class SimilarityBlocks:
     """Rows of the matrix of similarities of ``a`` with ``b``, and the gradient of both."""
-
-    def block(self, rows: slice, own: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
-        """Similarities of some anchors, -1 in their own columns; None where the dtype is too narrow."""
-
-    def pull(self, rows: slice, similarity: Float[Tensor, "b m"], gradient: Float[Tensor, "b m"]) -> None:
-        """Take the gradient of the block that was computed last, 0 in own columns; both matrices are used up."""
-
-    def gradients(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
-        """What has been pulled so far."""
-
-
-class CosineBlocks:
-    """Cosines of rows of norm 1 (or 0)."""
 
     def __init__(self, a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], dtype: torch.dtype) -> None:
         self.a, self.b = a.to(dtype), b.to(dtype)
         self.grad_a, self.grad_b = torch.zeros_like(self.a), torch.zeros_like(self.b)
 
-    def block(self, rows: slice, own: Int[Tensor, " b"] | None = None) -> Float[Tensor, "b m"]:
-        return with_own(self.a[rows] @ self.b.T, own, -1)
+    @abstractmethod
+    def block(self, rows: slice, self_index: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
+        """Similarities of some anchors, -1 to themselves; None where the dtype is too narrow."""
 
-    def pull(self, rows: slice, similarity: Tensor | None, gradient: Float[Tensor, "b m"]) -> None:
-        self.grad_a[rows] += gradient @ self.b
-        self.grad_b.addmm_(gradient.T, self.a[rows])
+    @abstractmethod
+    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
+        """Add the gradient of the last block, 0 where anchors meet themselves; ``gradient`` is overwritten."""
 
     def gradients(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
+        """Return the gradients added so far."""
         return self.grad_a, self.grad_b
 
 
-class EuclideanBlocks:
+class CosineBlocks(SimilarityBlocks):
+    """Cosines of rows of norm 1 (or 0)."""
+
+    def block(self, rows: slice, self_index: Int[Tensor, " b"] | None = None) -> Float[Tensor, "b m"]:
+        return fill_self(self.a[rows] @ self.b.T, self_index, -1)
+
+    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
+        self.grad_a[rows] += gradient @ self.b
+        self.grad_b.addmm_(gradient.T, self.a[rows])
+
+
+class EuclideanBlocks(SimilarityBlocks):
     """-|a - b|_2 through the Gram matrix; near pairs are recomputed from their difference."""
 
     def __init__(self, a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], dtype: torch.dtype) -> None:
         self.points = a, b
         centre = b.to(dtype).mean(0)  # any point near them: distances from it are rounded less than those from 0
-        self.a, self.b = (x.to(dtype) - centre for x in (a, b))
+        super().__init__(a.to(dtype) - centre, b.to(dtype) - centre, dtype)
         self.norms_a, self.norms_b = (x.square().sum(1) for x in (self.a, self.b))
         self.widest = self.norms_b.max()
         one_a, one_b = torch.ones_like(self.norms_a), torch.ones_like(self.norms_b)
         self.left = torch.cat([-2 * self.a, self.norms_a[:, None], one_a[:, None]], 1)  # left @ right.T: |a - b|^2
         self.right = torch.cat([self.b, one_b[:, None], self.norms_b[:, None]], 1)
-        self.grad_a, self.grad_b = torch.zeros_like(self.a), torch.zeros_like(self.b)
         self.near: list[tuple[Tensor, Tensor]] = []
         low, high = SQUARED_NORMS
         self.last_resort = dtype == widest(a.device)
         self.fits = self.last_resort or bool((self.widest > low) & (self.widest + self.norms_a.max() < high))
 
-    def block(self, rows: slice, own: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
+    def block(self, rows: slice, self_index: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
         if not self.fits:
             return None
-        squared = with_own(self.left[rows] @ self.right.T, own, torch.inf)
+        squared = fill_self(self.left[rows] @ self.right.T, self_index, torch.inf)
         self.near = []
         bound = NEAR[squared.dtype]
         if bool((squared.amin(1) <= bound * (self.norms_a[rows] + self.widest)).any()):
@@ -125,16 +127,18 @@ class EuclideanBlocks:
             if not self.last_resort and len(near) > MOST_NEAR * squared.numel():
                 return None
             self.near = [(part[:, 0], part[:, 1]) for part in near.split(CHUNK)]
-        similarity = with_own(squared.clamp_(min=0).sqrt_().neg_(), own, -1)
+        similarity = fill_self(squared.clamp_(min=0).sqrt_().neg_(), self_index, -1)
         for i, j in self.near:
             similarity[i, j] = -self._difference(rows, i, j).square().sum(1).sqrt().to(similarity)
+        self.similarity = similarity
         return similarity
 
     def _difference(self, rows: slice, i: Tensor, j: Tensor) -> Float[Tensor, "k d"]:
         a, b = self.points
         return wide(a[rows][i]) - wide(b[j])
 
-    def pull(self, rows: slice, similarity: Float[Tensor, "b m"], gradient: Float[Tensor, "b m"]) -> None:
+    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
+        similarity = self.similarity
         apart = [torch.where(similarity[i, j] < 0, gradient[i, j] / similarity[i, j], 0) for i, j in self.near]
         gradient.div_(similarity)
         for (i, j), pulled in zip(self.near, apart, strict=True):
@@ -146,38 +150,30 @@ class EuclideanBlocks:
         self.grad_a[rows] += gradient.sum(1)[:, None] * a - gradient @ self.b
         self.grad_b.addmm_(gradient.T, a, alpha=-1).addcmul_(gradient.sum(0)[:, None], self.b)
 
-    def gradients(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
-        return self.grad_a, self.grad_b
 
-
-class CityBlocks:
+class CityBlocks(SimilarityBlocks):
     """-|a - b|_1."""
 
-    def __init__(self, a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], dtype: torch.dtype) -> None:
-        self.a, self.b = a.to(dtype), b.to(dtype)
-        self.grad_a, self.grad_b = torch.zeros_like(self.a), torch.zeros_like(self.b)
+    def block(self, rows: slice, self_index: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"]:
+        return fill_self(-torch.cdist(self.a[rows], self.b, p=1.0), self_index, -1)
 
-    def block(self, rows: slice, own: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"]:
-        return with_own(-torch.cdist(self.a[rows], self.b, p=1.0), own, -1)
-
-    def pull(self, rows: slice, similarity: Float[Tensor, "b m"], gradient: Float[Tensor, "b m"]) -> None:
+    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
         with torch.enable_grad():
             a, b = self.a[rows].detach().requires_grad_(), self.b.detach().requires_grad_()
             grad_a, grad_b = torch.autograd.grad(torch.cdist(a, b, p=1.0), (a, b), -gradient)
         self.grad_a[rows] += grad_a
         self.grad_b += grad_b
 
-    def gradients(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
-        return self.grad_a, self.grad_b
 
-
-BLOCKS: dict[str, Callable[[Tensor, Tensor, torch.dtype], SimilarityBlocks]] = {
+BLOCKS: dict[str, type[SimilarityBlocks]] = {
     "neg_l2": EuclideanBlocks,
     "neg_l1": CityBlocks,
     "cosine": CosineBlocks,
 }
 
 
-def with_own(block: Shaped[Tensor, "b m"], own: Int[Tensor, " b"] | None, value: float) -> Shaped[Tensor, "b m"]:
-    """``block`` with ``value`` in each anchor's own column, where it is among those that it is contrasted with."""
-    return block if own is None else block.scatter_(1, own[:, None], value)
+def fill_self(
+    block: Shaped[Tensor, "b m"], self_index: Int[Tensor, " b"] | None, value: float
+) -> Shaped[Tensor, "b m"]:
+    """Write ``value`` where each anchor meets itself, if it is among its references; returns ``block``."""
+    return block if self_index is None else block.scatter_(1, self_index[:, None], value)

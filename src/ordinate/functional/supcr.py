@@ -1,10 +1,11 @@
 """SupCR, the supervised contrastive regression loss (Rank-N-Contrast)."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, get_args
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -12,21 +13,15 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ordinate.functional import triton_rows
-from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, check_block_size, ordered, reduced
+from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, check_block_size
 from ordinate.functional.compiled_rows import runs_compiled, supcr_rows
-from ordinate.functional.global_batch import Group, check_contrasted, contrasts, joined_value
-from ordinate.functional.inputs import (
-    check_choice,
-    check_embeddings,
-    check_positive,
-    check_targets,
-    check_weights,
-    check_whole,
-)
+from ordinate.functional.contrast import Contrast, check_contrasted, prepare
+from ordinate.functional.global_batch import Group
+from ordinate.functional.inputs import check_choice, check_positive, check_targets, check_whole
 from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance, pairwise_label_distance
 from ordinate.functional.precision import wide, widest
-from ordinate.functional.reduction import anchor_coefficients
-from ordinate.functional.similarity import BLOCKS, SIMILARITIES, SimilarityBlocks, units, with_own
+from ordinate.functional.similarity import BLOCKS, SIMILARITIES, SimilarityBlocks, fill_self, units
+from ordinate.options import Reduction, Similarity
 
 if TYPE_CHECKING:
     from ordinate.functional.triton_rows.supcr import LineRows
@@ -45,14 +40,14 @@ def supcr(
     labels: Shaped[Tensor, "n *p"],
     *,
     temperature: float = 2.0,
-    similarity: str = "neg_l2",
+    similarity: Similarity = "neg_l2",
     label_distance: LabelDistance = "l1",
     num_positives: int | None = None,
     tie_tolerance: float = 0.0,
     ref_emb: Float[Tensor, "m d"] | None = None,
     ref_labels: Shaped[Tensor, "m *p"] | None = None,
     weights: Float[Tensor, " n"] | None = None,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
     own: Int[Tensor, " n"] | None = None,
     group: Group = None,
     block_size: int | None = None,
@@ -82,15 +77,13 @@ def supcr(
             K-th included; None takes all.
         tie_tolerance: distances that differ by no more than this count as equal. Labels such as 0.1 k lose
             their ties to rounding; 0 compares floats as they are.
-        ref_emb: (m, d), what the anchors are contrasted with instead of the batch; nothing is left out of it.
+        ref_emb: (m, d), what the anchors are contrasted with instead of the batch.
         ref_labels: (m,) or (m, p), given with ``ref_emb``.
         weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
         reduction: ``"mean"`` (weighted mean over anchors), ``"sum"``, or ``"none"`` for one value an anchor.
-        own: (n,), where each anchor itself stands among ``ref_emb``, to be left out of its contrasts.
-        group: processes whose batches are joined into one: the anchors are those of this process, contrasted with
-            the samples of all; the value is that of the joined batch, and gradients averaged over the processes, as
-            DistributedDataParallel does, are its gradient.
-        block_size: anchors a block, which bounds the memory; None chooses.
+        own: (n,), where each anchor itself stands among ``ref_emb``, so that it is not contrasted with itself.
+        group: processes whose batches are joined into one; see :mod:`ordinate.functional.global_batch`.
+        block_size: anchors per block, which bounds the memory; None chooses.
 
     Returns:
         A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``, float32 for half precision and under autocast.
@@ -106,7 +99,6 @@ def supcr(
         >>> round(supcr(embeddings, torch.tensor([10.0, 20.0, 40.0])).item(), 4)
         0.2102
     """
-    embeddings = check_embeddings(embeddings)
     check_supcr_options(
         temperature=temperature,
         similarity=similarity,
@@ -116,40 +108,20 @@ def supcr(
         reduction=reduction,
         block_size=block_size,
     )
-    weights = check_weights(weights, len(embeddings))
-    y = check_targets(labels, len(embeddings))
-    refs, ref_labels, own = contrasts(embeddings, labels, ref_emb, ref_labels, own, group)
-    ref_y = check_targets(ref_labels, len(refs), "ref_labels", dimensions=y.shape[1])
-    check_contrasted(refs, own, ref_emb)
-
-    a, b = units(embeddings, refs) if similarity == "cosine" else (embeddings, refs)
+    contrast = prepare(
+        embeddings, labels, check_targets,
+        ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, own=own, group=group,
+    )  # fmt: skip
+    check_contrasted(contrast, given=ref_emb is not None)
+    a, b = contrast.anchors, contrast.references
+    if similarity == "cosine":
+        a, b = units(a, b)
     everyone = torch.ones(len(a), dtype=torch.bool, device=a.device)
-    coefficients = anchor_coefficients(reduction, weights, everyone, group)
-    on_a_line = y.shape[1] == 1 and label_distance in ("l1", "l2") and num_positives is None and tie_tolerance == 0
-    every = torch.cat([y, ref_y])[:, 0]
-    compiled = on_a_line and runs_compiled(a) and bool(torch.isfinite(every.max() - every.min()))
-    steps = _whole_steps(every) if on_a_line and not compiled else None
-    orders = None
-    if compiled or steps is not None:
-        order = y[:, 0].argsort()
-        ref_order = order if ref_labels is labels else ref_y[:, 0].argsort()
-        orders = order, ref_order
-        y, coefficients, ref_y = wide(y[order]), coefficients[order], wide(ref_y[ref_order])
-        own = None if own is None else ref_order.argsort()[own[order]]
-    ways: list[tuple[torch.dtype, _Order]] = []
-    widest_type = widest(a.device)
-    if orders is not None:
-        line: _Order = _CompiledLine(y[:, 0], ref_y[:, 0])
-        if steps is not None:
-            line = _Line(steps[: len(y)][order], steps[len(y) :][ref_order], own)
-        dtypes = (widest_type,) if widest_type in (embeddings.dtype, refs.dtype) else (torch.float32, widest_type)
-        ways += [(dtype, line) for dtype in dtypes]
-    ways.append((widest_type, _AnyLabels(y, ref_y, label_distance, num_positives, tie_tolerance)))
-    row_sums = _RowSums(similarity, 1 / float(temperature), orders, own, ways, block_size)
-    if reduction != "none":
-        return joined_value(reduced(row_sums, coefficients, a, b), group).to(embeddings.dtype)
-    values = reduced(row_sums, None, a, b) * coefficients
-    return (values if orders is None else values[orders[0].argsort()]).to(embeddings.dtype)
+    coefficients = contrast.coefficients(reduction, everyone)
+    order, paths = _paths(contrast, label_distance, num_positives, tie_tolerance)
+    self_index = contrast.self_index if order is None else order.self_index
+    row_sums = _RowSums(similarity, 1 / float(temperature), self_index, paths, block_size)
+    return contrast.loss(row_sums, coefficients, a, b, reduction=reduction, order=order)
 
 
 def check_supcr_options(
@@ -170,19 +142,20 @@ def check_supcr_options(
     if num_positives is not None:
         check_whole(num_positives, "num_positives")
     check_positive(tie_tolerance, "tie_tolerance", or_zero=True)
-    check_choice(reduction, ("mean", "sum", "none"), "reduction")
+    check_choice(reduction, get_args(Reduction), "reduction")
     check_block_size(block_size)
 
 
-class _Order(Protocol):
-    """In what order an anchor's contrasts leave its denominators."""
+class _Path:
+    """A way to compute the rows of anchors."""
 
+    @abstractmethod
     def rows(
         self,
         similarity: Float[Tensor, "b m"],
         scale: float,
         rows: slice,
-        own: Int[Tensor, " b"] | None,
+        self_index: Int[Tensor, " b"] | None,
         factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
         """Values of some anchors, and their gradient for ``scale * similarity`` times a factor each.
@@ -191,50 +164,90 @@ class _Order(Protocol):
         """
 
 
+_Paths = list[tuple[torch.dtype, _Path]]
+
+
+def _paths(
+    contrast: Contrast, label_distance: LabelDistance, num_positives: int | None, tie_tolerance: float
+) -> tuple[Order | None, _Paths]:
+    """Choose the order of anchors and references, and the paths: the fastest first, the last never too narrow."""
+    y, ref_y = contrast.labels, contrast.ref_labels
+    widest_type = widest(y.device)
+    on_a_line = y.shape[1] == 1 and label_distance in ("l1", "l2") and num_positives is None and tie_tolerance == 0
+    every = torch.cat([y, ref_y])[:, 0]
+    compiled = on_a_line and runs_compiled(y) and bool(torch.isfinite(every.max() - every.min()))
+    steps = _whole_steps(every) if on_a_line and not compiled else None
+    if not compiled and steps is None:
+        return None, [(widest_type, _AnyLabels(y, ref_y, label_distance, num_positives, tie_tolerance))]
+    keys = y[:, 0]
+    order = contrast.ascending(keys, keys if ref_y is y else ref_y[:, 0])
+    y, ref_y = wide(y[order.anchors]), wide(ref_y[order.references])
+    line: _Path = _CompiledLine(y[:, 0], ref_y[:, 0])
+    if steps is not None:
+        line = _Line(steps[: len(y)][order.anchors], steps[len(y) :][order.references], order.self_index)
+    narrow = widest_type not in (contrast.anchors.dtype, contrast.references.dtype)
+    paths: _Paths = [(torch.float32, line)] if narrow else []
+    any_labels = _AnyLabels(y, ref_y, label_distance, num_positives, tie_tolerance)
+    return order, [*paths, (widest_type, line), (widest_type, any_labels)]
+
+
 @dataclass(frozen=True)
 class _RowSums:
     """Eq. 1 for every anchor, and the gradient of its weighted sum."""
 
-    similarity: str
+    similarity: Similarity
     scale: float
-    orders: tuple[Int[Tensor, " n"], Int[Tensor, " m"]] | None  # of anchors and references; None for as they come
-    own: Int[Tensor, " n"] | None
-    ways: Sequence[tuple[torch.dtype, _Order]]  # the fastest first; each but the last may turn out too narrow
+    self_index: Int[Tensor, " n"] | None
+    paths: Sequence[tuple[torch.dtype, _Path]]
     block_size: int | None
 
-    def __call__(self, coefficients: Tensor | None, *points: Tensor) -> tuple[Tensor, Gradients]:
-        a, b = points if self.orders is None else ordered(points, self.orders)
-        values = torch.empty(len(a), dtype=widest(a.device), device=a.device)
-        factors = torch.ones_like(values) if coefficients is None else wide(coefficients) * self.scale
-        ways = list(self.ways)
-        pairs: dict[torch.dtype, SimilarityBlocks] = {}
-        for rows in anchor_blocks(len(a), len(b), self.block_size, a.device):
-            own = None if self.own is None else self.own[rows]
+    def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor) -> tuple[Tensor, Gradients]:
+        pairs = _Pairs(a, b, self.similarity)
+        paths = list(self.paths)
+
+        def rows(block: slice, factors: Tensor | None) -> tuple[Tensor, Tensor]:
+            self_index = None if self.self_index is None else self.self_index[block]
+            chosen = wide(a.new_ones(block.stop - block.start) if factors is None else wide(factors) * self.scale)
             while True:
-                dtype, order = ways[0]
-                if dtype not in pairs:
-                    pairs[dtype] = BLOCKS[self.similarity](a, b, dtype)
-                similarity = pairs[dtype].block(rows, own)
-                found = None if similarity is None else order.rows(similarity, self.scale, rows, own, factors[rows])
-                if similarity is not None and found is not None:
-                    break
-                ways.pop(0)
-            values[rows], gradient = found
-            if coefficients is not None:
-                pairs[dtype].pull(rows, similarity, gradient)
-        if coefficients is None:
-            return values, None
-        gradients = torch.zeros_like(a), torch.zeros_like(b)
-        for each in pairs.values():
-            for total, part in zip(gradients, each.gradients(), strict=True):
+                dtype, path = paths[0]
+                similarity = pairs.block(dtype, block, self_index)
+                if similarity is not None:
+                    found = path.rows(similarity, self.scale, block, self_index, chosen)
+                    if found is not None:
+                        return found
+                paths.pop(0)
+
+        blocks = anchor_blocks(len(a), len(b), self.block_size, a.device)
+        return block_sums(blocks, rows, pairs, coefficients)
+
+
+class _Pairs:
+    """Similarities of anchors with references, computed in one dtype or another."""
+
+    def __init__(self, a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], similarity: Similarity) -> None:
+        self.a, self.b, self.similarity = a, b, similarity
+        self.of_dtype: dict[torch.dtype, SimilarityBlocks] = {}
+
+    def block(
+        self, dtype: torch.dtype, rows: slice, self_index: Int[Tensor, " b"] | None
+    ) -> Float[Tensor, "b m"] | None:
+        if dtype not in self.of_dtype:
+            self.of_dtype[dtype] = BLOCKS[self.similarity](self.a, self.b, dtype)
+        return self.of_dtype[dtype].block(rows, self_index)
+
+    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
+        self.of_dtype[gradient.dtype].pull(rows, gradient)
+
+    def gradients(self) -> list[Tensor]:
+        gradients = [torch.zeros_like(self.a), torch.zeros_like(self.b)]
+        for pairs in self.of_dtype.values():
+            for total, part in zip(gradients, pairs.gradients(), strict=True):
                 total.add_(part)
-        if self.orders is not None:
-            return values, ordered(gradients, [order.argsort() for order in self.orders])
-        return values, gradients
+        return gradients
 
 
 @dataclass(frozen=True)
-class _CompiledLine:
+class _CompiledLine(_Path):
     """Labels of one dimension, anchors and references in ascending order, each anchor's row in a compiled loop."""
 
     y: Float[Tensor, " n"]
@@ -245,22 +258,22 @@ class _CompiledLine:
         similarity: Float[Tensor, "b m"],
         scale: float,
         rows: slice,
-        own: Int[Tensor, " b"] | None,
+        self_index: Int[Tensor, " b"] | None,
         factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
         total = wide(similarity.sum(1))
-        e = with_own(similarity.mul(scale * LOG2_E).exp2_(), own, 0)
+        e = fill_self(similarity.mul(scale * LOG2_E).exp2_(), self_index, 0)
         count = e.shape[1]
-        if own is not None:  # an anchor is no positive of its own
+        if self_index is not None:  # an anchor is not its own positive
             count -= 1
             total += 1
-        log_sum, least, gradient = supcr_rows(e, self.y[rows], self.ref_y, own, factors / count)
+        log_sum, least, gradient = supcr_rows(e, self.y[rows], self.ref_y, self_index, factors / count)
         if not (least.min() >= math.exp(-EXP_RANGE[similarity.dtype]) and log_sum.isfinite().all()):
             return None
         return (log_sum - total * scale) / count, gradient
 
 
-class _Line:
+class _Line(_Path):
     """Labels of one dimension, anchors and references in ascending order, as whole numbers.
 
     Beyond a reference lie those farther out on its side, and on the other side those from its mirror image
@@ -268,7 +281,7 @@ class _Line:
     of cells; only where its cell holds a group must it be searched for.
     """
 
-    def __init__(self, y: Int[Tensor, " n"], ref_y: Int[Tensor, " m"], own: Int[Tensor, " n"] | None) -> None:
+    def __init__(self, y: Int[Tensor, " n"], ref_y: Int[Tensor, " m"], self_index: Int[Tensor, " n"] | None) -> None:
         self.y = y
         self.groups, self.group, sizes = ref_y.unique_consecutive(return_inverse=True, return_counts=True)
         self.ties = len(self.groups) < len(ref_y)
@@ -276,7 +289,7 @@ class _Line:
         self.starts = pad(sizes.cumsum(0), (1, 0))
         self.start = self.starts.tolist()
         self.below = torch.searchsorted(self.groups, y)  # groups below each anchor's label
-        self.own_group = None if own is None else self.group[own]
+        self.self_group = None if self_index is None else self.group[self_index]
         self.cell_bits = (int(self.groups[-1] - self.groups[0]) // (CELLS * len(self.groups))).bit_length()
         occupied = torch.bincount((self.groups - self.groups[0]) >> self.cell_bits)
         cells = 2 * (occupied.cumsum(0) - occupied) + (occupied > 0)  # twice the groups below; odd where it holds some
@@ -287,16 +300,16 @@ class _Line:
         similarity: Float[Tensor, "b m"],
         scale: float,
         rows: slice,
-        own: Int[Tensor, " b"] | None,
+        self_index: Int[Tensor, " b"] | None,
         factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
         if triton_rows.uses_kernels(similarity):
-            found = self._kernels.rows(similarity, scale, rows, own, EXP_RANGE[similarity.dtype])
+            found = self._kernels.rows(similarity, scale, rows, self_index, EXP_RANGE[similarity.dtype])
             return found and (found[0], found[1].mul_(factors[:, None].to(similarity)))
         if max(1.0, -float(similarity.amin())) * scale > EXP_RANGE[similarity.dtype]:
             return None
         total = similarity.sum(1)
-        e = with_own((similarity * scale).exp_(), own, 0)
+        e = fill_self((similarity * scale).exp_(), self_index, 0)
 
         below = self.below[rows, None]
         low, high = below[[0, -1], 0].tolist()  # groups below all anchors of the block, and below any
@@ -314,17 +327,17 @@ class _Line:
         log_sum = logs @ sizes if self.ties else logs.sum(1)
         share = denominator.reciprocal_().mul_(sizes) if self.ties else denominator.reciprocal_()
         count = e.shape[1]
-        if own is not None and self.own_group is not None:  # an anchor is no positive of its own
+        if self_index is not None and self.self_group is not None:  # an anchor is not its own positive
             count -= 1
             total += 1
-            own_group = self.own_group[rows, None]
-            log_sum -= logs.gather(1, own_group)[:, 0]
-            share.scatter_(1, own_group, share.gather(1, own_group) * (1 - 1 / sizes[own_group]))
+            self_group = self.self_group[rows, None]
+            log_sum -= logs.gather(1, self_group)[:, 0]
+            share.scatter_(1, self_group, share.gather(1, self_group) * (1 - 1 / sizes[self_group]))
         pushed = self._inner_sums(share, mirror, low, high, is_left)
         if self.ties:
             pushed = pushed.index_select(1, self.group)
         gradient = pushed.mul_(e).sub_(1).mul_((factors / count)[:, None].to(e))
-        return wide((log_sum - total * scale) / count), with_own(gradient, own, 0)
+        return wide((log_sum - total * scale) / count), fill_self(gradient, self_index, 0)
 
     @cached_property
     def _kernels(self) -> "LineRows":
@@ -388,7 +401,7 @@ class _Line:
 
 
 @dataclass(frozen=True)
-class _AnyLabels:
+class _AnyLabels(_Path):
     """Labels of any dimension and distance: each anchor's row in the order of its label distances."""
 
     y: Float[Tensor, "n p"]
@@ -402,13 +415,13 @@ class _AnyLabels:
         similarity: Float[Tensor, "b m"],
         scale: float,
         rows: slice,
-        own: Int[Tensor, " b"] | None,
+        self_index: Int[Tensor, " b"] | None,
         factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
         distance = pairwise_label_distance(self.y[rows], self.ref_y, self.label_distance)
         m = similarity.shape[1]
-        if own is not None:  # behind every other sample, and without weight
-            distance = with_own(distance.clone(), own, torch.inf)
+        if self_index is not None:  # behind every other sample, and without weight
+            distance = fill_self(distance.clone(), self_index, torch.inf)
             m -= 1
         distance, order = distance.sort(dim=1)
         distance, order = distance[:, :m], order[:, :m]

@@ -58,7 +58,9 @@ def check_bin_size(bin_size: Any, target_dim: int) -> list[float] | None:
         return None
     sizes = list(bin_size) if isinstance(bin_size, list | tuple | np.ndarray) else [bin_size] * target_dim
     if len(sizes) != target_dim:
-        raise OrdinateError(f"bin_size: got {len(sizes)} sizes for targets of {target_dim} dimensions, takes one each")
+        raise OrdinateError(
+            f"bin_size: got {len(sizes)} sizes for targets of {target_dim} dimensions, expected one each"
+        )
     return [check_positive(size, "bin_size") for size in sizes]
 
 

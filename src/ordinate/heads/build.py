@@ -8,12 +8,13 @@ from ordinate.heads.dldl_v2 import DLDLv2Head
 from ordinate.heads.extended_binary import ORHead
 from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
 from ordinate.heads.regression_head import RegressionHead
+from ordinate.options import HeadLoss
 
 BINNED: dict[str, type[BinnedHead]] = {"dex": DEXHead, "dldl_v2": DLDLv2Head, "or": ORHead, "corn": CORNHead}
 HEAD_LOSSES = (*REGRESSION_LOSSES, *BINNED)
 
 
-def build_head(name: str, embedding_dim: int, target_dim: int = 1, *, bin_size: BinSize = None) -> RegressionHead:
+def build_head(name: HeadLoss, embedding_dim: int, target_dim: int = 1, *, bin_size: BinSize = None) -> RegressionHead:
     """Return a new head of continuous targets.
 
     Args:

@@ -24,5 +24,5 @@ class CORALLayer(nn.Module):
         self.direction = nn.Linear(embedding_dim, 1, bias=False)
         self.biases = nn.Parameter(torch.arange(num_classes - 1, 0, -1) / (num_classes - 1))
 
-    def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c-1"]:
+    def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n boundaries"]:
         return self.direction(embeddings) + self.biases

@@ -7,8 +7,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import huber_loss, l1_loss, mse_loss
 
-from ordinate.errors import OrdinateError
+from ordinate.checks import check_choice
 from ordinate.heads.regression_head import RegressionHead
+from ordinate.options import LinearLoss
 
 REGRESSION_LOSSES: dict[str, Callable[..., Tensor]] = {"l1": l1_loss, "mse": mse_loss, "huber": huber_loss}
 
@@ -29,10 +30,9 @@ class LinearHead(RegressionHead):
     target_mean: Tensor
     target_scale: Tensor
 
-    def __init__(self, embedding_dim: int, target_dim: int = 1, loss: str = "l1") -> None:
+    def __init__(self, embedding_dim: int, target_dim: int = 1, loss: LinearLoss = "l1") -> None:
         super().__init__(embedding_dim, target_dim)
-        if loss not in REGRESSION_LOSSES:
-            raise OrdinateError(f"head_loss: got {loss!r}, takes one of {', '.join(map(repr, REGRESSION_LOSSES))}")
+        check_choice(loss, [*REGRESSION_LOSSES], "head_loss")
         self.criterion = REGRESSION_LOSSES[loss]
         self.linear = nn.Linear(embedding_dim, target_dim)
         self.register_buffer("target_mean", torch.zeros(target_dim))

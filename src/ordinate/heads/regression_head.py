@@ -85,5 +85,5 @@ class RegressionHead(nn.Module):
         if weights is None:
             return losses.mean()
         if weights.shape != losses.shape:
-            raise OrdinateError(f"weights: got shape {tuple(weights.shape)}, takes one a sample, ({len(losses)},)")
+            raise OrdinateError(f"weights: got shape {tuple(weights.shape)}, expected one per sample, ({len(losses)},)")
         return (weights.to(losses.dtype) * losses).mean()

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered
 from ordinate.functional.inputs import check_embeddings, check_whole
-from ordinate.losses.settings import shown
+from ordinate.losses.formula_loss import shown
 
 
 class EmbeddingMemory(nn.Module):
@@ -72,7 +72,7 @@ class EmbeddingMemory(nn.Module):
         Args:
             embeddings: (n, d).
             labels: (n,) or (n, p), as the loss takes them.
-            weights: (n,), one an anchor.
+            weights: (n,), one per anchor.
             ids: (n,), whole numbers that name the samples; given always or never.
             options: for the loss.
         """
@@ -107,12 +107,14 @@ class EmbeddingMemory(nn.Module):
             return
         if self.embeddings.shape[1] != embeddings.shape[1]:
             raise OrdinateError(
-                f"embeddings: got {embeddings.shape[1]} dimensions, takes {self.embeddings.shape[1]}, those remembered"
+                f"embeddings: got {embeddings.shape[1]} dimensions, expected {self.embeddings.shape[1]} as before"
             )
         if self.labels.shape[1:] != labels.shape[1:]:
-            raise OrdinateError(f"labels: got shape {tuple(labels.shape)}, takes (n, *{tuple(self.labels.shape[1:])})")
+            raise OrdinateError(
+                f"labels: got shape {tuple(labels.shape)}, expected (n, *{tuple(self.labels.shape[1:])})"
+            )
         if (self.ids is None) != (ids is None):
-            raise OrdinateError("ids: got them for some batches, takes them for all or for none")
+            raise OrdinateError("ids: got them for some batches, expected them for all or for none")
 
     def _remember(self, batch: Tensor, labels: Tensor, ids: Tensor | None) -> None:
         """Write the batch over the oldest."""
@@ -136,7 +138,7 @@ class EmbeddingMemory(nn.Module):
         """Take up what a checkpoint remembered."""
         held = state["embeddings"]
         if held is not None and len(held) != self.size:
-            raise OrdinateError(f"size: got {self.size}, takes {len(held)}, that of the memory in the checkpoint")
+            raise OrdinateError(f"size: got {self.size}, expected {len(held)}, that of the memory in the checkpoint")
         self.embeddings, self.labels, self.ids = (
             None if state[name] is None else state[name].clone() for name in ("embeddings", "labels", "ids")
         )  # the next batches are written into them

@@ -5,22 +5,22 @@ from numbers import Integral
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from ordinate.errors import OrdinateError
 from ordinate.functional import mmnp
-from ordinate.functional.global_batch import joined_processes
 from ordinate.functional.inputs import check_num_classes, check_positive
 from ordinate.functional.mmnp import check_mmnp_options
-from ordinate.losses.settings import shown
+from ordinate.losses.formula_loss import FormulaLoss, shown
+from ordinate.options import PairReduction
 
 Boundaries = Mapping[tuple[int, int], float]
 
 
-class MMNPLoss(nn.Module):
-    """Multi-margin n-pair loss with one margin a boundary, learned, fixed or both (CLOC, Sections 3.2 and 3.3).
+class MMNPLoss(FormulaLoss):
+    """Multi-margin n-pair loss with one margin per boundary, learned, fixed or both (CLOC, Sections 3.2 and 3.3).
 
     A learned margin is ``floor + softplus(raw)``, drawn so that the softplus is uniform from 0.5 to 1.0 at the
     start. A hinge can only shrink its margin; :meth:`freeze` ends the learning, as the second phase does.
@@ -52,27 +52,24 @@ class MMNPLoss(nn.Module):
         *,
         floor: float = 0.0,
         shared: bool = False,
-        reduction: str = "pair_mean",
+        reduction: PairReduction = "pair_mean",
         block_size: int | None = None,
         gather_distributed: bool = True,
     ) -> None:
-        super().__init__()
         check_mmnp_options(reduction=reduction, block_size=block_size)
+        super().__init__(mmnp, gather_distributed=gather_distributed, reduction=reduction, block_size=block_size)
         self.num_classes = check_num_classes(num_classes)
-        self.floor = float(floor) if floor == 0 else check_positive(floor, "floor")
+        self.floor = check_positive(floor, "floor", or_zero=True)
         self.shared = shared
-        self.reduction = reduction
-        self.block_size = block_size
-        self.gather_distributed = gather_distributed
         fixed_margins = torch.full((num_classes - 1,), torch.nan)
         if margins is not None and not isinstance(margins, Mapping):
             raise OrdinateError(
-                f"margins: got {margins!r}, takes boundaries and their margins, such as {{(1, 2): 0.8}}"
+                f"margins: got {margins!r}, expected boundaries and their margins, such as {{(1, 2): 0.8}}"
             )
         for boundary, margin in (margins or {}).items():
             fixed_margins[_boundary_index(boundary, num_classes)] = check_positive(margin, f"margins[{boundary}]")
             if margin < self.floor:
-                raise OrdinateError(f"margins[{boundary}]: got {margin}, takes at least the floor, {self.floor}")
+                raise OrdinateError(f"margins[{boundary}]: got {margin}, expected at least the floor, {self.floor}")
         fixed = ~fixed_margins.isnan()
         self.register_buffer("fixed", fixed)
         self.register_buffer("fixed_margins", torch.where(fixed, fixed_margins, 0))
@@ -81,11 +78,14 @@ class MMNPLoss(nn.Module):
 
     def extra_repr(self) -> str:
         fixed = {(h, h + 1): round(float(self.fixed_margins[h]), 6) for h in self.fixed.nonzero()[:, 0].tolist()}
-        rest = shown(self, "floor", "shared", "reduction", "block_size", "gather_distributed")
+        rest = f"{shown(self, 'floor', 'shared')}, {super().extra_repr()}"
         return f"num_classes={self.num_classes}, margins={fixed or None}, {rest}"
 
+    def options(self) -> dict[str, Any]:
+        return {"margins": self.margins, **super().options()}
+
     @property
-    def margins(self) -> Float[Tensor, " c-1"]:
+    def margins(self) -> Float[Tensor, " boundaries"]:
         """(C-1,), the margins now, learned and fixed; those learned carry a gradient."""
         return torch.where(self.fixed, self.fixed_margins, self.floor + softplus(self.raw))
 
@@ -97,28 +97,6 @@ class MMNPLoss(nn.Module):
         """Learn the margins that are not fixed (phase one)."""
         self.raw.requires_grad_(not bool(self.fixed.all()))
 
-    def forward(
-        self,
-        embeddings: Float[Tensor, "n d"],
-        labels: Int[Tensor, " n"],
-        ref_emb: Float[Tensor, "m d"] | None = None,
-        ref_labels: Int[Tensor, " m"] | None = None,
-        weights: Float[Tensor, " n"] | None = None,
-        own: Int[Tensor, " n"] | None = None,
-    ) -> Float[Tensor, "*n"]:
-        return mmnp(
-            embeddings,
-            labels,
-            self.margins,
-            ref_emb=ref_emb,
-            ref_labels=ref_labels,
-            weights=weights,
-            reduction=self.reduction,
-            own=own,
-            group=joined_processes(self.gather_distributed, ref_emb, own),
-            block_size=self.block_size,
-        )
-
 
 def _boundary_index(boundary: Any, num_classes: int) -> int:
     """Return h for the boundary (h, h + 1)."""
@@ -126,6 +104,6 @@ def _boundary_index(boundary: Any, num_classes: int) -> int:
     whole = all(isinstance(rank, Integral) and not isinstance(rank, bool) for rank in ranks)
     if not ranks or not whole or ranks[1] - ranks[0] != 1 or not 0 <= ranks[0] < num_classes - 1:
         raise OrdinateError(
-            f"margins: got boundary {boundary!r}, takes two adjacent ranks (h, h + 1) from 0 to {num_classes - 1}"
+            f"margins: got boundary {boundary!r}, expected two adjacent ranks (h, h + 1) from 0 to {num_classes - 1}"
         )
     return int(ranks[0])

@@ -1,15 +1,15 @@
 """SupReMix's loss as a module."""
 
 from jaxtyping import Float, Int, Shaped
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
 from ordinate.functional import supremix
-from ordinate.functional.global_batch import joined_processes
 from ordinate.functional.supremix import check_supremix_options
-from ordinate.losses.settings import shown
+from ordinate.losses.formula_loss import FormulaLoss
+from ordinate.options import Reduction
 
 
-class SupReMixLoss(nn.Module):
+class SupReMixLoss(FormulaLoss):
     """Contrastive regression with mixtures; options as in :func:`ordinate.functional.supremix`.
 
     In several processes it is the loss of their joined batches, unless ``gather_distributed`` is False.
@@ -33,37 +33,18 @@ class SupReMixLoss(nn.Module):
         label_range: float | None = None,
         renormalize: bool = True,
         detach_mixtures: bool = False,
-        reduction: str = "sum",
+        reduction: Reduction = "sum",
         block_size: int | None = None,
         gather_distributed: bool = True,
     ) -> None:
-        super().__init__()
-        check_supremix_options(
-            temperature=temperature,
-            window=window,
-            beta=beta,
-            label_range=label_range,
-            reduction=reduction,
-            block_size=block_size,
-        )
-        self.temperature = temperature
-        self.window = window
-        self.beta = beta
-        self.mix_negatives = mix_negatives
-        self.mix_positives = mix_positives
-        self.distance_magnifying = distance_magnifying
-        self.label_range = label_range
-        self.renormalize = renormalize
-        self.detach_mixtures = detach_mixtures
-        self.reduction = reduction
-        self.block_size = block_size
-        self.gather_distributed = gather_distributed
-
-    def extra_repr(self) -> str:
-        return shown(
-            self, "temperature", "window", "beta", "mix_negatives", "mix_positives", "distance_magnifying",
-            "label_range", "renormalize", "detach_mixtures", "reduction", "block_size", "gather_distributed",
-        )  # fmt: skip
+        options = {
+            "temperature": temperature, "window": window, "beta": beta, "mix_negatives": mix_negatives,
+            "mix_positives": mix_positives, "distance_magnifying": distance_magnifying, "label_range": label_range,
+            "renormalize": renormalize, "detach_mixtures": detach_mixtures, "reduction": reduction,
+            "block_size": block_size,
+        }  # fmt: skip
+        check_supremix_options(**options)
+        super().__init__(supremix, gather_distributed=gather_distributed, **options)
 
     def forward(
         self,
@@ -75,24 +56,4 @@ class SupReMixLoss(nn.Module):
         own: Int[Tensor, " n"] | None = None,
         generator: Generator | None = None,
     ) -> Float[Tensor, "*n"]:
-        return supremix(
-            embeddings,
-            labels,
-            temperature=self.temperature,
-            window=self.window,
-            beta=self.beta,
-            generator=generator,
-            mix_negatives=self.mix_negatives,
-            mix_positives=self.mix_positives,
-            distance_magnifying=self.distance_magnifying,
-            label_range=self.label_range,
-            renormalize=self.renormalize,
-            detach_mixtures=self.detach_mixtures,
-            ref_emb=ref_emb,
-            ref_labels=ref_labels,
-            weights=weights,
-            reduction=self.reduction,
-            own=own,
-            group=joined_processes(self.gather_distributed, ref_emb, own),
-            block_size=self.block_size,
-        )
+        return super().forward(embeddings, labels, ref_emb, ref_labels, weights, own, generator=generator)

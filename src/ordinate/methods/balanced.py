@@ -8,7 +8,13 @@ from ordinate.methods.staged import Stage, StagedMethod
 
 
 class BalancedMethod(StagedMethod):
-    """A method that weighs, calibrates and ranks samples of rare labels where it is given a balance."""
+    """A method that may make up for rare labels.
+
+    Args:
+        stages, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        balance: weighs samples of rare labels, calibrates the embeddings that a head sees, and adds RankSim's loss;
+            None does nothing of it.
+    """
 
     def __init__(self, stages: tuple[Stage, ...], chunk_size: int | None, balance: Balance | None) -> None:
         super().__init__(stages, chunk_size)

@@ -15,6 +15,7 @@ from ordinate.methods.balanced import BalancedMethod
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import Stage
+from ordinate.options import PairReduction
 
 COLLAPSED = 0.05  # a learned margin below this separates its ranks by less than 3 degrees of cosine
 
@@ -37,8 +38,7 @@ class CLOC(BalancedMethod):
         phase_epochs: most epochs of the two phases; 500 each in the paper.
         target_accuracy: of the training batches, ends phase one; 0.95 in the paper.
         patience: ends phase two; 10 in the paper, None trains all its epochs.
-        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
-            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+        chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
         balance: what weighs samples of rare ranks in both losses, calibrates what the classifier sees, and ranks; None
             for nothing.
         optimization: of both phases; the paper's is Adam with a constant 1e-3.
@@ -54,7 +54,7 @@ class CLOC(BalancedMethod):
         floor: float = 0.0,
         shared: bool = False,
         mmnp_weight: float = 1.0,
-        reduction: str = "pair_mean",
+        reduction: PairReduction = "pair_mean",
         phase_epochs: tuple[int, int] = (500, 500),
         target_accuracy: float = 0.95,
         patience: int | None = 10,
@@ -63,7 +63,7 @@ class CLOC(BalancedMethod):
         optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
     ) -> None:
         if not 0 < target_accuracy <= 1:
-            raise OrdinateError(f"target_accuracy: got {target_accuracy}, takes a share above 0, up to 1")
+            raise OrdinateError(f"target_accuracy: got {target_accuracy}, expected a share above 0, up to 1")
         first, second = phase_epochs
         stages = (Stage("phase one", first, optimization), Stage("phase two", second, optimization, patience))
         super().__init__(stages, chunk_size, balance)

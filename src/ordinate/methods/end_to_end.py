@@ -9,6 +9,7 @@ from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import Regression
 from ordinate.methods.staged import Stage
+from ordinate.options import HeadLoss
 
 
 class EndToEnd(Regression):
@@ -20,11 +21,8 @@ class EndToEnd(Regression):
         target_dim: p of the targets (n, p).
         head_loss, bin_size: as :func:`~ordinate.heads.build_head` takes them.
         epochs: 400 in the paper.
-        patience: end after so many epochs without a lower validation loss and go back to the best; None trains all
-            epochs and keeps the last weights.
-        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
-            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
-        balance: what weighs, calibrates and ranks samples of rare targets; None for nothing.
+        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
         optimization: SGD with cosine annealing in the paper.
     """
 
@@ -34,7 +32,7 @@ class EndToEnd(Regression):
         embedding_dim: int,
         target_dim: int = 1,
         *,
-        head_loss: str = "l1",
+        head_loss: HeadLoss = "l1",
         bin_size: BinSize = None,
         epochs: int = 400,
         patience: int | None = None,

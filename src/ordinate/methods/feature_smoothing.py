@@ -4,11 +4,11 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from ordinate.checks import check_share, check_whole
 from ordinate.data.label_density import LabelBins, kernel_window
-from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, summed
-from ordinate.functional.inputs import check_whole
 from ordinate.functional.precision import wide
+from ordinate.options import Kernel
 
 LEAST_RATIO, MOST_RATIO = 0.1, 10.0  # of a smoothed variance to the bin's own, as the authors clip it
 
@@ -56,17 +56,15 @@ class FeatureSmoothing(nn.Module):
         bins: LabelBins,
         embedding_dim: int,
         *,
-        kernel: str = "gaussian",
+        kernel: Kernel = "gaussian",
         kernel_size: int = 5,
         sigma: float = 2.0,
         momentum: float = 0.9,
         start_epoch: int = 1,
     ) -> None:
         super().__init__()
-        if not 0 <= momentum < 1:
-            raise OrdinateError(f"momentum: got {momentum!r}, takes a share from 0 to below 1")
         self.bins = bins
-        self.momentum = momentum
+        self.momentum = check_share(momentum, "momentum")
         self.start_epoch = check_whole(start_epoch, "start_epoch")
         self.window = kernel_window(kernel, kernel_size, sigma).tolist()  # in float64, which not all devices have
         for name in ("running_mean", "smoothed_mean"):

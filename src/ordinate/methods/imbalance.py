@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ordinate.checks import check_choice, check_positive, check_share, check_whole
 from ordinate.data.label_density import WEIGHTINGS, LabelBins, kernel_window, weights_of_bins
-from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_choice, check_positive, check_whole
 from ordinate.methods.feature_smoothing import FeatureSmoothing
 from ordinate.methods.rank_similarity import rank_similarity
+from ordinate.options import Kernel, Weighting
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Imbalance:
         5
     """
 
-    lds: str | None = None
+    lds: Weighting | None = None
     fds: bool = False
     ranksim: float = 0.0
     bin_size: float | tuple[float, ...] | None = None
-    kernel: str = "gaussian"
+    kernel: Kernel = "gaussian"
     kernel_size: int = 5
     sigma: float = 2.0
     momentum: float = 0.9
@@ -63,8 +63,7 @@ class Imbalance:
             if size is not None:
                 check_positive(size, "bin_size")
         kernel_window(self.kernel, self.kernel_size, self.sigma)
-        if not 0 <= self.momentum < 1:
-            raise OrdinateError(f"momentum: got {self.momentum!r}, takes a share from 0 to below 1")
+        check_share(self.momentum, "momentum")
         check_whole(self.start_epoch, "start_epoch")
         check_positive(self.interpolation, "interpolation")
 

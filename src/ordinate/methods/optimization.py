@@ -3,12 +3,13 @@
 import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import get_args
 
 import torch
 from torch import nn
 
-from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_choice, check_positive
+from ordinate.checks import check_choice, check_positive, check_share
+from ordinate.options import OptimizerName, Schedule
 
 
 @dataclass(frozen=True)
@@ -23,19 +24,18 @@ class Optimization:
         warmup: share of the stage in which the learning rate rises from 0 linearly.
     """
 
-    optimizer: str = "adamw"
+    optimizer: OptimizerName = "adamw"
     learning_rate: float = 1e-3
     weight_decay: float = 1e-4
-    schedule: str = "cosine"
+    schedule: Schedule = "cosine"
     warmup: float = 0.1
 
     def __post_init__(self) -> None:
-        check_choice(self.optimizer, ("adam", "adamw", "sgd"), "optimizer")
-        check_choice(self.schedule, ("cosine", "constant"), "schedule")
+        check_choice(self.optimizer, get_args(OptimizerName), "optimizer")
+        check_choice(self.schedule, get_args(Schedule), "schedule")
         check_positive(self.learning_rate, "learning_rate")
         check_positive(self.weight_decay, "weight_decay", or_zero=True)
-        if check_positive(self.warmup, "warmup", or_zero=True) >= 1:
-            raise OrdinateError(f"warmup: got {self.warmup!r}, takes a share from 0 to below 1")
+        check_share(self.warmup, "warmup")
 
     def build(
         self, parameters: Iterable[nn.Parameter], undecayed: Collection[nn.Parameter] = ()

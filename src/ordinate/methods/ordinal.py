@@ -16,6 +16,7 @@ from ordinate.heads.corn import corn_above, corn_losses
 from ordinate.heads.extended_binary import extended_binary_losses, rank_probabilities
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.options import OrdinalLoss
 
 LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "cross_entropy": lambda logits, ranks: cross_entropy(logits, ranks, reduction="none"),
@@ -37,10 +38,7 @@ class Ordinal(StagedMethod):
         num_classes: C.
         loss: ``"cross_entropy"``, ``"or"``, ``"corn"`` or ``"coral"``.
         epochs: how long.
-        patience: end after so many epochs without a lower validation loss and go back to the best; None trains all
-            epochs and keeps the last weights.
-        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
-            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
         optimization: how.
     """
 
@@ -50,7 +48,7 @@ class Ordinal(StagedMethod):
         embedding_dim: int,
         num_classes: int,
         *,
-        loss: str = "cross_entropy",
+        loss: OrdinalLoss = "cross_entropy",
         epochs: int = 100,
         patience: int | None = None,
         chunk_size: int | None = None,

@@ -34,10 +34,7 @@ class OTD(BalancedMethod):
         epochs: 50 in the paper.
         by_rank: let every rank count the same (the mean over its anchors, then over ranks) instead of every
             triplet, of which large ranks have their size's cube. Weights of a balance take the place of this.
-        patience: end after so many epochs without a lower validation loss and go back to the best; None trains
-            all epochs and keeps the last weights.
-        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
-            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
         balance: what weighs anchors of rare ranks, and ranks; None for nothing. There is no head to calibrate for.
         optimization: the paper's is Adam, 1e-6.
     """
@@ -55,7 +52,7 @@ class OTD(BalancedMethod):
         optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
     ) -> None:
         if balance is not None and balance.smoothing is not None:
-            raise OrdinateError("fds: got True, OTD trains no head that it calibrates embeddings for; takes False")
+            raise OrdinateError("fds: got True, OTD trains no head that it calibrates embeddings for; expected False")
         super().__init__((Stage("triplets", epochs, optimization, patience),), chunk_size, balance)
         self.encoder = encoder
         self.loss = AngularTriangleLoss(num_classes, reduction="none" if by_rank else "mean")

@@ -2,11 +2,13 @@
 
 from abc import abstractmethod
 from contextlib import suppress
+from typing import get_args
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ordinate.checks import check_choice
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered, mean_over_all
 from ordinate.heads.regression_head import RegressionHead
@@ -14,8 +16,9 @@ from ordinate.methods.balanced import BalancedMethod
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import Stage
+from ordinate.options import Scheme
 
-SCHEMES = ("linear_probe", "fine_tune", "regularise")
+SCHEMES = get_args(Scheme)
 
 
 class Regression(BalancedMethod):
@@ -56,23 +59,33 @@ class ContrastiveRegression(Regression):
     ``"linear_probe"`` trains the encoder, freezes it and trains the head; ``"fine_tune"`` trains encoder and head
     together in the second stage; ``"regularise"`` has one stage, whose loss is the head's plus ``contrast_weight``
     times the contrastive one.
+
+    Args:
+        encoder: maps a batch to embeddings (n, d).
+        head: on these embeddings.
+        scheme: one of the three.
+        epochs: of the encoder and of the head.
+        contrast_weight: of the contrastive loss in ``"regularise"``.
+        optimization, head_optimization: of the two stages.
+        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
     """
 
     def __init__(
         self,
         encoder: nn.Module,
         head: RegressionHead,
-        scheme: str,
+        *,
+        scheme: Scheme,
         epochs: tuple[int, int],
-        patience: int | None,
-        contrast_weight: float,
-        chunk_size: int | None,
         optimization: Optimization,
         head_optimization: Optimization,
+        patience: int | None = None,
+        contrast_weight: float = 1.0,
+        chunk_size: int | None = None,
         balance: Balance | None = None,
     ) -> None:
-        if scheme not in SCHEMES:
-            raise OrdinateError(f"scheme: got {scheme!r}, takes one of {', '.join(map(repr, SCHEMES))}")
+        check_choice(scheme, SCHEMES, "scheme")
         if scheme == "regularise":
             stages: tuple[Stage, ...] = (Stage("encoder and head", epochs[0], optimization, patience),)
         else:
@@ -108,7 +121,7 @@ class ContrastiveRegression(Regression):
         """Return the batch as the contrastive loss sees it."""
         return x, y
 
-    def meet_first_batch(self, x: Tensor, y: Tensor) -> None:
+    def on_first_batch(self, x: Tensor, y: Tensor) -> None:
         if self.trains_head_only:
             self.head.standardise_embeddings(gathered(self.frozen_embeddings(x), all_processes())[0])
 

@@ -46,9 +46,17 @@ class StagedMethod(lightning.LightningModule):
     ``use_distributed_sampler=False``, and the samplers of :mod:`ordinate.data` their process. Every process validates
     on all validation data.
 
+    Args:
+        stages: of training.
+        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
+            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+
+    The ``patience`` of a method ends its last stage after so many epochs without a lower validation loss (training loss
+    where there is no validation data), and goes back to the best weights; None trains all epochs and keeps the last.
+
     Subclasses give the loss of a batch in :meth:`batch_loss`, which sees labels as :meth:`as_labels` returns them, so
     that those of a data loader may be (n,) or (n, 1), of any dtype; they may end a stage of their own accord in
-    :meth:`stage_is_complete`, act on its start in :meth:`begin_stage` and :meth:`meet_first_batch`, and log what
+    :meth:`stage_is_complete`, act on its start in :meth:`begin_stage` and :meth:`on_first_batch`, and log what
     validation embeddings show in :meth:`validate_embeddings`. What each epoch logged is kept in :attr:`history`.
 
     With an :attr:`end`, a stage has its share of the time that is left when it starts. Its progress, which the learning
@@ -63,7 +71,7 @@ class StagedMethod(lightning.LightningModule):
         super().__init__()
         for stage in stages:
             if stage.epochs < 1:
-                raise OrdinateError(f"epochs: got {stage.epochs} for the stage {stage.name!r}, takes at least 1")
+                raise OrdinateError(f"epochs: got {stage.epochs} for the stage {stage.name!r}, expected at least 1")
         if chunk_size is not None:
             check_whole(chunk_size, "chunk_size")
         self.stages = stages
@@ -79,14 +87,17 @@ class StagedMethod(lightning.LightningModule):
     def _start_over(self) -> None:
         self.stage_index = 0
         self.stage_start = 0
-        self.best_value = float("inf")
-        self.best_epoch = -1
-        self.best_weights: dict[str, Any] = {}
+        self._forget_best()
         self.history: list[dict[str, float]] = []
         self.finished = False
         self.window: tuple[float, float] | None = None  # the time of the stage, on the clock of its end
         self.passed = 1.0  # share of the epoch's batches
         self.hurried = False  # whether the learning rate ever followed the time
+
+    def _forget_best(self) -> None:
+        self.best_value = float("inf")
+        self.best_epoch = -1
+        self.best_weights: dict[str, Any] = {}
 
     @property
     def stage(self) -> Stage:
@@ -135,7 +146,7 @@ class StagedMethod(lightning.LightningModule):
     def begin_stage(self) -> None:
         """Act on the start of a stage."""
 
-    def meet_first_batch(self, x: Any, y: Tensor) -> None:
+    def on_first_batch(self, x: Any, y: Tensor) -> None:
         """Act on the first training batch of a stage, before its loss is computed."""
 
     # how it is trained
@@ -193,7 +204,7 @@ class StagedMethod(lightning.LightningModule):
         for group in optimizer.param_groups:
             group["lr"] = self.stage.optimization.learning_rate_at(progress)
         if self.current_epoch == self.stage_start and batch_idx == 0:
-            self.meet_first_batch(x, y)
+            self.on_first_batch(x, y)
         samples = int(summed(torch.tensor(len(y), device=self.device), all_processes()))
         loss = self.batch_loss(x, y)
         optimizer.zero_grad()
@@ -235,7 +246,7 @@ class StagedMethod(lightning.LightningModule):
     def _end_stage(self) -> None:
         if self.best_weights:
             self.load_state_dict(self.best_weights)
-        self.best_value, self.best_epoch, self.best_weights = float("inf"), -1, {}
+        self._forget_best()
         if self.stage_index + 1 == len(self.stages):
             self.finished = True
             self.trainer.should_stop = True

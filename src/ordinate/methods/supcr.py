@@ -13,6 +13,7 @@ from ordinate.losses.supcr import SupCRLoss
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import ContrastiveRegression
+from ordinate.options import HeadLoss, Scheme, Similarity
 
 
 class SupCR(ContrastiveRegression):
@@ -25,13 +26,11 @@ class SupCR(ContrastiveRegression):
         scheme: ``"linear_probe"``, ``"fine_tune"`` or ``"regularise"`` (Table 7).
         head_loss, bin_size: as :func:`~ordinate.heads.build_head` takes them.
         epochs: of the encoder and of the head; 400 and 100 in the paper.
-        patience: ends the last stage early; None trains all its epochs.
         temperature, similarity, label_distance, num_positives, tie_tolerance: of the loss.
         augment: draws a view of a batch; two views are contrasted. None contrasts the batch as it is, once.
         contrast_weight: of the SupCR loss in ``"regularise"``.
-        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
-            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
-        balance: what weighs, calibrates and ranks samples of rare targets; None for nothing.
+        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
         optimization, head_optimization: SGD with cosine annealing and a learning rate of 0.5 for the encoder and
             0.05 for the head in the paper's AgeDB recipe.
     """
@@ -42,13 +41,13 @@ class SupCR(ContrastiveRegression):
         embedding_dim: int,
         target_dim: int = 1,
         *,
-        scheme: str = "linear_probe",
-        head_loss: str = "l1",
+        scheme: Scheme = "linear_probe",
+        head_loss: HeadLoss = "l1",
         bin_size: BinSize = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
         temperature: float = 2.0,
-        similarity: str = "neg_l2",
+        similarity: Similarity = "neg_l2",
         label_distance: LabelDistance = "l1",
         num_positives: int | None = None,
         tie_tolerance: float = 0.0,
@@ -61,24 +60,13 @@ class SupCR(ContrastiveRegression):
     ) -> None:
         head = build_head(head_loss, embedding_dim, target_dim, bin_size=bin_size)
         super().__init__(
-            encoder,
-            head,
-            scheme,
-            epochs,
-            patience,
-            contrast_weight,
-            chunk_size,
-            optimization,
-            head_optimization,
-            balance,
-        )
+            encoder, head, scheme=scheme, epochs=epochs, optimization=optimization, head_optimization=head_optimization,
+            patience=patience, contrast_weight=contrast_weight, chunk_size=chunk_size, balance=balance,
+        )  # fmt: skip
         self.supcr = SupCRLoss(
-            temperature=temperature,
-            similarity=similarity,
-            label_distance=label_distance,
-            num_positives=num_positives,
-            tie_tolerance=tie_tolerance,
-        )
+            temperature=temperature, similarity=similarity, label_distance=label_distance,
+            num_positives=num_positives, tie_tolerance=tie_tolerance,
+        )  # fmt: skip
         self.augment = augment
 
     def contrast(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:

@@ -9,6 +9,7 @@ from ordinate.losses.supremix import SupReMixLoss
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import ContrastiveRegression
+from ordinate.options import HeadLoss, Scheme
 
 ADAM = Optimization("adam", 1e-3, 0.0, schedule="constant", warmup=0.0)
 
@@ -23,14 +24,12 @@ class SupReMix(ContrastiveRegression):
         scheme: ``"linear_probe"``, ``"fine_tune"`` or ``"regularise"``.
         head_loss, bin_size: as :func:`~ordinate.heads.build_head` takes them.
         epochs: of the encoder and of the head; 100 for the head in the paper.
-        patience: ends the last stage early; None trains all its epochs.
         temperature, beta, mix_negatives, mix_positives, distance_magnifying, label_range, renormalize,
             detach_mixtures: of the loss.
         projection_dim: outputs of the projection head, a 2-layer perceptron (128 in the paper).
         contrast_weight: of the SupReMix loss in ``"regularise"``.
-        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
-            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
-        balance: what weighs, calibrates and ranks samples of rare targets; None for nothing.
+        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
         optimization, head_optimization: Adam with a constant 1e-3 in the paper.
     """
 
@@ -40,8 +39,8 @@ class SupReMix(ContrastiveRegression):
         embedding_dim: int,
         *,
         window: float,
-        scheme: str = "linear_probe",
-        head_loss: str = "l1",
+        scheme: Scheme = "linear_probe",
+        head_loss: HeadLoss = "l1",
         bin_size: BinSize = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
@@ -62,32 +61,17 @@ class SupReMix(ContrastiveRegression):
     ) -> None:
         head = build_head(head_loss, embedding_dim, bin_size=bin_size)
         super().__init__(
-            encoder,
-            head,
-            scheme,
-            epochs,
-            patience,
-            contrast_weight,
-            chunk_size,
-            optimization,
-            head_optimization,
-            balance,
-        )
+            encoder, head, scheme=scheme, epochs=epochs, optimization=optimization, head_optimization=head_optimization,
+            patience=patience, contrast_weight=contrast_weight, chunk_size=chunk_size, balance=balance,
+        )  # fmt: skip
         self.projection = nn.Sequential(
             nn.Linear(embedding_dim, embedding_dim), nn.ReLU(), nn.Linear(embedding_dim, projection_dim)
         )
         self.supremix = SupReMixLoss(
-            temperature=temperature,
-            window=window,
-            beta=beta,
-            mix_negatives=mix_negatives,
-            mix_positives=mix_positives,
-            distance_magnifying=distance_magnifying,
-            label_range=label_range,
-            renormalize=renormalize,
-            detach_mixtures=detach_mixtures,
-            reduction="mean",
-        )
+            temperature=temperature, window=window, beta=beta, mix_negatives=mix_negatives,
+            mix_positives=mix_positives, distance_magnifying=distance_magnifying, label_range=label_range,
+            renormalize=renormalize, detach_mixtures=detach_mixtures, reduction="mean",
+        )  # fmt: skip
 
     def contrast(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]) -> Float[Tensor, ""]:
         return self.supremix(self.projection(embeddings), y, weights=self.weights(y))

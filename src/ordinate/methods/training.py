@@ -148,7 +148,7 @@ def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:
         raise OrdinateError(f"checkpoint_dir: {path} is damaged; remove it to start anew") from error
     if not of_this_run:
         raise OrdinateError(
-            f"checkpoint_dir: {path} is of a fit with other data or settings, takes a folder of its own"
+            f"checkpoint_dir: {path} is of a fit with other data or settings, expected a folder of its own"
         )
     return checkpoint
 
@@ -156,9 +156,9 @@ def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:
 def check_accelerator(accelerator: str) -> None:
     """Raise where a GPU is asked for that is not there."""
     if accelerator not in ACCELERATORS:
-        raise OrdinateError(f"accelerator: got {accelerator!r}, takes one of {', '.join(map(repr, ACCELERATORS))}")
+        raise OrdinateError(f"accelerator: got {accelerator!r}, expected one of {', '.join(map(repr, ACCELERATORS))}")
     if accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
-        raise OrdinateError(f"accelerator: got {accelerator!r}, and this machine has no GPU; takes 'auto' or 'cpu'")
+        raise OrdinateError(f"accelerator: got {accelerator!r}, and this machine has no GPU; expected 'auto' or 'cpu'")
 
 
 class EpochSeed(Callback):

@@ -1,6 +1,7 @@
 """How far predicted targets are from the true ones.
 
-Targets are (n,) or (n, p); with p dimensions every metric is the mean of its values in each.
+``y_true`` and ``y_pred`` are both (n,) or both (n, p); with p dimensions every metric is the mean of its values in
+each. OrdinateError is raised where shapes differ, there is no sample, or a value is not a finite number.
 """
 
 import numpy as np
@@ -14,15 +15,8 @@ FLOOR = 1e-10  # what a smaller error counts as in the geometric mean
 def mae(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Mean absolute error, of targets or of ranks.
 
-    Args:
-        y_true: (n,) or (n, p).
-        y_pred: the same shape.
-
     Returns:
         A value >= 0, in units of the label.
-
-    Raises:
-        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> mae([0, 1, 3], [0, 2, 1])
@@ -35,15 +29,8 @@ def mae(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 def mse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Mean squared error.
 
-    Args:
-        y_true: (n,) or (n, p).
-        y_pred: the same shape.
-
     Returns:
         A value >= 0, in squared units of the label.
-
-    Raises:
-        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> mse([1.0, 2.0], [3.0, 2.0])
@@ -56,15 +43,8 @@ def mse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 def rmse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Root mean squared error.
 
-    Args:
-        y_true: (n,) or (n, p).
-        y_pred: the same shape.
-
     Returns:
         A value >= 0, in units of the label.
-
-    Raises:
-        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> rmse([1.0, 2.0], [2.0, 1.0])
@@ -77,15 +57,8 @@ def rmse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 def r2(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Coefficient of determination: the share of the targets' variance that the predictions explain.
 
-    Args:
-        y_true: (n,) or (n, p).
-        y_pred: the same shape.
-
     Returns:
-        A value <= 1; a dimension whose targets are constant, where it is undefined, counts 0.
-
-    Raises:
-        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
+        A value <= 1; 0 for a dimension whose targets are constant.
 
     Example:
         >>> r2([1.0, 2.0, 3.0], [1.0, 2.0, 2.0])
@@ -101,16 +74,8 @@ def r2(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 def pearson(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Pearson's correlation coefficient.
 
-    Args:
-        y_true: (n,) or (n, p).
-        y_pred: the same shape.
-
     Returns:
-        A value in [-1, 1]; a dimension in which targets or predictions are constant, where it is undefined,
-        counts 0.
-
-    Raises:
-        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
+        A value in [-1, 1]; 0 for a dimension in which targets or predictions are constant.
 
     Example:
         >>> pearson([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
@@ -122,16 +87,8 @@ def pearson(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 def spearman(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Spearman's rank correlation: Pearson's of the positions in sorted order, tied values sharing their mean.
 
-    Args:
-        y_true: (n,) or (n, p).
-        y_pred: the same shape.
-
     Returns:
-        A value in [-1, 1]; a dimension in which targets or predictions are constant, where it is undefined,
-        counts 0.
-
-    Raises:
-        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
+        A value in [-1, 1]; 0 for a dimension in which targets or predictions are constant.
 
     Example:
         >>> spearman([1.0, 2.0, 3.0], [1.0, 8.0, 27.0])
@@ -146,16 +103,8 @@ def kendall(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
     In n log n time (Knight, JASA 61, 1966), which SciPy provides.
 
-    Args:
-        y_true: (n,) or (n, p).
-        y_pred: the same shape.
-
     Returns:
-        A value in [-1, 1]; a dimension in which targets or predictions are constant, where it is undefined,
-        counts 0.
-
-    Raises:
-        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
+        A value in [-1, 1]; 0 for a dimension in which targets or predictions are constant.
 
     Example:
         >>> round(kendall([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]), 4)
@@ -175,15 +124,8 @@ def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     One exact prediction would make it 0, so errors below 1e-10 count as 1e-10, what Yang et al. put in the
     place of a 0 on STS-B-DIR.
 
-    Args:
-        y_true: (n,) or (n, p).
-        y_pred: the same shape.
-
     Returns:
         A value >= 1e-10, in units of the label.
-
-    Raises:
-        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> round(geometric_mean_error([1.0, 10.0], [2.0, 14.0]), 12)
@@ -197,15 +139,8 @@ def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 def continuous_report(y_true: ArrayLike, y_pred: ArrayLike) -> dict[str, float]:
     """The metrics that a report of predicted targets shows, ready for JSON.
 
-    Args:
-        y_true: (n,) or (n, p).
-        y_pred: the same shape.
-
     Returns:
         ``mae``, ``rmse``, ``r2``, ``pearson``, ``spearman`` and ``geometric_mean_error``.
-
-    Raises:
-        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> continuous_report([1.0, 2.0, 3.0], [2.0, 3.0, 4.0])["mae"]

@@ -1,4 +1,4 @@
-"""What the nearest neighbours of an embedding tell, by cosine.
+"""Accuracy of the nearest neighbours of embeddings, by cosine.
 
 Cosines are compared to 12 decimals, so that rounding breaks no tie; of equally near neighbours those that come first
 are nearer.
@@ -55,20 +55,13 @@ def knn_accuracy_curve(
     ref_emb: ArrayLike | None = None,
     ref_labels: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """:func:`knn_accuracy` for several k in one pass over the neighbours (OTD, Fig. 4).
-
-    Args:
-        embeddings: (n, d), the queries.
-        labels: (n,), ranks.
-        ks: numbers of neighbours, in any order.
-        ref_emb: (m, d), where neighbours are looked for; None looks among the queries, each itself left out.
-        ref_labels: (m,), ranks, given with ``ref_emb``.
+    """Compute :func:`knn_accuracy` for several k, in any order, in one pass over the neighbours (OTD, Fig. 4).
 
     Returns:
         (len(ks),), shares in [0, 1].
 
     Raises:
-        OrdinateError: shapes that do not fit, values that are not finite, no k, or fewer than k neighbours.
+        OrdinateError: as :func:`knn_accuracy`, or no k.
 
     Example:
         >>> embeddings = [[1.0, 0.0], [0.9, 0.1], [0.1, 0.9], [0.0, 1.0]]
@@ -80,7 +73,7 @@ def knn_accuracy_curve(
     leave_out_self = ref_emb is None
     counts = np.array([check_neighbours(k, len(refs) - leave_out_self) for k in ks])
     if not counts.size:
-        raise OrdinateError("ks: got none, takes at least one number of neighbours")
+        raise OrdinateError("ks: got none, expected at least one number of neighbours")
     hits = np.zeros(counts.max(), dtype=np.int64)  # of the nearest, of the second nearest, ...
     for rows, nearest in _nearest(queries, refs, len(hits), leave_out_self):
         hits += np.sum(ref_ranks[nearest] == ranks[rows, None], axis=0)
@@ -158,7 +151,7 @@ def _references(
         return queries, ranks
     if ref_emb is None or ref_labels is None:
         missing = "ref_emb" if ref_emb is None else "ref_labels"
-        raise OrdinateError(f"{missing}: got None, takes an array whenever its counterpart is given")
+        raise OrdinateError(f"{missing}: got None, expected an array whenever its counterpart is given")
     return check_references(ref_emb, ref_labels, queries)
 
 

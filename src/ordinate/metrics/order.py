@@ -1,8 +1,11 @@
 """Whether distances between embeddings follow the distances between labels.
 
-Labels are (n,) or (n, p). Distances are compared to 12 digits of the largest, so that rounding neither
-breaks a tie nor makes an order. Each measure takes an anchor at a time, n log n each; ``anchors`` takes only so many
-of a large set, drawn at random, each still against all samples.
+``embeddings`` are (n, d), ``labels`` (n,) or (n, p). ``similarity`` is ``"neg_l2"``, ``"neg_l1"`` or ``"cosine"``,
+``label_distance`` ``"l1"``, ``"l2"`` or ``"angular"``, of (pitch, yaw) in radians. A measure goes through the anchors
+one by one, n log n each; ``anchors`` is how many of them are drawn at random, with ``seed``, each still against all
+samples, and None is every sample. Distances are compared to 12 digits of the largest, so that rounding neither breaks a
+tie nor makes an order. OrdinateError is raised for shapes that do not fit, values that are not finite, unknown options
+and fewer than two samples.
 """
 
 from collections.abc import Iterator
@@ -11,25 +14,27 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.checks import check_choice, check_positive, check_whole
 from ordinate.errors import OrdinateError
 from ordinate.metrics.angular import gaze_directions
 from ordinate.metrics.continuous import spearman
 from ordinate.metrics.embedding import DECIMALS, unit_norm
-from ordinate.metrics.inputs import check_positive, check_targeted_embeddings
+from ordinate.metrics.inputs import check_targeted_embeddings
+from ordinate.options import LabelDistanceName, Similarity
 
 Row = tuple[int, NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]
 Distance = Literal["euclidean", "cityblock", "sqeuclidean"]
 
-SIMILARITIES: dict[str, Distance] = {"neg_l2": "euclidean", "neg_l1": "cityblock", "cosine": "sqeuclidean"}
-LABEL_DISTANCES: dict[str, Distance] = {"l1": "cityblock", "l2": "euclidean", "angular": "euclidean"}
+SIMILARITIES: dict[Similarity, Distance] = {"neg_l2": "euclidean", "neg_l1": "cityblock", "cosine": "sqeuclidean"}
+LABEL_DISTANCES: dict[LabelDistanceName, Distance] = {"l1": "cityblock", "l2": "euclidean", "angular": "euclidean"}
 
 
 def ordered_triples(
     embeddings: ArrayLike,
     labels: ArrayLike,
     *,
-    similarity: str = "neg_l2",
-    label_distance: str = "l1",
+    similarity: Similarity = "neg_l2",
+    label_distance: LabelDistanceName = "l1",
     anchors: int | None = None,
     seed: int = 0,
 ) -> float:
@@ -38,20 +43,11 @@ def ordered_triples(
     Of an anchor i and two samples j and k with d(y_i, y_j) < d(y_i, y_k), those where j is also strictly more
     similar to i than k is. An embedding that has nothing to do with the labels comes to 1/2, a collapsed one to 0.
 
-    Args:
-        embeddings: (n, d).
-        labels: (n,) or (n, p).
-        similarity: ``"neg_l2"``, ``"neg_l1"`` or ``"cosine"``.
-        label_distance: ``"l1"``, ``"l2"`` or ``"angular"``, of (pitch, yaw) in radians.
-        anchors: how many anchors to draw; None takes every sample.
-        seed: what the anchors are drawn with.
-
     Returns:
         A share in [0, 1].
 
     Raises:
-        OrdinateError: shapes that do not fit, values that are not finite, options that are none, or labels that
-            make no such triple.
+        OrdinateError: also for labels that make no such triple.
 
     Example:
         >>> ordered_triples([[0.0], [1.0], [3.0]], [20, 21, 22])
@@ -64,7 +60,9 @@ def ordered_triples(
         concordant, comparable = _concordant(_rounded(apart), _rounded(far))
         ordered, triples = ordered + concordant, triples + comparable
     if not triples:
-        raise OrdinateError("labels: got none that lie at different distances of an anchor, takes at least one triple")
+        raise OrdinateError(
+            "labels: got none that lie at different distances of an anchor, expected at least one triple"
+        )
     return ordered / triples
 
 
@@ -72,29 +70,18 @@ def distance_rank_correlation(
     embeddings: ArrayLike,
     labels: ArrayLike,
     *,
-    similarity: str = "neg_l2",
-    label_distance: str = "l1",
+    similarity: Similarity = "neg_l2",
+    label_distance: LabelDistanceName = "l1",
     anchors: int | None = None,
     seed: int = 0,
 ) -> float:
     """Spearman's correlation between label distances and embedding distances, over all pairs of samples.
 
-    Unlike :func:`ordered_triples` it compares the distances of different anchors too.
-
-    Args:
-        embeddings: (n, d).
-        labels: (n,) or (n, p).
-        similarity: ``"neg_l2"``, ``"neg_l1"`` or ``"cosine"``.
-        label_distance: ``"l1"``, ``"l2"`` or ``"angular"``, of (pitch, yaw) in radians.
-        anchors: how many anchors to draw: then only the pairs with one of them; None takes all n (n - 1) / 2.
-        seed: what the anchors are drawn with.
+    Unlike :func:`ordered_triples` it compares the distances of different anchors too. Of drawn anchors, only the pairs
+    with one of them count.
 
     Returns:
         A value in [-1, 1]; 0 where all distances of a kind are equal.
-
-    Raises:
-        OrdinateError: shapes that do not fit, values that are not finite, fewer than two samples, or options that
-            are none.
 
     Example:
         >>> distance_rank_correlation([[0.0], [1.0], [2.0]], [20, 21, 22])
@@ -116,8 +103,8 @@ def delta_order(
     labels: ArrayLike,
     *,
     temperature: float = 2.0,
-    similarity: str = "neg_l2",
-    label_distance: str = "l1",
+    similarity: Similarity = "neg_l2",
+    label_distance: LabelDistanceName = "l1",
     anchors: int | None = None,
     seed: int = 0,
 ) -> float:
@@ -126,23 +113,10 @@ def delta_order(
     With s the similarity over the temperature, embeddings are delta-ordered, for a delta in (0, 1), if for every
     anchor s differs by less than delta between samples at equal label distance, and is larger by more than 1/delta
     for the nearer of two samples at different ones. So they are for every delta above the value returned and below
-    1, and for none if that is 1 or more.
-
-    Args:
-        embeddings: (n, d).
-        labels: (n,) or (n, p).
-        temperature: of the loss, above 0.
-        similarity: ``"neg_l2"``, ``"neg_l1"`` or ``"cosine"``.
-        label_distance: ``"l1"``, ``"l2"`` or ``"angular"``, of (pitch, yaw) in radians.
-        anchors: how many anchors to draw: then the value is a lower bound; None takes every sample.
-        seed: what the anchors are drawn with.
+    1, and for none if that is 1 or more. ``temperature`` is that of the loss, above 0.
 
     Returns:
-        A value >= 0; infinity where a triple is out of order.
-
-    Raises:
-        OrdinateError: shapes that do not fit, values that are not finite, fewer than two samples, or options that
-            are none.
+        A value >= 0, a lower bound where anchors are drawn; infinity where a triple is out of order.
 
     Example:
         >>> delta_order([[0.0], [8.0], [24.0]], [20, 21, 23])
@@ -194,7 +168,7 @@ def local_linearity(embeddings: ArrayLike, labels: ArrayLike, window: float) -> 
     window = check_positive(window, "window")
     points, targets = check_targeted_embeddings(embeddings, labels)
     if targets.shape[1] != 1:
-        raise OrdinateError(f"labels: got {targets.shape[1]} dimensions, takes one, (n,)")
+        raise OrdinateError(f"labels: got {targets.shape[1]} dimensions, expected one, (n,)")
     order = np.argsort(targets[:, 0], kind="stable")
     units, sorted_labels = unit_norm(points)[order], targets[order, 0]
     reach = window + np.abs(sorted_labels).max() * 10.0**-DECIMALS
@@ -209,7 +183,7 @@ def local_linearity(embeddings: ArrayLike, labels: ArrayLike, window: float) -> 
             total += anchors * _explained(units[first:last], near_labels)
             count += anchors
     if not count:
-        raise OrdinateError(f"window: got {window:g}, takes one that two different labels lie within")
+        raise OrdinateError(f"window: got {window:g}, expected one that two different labels lie within")
     return float(total / count)
 
 
@@ -225,23 +199,19 @@ def _explained(points: NDArray[np.float64], labels: NDArray[np.float64]) -> floa
 def _rows(
     embeddings: ArrayLike,
     labels: ArrayLike,
-    similarity: str,
-    label_distance: str,
+    similarity: Similarity,
+    label_distance: LabelDistanceName,
     anchors: int | None,
     seed: int,
 ) -> Iterator[Row]:
-    """Yield each anchor, all other samples, and their label distances and (less their similarities) distances."""
+    """Yield each anchor, all other samples, their label distances and their distances (negative similarities)."""
     from scipy.spatial.distance import cdist
 
     points, targets = check_targeted_embeddings(embeddings, labels)
     if len(points) < 2:
-        raise OrdinateError("embeddings: got 1 sample, takes at least 2")
-    for name, got, takes in (
-        ("similarity", similarity, SIMILARITIES),
-        ("label_distance", label_distance, LABEL_DISTANCES),
-    ):
-        if got not in takes:
-            raise OrdinateError(f"{name}: got {got!r}, takes {', '.join(map(repr, takes))}")
+        raise OrdinateError("embeddings: got 1 sample, expected at least 2")
+    check_choice(similarity, [*SIMILARITIES], "similarity")
+    check_choice(label_distance, [*LABEL_DISTANCES], "label_distance")
     if similarity == "cosine":
         points = unit_norm(points)
     if label_distance == "angular":
@@ -262,9 +232,7 @@ def _rows(
 def _draw(n: int, anchors: int | None, seed: int) -> NDArray[np.intp]:
     if anchors is None:
         return np.arange(n)
-    if isinstance(anchors, bool) or not isinstance(anchors, int | np.integer) or anchors < 1:
-        raise OrdinateError(f"anchors: got {anchors!r}, takes a whole number, at least 1, or None for every sample")
-    return np.sort(np.random.default_rng(seed).permutation(n)[:anchors])
+    return np.sort(np.random.default_rng(seed).permutation(n)[: check_whole(anchors, "anchors")])
 
 
 def _rounded(distances: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,24 +1,22 @@
-"""How far predicted ranks are from the true ones; :func:`~ordinate.metrics.mae` serves ranks and targets alike."""
+"""How far predicted ranks are from the true ones; :func:`~ordinate.metrics.mae` serves ranks and targets alike.
+
+``y_true`` and ``y_pred`` are (n,), ranks 0..C-1. OrdinateError is raised where lengths differ, there is no sample, or a
+value is not such a rank.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.checks import check_num_classes, check_whole
 from ordinate.metrics.continuous import mae
-from ordinate.metrics.inputs import check_num_classes, check_ranks, check_tolerance
+from ordinate.metrics.inputs import check_ranks
 
 
 def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Share of samples whose rank is predicted exactly.
 
-    Args:
-        y_true: (n,), ranks 0..C-1.
-        y_pred: (n,), ranks 0..C-1.
-
     Returns:
         A share in [0, 1].
-
-    Raises:
-        OrdinateError: lengths that differ, no samples, or values that are no ranks.
 
     Example:
         >>> accuracy([0, 1, 2, 2], [0, 1, 2, 0])
@@ -31,22 +29,17 @@ def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 def accuracy_within(y_true: ArrayLike, y_pred: ArrayLike, k: int) -> float:
     """Share of samples whose rank is predicted at most k ranks off; k = 0 is :func:`accuracy`.
 
-    Args:
-        y_true: (n,), ranks 0..C-1.
-        y_pred: (n,), ranks 0..C-1.
-        k: ranks that a prediction may be off, at least 0.
-
     Returns:
         A share in [0, 1].
 
     Raises:
-        OrdinateError: lengths that differ, no samples, values that are no ranks, or a k that is no count.
+        OrdinateError: also for a k that is not a whole number of at least 0.
 
     Example:
         >>> accuracy_within([0, 1, 2, 3], [0, 2, 2, 1], k=1)
         0.75
     """
-    k = check_tolerance(k)
+    k = check_whole(k, "k", least=0)
     true, pred = check_ranks(y_true, y_pred)
     return float(np.mean(np.abs(true - pred) <= k))
 
@@ -55,19 +48,11 @@ def quadratic_weighted_kappa(y_true: ArrayLike, y_pred: ArrayLike, num_classes: 
     """Cohen's kappa with quadratic weights (Cohen, Psychological Bulletin 70, 1968): agreement beyond chance.
 
     One minus the mean squared rank error over its mean when the predictions are dealt out to the samples at
-    random. The range of the ranks cancels, so C does not change the value.
-
-    Args:
-        y_true: (n,), ranks 0..C-1.
-        y_pred: (n,), ranks 0..C-1.
-        num_classes: C, to refuse ranks from C on; None takes any.
+    random. The range of the ranks cancels, so C does not change the value; where given, ranks from C on are refused.
 
     Returns:
         A value in [-1, 1]: 1 when all agree, also where they do so on a single rank and kappa is 0/0; 0 when
         ranks or predictions are constant and do not all agree.
-
-    Raises:
-        OrdinateError: lengths that differ, no samples, or values that are no ranks.
 
     Example:
         >>> quadratic_weighted_kappa([0, 1, 2, 3], [0, 1, 2, 1])
@@ -86,16 +71,8 @@ def adjacent_error_rates(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int)
     paper does not spell this out; with the rank sizes of its IDRiD test set (34, 5, 32, 19, 13) this reading gives
     all eight rates of Table 2 as whole counts of samples, e.g. 5/39 = 0.1282 and 1/37 = 0.0270.
 
-    Args:
-        y_true: (n,), ranks 0..C-1.
-        y_pred: (n,), ranks 0..C-1.
-        num_classes: C, at least 2.
-
     Returns:
         (C-1,), shares in [0, 1]; NaN at a boundary neither of whose ranks has a sample.
-
-    Raises:
-        OrdinateError: lengths that differ, no samples, or values that are no ranks 0..C-1.
 
     Example:
         >>> adjacent_error_rates([0, 0, 0, 1, 2, 2], [0, 1, 2, 0, 2, 2], num_classes=3)
@@ -115,17 +92,9 @@ def adjacent_error_rates(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int)
 def rank_report(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int) -> dict[str, float | list[float | None]]:
     """The metrics that a report of predicted ranks shows, ready for JSON.
 
-    Args:
-        y_true: (n,), ranks 0..C-1.
-        y_pred: (n,), ranks 0..C-1.
-        num_classes: C, at least 2.
-
     Returns:
         ``accuracy``, ``mae``, ``quadratic_weighted_kappa`` and ``adjacent_error_rates``, a list in which None
         stands for NaN, which JSON lacks.
-
-    Raises:
-        OrdinateError: lengths that differ, no samples, or values that are no ranks 0..C-1.
 
     Example:
         >>> rank_report([0, 1, 1, 1], [0, 1, 1, 0], num_classes=4)["adjacent_error_rates"]

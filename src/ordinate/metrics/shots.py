@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.checks import check_positive
 from ordinate.metrics.continuous import continuous_report
-from ordinate.metrics.inputs import check_positive, check_targets, check_train_labels
+from ordinate.metrics.inputs import check_targets, check_train_labels
 
 MANY, FEW = 100, 20  # more training samples than MANY in a label's bin, fewer than FEW
 REGIONS = ("many", "medium", "few")

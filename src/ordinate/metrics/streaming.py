@@ -1,4 +1,4 @@
-"""The metrics of predictions as TorchMetrics: they take a batch at a time and are right across processes.
+"""The metrics of predictions as TorchMetrics, which are updated batch by batch and across processes.
 
 Each is the function of the same name over all batches of all processes, to rounding: it adds up in float64. As in
 TorchMetrics the prediction comes first, ``metric(preds, target)``, and a process may have had no batch at all.
@@ -21,24 +21,34 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torchmetrics import Metric
 
+from ordinate.checks import check_num_classes, check_whole
 from ordinate.errors import OrdinateError
+from ordinate.functional.label_distance import gaze_directions
 from ordinate.metrics.continuous import FLOOR, kendall, spearman
-from ordinate.metrics.inputs import check_num_classes, check_tolerance
 
 N, MEAN_TRUE, MEAN_PRED, VARY_TRUE, VARY_PRED, VARY_BOTH, RESIDUAL = range(7)  # rows of the moments
 
 
-class _Sum(Metric):
-    """Adds up a term a sample and dimension; subclasses say what the term is and what becomes of its mean."""
+class _OfTargets(Metric):
+    """A metric of predictions and targets (n, p)."""
 
     full_state_update = False
+    higher_is_better = True
+
+    def __init__(self, dimensions: int = 1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.dimensions = check_whole(dimensions, "dimensions")
+
+
+class _Sum(_OfTargets):
+    """Adds up one term per sample and dimension; subclasses define the term, and what becomes of its mean."""
+
     higher_is_better = False
     total: Tensor
     count: Tensor
 
     def __init__(self, dimensions: int = 1, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.dimensions = _check_dimensions(dimensions)
+        super().__init__(dimensions, **kwargs)
         self.add_state("total", torch.zeros(dimensions, dtype=torch.float64), dist_reduce_fx="sum")
         self.add_state("count", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
 
@@ -97,7 +107,7 @@ class AngularError(_Sum):
         super().__init__(dimensions=2, **kwargs)
 
     def term(self, true: Tensor, pred: Tensor) -> Tensor:
-        a, b = _directions(true), _directions(pred)
+        a, b = gaze_directions(true), gaze_directions(pred)
         angle = 2 * torch.atan2((a - b).norm(dim=1), (a + b).norm(dim=1))
         return angle.rad2deg()[:, None]
 
@@ -109,7 +119,7 @@ class AccuracyWithin(_Sum):
 
     def __init__(self, k: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.k = check_tolerance(k)
+        self.k = check_whole(k, "k", least=0)
 
     def term(self, true: Tensor, pred: Tensor) -> Tensor:
         return ((_check_ranks(true, "target") - _check_ranks(pred, "preds")).abs() <= self.k).double()
@@ -122,16 +132,13 @@ class Accuracy(AccuracyWithin):
         super().__init__(k=0, **kwargs)
 
 
-class _Moments(Metric):
+class _Moments(_OfTargets):
     """Keeps means and centred second moments of targets and predictions, which merge without cancellation."""
 
-    full_state_update = False
-    higher_is_better = True
     moments: Tensor
 
     def __init__(self, dimensions: int = 1, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.dimensions = _check_dimensions(dimensions)
+        super().__init__(dimensions, **kwargs)
         empty = torch.zeros(7, dimensions, dtype=torch.float64)
         self.add_state("moments", empty, dist_reduce_fx=_merge_moments)
 
@@ -200,17 +207,14 @@ class AdjacentErrorRates(Metric):
         return self.swapped.double() / (self.sizes[:-1] + self.sizes[1:])  # 0/0, NaN, where there is no sample
 
 
-class _Gathered(Metric):
-    """Keeps all targets and predictions, and hands them to a function (y_true, y_pred) in the end."""
+class _Gathered(_OfTargets):
+    """Keeps all targets and predictions, and computes a function (y_true, y_pred) of them."""
 
-    full_state_update = False
-    higher_is_better = True
     function: Callable[[NDArray[np.float64], NDArray[np.float64]], float]
     pairs: list[Tensor]
 
     def __init__(self, dimensions: int = 1, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.dimensions = _check_dimensions(dimensions)
+        super().__init__(dimensions, **kwargs)
         self.add_state("pairs", [], dist_reduce_fx="cat")
         self.set_dtype(torch.float64)  # of the empty tensor that stands for a process without a batch
 
@@ -265,44 +269,32 @@ def _merge_moments(parts: Tensor) -> Tensor:
     return merged
 
 
-def _directions(gaze: Tensor) -> Tensor:
-    """Unit vectors (n, 3) of (pitch, yaw) directions (n, 2)."""
-    pitch, yaw = gaze.unbind(1)
-    return torch.stack([pitch.cos() * yaw.sin(), pitch.sin(), pitch.cos() * yaw.cos()], dim=1)
-
-
 def _as_targets(preds: Tensor, target: Tensor, dimensions: int) -> tuple[Tensor, Tensor]:
     """Return predictions and targets as float64 (n, p)."""
     matrices = []
     for name, values in (("preds", preds), ("target", target)):
         if values.ndim not in (1, 2) or len(values) == 0 or values.numel() != len(values) * dimensions:
-            takes = "(n,)" if dimensions == 1 else f"(n, {dimensions})"
-            raise OrdinateError(f"{name}: got shape {tuple(values.shape)}, takes {takes} for at least one sample")
+            wanted = "(n,)" if dimensions == 1 else f"(n, {dimensions})"
+            raise OrdinateError(f"{name}: got shape {tuple(values.shape)}, expected {wanted} for at least one sample")
         matrix = values.detach().reshape(len(values), dimensions).double()
         if not bool(torch.isfinite(matrix).all()):
-            raise OrdinateError(f"{name}: got NaN or infinity, takes finite values")
+            raise OrdinateError(f"{name}: got NaN or infinity, expected finite values")
         matrices.append(matrix)
     if len(preds) != len(target):
-        raise OrdinateError(f"preds: got {len(preds)} samples, takes {len(target)}, as many as target")
+        raise OrdinateError(f"preds: got {len(preds)} samples, expected {len(target)}, as many as target")
     return matrices[0], matrices[1]
 
 
 def _check_ranks(values: Tensor, name: str, num_classes: int | None = None) -> Tensor:
     if bool((values != values.floor()).any()):
-        raise OrdinateError(f"{name}: got fractions, takes whole ranks")
+        raise OrdinateError(f"{name}: got fractions, expected whole ranks")
     if bool((values < 0).any()) or (num_classes is not None and bool((values >= num_classes).any())):
         top = "C-1" if num_classes is None else num_classes - 1
-        raise OrdinateError(f"{name}: got ranks {values.min():g} to {values.max():g}, takes 0 to {top}")
+        raise OrdinateError(f"{name}: got ranks {values.min():g} to {values.max():g}, expected 0 to {top}")
     return values
-
-
-def _check_dimensions(dimensions: int) -> int:
-    if isinstance(dimensions, bool) or not isinstance(dimensions, int) or dimensions < 1:
-        raise OrdinateError(f"dimensions: got {dimensions!r}, takes the number of label dimensions, at least 1")
-    return dimensions
 
 
 def _some(count: Tensor) -> Tensor:
     if not bool(count):
-        raise OrdinateError("compute: got no batch yet, takes an update first")
+        raise OrdinateError("compute: got no batch yet, expected an update first")
     return count

@@ -132,9 +132,9 @@ def test_a_collapsed_embedding_at_the_origin_has_a_finite_loss(fast, brute):
 @pytest.mark.parametrize(
     ("loss", "labels", "message"),
     [
-        (order_loss, [2, 2], "labels: got 2 samples of one rank, takes at least two ranks"),
-        (metric_loss, [2], "labels: got a single sample, takes at least two"),
-        (order_loss, [0, 4], "labels: got ranks 0 to 4, takes 0 to 3"),
+        (order_loss, [2, 2], "labels: got 2 samples of one rank, expected at least two ranks"),
+        (metric_loss, [2], "labels: got a single sample, expected at least two"),
+        (order_loss, [0, 4], "labels: got ranks 0 to 4, expected 0 to 3"),
         (metric_loss, [0, 4], "labels: got ranks 0 to 4"),
         (center_loss, [0, 4], "labels: got ranks 0 to 4"),
     ],
@@ -145,7 +145,7 @@ def test_labels_that_cannot_be_used_are_refused(loss, labels, message):
 
 
 def test_references_of_another_width_are_refused():
-    with pytest.raises(OrdinateError, match=r"references: got shape \(4, 3\), takes at least 2 of 5 dimensions"):
+    with pytest.raises(OrdinateError, match=r"references: got shape \(4, 3\), expected at least 2 of 5 dimensions"):
         center_loss(torch.ones(2, 5), torch.tensor([0, 1]), torch.ones(4, 3))
     with pytest.raises(OrdinateError, match=r"margin: got -1\.0"):
         GOL(encoder(), DIM, 4, margin=-1.0)
@@ -157,7 +157,7 @@ def test_reference_points_start_evenly_on_a_half_circle(classes):
     between = torch.linspace(0, torch.pi, classes, dtype=torch.float64)
     expected = (between[:, None] - between).cos()
     torch.testing.assert_close(references @ references.T, expected, rtol=0, atol=1e-6)
-    with pytest.raises(OrdinateError, match="embedding_dim: got 1, takes a whole number of at least 2"):
+    with pytest.raises(OrdinateError, match="embedding_dim: got 1, expected a whole number of at least 2"):
         GOL(encoder(), 1, classes)
 
 

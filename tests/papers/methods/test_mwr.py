@@ -67,7 +67,7 @@ def test_relative_ranks_are_linear_between_references_and_end_at_them():
 def test_a_window_without_width_is_refused():
     with pytest.raises(OrdinateError, match="lower: got a rank that is not below its higher one"):
         relative_rank(torch.tensor([1, 1]), torch.tensor([0, 2]), torch.tensor([2, 2]))
-    with pytest.raises(OrdinateError, match="labels: got 1 rank, takes at least two"):
+    with pytest.raises(OrdinateError, match="labels: got 1 rank, expected at least two"):
         windows_of(1)
     with pytest.raises(OrdinateError, match="triplets: got 0"):
         MWR(encoder(), DIM, triplets=0)

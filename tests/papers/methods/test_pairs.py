@@ -154,16 +154,16 @@ def test_labels_with_nothing_to_compare_are_an_error_not_a_zero(name, labels):
 
 
 def test_a_quadruplet_takes_three_ranks_and_an_n_pair_two_of_two_samples():
-    with pytest.raises(OrdinateError, match="2 ranks, 2 of two samples or more, takes 3 and 1"):
+    with pytest.raises(OrdinateError, match="2 ranks, 2 of two samples or more, expected 3 and 1"):
         build_pair_loss("quadruplet")(embeddings(4), torch.tensor([0, 0, 1, 1]))
-    with pytest.raises(OrdinateError, match="3 ranks, 1 of two samples or more, takes 2 and 2"):
+    with pytest.raises(OrdinateError, match="3 ranks, 1 of two samples or more, expected 2 and 2"):
         build_pair_loss("n_pair")(embeddings(4), torch.tensor([0, 0, 1, 2]))
 
 
 @pytest.mark.parametrize(
     ("name", "temperature", "message"),
     [
-        ("margin", None, "loss: got 'margin', takes"),
+        ("margin", None, "loss: got 'margin', expected"),
         ("supcon", 0.0, "temperature: got 0.0"),
         ("supcon", math.nan, "temperature: got nan"),
         ("triplet", 0.1, "temperature: got 0.1 for the loss 'triplet', which has none"),

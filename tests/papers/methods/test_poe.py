@@ -139,7 +139,7 @@ def test_a_setting_that_cannot_be_is_refused(options, message):
 
 
 def test_a_mean_without_its_variance_is_refused():
-    with pytest.raises(OrdinateError, match=r"log_variance: got shape \(3, 2\), takes \(3, 4\)"):
+    with pytest.raises(OrdinateError, match=r"log_variance: got shape \(3, 2\), expected \(3, 4\)"):
         symmetric_divergence(torch.zeros(3, 4), torch.zeros(3, 2))
     with pytest.raises(OrdinateError, match="mean: 1 of 3 rows hold NaN"):
         divergence_from_standard_normal(torch.tensor([[0.0], [1.0], [torch.nan]]), torch.zeros(3, 1))

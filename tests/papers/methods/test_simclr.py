@@ -46,7 +46,7 @@ def test_labels_play_no_part():
 
 @pytest.mark.parametrize("n", [2, 7])
 def test_too_few_views_are_refused(n):
-    with pytest.raises(OrdinateError, match=f"embeddings: got {n}, takes two views of two samples or more"):
+    with pytest.raises(OrdinateError, match=f"embeddings: got {n}, expected two views of two samples or more"):
         NTXentLoss()(embeddings(n))
 
 

@@ -10,7 +10,7 @@ import triton.language as tl
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ordinate.functional.similarity import with_own
+from ordinate.functional.similarity import fill_self
 from ordinate.functional.triton_rows import chunk_of, chunks_of
 
 UNSPECIALIZED = ["first", "last", "real", "steps", "width"]  # one kernel for all their values
@@ -24,7 +24,7 @@ def hinge_rows(
     b, m = shifted.shape
     width = last - first
     real = width if own is None else width - 1
-    positives, order = with_own(shifted[:, first:last], own, torch.inf).sort(dim=1)  # its own: beyond every negative
+    positives, order = fill_self(shifted[:, first:last], own, torch.inf).sort(dim=1)  # itself: beyond every negative
     gradient = torch.empty_like(shifted)
     reached = torch.zeros(b, width, dtype=torch.int32, device=shifted.device)
     pushed = shifted.new_empty(b, chunks_of(m), dtype=torch.float64)

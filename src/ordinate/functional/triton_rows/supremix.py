@@ -1,4 +1,4 @@
-"""SupReMix's rows: the twin of ``_RowSums.rows`` at temperatures for which all similarities are taken below 1.
+"""SupReMix's rows: the twin of ``_RowSums._rows`` at temperatures for which all similarities are taken below 1.
 
 Real samples and Mix-neg are columns of a block. Mix-pos are pairs of columns, in tiles of a row's window. What they
 pass on through their norms is gathered for each tile of pairs from all anchors whose windows hold some of it.
@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ordinate.functional import triton_rows
-from ordinate.functional.supremix import VANISHED, Pull
+from ordinate.functional.mixtures import VANISHED, Pull
 from ordinate.functional.triton_rows import chunk_of, chunks_of
 
 NO_DIRECTION = tl.constexpr(VANISHED)

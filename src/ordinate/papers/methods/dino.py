@@ -17,6 +17,7 @@ from ordinate.methods.gradient_caching import embed_in_chunks
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import ContrastiveRegression
 from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.options import HeadLoss, Scheme
 from ordinate.papers.methods.drawn_views import DrawViews, side_by_side
 
 TEACHER_TEMPERATURE, STUDENT_TEMPERATURE = 0.04, 0.1
@@ -94,7 +95,7 @@ class Distillation(nn.Module):
             learn_prototypes: the paper keeps the student's prototypes as they are in the first epoch.
         """
         if len(x) % 2:
-            raise OrdinateError(f"x: got {len(x)} views, takes two a sample")
+            raise OrdinateError(f"x: got {len(x)} views, expected two per sample")
         chunk_size = chunk_size or len(x)
         with torch.no_grad():
             targets = self.teacher_head(embed_in_chunks(teacher, x, chunk_size))
@@ -216,8 +217,8 @@ class DINORegression(StudentAndTeacher, ContrastiveRegression):
         target_dim: int = 1,
         *,
         draw: DrawViews | None = None,
-        scheme: str = "linear_probe",
-        head_loss: str = "l1",
+        scheme: Scheme = "linear_probe",
+        head_loss: HeadLoss = "l1",
         bin_size: BinSize = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
@@ -227,7 +228,10 @@ class DINORegression(StudentAndTeacher, ContrastiveRegression):
     ) -> None:
         check_choice(scheme, ("linear_probe", "fine_tune"), "scheme")  # the head of the third would need the student
         head = build_head(head_loss, embedding_dim, target_dim, bin_size=bin_size)
-        super().__init__(encoder, head, scheme, epochs, patience, 1.0, chunk_size, optimization, head_optimization)
+        super().__init__(
+            encoder, head, scheme=scheme, epochs=epochs, optimization=optimization, head_optimization=head_optimization,
+            patience=patience, chunk_size=chunk_size,
+        )  # fmt: skip
         self.distillation = Distillation(encoder, embedding_dim)
         self.draw = draw
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from types import ModuleType
+from typing import get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -11,12 +12,13 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_choice, check_positive
 from ordinate.functional.precision import widened
 from ordinate.functional.similarity import unit
+from ordinate.options import PairLoss
 
-PAIR_LOSSES = ("supcon", "siamese", "triplet", "quadruplet", "n_pair")
+PAIR_LOSSES = get_args(PairLoss)
 TEMPERATURE = 0.1  # of SupCon (Khosla et al., 2020)
 
 
-def build_pair_loss(name: str, temperature: float | None = None) -> nn.Module:
+def build_pair_loss(name: PairLoss, temperature: float | None = None) -> nn.Module:
     """Return the loss, a module of embeddings (n, d) and labels (n,).
 
     Args:
@@ -39,7 +41,7 @@ def build_pair_loss(name: str, temperature: float | None = None) -> nn.Module:
     if name == "supcon":
         return SupConLoss(TEMPERATURE if temperature is None else temperature)
     if temperature is not None:
-        raise OrdinateError(f"temperature: got {temperature!r} for the loss {name!r}, which has none; takes None")
+        raise OrdinateError(f"temperature: got {temperature!r} for the loss {name!r}, which has none; expected None")
     kinds: dict[str, Callable[[], nn.Module]] = {
         "siamese": SiameseLoss, "triplet": TripletLoss, "quadruplet": QuadrupletLoss, "n_pair": NPairLoss,
     }  # fmt: skip
@@ -130,7 +132,7 @@ def check_comparable(labels: Int[Tensor, " n"], *, pairs: int = 1, ranks: int = 
     if len(counts) < ranks or (counts > 1).sum() < pairs:
         raise OrdinateError(
             f"labels: got a batch of {len(counts)} ranks, {int((counts > 1).sum())} of two samples or more, "
-            f"takes {ranks} and {pairs}"
+            f"expected {ranks} and {pairs}"
         )
 
 
@@ -193,5 +195,5 @@ def metric_learning() -> tuple[ModuleType, ModuleType]:
     try:
         from pytorch_metric_learning import losses, reducers
     except ImportError as error:
-        raise OrdinateError('loss: takes pytorch-metric-learning: pip install "ordinate[rivals]"') from error
+        raise OrdinateError('loss: expected pytorch-metric-learning: pip install "ordinate[rivals]"') from error
     return losses, reducers

@@ -57,10 +57,7 @@ class POE(StagedMethod):
         ordinal_weight: of the constraint.
         divergence_weight: of the divergence.
         epochs: 50 in the paper.
-        patience: end after so many epochs without a lower validation loss and go back to the best; None trains all
-            epochs and keeps the last weights.
-        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
-            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
         optimization: the paper's is Adam, 1e-4.
     """
 
@@ -182,7 +179,7 @@ def ordinal_constraint(
         triplets += int((nearer.sum(1) * farther.sum(1)).sum())
     if triplets == 0:
         raise OrdinateError(
-            f"labels: got {len(labels)} without a triplet, takes a sample that is nearer to one than to another"
+            f"labels: got {len(labels)} without a triplet, expected a sample that is nearer to one than to another"
         )
     return total / max(costing, 1)
 
@@ -208,5 +205,7 @@ def _check_gaussians(mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor
     check_embeddings(mean, "mean")
     check_embeddings(log_variance, "log_variance")
     if mean.shape != log_variance.shape:
-        raise OrdinateError(f"log_variance: got shape {tuple(log_variance.shape)}, takes {tuple(mean.shape)}, mean's")
+        raise OrdinateError(
+            f"log_variance: got shape {tuple(log_variance.shape)}, expected {tuple(mean.shape)}, mean's"
+        )
     return wide(mean), wide(log_variance)

@@ -14,6 +14,7 @@ from ordinate.heads.build import build_head
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import ContrastiveRegression
 from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.options import HeadLoss, Scheme
 from ordinate.papers.methods.drawn_views import DrawViews, side_by_side
 from ordinate.papers.methods.simclr import NTXentLoss, ProjectionHead
 
@@ -30,8 +31,7 @@ class Representation(StagedMethod):
         epochs: of training.
         patience: ends it after so many epochs without a lower validation loss (training loss where there is none)
             and goes back to the best; None trains all.
-        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
-            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
         optimization: of encoder and projection head.
     """
 
@@ -79,7 +79,6 @@ class RepresentationRegression(ContrastiveRegression):
         head_loss: as :func:`~ordinate.heads.build_head` takes it.
         bin_size: of the bins that are the loss's labels, and of a head on bins.
         epochs: of the encoder and of the head.
-        patience: ends the last stage early; None trains all its epochs.
         contrast_weight: of the loss in ``"regularise"``.
         optimization, head_optimization: of the two stages.
     """
@@ -96,8 +95,8 @@ class RepresentationRegression(ContrastiveRegression):
         *,
         projection_dim: int | None = None,
         draw: DrawViews | None = None,
-        scheme: str = "linear_probe",
-        head_loss: str = "l1",
+        scheme: Scheme = "linear_probe",
+        head_loss: HeadLoss = "l1",
         bin_size: BinSize = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
@@ -108,8 +107,9 @@ class RepresentationRegression(ContrastiveRegression):
     ) -> None:
         head = build_head(head_loss, embedding_dim, target_dim, bin_size=bin_size)
         super().__init__(
-            encoder, head, scheme, epochs, patience, contrast_weight, chunk_size, optimization, head_optimization
-        )
+            encoder, head, scheme=scheme, epochs=epochs, optimization=optimization, head_optimization=head_optimization,
+            patience=patience, contrast_weight=contrast_weight, chunk_size=chunk_size,
+        )  # fmt: skip
         self.loss = loss
         self.projection = nn.Identity() if projection_dim is None else ProjectionHead(embedding_dim, projection_dim)
         self.draw = draw

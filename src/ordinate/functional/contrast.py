@@ -1,0 +1,136 @@
+"""What the four losses share: checked input before the formula, one loss from the anchors' values after it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor
+
+from ordinate.errors import OrdinateError
+from ordinate.functional.anchor_blocks import Order, RowSums, in_order, reduced
+from ordinate.functional.global_batch import Group, gathered, joined_value, processes
+from ordinate.functional.inputs import check_embeddings, check_self_index, check_weights
+from ordinate.functional.precision import wide
+
+CheckLabels = Callable[[Tensor, int, str], Tensor]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Checked anchors, and the references that they are contrasted with: those given, or the batches of the group."""
+
+    anchors: Float[Tensor, "n d"]
+    references: Float[Tensor, "m d"]
+    labels: Shaped[Tensor, "n *p"]
+    ref_labels: Shaped[Tensor, "m *p"]
+    self_index: Int[Tensor, " n"] | None  # where each anchor itself stands among the references, if it does
+    weights: Float[Tensor, " n"] | None
+    group: Group
+
+    def ascending(self, labels: Float[Tensor, " n"], ref_labels: Float[Tensor, " m"], *, stable: bool = False) -> Order:
+        """Return the order of anchors and of references by these labels, and where anchors stand in it."""
+        order = labels.argsort(stable=stable)
+        ref_order = order if ref_labels is labels else ref_labels.argsort(stable=stable)
+        place = None if self.self_index is None else ref_order.argsort()[self.self_index[order]]
+        return Order(order, ref_order, place)
+
+    def coefficients(self, reduction: str, counted: Bool[Tensor, " n"]) -> Float[Tensor, " n"]:
+        """Return the factor of each anchor's value: its weight, over their sum for ``"mean"`` and ``"pair_mean"``.
+
+        Raises:
+            OrdinateError: where all ``counted`` anchors have weight 0: no mean exists, and a sum is always 0.
+        """
+        share = wide(counted) if self.weights is None else counted * wide(self.weights)
+        total = gathered(share.sum()[None], self.group)[0].sum()  # with a gradient, that of weights
+        if not bool(total > 0):
+            raise OrdinateError("weights: got zero for every anchor that has a loss, expected some above 0")
+        if reduction == "none":
+            return share
+        share = share * processes(self.group)
+        return share if reduction == "sum" else share / total
+
+    def loss(
+        self,
+        row_sums: RowSums,
+        coefficients: Float[Tensor, " n"],
+        *tensors: Tensor,
+        reduction: str,
+        order: Order | None = None,
+        offset: float = 0.0,
+    ) -> Float[Tensor, "*n"]:
+        """Return the sum over anchors of ``coefficients * (value - offset)``, or each summand for ``"none"``.
+
+        Args:
+            row_sums: the values and their gradients, see :func:`~ordinate.functional.anchor_blocks.reduced`.
+            coefficients: (n,), of :meth:`coefficients`.
+            tensors: of ``row_sums``: anchors, references, and what else takes a gradient.
+            reduction: ``"none"``, or one of those that give a scalar.
+            order: in which ``row_sums`` wants anchors and references; None for the one they came in.
+            offset: subtracted from every value.
+        """
+        if order is not None:
+            row_sums = in_order(row_sums, order)
+        if reduction == "none":
+            values = reduced(row_sums, None, *tensors)
+            values = values if order is None else values[order.anchors.argsort()]
+            return ((values - offset if offset else values) * coefficients).to(self.anchors.dtype)
+        loss = reduced(row_sums, coefficients if order is None else coefficients[order.anchors], *tensors)
+        loss = loss - offset * coefficients.sum() if offset else loss
+        return joined_value(loss, self.group).to(self.anchors.dtype)
+
+
+def prepare(
+    embeddings: Float[Tensor, "n d"],
+    labels: Shaped[Tensor, "n *p"],
+    check_labels: CheckLabels,
+    *,
+    ref_emb: Float[Tensor, "m d"] | None,
+    ref_labels: Shaped[Tensor, "m *p"] | None,
+    weights: Float[Tensor, " n"] | None,
+    own: Int[Tensor, " n"] | None,
+    group: Group,
+) -> Contrast:
+    """Check the arguments that every loss has, and gather the batches of the group.
+
+    ``check_labels``, called with labels, their number and the argument's name, returns what the formula works on.
+
+    Raises:
+        OrdinateError: values, shapes or dtypes that no loss can use.
+    """
+    anchors = check_embeddings(embeddings)
+    weights = check_weights(weights, len(anchors))
+    checked = check_labels(labels, len(anchors), "labels")
+    if (ref_emb is None) != (ref_labels is None):
+        missing = "ref_emb" if ref_emb is None else "ref_labels"
+        raise OrdinateError(f"{missing}: got None, expected a tensor whenever its counterpart is given")
+    if ref_emb is None or ref_labels is None:
+        if own is not None:
+            raise OrdinateError("own: got positions without ref_emb, expected None: every anchor is left out already")
+        references, start = gathered(anchors, group)
+        everyone = gathered(labels, group)[0]
+        self_index = torch.arange(start, start + len(anchors), device=anchors.device)
+    else:
+        references, everyone = check_embeddings(ref_emb, "ref_emb"), ref_labels
+        if references.shape[1] != anchors.shape[1]:
+            raise OrdinateError(
+                f"ref_emb: got {references.shape[1]} dimensions, expected {anchors.shape[1]}, those of embeddings"
+            )
+        self_index = own if own is None else check_self_index(own, labels, ref_labels)
+    ref_checked = checked if everyone is labels else check_labels(everyone, len(references), "ref_labels")
+    if ref_checked.shape[1:] != checked.shape[1:]:
+        raise OrdinateError(f"ref_labels: got {ref_checked.shape[1]} dimensions per label, expected {checked.shape[1]}")
+    return Contrast(anchors, references, checked, ref_checked, self_index, weights, group)
+
+
+def check_contrasted(contrast: Contrast, *, given: bool) -> None:
+    """Raise where an anchor has a single sample to be contrasted with, whose share of the contrasts is always 1."""
+    left_out = contrast.self_index is not None
+    if len(contrast.references) - left_out > 1:
+        return
+    name, least = ("ref_emb", 2 + left_out) if given else ("embeddings", 3)
+    raise OrdinateError(
+        f"{name}: got {len(contrast.references)}, expected at least {least} samples: with fewer than two others to "
+        "contrast an anchor with, the loss is the same whatever the embeddings; use larger batches (drop_last=True of "
+        "a DataLoader where only the last one is so small) or more references"
+    )

@@ -1,0 +1,185 @@
+"""SupReMix's mixtures: the shares of Mix-neg, the pairs of Mix-pos, and the gradient that passes through them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from ordinate.functional.global_batch import Group, place_among
+from ordinate.functional.similarity import CosineBlocks
+
+MIXTURES = 1 << 20  # of the Mix-pos kind held at a time
+DRAWN_ROWS = 32  # anchors whose shares are drawn from one seed, so that they do not depend on the size of a block
+QUANTILES = 4096  # kept of a Beta distribution
+VANISHED = 1e-12  # squared norm below which a mixture has no direction: its similarity counts as 0
+
+
+class Pull(NamedTuple):
+    """The gradient of a block of anchors for cosines: of anchors with references, and among references."""
+
+    anchors: Float[Tensor, "b m"]  # for the anchors
+    references: Float[Tensor, "b m"]  # for the references: without detached mixtures
+    among: slice  # the references that are mixed
+    between: Float[Tensor, "w w"] | None  # for the cosines among them
+
+
+class MixtureBlocks(CosineBlocks):
+    """Cosines of anchors with references, some of which are mixed."""
+
+    def pull(self, rows: slice, gradient: Pull) -> None:  # type: ignore[override]  # of the mixtures too
+        self.grad_a[rows] = gradient.anchors @ self.b
+        self.grad_b.addmm_(gradient.references.T, self.a[rows])
+        if gradient.between is not None:
+            self.grad_b[gradient.among] += gradient.between @ self.b[gradient.among]
+
+
+@dataclass(frozen=True)
+class GivenShares:
+    """The anchors' shares in their Mix-neg, as given by the caller."""
+
+    neg_mix: Float[Tensor, "n m"]
+    order: Int[Tensor, " n"]
+    ref_order: Int[Tensor, " m"]
+
+    def of(self, rows: slice, dtype: torch.dtype) -> Float[Tensor, "b m"]:
+        return self.neg_mix[self.order[rows]][:, self.ref_order].to(dtype)
+
+
+@dataclass(frozen=True)
+class DrawnShares:
+    """Shares drawn from Beta(alpha, beta), row by row from a seed: the same at every call."""
+
+    alpha: float
+    beta: float
+    m: int
+    seed: int
+    device: torch.device
+
+    def of(self, rows: slice, dtype: torch.dtype) -> Float[Tensor, "b m"]:
+        first = rows.start // DRAWN_ROWS
+        drawn = torch.cat([self._draw(part) for part in range(first, -(-rows.stop // DRAWN_ROWS))])
+        start = rows.start - first * DRAWN_ROWS
+        return drawn[start : start + rows.stop - rows.start].to(dtype)
+
+    def _draw(self, part: int) -> Float[Tensor, "r m"]:
+        generator = torch.Generator(self.device).manual_seed((self.seed + part) % 2**63)
+        place = torch.rand(DRAWN_ROWS, self.m, generator=generator, device=self.device) * (QUANTILES - 1)
+        below = place.long().clamp_(max=QUANTILES - 2)  # rounding may lead to the very end
+        quantiles = _beta_quantiles(self.alpha, self.beta).to(self.device)
+        return torch.lerp(quantiles.take(below), quantiles.take(below + 1), place - below)
+
+
+@lru_cache(maxsize=8)
+def _beta_quantiles(alpha: float, beta: float) -> Float[Tensor, " q"]:
+    """Quantiles of a Beta distribution at even steps; read between them, a uniform number becomes a draw from it.
+
+    The distribution drawn from agrees with Beta at every quantile kept.
+    """
+    from scipy.special import betaincinv
+
+    return torch.from_numpy(betaincinv(alpha, beta, np.linspace(0, 1, QUANTILES)).astype(np.float32))
+
+
+def draw_shares(
+    beta: tuple[float, float], references: Float[Tensor, "m d"], generator: torch.Generator | None, group: Group
+) -> DrawnShares:
+    """Return shares that follow from one seed, which the generator draws; every process has its own."""
+    device = references.device if generator is None else generator.device
+    seed = int(torch.randint(2**62, (), generator=generator, device=device))
+    return DrawnShares(*map(float, beta), len(references), seed + (place_among(group) << 48), references.device)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some of the Mix-pos of b anchors: each of up to u samples below with each of up to v samples above."""
+
+    below: Int[Tensor, "b u"]  # positions among the references
+    above: Int[Tensor, "b v"]
+    exists: Bool[Tensor, "b u v"]
+    share: Float[Tensor, "b u v"]  # lambda_2, of the sample below
+    norm: Float[Tensor, "b u v"]
+    similarity: Float[Tensor, "b u v"]  # to the anchor, 0 where none exists
+
+
+class MixPositives:
+    """The Mix-pos of a block of anchors, in parts that keep memory small."""
+
+    def __init__(
+        self,
+        y: Float[Tensor, " b"],
+        ref_y: Float[Tensor, " m"],
+        bounds: tuple[Int[Tensor, " b"], ...] | None,
+        cosine: Float[Tensor, "b m"],
+        r: Float[Tensor, "m d"],
+        *,
+        renormalize: bool,
+    ) -> None:
+        self.y, self.ref_y, self.cosine, self.renormalize = y, ref_y, cosine, renormalize
+        self.parts: list[_Part] | None = None
+        self.among = slice(0, 0)
+        if bounds is None:
+            self.parts = []
+            return
+        self.low, self.below_end, self.above_start, self.high = bounds
+        below, above = int((self.below_end - self.low).max()), int((self.high - self.above_start).max())
+        if below == 0 or above == 0:
+            self.parts = []
+            return
+        self.below, self.step = below, max(1, MIXTURES // (above * len(cosine)))
+        self.among = slice(int(self.low.min()), int(self.high.max()))
+        self.gram = r[self.among] @ r[self.among].T
+        if self.step >= below:
+            self.parts = list(self._parts())
+
+    def __iter__(self) -> Iterator[_Part]:
+        return self._parts() if self.parts is None else iter(self.parts)
+
+    def _parts(self) -> Iterator[_Part]:
+        above, above_exists = _ranges(self.above_start, self.high)
+        up = torch.where(above_exists, self.ref_y[above] - self.y[:, None], 1)[:, None, :]
+        similarity_above = self.cosine.gather(1, above)[:, None, :]
+        for start in range(0, self.below, self.step):
+            begin = self.low + start
+            below, below_exists = _ranges(begin, torch.minimum(self.below_end, begin + self.step))
+            if below.shape[1] == 0:
+                return
+            exists = below_exists[:, :, None] & above_exists[:, None, :]
+            down = torch.where(below_exists, self.y[:, None] - self.ref_y[below], 1)[:, :, None]
+            share = (up / (up + down)).to(self.cosine)
+            norm = self._norm(share, below, above)
+            mixed = share * self.cosine.gather(1, below)[:, :, None] + (1 - share) * similarity_above
+            yield _Part(below, above, exists, share, norm, torch.where(exists, mixed / norm, 0))
+
+    def _norm(self, share: Tensor, below: Tensor, above: Tensor) -> Float[Tensor, "b u v"]:
+        """Norms of the mixtures; infinity for one that has no direction, which nothing then passes."""
+        if not self.renormalize:
+            return torch.ones_like(share)
+        cosine = self.gram.take(self._at(below, above))
+        squared = 1 + 2 * share * (1 - share) * (cosine - 1)
+        return torch.where(squared > VANISHED, squared, torch.inf).sqrt()
+
+    def _at(self, below: Tensor, above: Tensor) -> Int[Tensor, "b u v"]:
+        """Where each pair stands in the Gram matrix of those that are mixed; anywhere in it if it does not exist."""
+        width = len(self.gram)
+        below, above = ((position - self.among.start).clamp(0, width - 1) for position in (below, above))
+        return below[:, :, None] * width + above[:, None, :]
+
+    def through_norm(self, part: _Part, force: Float[Tensor, "b u v"]) -> Float[Tensor, "w w"]:
+        """What the norms pass of a force on the mixtures, for both samples of each pair."""
+        through = -force * part.similarity * part.share * (1 - part.share) / part.norm
+        pairs = torch.zeros_like(self.gram)
+        pairs.view(-1).index_add_(0, self._at(part.below, part.above).flatten(), through.flatten())
+        return pairs + pairs.T
+
+
+def _ranges(start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
+    """Positions ``start..end`` of each row side by side, and which of them belong to their row."""
+    width = max(0, int((end - start).max()))
+    position = start[:, None] + torch.arange(width, device=start.device)
+    exists = position < end[:, None]
+    return torch.where(exists, position, 0), exists

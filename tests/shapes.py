@@ -1,0 +1,47 @@
+"""Shapes and dtypes in annotations, checked while tests run: jaxtyping's import hook with beartype.
+
+A function that refuses an argument keeps its own error: a violation is raised only where the function itself finds
+nothing wrong. Left out are what compilers read as source (Triton's and Numba's loops) and functions inside functions,
+whose annotations would be compiled at every call.
+"""
+
+import functools
+from types import FunctionType
+
+import jaxtyping
+from beartype import BeartypeConf, BeartypeStrategy, beartype
+
+PACKAGES = ("ordinate.functional", "ordinate.heads", "ordinate.losses", "ordinate.metrics")
+COMPILED = ("ordinate.functional.compiled_rows", "ordinate.functional.triton_rows")
+CONF = BeartypeConf(is_pep484_tower=True, strategy=BeartypeStrategy.O1)
+
+typechecked = beartype(conf=CONF)
+jaxtyped = jaxtyping.jaxtyped
+
+
+def checked(function=None, *, typechecker):
+    """Stand in for ``jaxtyping.jaxtyped`` in modules that the hook imports."""
+    if function is None:
+        return functools.partial(checked, typechecker=typechecker)
+    if not isinstance(function, FunctionType):
+        return jaxtyped(function, typechecker=typechecker)
+    shaped = any("Tensor" in str(annotation) for annotation in function.__annotations__.values())
+    if not shaped or "<locals>" in function.__qualname__ or function.__module__.startswith(COMPILED):
+        return function
+    strict = jaxtyped(function, typechecker=typechecker)
+
+    @functools.wraps(function)
+    def call(*arguments, **options):
+        try:
+            return strict(*arguments, **options)
+        except jaxtyping.TypeCheckError:
+            function(*arguments, **options)
+            raise
+
+    return call
+
+
+def check_shapes() -> None:
+    """Install the hook; modules that are imported already stay as they are."""
+    jaxtyping.jaxtyped = checked
+    jaxtyping.install_import_hook(PACKAGES, "tests.shapes.typechecked")
