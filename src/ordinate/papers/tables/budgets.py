@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ordinate.estimators.recipes import read_recipe
-from ordinate.papers.tables.datasets import dataset, word_vectors
+from ordinate.papers.datasets.reading import dataset, word_vectors
 
 KINDS = ("text", "series", "volumes")
 OF_SOME = (*KINDS, "label_distance")  # what only some data sets have

@@ -26,6 +26,8 @@ from ordinate.metrics import (
     shot_report,
     svm_accuracy,
 )
+from ordinate.papers.datasets import reading
+from ordinate.papers.datasets.reading import Split
 from ordinate.papers.protocols.corruption_robustness import corruption_robustness
 from ordinate.papers.protocols.epoch_time import epoch_time
 from ordinate.papers.protocols.label_bias import label_bias
@@ -34,9 +36,8 @@ from ordinate.papers.protocols.parts import KeptParts
 from ordinate.papers.protocols.reduced_data import nested_subsets, reduced_data
 from ordinate.papers.protocols.transfer import transfer
 from ordinate.papers.protocols.unseen_targets import unseen_targets
-from ordinate.papers.tables import datasets, models
+from ordinate.papers.tables import models
 from ordinate.papers.tables.budgets import Budget
-from ordinate.papers.tables.datasets import Split
 from ordinate.papers.tables.metric_names import KS
 from ordinate.papers.tables.run import Run
 
@@ -80,10 +81,10 @@ class Trial:
 
     @classmethod
     def of(cls, name: str, run: Run, folder: Path, options: Mapping[str, Any]) -> "Trial":
-        task = models.task_of(run.model, datasets.dataset(name).task)
+        task = models.task_of(run.model, reading.dataset(name).task)
         if task is None:
             raise OrdinateError(f"model: got {run.model}, which is for ranks, and {name} has continuous targets")
-        X, y, split = datasets.load(name, run.seed, **options)
+        X, y, split = reading.load(name, run.seed, **options)
         return cls(run, folder, X, y if task == "ranks" else y.astype(np.float64), split, task)
 
     def build(self, name: str = "", spend: Mapping[str, Any] | None = None, **others: Any) -> Any:

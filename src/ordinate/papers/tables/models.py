@@ -14,7 +14,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import registry
 from ordinate.estimators.registry import Task, model
 from ordinate.methods.imbalance import Imbalance
-from ordinate.papers.datasets.images.catalogue import DATA
+from ordinate.papers.datasets.catalogue import DATA
 from ordinate.papers.tables.budgets import Budget
 
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeVar
 from ordinate import __version__
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import HEAD_LOSSES, unavailable
-from ordinate.papers.datasets.images import IMAGE_SETS
-from ordinate.papers.tables import datasets, models
+from ordinate.papers.datasets import reading
+from ordinate.papers.tables import models
 from ordinate.papers.tables.budgets import budget
 from ordinate.papers.tables.metric_names import METRICS
 from ordinate.papers.tables.run import Run
@@ -119,7 +119,7 @@ class Cell:
         if choice.dataset is None or choice.model is None:
             return "the paper's own figure; nothing to run"
         for name in (choice.dataset, choice.conditions.get("source")):
-            if name is not None and (reason := datasets.unavailable(name)):
+            if name is not None and (reason := reading.unavailable(name)):
                 return reason
         for name in (choice.model, *choice.conditions.get("beside", ())):
             if reason := unavailable(name):
@@ -140,7 +140,7 @@ class Cell:
         sets = sorted({choice.dataset, trained_on})
         facts = {
             "ordinate": __version__,
-            "data": {name: datasets.digest(name) for name in sets},
+            "data": {name: reading.digest(name) for name in sets},
             "budget": budget(trained_on, quick=quick).to_dict(),
         }
         settings = {name: part for name, part in parts.items() if part}
@@ -254,7 +254,7 @@ class Table(Choice):
         Raises:
             OrdinateError: an unknown data set, or a table that is no comparison of models on one data set.
         """
-        names = [datasets.dataset(name).name for name in names]
+        names = [reading.dataset(name).name for name in names]
         if {column.dataset for column in self.columns}.issuperset(names):
             return self._part([place for place, column in enumerate(self.columns) if column.dataset in names])
         choices = [cell.choice for cells in self.cells for cell in cells]
@@ -298,12 +298,12 @@ def _short_name(column: Column, table: Table) -> str:
 
 def _mismatch(model: str, dataset: str, choice: Choice) -> str | None:
     """Why a model cannot be trained on a data set as it is asked for, None where it can."""
-    if models.task_of(model, datasets.dataset(dataset).task) is None:
+    if models.task_of(model, reading.dataset(dataset).task) is None:
         return f"{model} is for ranks, {dataset} has continuous targets"
-    if choice.protocol == "corruption_robustness" and dataset not in IMAGE_SETS:
+    if choice.protocol == "corruption_robustness" and reading.dataset(dataset).kind != "images":
         return f"{dataset} holds no images to corrupt"
     if choice.settings.get("head") == "neighbours" and model in HEAD_LOSSES:
         return f"{model} is trained end to end, with its linear head alone"
-    if model == "simcse" and dataset != "stsb_dir":
+    if model == "simcse" and reading.dataset(dataset).kind != "text":
         return f"simcse is for text, {dataset} holds none"
     return None

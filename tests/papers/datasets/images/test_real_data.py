@@ -32,7 +32,7 @@ def test_every_split_holds_the_owners_number_of_every_rank(name):
     images = load(name)
     counts = pd.crosstab(images.splits, images.labels)
     assert {split: row.tolist() for split, row in counts.iterrows()} == COUNTS[name]
-    assert len(images) == IMAGE_SETS[name].images
+    assert len(images) == IMAGE_SETS[name].samples
 
 
 def test_no_subject_of_koa_stands_in_two_splits():
