@@ -246,7 +246,7 @@ def test_numbers_of_samples_move_as_shares():
 
 @pytest.mark.parametrize("name", ["supcr-5", "supremix-12"])
 def test_what_compares_no_models_on_a_data_set_does_not_move(name):
-    with pytest.raises(OrdinateError, match="does not compare models on a data set"):
+    with pytest.raises(OrdinateError, match="expected a table that compares models on a data set"):
         find(name).on(["airfoil"])
 
 
@@ -257,5 +257,5 @@ def test_a_classifier_does_not_fit_continuous_targets(monkeypatch):
 
 
 def test_a_misspelt_table_gets_a_hint():
-    with pytest.raises(OrdinateError, match="did you mean otd-2"):
+    with pytest.raises(OrdinateError, match="did you mean 'otd-2'"):
         find("otd2")

@@ -20,12 +20,12 @@ from ordinate.data.series.ts_files import read_ts
 from ordinate.data.volumes.labelled import T1_IN_MNI, read_ukbiobank
 from ordinate.errors import OrdinateError
 from ordinate.papers.datasets.catalogue import DATA, DATA_SETS, DataSet, look_up
+from ordinate.papers.datasets.drawn_ages import draw_imbalanced
 from ordinate.papers.datasets.images.catalogue import find as find_images
 from ordinate.papers.datasets.images.catalogue import load as load_images
 from ordinate.papers.datasets.stsb_dir import COLUMNS as PAIRS
 from ordinate.papers.datasets.stsb_dir import FILES as PAIR_FILES
 from ordinate.papers.datasets.stsb_dir import read_stsb_dir
-from ordinate.papers.protocols.imbalance import draw_imbalanced
 
 GLOVE = ("glove.840B.300d.txt", "glove100_subset/*.npz")  # the paper's vectors of words first
 PARTS = ("train", "validation", "test")

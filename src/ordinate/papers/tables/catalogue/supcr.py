@@ -57,9 +57,7 @@ TABLES = (
         ((2.86, 0.869), (2.86, 0.869), (2.86, 0.869), (2.88, 0.865), (2.85, 0.869), (2.86, 0.867), (2.89, 0.862)),
     ),
     Table(
-        "supcr-5",
-        "An encoder taken over to another data set",
-        "SupCR, Table 5",
+        "supcr-5", "An encoder taken over to another data set", "SupCR, Table 5",
         (
             *(Column(f"probe {c.name}", metric=c.metric, conditions={"scheme": "linear_probe"}) for c in (MAE, R2)),
             *(Column(f"fine-tuned {c.name}", metric=c.metric, conditions={"scheme": "fine_tune"}) for c in (MAE, R2)),
@@ -77,9 +75,7 @@ TABLES = (
         protocol="transfer",
     ),
     Table(
-        "supcr-6",
-        "Targets that training has not seen",
-        "SupCR, Table 6",
+        "supcr-6", "Targets that training has not seen", "SupCR, Table 6",
         tuple(Column(name, metric=f"mae_{name.lower()}") for name in ("All", "Seen", "Unseen")),
         tuple(
             Row(name, paper, group=group, model=model, conditions={"ranges": ranges})
@@ -91,15 +87,11 @@ TABLES = (
             )
             for name, model, paper in rows
         ),
-        dataset="imdb_wiki_dir",
-        protocol="unseen_targets",
+        dataset="imdb_wiki_dir", protocol="unseen_targets",
         note="The paper shows its two training sets in a picture; here the ages between the modes are left out.",
     ),
     Table(
-        "supcr-7",
-        "Similarity and projection head",
-        "SupCR, Table 7",
-        (MAE, R2),
+        "supcr-7", "Similarity and projection head", "SupCR, Table 7", (MAE, R2),
         (
             Row("SimCLR, cosine, projected", (9.59, 0.666), model="simclr", settings={"projection_dim": 128}),
             Row("SimCLR, cosine", (10.67, 0.600), model="simclr", settings={"projection_dim": None}),
@@ -115,10 +107,7 @@ TABLES = (
         dataset="agedb_dir",
     ),
     Table(
-        "supcr-8",
-        "Schemes of training",
-        "SupCR, Table 8",
-        (MAE, R2),
+        "supcr-8", "Schemes of training", "SupCR, Table 8", (MAE, R2),
         (
             Row("linear probing", (6.14, 0.850), model="supcr_l1"),
             Row("fine-tuning", (6.36, 0.844), model="supcr_l1", settings={"scheme": "fine_tune"}),
@@ -128,9 +117,7 @@ TABLES = (
         dataset="agedb_dir",
     ),
     Table(
-        "supcr-9",
-        "With a ResNet-50",
-        "SupCR, Table 9",
+        "supcr-9", "With a ResNet-50", "SupCR, Table 9",
         (
             Column("AgeDB MAE", dataset="agedb_dir", metric="mae"), Column("R2", dataset="agedb_dir", metric="r2"),
             Column("MPIIFaceGaze Angular", dataset="mpiifacegaze", metric="angular_error"),
@@ -144,9 +131,7 @@ TABLES = (
         training=RESNET_50,
     ),
     Table(
-        "supcr-10",
-        "Beside the best that each data set had seen",
-        "SupCR, Table 10",
+        "supcr-10", "Beside the best that each data set had seen", "SupCR, Table 10",
         (
             Column("AgeDB MAE", dataset="agedb_dir", metric="mae", model="supcr_l1"),
             Column("TUAB MAE", dataset="tuab", metric="mae", model="supcr_dldl_v2", on_its_data=A_YEAR_OR_DEGREE),
@@ -164,9 +149,7 @@ TABLES = (
         ),
     ),
     Table(
-        "supcr-11",
-        "Self-supervised learning, pre-trained elsewhere, here, or beside L1",
-        "SupCR, Table 11",
+        "supcr-11", "Self-supervised learning, pre-trained elsewhere, here, or beside L1", "SupCR, Table 11",
         tuple(
             Column(f"{title} {head}", dataset=name, metric=metric, settings=settings,
                    training={} if name == "tuab" else RESNET_50)
@@ -187,9 +170,7 @@ TABLES = (
         ),
     ),
     Table(
-        "supcr-12",
-        "Deviations of the best results over five seeds",
-        "SupCR, Table 12",
+        "supcr-12", "Deviations of the best results over five seeds", "SupCR, Table 12",
         (
             Column("AgeDB SupCR(L1)", dataset="agedb_dir", model="supcr_l1", metric="mae"),
             Column("TUAB SupCR(DLDL-v2)", dataset="tuab", model="supcr_dldl_v2", metric="mae",
@@ -202,22 +183,15 @@ TABLES = (
         (Row("error", (6.19, 7.00, 5.24, 2.87), (0.08, 0.10, 0.13, 0.04)),),
     ),
     Table(
-        "supcr-13",
-        "The number of positives",
-        "SupCR, Table 13",
-        (MAE,),
+        "supcr-13", "The number of positives", "SupCR, Table 13", (MAE,),
         tuple(
             Row(f"K = {count}", (mae,), settings={"loss": {"num_positives": count}})
             for count, mae in ((128, 6.46), (256, 6.43), (384, 6.29), (511, 6.14))
         ),
-        dataset="agedb_dir",
-        model="supcr_l1",
-        note="511 are all positives of two views of 256 samples.",
+        dataset="agedb_dir", model="supcr_l1", note="511 are all positives of two views of 256 samples.",
     ),
     Table(
-        "supcr-14",
-        "Seconds of a training epoch beside SupCon",
-        "SupCR, Table 14",
+        "supcr-14", "Seconds of a training epoch beside SupCon", "SupCR, Table 14",
         tuple(
             Column(title, dataset=name)
             for title, name in (("AgeDB", "agedb_dir"), ("TUAB", "tuab"), ("MPIIFaceGaze", "mpiifacegaze"),
@@ -228,32 +202,22 @@ TABLES = (
             Row("SupCR", (26.2, 27.3, 75.4, 61.8), metric="seconds_supcr"),
             Row("ratio", (1.13, 1.08, 1.09, 1.11), metric="ratio_supcr"),
         ),
-        model="supcr",
-        protocol="epoch_time",
-        conditions={"beside": ("supcon",)},
+        model="supcr", protocol="epoch_time", conditions={"beside": ("supcon",)},
         note="The paper's machine has 8 TITAN RTX; the ratio is what can be compared.",
     ),
     Table(
-        "supcr-fig3",
-        "Error under corruptions of the images",
-        "SupCR, Fig. 3",
+        "supcr-fig3", "Error under corruptions of the images", "SupCR, Fig. 3",
         tuple(Column(f"severity {level}", metric=f"corrupted_mae[{level - 1}]") for level in range(1, 6)),
-        (Row("L1", model="l1"), Row("SupCR(L1)", model="supcr_l1")),
-        dataset="agedb_dir",
+        (Row("L1", model="l1"), Row("SupCR(L1)", model="supcr_l1")), dataset="agedb_dir",
         protocol="corruption_robustness",
         curve=Curve("severity of the corruption", "MAE, mean over 19 corruptions", (1, 2, 3, 4, 5)),
         note="The paper has a picture and no figures.",
     ),
     Table(
-        "supcr-fig4",
-        "Error with ever fewer training samples",
-        "SupCR, Fig. 4",
+        "supcr-fig4", "Error with ever fewer training samples", "SupCR, Fig. 4",
         tuple(Column(f"{size:,} samples", conditions={"samples": size}) for size in SIZES),
-        (Row("L1", model="l1"), Row("SupCR(L1)", model="supcr_l1")),
-        dataset="imdb_wiki_dir",
-        metric="mae",
-        protocol="reduced_data",
-        curve=Curve("training samples", "MAE", SIZES),
+        (Row("L1", model="l1"), Row("SupCR(L1)", model="supcr_l1")), dataset="imdb_wiki_dir", metric="mae",
+        protocol="reduced_data", curve=Curve("training samples", "MAE", SIZES),
         note="The paper has a picture and no figures; the sizes are chosen here.",
     ),
 )  # fmt: skip

@@ -308,7 +308,6 @@ TABLES = (
         ),
         dataset="imdb_wiki_dir", metric="mae", protocol="reduced_data", training={**FACES, "batch_size": 64},
         curve=Curve("training samples", "MAE", SIZES),
-
         note="The paper has a picture; figures of all samples are those of its Table 3. It says that the gap grows "
         "from 0.17 to 1.24 at 4k.",
     ),
