@@ -52,7 +52,7 @@ class DataSet:
 
 
 def _described() -> dict[str, DataSet]:
-    by_kind = tomllib.loads(files("ordinate.papers.datasets").joinpath("sets.toml").read_text("utf-8"))
+    by_kind: dict[Any, Any] = tomllib.loads(files("ordinate.papers.datasets").joinpath("sets.toml").read_text("utf-8"))
     sets = {}
     for kind, described in by_kind.items():
         for name, values in described.items():

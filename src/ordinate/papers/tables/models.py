@@ -64,12 +64,12 @@ def build(
 
     kind = type(registry.build(name, task))
     parameters = inspect.signature(kind).parameters
-    variants = {key: settings.pop(key) for key in VARIANTS if key in settings and key not in takes}
+    variants = {key: settings.pop(key) for key in VARIANTS if key in settings and key not in parameters}
     spent = {} if budget is None else _spend(budget, parameters)
     network = settings.pop("network", None if budget is None else budget.network)
     chosen = {**spent, **model(name).settings, **settings}
-    own = {"checkpoint_dir": checkpoint_dir, "random_state": seed}
-    chosen |= {option: value for option, value in own.items() if option in takes}
+    of_run = {"checkpoint_dir": checkpoint_dir, "random_state": seed}
+    chosen |= {option: value for option, value in of_run.items() if option in parameters}
     if num_classes is not None and "class_order" in parameters:
         chosen["class_order"] = list(range(num_classes))
     unknown = sorted(set(chosen) - set(parameters))

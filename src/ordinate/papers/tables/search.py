@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.errors import OrdinateError
+from ordinate.papers.tables.outcomes import Execute
 from ordinate.papers.tables.results import Result, ResultsDatabase
 from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.workers import Execute, complete
+from ordinate.papers.tables.workers import complete
 
 Space = Mapping[str, Sequence[Any]]
 

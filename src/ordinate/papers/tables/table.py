@@ -49,11 +49,11 @@ class Choice:
 
     def over(self, other: "Choice") -> "Choice":
         """Return this choice, with what it leaves open from another."""
-        pairs = {f.name: (getattr(self, f.name), getattr(other, f.name)) for f in fields(Choice)}
-        return Choice(**{
-            name: {**theirs, **ours} if isinstance(ours, Mapping) else ours or theirs
-            for name, (ours, theirs) in pairs.items()
-        })  # fmt: skip
+        values: dict[str, Any] = {}
+        for name in (f.name for f in fields(Choice)):
+            ours, theirs = getattr(self, name), getattr(other, name)
+            values[name] = {**theirs, **ours} if isinstance(ours, Mapping) else ours or theirs
+        return Choice(**values)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ not there, or where a table of the owner's names an image that is not there or a
 """
 
 from ordinate.data.images.folds import FOLDS, hold_out
+from ordinate.papers.datasets.catalogue import DATA, IMAGE_SETS
 from ordinate.papers.datasets.catalogue import DataSet as ImageSet
-from ordinate.papers.datasets.images.catalogue import DATA, IMAGE_SETS, download, find, load
+from ordinate.papers.datasets.images.catalogue import download, find, load
 
 __all__ = ["DATA", "FOLDS", "IMAGE_SETS", "ImageSet", "download", "find", "hold_out", "load"]

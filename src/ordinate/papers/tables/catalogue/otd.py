@@ -49,7 +49,7 @@ TABLES = (
             Row("Ord-LMNN-RecBeta", (3.4, 1.6, 18.6, 6.4), (0.3, 0.1, 1.0, 0.5), missing=UNWRITTEN),
             Row("O-Net", (3.1, 0.8, 16.0, 6.1), (0.4, 0.1, 1.5, 0.6), model="otd"),
         ),
-        metric="knn_error", note="Random 70/30 splits, one a seed.",
+        metric="knn_error", note="Random 70/30 splits, one per seed.",
     ),
     Table(
         "otd-5", "Seconds of computation on BUSI", "OTD, Table 5",

@@ -18,7 +18,7 @@ DATA = {
     "AgeDB": ("agedb_dir", "mae"), "TUAB": ("tuab", "mae"), "MPIIFaceGaze": ("mpiifacegaze", "angular_error"),
     "SkyFinder": ("skyfinder", "mae"),
 }  # fmt: skip
-BEST = {
+BEST: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "AgeDB": ("supcr_l1", {}), "TUAB": ("supcr_dldl_v2", A_YEAR_OR_DEGREE),
     "MPIIFaceGaze": ("supcr_or", HALF_AND_WHOLE_DEGREES), "SkyFinder": ("supcr_dldl_v2", A_YEAR_OR_DEGREE),
 }  # fmt: skip
