@@ -5,11 +5,10 @@ import pandas as pd
 import pytest
 
 from ordinate.cli import main
+from ordinate.papers.datasets.catalogue import IMAGE_SETS, OTHER_SETS
 from ordinate.papers.datasets.images import catalogue
-from ordinate.papers.datasets.images.catalogue import IMAGE_SETS
-from ordinate.papers.datasets.other import OTHER_SETS
+from tests.papers.datasets import trees
 from tests.papers.datasets.images.trees import write_images, write_text
-from tests.papers.tables import trees
 
 SPLITS = ("train", "val", "test")
 
@@ -172,7 +171,7 @@ def test_a_set_that_lies_wrongly_is_explained_and_an_error(data, capsys):
     assert main(["datasets", "hid"]) == 2
     out, err = capsys.readouterr()
     assert "graphics.cs.cmu.edu" in out
-    assert err == f"ordinate: {data / 'hid'}: takes folders 1930s to 1970s of images; it holds pictures\n"
+    assert err == f"ordinate: {data / 'hid'}: got pictures, expected folders 1930s to 1970s of images\n"
 
 
 def test_a_set_is_fetched(said, monkeypatch, data):

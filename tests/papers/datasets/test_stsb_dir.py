@@ -39,7 +39,7 @@ def test_plain_files_come_first(tmp_path):
 def test_a_file_that_is_missing_is_an_error_that_says_where_to_get_it(tmp_path):
     write(tmp_path)
     (tmp_path / "dev_new.tsv.gz").unlink()
-    with pytest.raises(OrdinateError, match=r"holds no dev_new.tsv or dev_new.tsv.gz, takes .*imbalanced-regression"):
+    with pytest.raises(OrdinateError, match=r"got no dev_new.tsv or dev_new.tsv.gz, expected .*imbalanced-regression"):
         read_stsb_dir(tmp_path)
 
 

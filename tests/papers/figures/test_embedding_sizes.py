@@ -50,7 +50,10 @@ def test_means_are_over_the_seeds_of_a_size_with_sizes_ascending():
 
 @pytest.mark.parametrize(
     ("sizes", "rows", "message"),
-    [([4, 0], 5, r"sizes: got 0, takes dimensions of at least 1"), ([4], 1, r"y_test: got 1 sample\(s\), takes at")],
+    [
+        ([4, 0], 5, r"sizes: got 0, expected dimensions"),
+        ([4], 1, r"y_test: got 1 sample\(s\), expected at"),
+    ],
 )
 def test_what_cannot_be_measured_is_an_error_before_any_training(sizes, rows, message):
     with pytest.raises(OrdinateError, match=message):

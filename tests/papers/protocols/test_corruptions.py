@@ -226,8 +226,8 @@ def test_motion_blur_spreads_a_point_along_one_line():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"name": "rain"}, "name: got 'rain', takes one of 'gaussian_noise'"),
-        ({"severity": 0}, "severity: got 0, takes 1, 2, 3, 4 or 5"),
+        ({"name": "rain"}, "name: got 'rain', expected one of 'gaussian_noise'"),
+        ({"severity": 0}, "severity: got 0, expected 1, 2, 3, 4 or 5"),
         ({"severity": True}, "severity: got True"),
         ({"seed": -1}, "seed: got -1"),
         ({"images": np.zeros((2, 3, 8, 8))}, "images: got float64 of shape"),

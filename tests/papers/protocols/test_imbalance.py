@@ -9,7 +9,8 @@ import pytest
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import shot_report
-from ordinate.papers.protocols.imbalance import LABELS, ImbalancedSet, draw_imbalanced, evaluate_shots
+from ordinate.papers.datasets.drawn_ages import LABELS
+from ordinate.papers.protocols.imbalance import ImbalancedSet, draw_imbalanced, evaluate_shots
 
 AGES = np.concatenate([np.repeat(np.arange(20, 60), 150), np.repeat(np.arange(60, 90), 5)])
 
@@ -99,5 +100,5 @@ def test_a_file_that_cannot_serve_is_an_error(tmp_path, frame, message):
 
 def test_without_a_file_or_a_data_folder_the_way_out_is_named(monkeypatch):
     monkeypatch.delenv("ORDINATE_DATA", raising=False)
-    with pytest.raises(OrdinateError, match="labels: got None and no ORDINATE_DATA, takes a CSV"):
+    with pytest.raises(OrdinateError, match="labels: got None and no ORDINATE_DATA, expected a CSV"):
         draw_imbalanced()

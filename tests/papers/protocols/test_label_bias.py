@@ -64,9 +64,9 @@ def test_cloc_is_trained_with_learned_and_with_fixed_margins(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"boundary": (1, 3)}, r"boundary: got \(1, 3\), takes two adjacent ranks"),
+        ({"boundary": (1, 3)}, r"boundary: got \(1, 3\), expected two adjacent ranks"),
         ({"boundary": (3, 4)}, r"boundary: got \(3, 4\)"),
-        ({"up": 1.2}, "up: got 1.2, takes a share from 0 to 1"),
+        ({"up": 1.2}, "up: got 1.2, expected a share from 0 to 1"),
         ({"down": -0.1}, "down: got -0.1"),
         ({"seed": -1}, "seed: got -1"),
     ],

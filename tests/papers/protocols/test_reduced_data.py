@@ -70,7 +70,7 @@ def test_a_size_that_was_trained_on_is_not_trained_on_again(tmp_path):
     assert reduced_data(supcr(), X, y, X, y, sizes=[16, 32], keep=KeptParts(tmp_path)) == first
 
 
-@pytest.mark.parametrize(("sizes", "message"), [([0], "sizes: got 0"), ([49], "sizes: got 49, takes at most 48")])
+@pytest.mark.parametrize(("sizes", "message"), [([0], "sizes: got 0"), ([49], "sizes: got 49, expected at most 48")])
 def test_sizes_that_the_samples_do_not_allow_are_an_error(sizes, message):
     X, y = draw_table()
     with pytest.raises(OrdinateError, match=f"^{message}"):
@@ -79,5 +79,5 @@ def test_sizes_that_the_samples_do_not_allow_are_an_error(sizes, message):
 
 def test_fewer_samples_than_ranks_are_an_error():
     X, target = draw_table()
-    with pytest.raises(OrdinateError, match=r"^sizes: got 2, takes .*3"):
+    with pytest.raises(OrdinateError, match=r"^sizes: got 2, .*3"):
         reduced_data(KNeighborsClassifier(), X, ranks_of(target), X, ranks_of(target), sizes=[2])

@@ -57,7 +57,7 @@ def test_an_estimator_is_trained_once(tmp_path):
         ([], "ranges: got \\[\\], which hold 0 of 80 training"),
         ([(100, 200)], "ranges: got .*which hold 0 of 80 training and 0 of 80 test"),
         ([(0, 80)], "ranges: got .*which hold 80 of 80"),
-        ([(25, 20)], "ranges: got \\(25, 20\\), takes \\(lowest, highest\\)"),
+        ([(25, 20)], "ranges: got \\(25, 20\\), expected \\(lowest, highest\\)"),
     ],
 )
 def test_ranges_that_leave_nothing_are_an_error(ranges, message):

@@ -9,13 +9,13 @@ from ordinate.data.series.eeg import read_tuab
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry as models
-from ordinate.papers.tables import datasets
+from ordinate.papers.datasets import reading
 from ordinate.papers.tables.catalogue import CATALOGUE, find
 from ordinate.papers.tables.execute import PROTOCOLS, execute
 from ordinate.papers.tables.metric_names import METRICS
 from ordinate.papers.tables.models import task_of
 from ordinate.papers.tables.run import Run
-from tests.papers.tables import trees
+from tests.papers.datasets import trees
 
 NUMBERED = {
     *(f"cloc-{number}" for number in range(1, 9)),
@@ -66,17 +66,17 @@ def test_what_the_cells_name_exists():
             assert choice.missing
             continue
         assert choice.model in models.models()
-        assert choice.dataset in datasets.DATASETS
+        assert choice.dataset in reading.TABLE_SETS
         assert (choice.protocol or "plain") in PROTOCOLS
         assert re.sub(r"(\[\d+\])*$", "", choice.metric) in METRICS
         assert set(choice.conditions.get("beside", ())) <= set(models.models())
-        assert choice.conditions.get("source", "agedb_dir") in datasets.DATASETS
+        assert choice.conditions.get("source", "agedb_dir") in reading.TABLE_SETS
 
 
 def test_every_model_suits_the_labels_that_it_meets():
     for choice in CHOICES:
         if choice.model is not None:
-            assert task_of(choice.model, datasets.dataset(choice.dataset).task) is not None
+            assert task_of(choice.model, reading.dataset(choice.dataset).task) is not None
 
 
 def test_every_cell_says_which_figure_is_better_or_is_none_to_compare():
@@ -220,7 +220,7 @@ def test_data_sets_of_the_table_keep_their_columns_and_the_papers_figures():
     ],
 )
 def test_a_model_that_a_data_set_is_not_for_says_so_before_it_runs(name, dataset, row, reason, monkeypatch):
-    monkeypatch.setattr(datasets, "unavailable", lambda name: None)
+    monkeypatch.setattr(reading, "unavailable", lambda name: None)
     moved = find(name).on([dataset])
     assert reason in {cell.impossible for cells in moved.cells for cell in cells if cell.row.name == row}
 
@@ -246,16 +246,16 @@ def test_numbers_of_samples_move_as_shares():
 
 @pytest.mark.parametrize("name", ["supcr-5", "supremix-12"])
 def test_what_compares_no_models_on_a_data_set_does_not_move(name):
-    with pytest.raises(OrdinateError, match="does not compare models on a data set"):
+    with pytest.raises(OrdinateError, match="expected a table that compares models on a data set"):
         find(name).on(["airfoil"])
 
 
 def test_a_classifier_does_not_fit_continuous_targets(monkeypatch):
-    monkeypatch.setattr(datasets, "unavailable", lambda name: None)
+    monkeypatch.setattr(reading, "unavailable", lambda name: None)
     reasons = find("cloc-3").on(["airfoil"]).plan(1).reasons
     assert reasons[8, 0] == "cloc is for ranks, airfoil has continuous targets"
 
 
 def test_a_misspelt_table_gets_a_hint():
-    with pytest.raises(OrdinateError, match="did you mean otd-2"):
+    with pytest.raises(OrdinateError, match="did you mean 'otd-2'"):
         find("otd2")

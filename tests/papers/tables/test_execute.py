@@ -1,13 +1,15 @@
 """What a run measures, by its protocol."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import continuous_report, knn_error, rank_report
-from ordinate.papers.tables import datasets
+from ordinate.papers.datasets import reading
+from ordinate.papers.datasets.reading import Split
 from ordinate.papers.tables.budgets import Budget
-from ordinate.papers.tables.datasets import Dataset, Split
 from ordinate.papers.tables.execute import execute
 from ordinate.papers.tables.metric_names import CONTINUOUS_METRICS, METRICS, RANK_METRICS
 from ordinate.papers.tables.models import build
@@ -23,12 +25,10 @@ def small_sets(monkeypatch):
     X = rng.normal(size=(90, 3))
     split = Split(np.arange(60), np.arange(60, 60), np.arange(60, 90))
     labels = {"ranks": np.digitize(X[:, 0], [-0.5, 0.5]), "targets": 10 * X[:, 0]}
-    sets = {
-        name: Dataset(name, name, "ranks" if name == "ranks" else "continuous", list, lambda _, y=y: (X, y, split))
-        for name, y in labels.items()
-    }
-    monkeypatch.setattr(datasets, "DATASETS", sets)
-    monkeypatch.setattr(datasets, "unavailable", lambda name: None)
+    airfoil = reading.dataset("airfoil")
+    sets = {"ranks": replace(airfoil, task="ranks"), "targets": airfoil}
+    monkeypatch.setattr(reading, "TABLE_SETS", sets)
+    monkeypatch.setattr(reading, "load", lambda name, seed: (X, labels[name], split))
     return X, labels
 
 

@@ -4,9 +4,9 @@ import pytest
 from torch import nn
 
 from ordinate.estimators.registry import models
+from ordinate.papers.datasets.reading import TABLE_SETS
 from ordinate.papers.tables.budgets import Budget, budget
 from ordinate.papers.tables.catalogue import CATALOGUE
-from ordinate.papers.tables.datasets import DATASETS
 from ordinate.papers.tables.models import build, task_of
 
 CELLS = [cell for table in CATALOGUE.values() for cells in table.cells for cell in cells if cell.choice.model]
@@ -29,16 +29,16 @@ def distances_of(estimator):
 
 
 @pytest.mark.parametrize("quick", [False, True])
-@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("dataset", TABLE_SETS)
 def test_every_model_on_every_data_set(dataset, quick):
     spent = Budget(**budget(dataset, quick=quick).to_dict())  # as a run keeps it
     found = set()
     for name in models():
-        task = task_of(name, DATASETS[dataset].task)
+        task = task_of(name, TABLE_SETS[dataset].task)
         if task is not None:
             found |= distances_of(build(name, task, budget=spent))
     assert found <= {expected(dataset)}
-    assert found or DATASETS[dataset].task == "ranks"
+    assert found or TABLE_SETS[dataset].task == "ranks"
 
 
 @pytest.mark.parametrize("quick", [False, True])

@@ -13,10 +13,10 @@ from ordinate.data.text.options import TextOptions
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import models
+from ordinate.papers.datasets.reading import TABLE_SETS
 from ordinate.papers.tables.budgets import budget
-from ordinate.papers.tables.datasets import DATASETS
 from ordinate.papers.tables.models import build, task_of
-from tests.papers.tables import trees
+from tests.papers.datasets import trees
 
 BUDGET = replace(budget("airfoil"), epochs=30, phase_one=10, head_epochs=7, weight_decay=0.25)
 
@@ -88,7 +88,7 @@ def test_a_budget_knows_only_the_kinds_that_its_data_is_of():
     assert budget("tuab").to_dict()["series"] == {"crop": 2000}
 
 
-@pytest.mark.parametrize("name", DATASETS)
+@pytest.mark.parametrize("name", TABLE_SETS)
 def test_every_set_has_a_budget_and_a_smaller_one(name):
     assert budget(name, quick=True).epochs <= budget(name).epochs
     assert 0 < budget(name).phase_one < budget(name).epochs

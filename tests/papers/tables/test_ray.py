@@ -53,7 +53,7 @@ def test_threads_are_the_cpus_and_threads_of_a_run(cluster, database):
 
 @pytest.mark.parametrize("options", [{"gpus": 1.0}, {"threads": 3}])
 def test_a_run_that_the_cluster_has_no_room_for_is_an_error(cluster, database, options):
-    with pytest.raises(OrdinateError, match=r"^ray: a run takes . CPUs and .* GPUs, the cluster has "):
+    with pytest.raises(OrdinateError, match=r"^ray: got a cluster with .*, expected . CPUs and .* GPUs"):
         complete_on("auto", make_runs(1), database, **options)
 
 

@@ -104,7 +104,7 @@ def test_metrics_that_are_not_finite_numbers_are_a_failure(database, value):
     database.finish(RUNS[0], {"mae": value}, 1.0)
     result = database.results(RUNS[:1])[RUNS[0]]
     assert (result.state, result.metrics) == ("failed", {})
-    assert "'mae', takes finite numbers" in result.error
+    assert "'mae', expected finite numbers" in result.error
 
 
 def test_a_failed_run_keeps_its_error_and_waits_again_when_asked(database):
@@ -243,7 +243,7 @@ def test_a_database_of_another_format_is_refused(tmp_path):
     ResultsDatabase(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(OrdinateError, match=r"^database: .*results\.db has format 2, takes 1"):
+    with pytest.raises(OrdinateError, match=r"^database: .*results\.db of format 2, expected 1"):
         ResultsDatabase(path)
 
 
@@ -252,7 +252,7 @@ def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE runs (name TEXT)")
     before = path.read_bytes()
-    with pytest.raises(OrdinateError, match=r"^database: .*other\.db is of another program"):
+    with pytest.raises(OrdinateError, match=r"^database: got .*other\.db of another program"):
         ResultsDatabase(path)
     assert path.read_bytes() == before
 

@@ -101,14 +101,14 @@ def test_what_executes_can_be_named(database, tmp_path):
     "wrong", ["tests.papers.tables", "tests.tables:execute", "os:path", "no.such:one", ":", lambda *_: 0]
 )
 def test_what_no_other_process_can_import_is_refused(wrong, database, tmp_path):
-    with pytest.raises(OrdinateError, match=r"^execute: got .*takes 'package\.module:function'"):
+    with pytest.raises(OrdinateError, match=r"^execute: got .*expected 'package\.module:function'"):
         complete(make_runs(1), wrong, database, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["jobs", "threads"])
 @pytest.mark.parametrize("value", [0, -1, 1.5])
 def test_numbers_of_workers_and_threads_are_checked(name, value, database):
-    with pytest.raises(OrdinateError, match=f"^{name}: got {value}, takes a whole number, 1 or more"):
+    with pytest.raises(OrdinateError, match=f"^{name}: got {value}, expected a whole number of at least 1"):
         complete_here(make_runs(1), database, **{name: value})
 
 

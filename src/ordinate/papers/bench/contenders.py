@@ -1,6 +1,6 @@
 """What is timed: the losses, their published loops, pytorch-metric-learning's, and the products none can do without."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -18,7 +18,10 @@ TARGETS = 100.0  # from 0 to this
 NEIGHBOURS = 8  # samples on each side of an anchor that SupReMix's window holds
 PRODUCT_ROWS = 1024  # of the Gram matrix at a time
 
-SUPCON, TRIPLET, PRODUCTS = "SupConLoss", "TripletMarginLoss", "matrix products"
+SUPCON, TRIPLET = "SupConLoss", "TripletMarginLoss"  # of pytorch-metric-learning
+PRODUCTS = "matrix products"
+
+Loss = Callable[..., Tensor]
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,11 @@ class Contender:
 
     Args:
         loss: of (n, d) and (n,).
-        ranks: whether it takes ranks, or targets.
+        ranks: whether its labels are ranks, or targets.
         cubic: whether its time or memory outgrows the n x n matrix.
     """
 
-    loss: Callable[[Tensor, Tensor], Tensor]
+    loss: Loss
     ranks: bool
     cubic: bool = False
 
@@ -57,66 +60,34 @@ def draw(
     return embeddings, labels.to(device)
 
 
-def _supcr(embeddings: Tensor, labels: Tensor) -> Tensor:
-    return supcr(embeddings, labels, temperature=TEMPERATURE["supcr"])
-
-
-def _published_supcr(embeddings: Tensor, labels: Tensor) -> Tensor:
-    return published.supcr(embeddings, labels, TEMPERATURE["supcr"])
-
-
-def _mmnp(embeddings: Tensor, labels: Tensor) -> Tensor:
-    return mmnp(embeddings, labels, _margins(embeddings))
-
-
-def _published_mmnp(embeddings: Tensor, labels: Tensor) -> Tensor:
-    return published.mmnp(embeddings, labels, _margins(embeddings))
-
-
 def _margins(embeddings: Tensor) -> Tensor:
     return embeddings.new_full((RANKS - 1,), MARGIN)
-
-
-def _supremix(embeddings: Tensor, labels: Tensor, neg_mix: Tensor | None = None) -> Tensor:
-    generator = torch.Generator(embeddings.device).manual_seed(0)  # the same draws whatever the embeddings' dtype
-    temperature, window = TEMPERATURE["supremix"], _window(labels)
-    return supremix(
-        embeddings,
-        labels,
-        temperature=temperature,
-        window=window,
-        neg_mix=neg_mix,
-        generator=generator,
-        reduction="mean",
-    )
-
-
-def _published_supremix(embeddings: Tensor, labels: Tensor, neg_mix: Tensor | None = None) -> Tensor:
-    return published.supremix(embeddings, labels, TEMPERATURE["supremix"], _window(labels), neg_mix)
 
 
 def _window(labels: Tensor) -> float:
     return TARGETS * NEIGHBOURS / len(labels)
 
 
-def _angular_triangle(embeddings: Tensor, labels: Tensor) -> Tensor:
-    return angular_triangle(embeddings, labels, RANKS)
+def _supremix(embeddings: Tensor, labels: Tensor, neg_mix: Tensor | None = None) -> Tensor:
+    generator = torch.Generator(embeddings.device).manual_seed(0)  # the same draws whatever the embeddings' dtype
+    return supremix(
+        embeddings, labels, temperature=TEMPERATURE["supremix"], window=_window(labels), neg_mix=neg_mix,
+        generator=generator, reduction="mean",
+    )  # fmt: skip
 
 
-def _published_angular_triangle(embeddings: Tensor, labels: Tensor) -> Tensor:
-    return published.angular_triangle(embeddings, labels, RANKS)
+def _published_supremix(embeddings: Tensor, labels: Tensor, neg_mix: Tensor | None = None) -> Tensor:
+    return published.supremix(embeddings, labels, TEMPERATURE["supremix"], _window(labels), neg_mix)
 
 
-def _supcon(embeddings: Tensor, labels: Tensor) -> Tensor:
-    from pytorch_metric_learning.losses import SupConLoss
+def _peer(name: str) -> Loss:
+    def loss(embeddings: Tensor, labels: Tensor) -> Tensor:
+        from pytorch_metric_learning import losses
 
-    return SupConLoss()(embeddings, labels)
+        value: Tensor = getattr(losses, name)()(embeddings, labels)
+        return value
 
-
-def _triplet_margin(embeddings: Tensor, labels: Tensor) -> Tensor:
-    from pytorch_metric_learning.losses import TripletMarginLoss
-
-    return TripletMarginLoss()(embeddings, labels)
+    return loss
 
 
 def _matrix_products(embeddings: Tensor, _: Tensor) -> Tensor:
@@ -131,18 +102,26 @@ def _matrix_products(embeddings: Tensor, _: Tensor) -> Tensor:
     return (gradient * embeddings).sum()
 
 
-LOSSES = {
-    "supcr": (_supcr, _published_supcr, False),
-    "mmnp": (_mmnp, _published_mmnp, True),
+LOSSES: Mapping[str, tuple[Loss, Loss, bool]] = {  # ours, the published loop, and whether the labels are ranks
+    "supcr": (
+        lambda z, y: supcr(z, y, temperature=TEMPERATURE["supcr"]),
+        lambda z, y: published.supcr(z, y, TEMPERATURE["supcr"]),
+        False,
+    ),
+    "mmnp": (lambda z, y: mmnp(z, y, _margins(z)), lambda z, y: published.mmnp(z, y, _margins(z)), True),
     "supremix": (_supremix, _published_supremix, False),
-    "angular_triangle": (_angular_triangle, _published_angular_triangle, True),
+    "angular_triangle": (
+        lambda z, y: angular_triangle(z, y, RANKS),
+        lambda z, y: published.angular_triangle(z, y, RANKS),
+        True,
+    ),
 }
 CONTENDERS = (
     {name: Contender(ours, ranks) for name, (ours, _, ranks) in LOSSES.items()}
     | {published_name(name): Contender(theirs, ranks, cubic=True) for name, (_, theirs, ranks) in LOSSES.items()}
     | {
-        SUPCON: Contender(_supcon, ranks=True),
-        TRIPLET: Contender(_triplet_margin, ranks=True, cubic=True),
+        SUPCON: Contender(_peer(SUPCON), ranks=True),
+        TRIPLET: Contender(_peer(TRIPLET), ranks=True, cubic=True),
         PRODUCTS: Contender(_matrix_products, ranks=True),
     }
 )

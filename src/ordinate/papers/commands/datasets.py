@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.images.catalogue import DATA, IMAGE_SETS, ImageSet, download, find, load
-from ordinate.papers.datasets.other import OTHER_SETS, OtherSet
-from ordinate.papers.tables import datasets as sets_of_tables
+from ordinate.papers.datasets import reading
+from ordinate.papers.datasets.catalogue import DATA, IMAGE_SETS, OTHER_SETS, DataSet
+from ordinate.papers.datasets.images.catalogue import download, find, load
 from ordinate.report.text import table
 
 MOST_RANKS = 12  # shown a column each
 WIDTH = 100  # characters of a line of text
 SLOW = ("tuab", "hcp_aging")  # take minutes to read
-SETS: Mapping[str, ImageSet | OtherSet] = {**IMAGE_SETS, **OTHER_SETS}
+SETS: Mapping[str, DataSet] = {**IMAGE_SETS, **OTHER_SETS}
 
 
 def datasets(name: str | None, download: str | None) -> None:
@@ -50,16 +50,15 @@ def _list() -> None:
     print(f"\nordinate datasets NAME explains one, and what to put where below ${DATA}{unset}")
 
 
-def _expected(chosen: ImageSet | OtherSet) -> str:
-    count = chosen.images if isinstance(chosen, ImageSet) else chosen.samples
-    return "-" if count is None else str(count)
+def _expected(chosen: DataSet) -> str:
+    return "-" if chosen.samples is None else str(chosen.samples)
 
 
 def _state(name: str) -> str:
     if name in OTHER_SETS:
         if not _is_here(name):
             return "not here"
-        return "here" if sets_of_tables.unavailable(name) is None else "here, unreadable"
+        return "here" if reading.unavailable(name) is None else "here, unreadable"
     if find(name) is None:
         return "not here"
     try:
@@ -70,7 +69,7 @@ def _state(name: str) -> str:
 
 def _is_here(name: str) -> bool:
     """Return whether the files of a set without images are there, whatever else reading them takes."""
-    return bool(os.environ.get(DATA)) and bool(sets_of_tables.dataset(name).files())
+    return bool(os.environ.get(DATA)) and bool(reading.files(name))
 
 
 def _fetch(name: str, folder: str) -> None:
@@ -80,7 +79,7 @@ def _fetch(name: str, folder: str) -> None:
     print(f"{path}: fetched and checked; with ORDINATE_DATA={folder} it is read by its name, {name}")
 
 
-def _explain_images(chosen: ImageSet) -> None:
+def _explain_images(chosen: DataSet) -> None:
     _describe(chosen, "images", f"ordinate datasets {chosen.name} --download FOLDER" if chosen.download else None)
     path = find(chosen.name)
     if path is None:
@@ -92,26 +91,26 @@ def _explain_images(chosen: ImageSet) -> None:
     print(_counts(images.labels, splits, chosen.task))
 
 
-def _explain_other(chosen: OtherSet) -> None:
+def _explain_other(chosen: DataSet) -> None:
     _describe(chosen, "samples")
     if not _is_here(chosen.name):
         print(f"not here: put it into ${DATA}")
         return
-    reason = sets_of_tables.unavailable(chosen.name)
+    reason = reading.unavailable(chosen.name)
     if reason is not None:
         raise OrdinateError(reason)
     if chosen.name in SLOW:
-        print(f"here: {len(sets_of_tables.dataset(chosen.name).files())} files")
+        print(f"here: {len(reading.files(chosen.name))} files")
         return
-    _, y, split = sets_of_tables.load(chosen.name)
+    _, y, split = reading.load(chosen.name)
     print(f"here: {len(y)} samples")
     splits = pd.Series("", index=range(len(y)))
-    for part in sets_of_tables.PARTS:
+    for part in reading.PARTS:
         splits.iloc[getattr(split, part)] = part
     print(_counts(pd.Series(y, name="label"), splits, chosen.task))
 
 
-def _describe(chosen: ImageSet | OtherSet, counted: str, fetched_by: str | None = None) -> None:
+def _describe(chosen: DataSet, counted: str, fetched_by: str | None = None) -> None:
     print(f"{chosen.name}: {chosen.title}")
     parts = [("label", chosen.label), (counted, _expected(chosen)), ("split", chosen.split)]
     parts += [("papers", chosen.papers), ("terms", chosen.terms), ("source", chosen.source)]
@@ -132,7 +131,7 @@ def _paragraph(head: str, text: str) -> str:
 
 def _counts(labels: Any, splits: pd.Series, task: str) -> str:
     """Return a table with a row a split: samples of each rank, or the range of the target."""
-    order = [split for split in sets_of_tables.PARTS if split in set(splits)]
+    order = [split for split in reading.PARTS if split in set(splits)]
     order += sorted(set(splits) - set(order))
     if isinstance(labels, pd.Series) and task == "ranks" and labels.nunique() <= MOST_RANKS:
         ranks = np.unique(labels)

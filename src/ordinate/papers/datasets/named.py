@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from ordinate.data.images.labelled import LabelledImages
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets import images
-from ordinate.papers.datasets.other import OTHER_SETS
-from ordinate.papers.tables import datasets
+from ordinate.papers.datasets import images, reading
+from ordinate.papers.datasets.catalogue import DATA, DATA_SETS, OTHER_SETS
 
-FOLDERS = ("tuab", "hcp_aging", "uk_biobank")  # sets that are read as any folder of their kind
+AS_FOLDERS = ("eeg", "regions", "volumes")  # kinds that are read as any folder of their kind
 
 
 def holds_images(name: str) -> bool:
@@ -32,11 +31,11 @@ def read_images(name: str) -> LabelledImages:
 
 
 def read(name: str) -> tuple[Any, NDArray[Any], NDArray[np.str_], str]:
-    """Return X, the labels (ranks as numbers from 0), the side of the split of each sample, and a digest of it all."""
-    X, y, parts = datasets.load(name)
+    """Return X, the labels (ranks as numbers from 0), the part of the split of each sample, and a digest of it all."""
+    X, y, split = reading.load(name)
     splits = np.full(len(y), "test", dtype="<U10")
-    splits[parts.train], splits[parts.validation] = "train", "validation"
-    return X, y, splits, datasets.digest(name)
+    splits[split.train], splits[split.validation] = "train", "validation"
+    return X, y, splits, reading.digest(name)
 
 
 def folder(name: str) -> str | None:
@@ -45,9 +44,9 @@ def folder(name: str) -> str | None:
     Raises:
         OrdinateError: the set cannot be used here, with the reason.
     """
-    if name not in FOLDERS:
+    if DATA_SETS[name].kind not in AS_FOLDERS:
         return None
-    reason = datasets.unavailable(name)
+    reason = reading.unavailable(name)
     if reason is not None:
         raise OrdinateError(reason)
-    return str(Path(os.environ[images.DATA]) / name)
+    return str(Path(os.environ[DATA]) / name)

@@ -26,7 +26,7 @@ def read_stsb_dir(folder: str | Path) -> pd.DataFrame:
         found = [path for path in (Path(folder) / name, Path(folder) / f"{name}.gz") if path.is_file()]
         if not found:
             raise OrdinateError(
-                f"{folder}: holds no {name} or {name}.gz, takes {', '.join(FILES.values())} of "
+                f"{folder}: got no {name} or {name}.gz, expected {', '.join(FILES.values())} of "
                 "https://github.com/YyzHarry/imbalanced-regression (sts-b-dir/glue_data/STS-B)"
             )
         try:  # some sentences hold bare quotes, and one may be the word null

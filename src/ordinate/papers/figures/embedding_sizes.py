@@ -1,4 +1,4 @@
-"""What the size of an embedding is worth: one training after the other (OTD, C.2, Fig. 13)."""
+"""How the size of an embedding affects its quality (OTD, C.2, Fig. 13)."""
 
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -15,7 +15,7 @@ from ordinate.metrics import knn_accuracy, svm_accuracy
 
 
 class SizeRun(TypedDict):
-    """One training: its embedding's dimensions, its seed, and what the embedding was worth on the test set."""
+    """One training: its embedding's dimensions, its seed, and the quality of the embedding on the test set."""
 
     embedding_dim: int
     seed: int
@@ -34,11 +34,11 @@ def sweep_embedding_dim(
     *,
     progress: bool = False,
 ) -> list[SizeRun]:
-    """Train with every size of the embedding, once a seed, and judge the embeddings of the test set.
+    """Train with every size of the embedding, once per seed, and evaluate the embeddings of the test set.
 
     Args:
         build: from the embedding's dimensions and a seed to a classifier that is not fitted.
-        X: samples to train on, whatever the classifier takes.
+        X: samples to train on, as the classifier takes them.
         y: their labels.
         X_test: samples to measure on, at least two.
         y_test: their labels.
@@ -65,9 +65,9 @@ def sweep_embedding_dim(
         [2, 8]
     """
     if min(sizes) < 1:
-        raise OrdinateError(f"sizes: got {min(sizes)}, takes dimensions of at least 1")
+        raise OrdinateError(f"sizes: got {min(sizes)}, expected dimensions of at least 1")
     if len(y_test) < 2:
-        raise OrdinateError(f"y_test: got {len(y_test)} sample(s), takes at least two, to have neighbours")
+        raise OrdinateError(f"y_test: got {len(y_test)} sample(s), expected at least two, to have neighbours")
     runs: list[SizeRun] = []
     for size, seed in tqdm([*product(sizes, seeds)], unit="fit", dynamic_ncols=True, disable=not progress):
         model = build(size, seed).fit(X, y)

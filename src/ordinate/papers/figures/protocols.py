@@ -58,7 +58,7 @@ def error_by_training_size(sizes: Sequence[int], errors: Mapping[str, Spread]) -
 
 
 def grouped_bars(groups: Sequence[str], bars: Mapping[str, Spread], title: str, ylabel: str) -> Figure:
-    """A group of bars for every name in ``groups``, a bar for every method in it.
+    """A group of bars for every name in ``groups``, with one bar per method.
 
     Args:
         groups: names along the axis, such as seen and unseen targets (SupCR, Table 6).
@@ -118,7 +118,7 @@ def embeddings_by_labels(pictures: Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 def corrupted_images(images: Mapping[str, Sequence[NDArray[np.uint8]]]) -> Figure:
-    """One image under every corruption, a row each, from the clean one to the highest severity.
+    """One image under every corruption, one row per corruption, from the clean one to the highest severity.
 
     Args:
         images: from the name of a corruption to the pixels (c, h, w) at severities 0, 1, ...
@@ -153,17 +153,8 @@ def _lines(along: Sequence[int], errors: Mapping[str, Spread]) -> tuple[Figure, 
     figure, axes = plt.subplots(figsize=(6.4, 3.8))
     lines = zip(rank_colours(len(errors) + 1), cycle(MARKERS), errors.values(), strict=False)
     for colour, marker, (mean, deviation) in lines:
-        axes.errorbar(
-            along,
-            mean,
-            _visible(deviation),
-            color=colour,
-            marker=marker,
-            markersize=5,
-            linewidth=1.6,
-            elinewidth=1,
-            label=" ",
-        )
+        style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.6, "elinewidth": 1}
+        axes.errorbar(along, mean, _visible(deviation), label=" ", **style)
     axes.set_ylim(0, None)
     write_names(figure.legend(loc="outside right center", frameon=False), list(errors))
     return figure, axes

@@ -30,14 +30,12 @@ def corruption_robustness(
     severities. Chosen here: the corruptions are those of :mod:`~ordinate.papers.protocols.corruptions`, drawn anew for
     every image and the same for every model, at the size that the array has; of ranks the error is counted in ranks.
 
-    Args:
+    Args beyond those of :mod:`ordinate.papers.protocols`:
         model: fitted, with ``predict``.
         images: (n, c, h, w) uint8, as an array or decoded.
         labels: (n,).
         names: of the corruptions.
         severities: from 1 to 5.
-        seed: of the corruptions.
-        keep: keeps the errors under each corruption.
 
     Returns:
         ``clean``, the error without corruption; ``severities``; ``errors``, from the name of a corruption to its error
@@ -57,14 +55,22 @@ def corruption_robustness(
     labels = check_labels(images, labels, "labels")
     unknown = sorted(set(names) - set(CORRUPTIONS))
     if unknown or not names:
-        raise OrdinateError(f"names: got {unknown or 'none'}, takes some of {', '.join(map(repr, CORRUPTIONS))}")
+        raise OrdinateError(f"names: got {unknown or 'none'}, expected some of {', '.join(map(repr, CORRUPTIONS))}")
     if not severities or not set(severities) <= set(SEVERITIES):
-        raise OrdinateError(f"severities: got {list(severities)}, takes some of 1, 2, 3, 4, 5")
+        raise OrdinateError(f"severities: got {list(severities)}, expected some of 1, 2, 3, 4, 5")
+
+    def error(name: str, severity: int) -> float:
+        pixels = images.pixels if isinstance(images, Decoded) else images
+        corrupted: Any = corrupt(pixels, name, severity, seed)
+        if isinstance(images, Decoded):
+            corrupted = Decoded(corrupted, images.preprocessing)
+        return score(model, corrupted, labels)["mae"]
+
+    def part(name: str) -> Figures:
+        return {"mae": [error(name, severity) for severity in severities]}
+
     clean = keep("clean", lambda: {"mae": score(model, images, labels)["mae"]})["mae"]
-    errors = {}
-    for name in names:
-        figures = keep(name, partial(_errors, model, images, labels, name, severities, seed))
-        errors[name] = figures["mae"]
+    errors = {name: keep(name, partial(part, name))["mae"] for name in names}
     return {
         "clean": clean,
         "severities": list(severities),
@@ -73,28 +79,9 @@ def corruption_robustness(
         "rows": [
             {"corruption": "none", "severity": 0, "mae": clean},
             *(
-                {"corruption": name, "severity": severity, "mae": error}
+                {"corruption": name, "severity": severity, "mae": mae}
                 for name, of_name in errors.items()
-                for severity, error in zip(severities, of_name, strict=True)
+                for severity, mae in zip(severities, of_name, strict=True)
             ),
         ],
     }
-
-
-def _errors(
-    model: Any,
-    images: NDArray[np.uint8] | Decoded,
-    labels: NDArray[Any],
-    name: str,
-    severities: Sequence[int],
-    seed: int,
-) -> Figures:
-    """Return the errors under one corruption, at every severity."""
-    pixels = images.pixels if isinstance(images, Decoded) else images
-    errors = []
-    for severity in severities:
-        corrupted: Any = corrupt(pixels, name, severity, seed)
-        if isinstance(images, Decoded):
-            corrupted = Decoded(corrupted, images.preprocessing)
-        errors.append(score(model, corrupted, labels)["mae"])
-    return {"mae": errors}

@@ -62,13 +62,13 @@ def corrupt(images: NDArray[np.uint8], name: str, severity: int, seed: int = 0) 
         array([154, 154, 154], dtype=uint8)
     """
     if name not in CORRUPTIONS:
-        raise OrdinateError(f"name: got {name!r}, takes one of {', '.join(map(repr, CORRUPTIONS))}")
+        raise OrdinateError(f"name: got {name!r}, expected one of {', '.join(map(repr, CORRUPTIONS))}")
     if isinstance(severity, bool) or severity not in SEVERITIES:
-        raise OrdinateError(f"severity: got {severity!r}, takes 1, 2, 3, 4 or 5")
+        raise OrdinateError(f"severity: got {severity!r}, expected 1, 2, 3, 4 or 5")
     check_whole(seed, "seed", least=0)
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] not in (1, 3) or 0 in images.shape:
         raise OrdinateError(
-            f"images: got {images.dtype} of shape {images.shape}, takes uint8 (n, c, h, w) with c of 1 or 3"
+            f"images: got {images.dtype} of shape {images.shape}, expected uint8 (n, c, h, w) with c of 1 or 3"
         )
     corrupted = np.empty_like(images)
     for index, image in enumerate(images):
@@ -131,7 +131,7 @@ def _motion_blur(image: Pixels, level: int, random: np.random.Generator) -> Pixe
 def _zoom_blur(image: Pixels, level: int, _: np.random.Generator) -> Pixels:
     step, farthest = ((0.01, 1.1), (0.01, 1.15), (0.02, 1.2), (0.02, 1.25), (0.03, 1.3))[level]
     grid = _grid(image)
-    centre = (np.array(image.shape[1:]) - 1)[:, None, None] / 2
+    centre = _centre(image)
     zooms = [_sample(image, centre + (grid - centre) / zoom) for zoom in np.arange(1, farthest + step / 2, step)]
     return np.mean([image, *zooms], axis=0)
 
@@ -151,7 +151,7 @@ def _snow(image: Pixels, level: int, random: np.random.Generator) -> Pixels:
     height, width = (fine * side for side in image.shape[1:])
     scale = min(height, width) / REFERENCE_SIDE
     drawn = random.normal(mean, deviation, (1, height, width))
-    centre = np.array([height - 1, width - 1])[:, None, None] / 2
+    centre = _centre(drawn)
     flakes = _sample(drawn, centre + (_grid(drawn) - centre) / max(1, size * scale))
     flakes = np.where(flakes < threshold, 0, flakes).clip(0, 1)
     flakes = _streak(flakes, radius * scale, sigma * scale, random.uniform(-135, -45))
@@ -222,7 +222,7 @@ def _elastic_transform(image: Pixels, level: int, random: np.random.Generator) -
     side = min(image.shape[1:])
     fields = _smooth(random.uniform(-1, 1, (2, *image.shape[1:])), max(1, 0.03 * side))
     fields *= bend * side / fields.std()
-    centre = (np.array(image.shape[1:]) - 1)[:, None, None] / 2
+    centre = _centre(image)
     matrix = random.uniform(-1, 1, (2, 2)) * 2 * shear  # corners move by up to 2 x shear of the side
     grid = _grid(image)
     return _sample(image, grid + np.einsum("ij,jhw->ihw", matrix, grid - centre) + fields)
@@ -250,26 +250,13 @@ def _jpeg_compression(image: Pixels, level: int, _: np.random.Generator) -> Pixe
 
 
 CORRUPTIONS: dict[str, Callable[[Pixels, int, np.random.Generator], Pixels]] = {
-    "gaussian_noise": _gaussian_noise,
-    "shot_noise": _shot_noise,
-    "impulse_noise": _impulse_noise,
-    "defocus_blur": _defocus_blur,
-    "glass_blur": _glass_blur,
-    "motion_blur": _motion_blur,
-    "zoom_blur": _zoom_blur,
-    "snow": _snow,
-    "frost": _frost,
-    "fog": _fog,
-    "brightness": _brightness,
-    "contrast": _contrast,
-    "elastic_transform": _elastic_transform,
-    "pixelate": _pixelate,
-    "jpeg_compression": _jpeg_compression,
-    "speckle_noise": _speckle_noise,
-    "gaussian_blur": _gaussian_blur,
-    "spatter": _spatter,
-    "saturate": _saturate,
-}
+    function.__name__.removeprefix("_"): function
+    for function in (
+        _gaussian_noise, _shot_noise, _impulse_noise, _defocus_blur, _glass_blur, _motion_blur, _zoom_blur, _snow,
+        _frost, _fog, _brightness, _contrast, _elastic_transform, _pixelate, _jpeg_compression,
+        _speckle_noise, _gaussian_blur, _spatter, _saturate,
+    )
+}  # fmt: skip
 
 
 # what they are made of
@@ -294,6 +281,11 @@ def _smooth(image: Pixels, sigma: float) -> Pixels:
 def _grid(image: Pixels) -> NDArray[np.float64]:
     """Return the row and the column of every pixel, (2, h, w)."""
     return np.asarray(np.mgrid[: image.shape[1], : image.shape[2]], dtype=np.float64)
+
+
+def _centre(image: Pixels) -> NDArray[np.float64]:
+    """Return the row and the column of the middle, (2, 1, 1)."""
+    return (np.array(image.shape[1:]) - 1)[:, None, None] / 2
 
 
 def _sample(image: Pixels, places: NDArray[np.float64]) -> Pixels:

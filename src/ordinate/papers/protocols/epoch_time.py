@@ -25,16 +25,13 @@ def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, 
     each training, which warms up; nothing is held out for validation. What is the same for all (encoder, batch size,
     views) is the caller's to set.
 
-    Args:
+    Args beyond those of :mod:`ordinate.papers.protocols`:
         estimators: two or more by name, not fitted; each trains at least two epochs in its first stage.
-        X: n samples, as the estimators take them.
-        y: (n,), their labels.
         rounds: trainings of each.
 
     Returns:
-        ``rows``, a record an estimator: ``method``, ``seconds``, the median over all its epochs, ``epochs``, their
-        number, and ``ratio``, its seconds over those of the last one; ``seconds``, from the name to those of every
-        epoch.
+        ``rows``, one per estimator: ``method``, ``seconds``, the median over all its epochs, ``epochs``, their number,
+        and ``ratio``, its seconds over those of the last one; ``seconds``, from the name to those of every epoch.
 
     Raises:
         OrdinateError: fewer than two estimators, others than Ordinate's, or trainings of a single epoch.
@@ -48,17 +45,17 @@ def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, 
         [('SupCR', 4), ('SupReMix', 4)]
     """
     if len(estimators) < 2:
-        raise OrdinateError(f"estimators: got {len(estimators)}, takes two or more to compare")
+        raise OrdinateError(f"estimators: got {len(estimators)}, expected two or more to compare")
     for name, estimator in estimators.items():
         if not isinstance(estimator, EmbeddingEstimator):
-            raise OrdinateError(f"estimators: got {type(estimator).__name__} as {name!r}, takes Ordinate's estimators")
+            raise OrdinateError(f"estimators: got {type(estimator).__name__} as {name!r}, expected one of Ordinate's")
     seconds: dict[str, list[float]] = {name: [] for name in estimators}
     for _ in range(check_whole(rounds, "rounds")):
         for name, estimator in estimators.items():
             seconds[name] += _first_stage_epochs(estimator, X, y)[1:]
     for name, of_name in seconds.items():
         if not of_name:
-            raise OrdinateError(f"estimators: {name!r} trains one epoch in its first stage, takes two or more")
+            raise OrdinateError(f"estimators: got one epoch in the first stage of {name!r}, expected two or more")
     medians = {name: median(of_name) for name, of_name in seconds.items()}
     last = list(medians.values())[-1]
     rows = [
@@ -74,25 +71,25 @@ def _first_stage_epochs(estimator: EmbeddingEstimator, X: Any, y: Any) -> list[f
     seconds: list[float] = []
     build = model._new_method
 
-    def build_watched(targets: Tensor) -> StagedMethod:
+    def build_timed(targets: Tensor) -> StagedMethod:
         method = build(targets)
         start, end = method.on_train_epoch_start, method.on_train_epoch_end
         started = 0.0
 
-        def watched_start() -> None:
+        def timed_start() -> None:
             nonlocal started
             start()
             started = _now()
 
-        def watched_end() -> None:
+        def timed_end() -> None:
             if method.stage_index == 0:
                 seconds.append(_now() - started)
             end()
 
-        method.on_train_epoch_start, method.on_train_epoch_end = watched_start, watched_end
+        method.on_train_epoch_start, method.on_train_epoch_end = timed_start, timed_end
         return method
 
-    model._new_method = build_watched
+    model._new_method = build_timed
     model.fit(X, y)
     return seconds
 

@@ -1,35 +1,11 @@
-"""Regression on imbalanced targets: errors by how many training samples there were, and a synthetic set."""
+"""Regression on imbalanced targets: errors by how many training samples there were."""
 
-import os
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-
-from ordinate.errors import OrdinateError
 from ordinate.metrics import shot_report
+from ordinate.papers.datasets.drawn_ages import ImbalancedSet, draw_imbalanced
 
-LABELS = Path("agedb_dir_labels") / "agedb_dir_age_split.csv.gz"
-FEATURES, IDENTITY = 16, 3
-SLOPES, IDENTITY_SCALE, NOISE = (2.0, 8.0), 0.3, 1.0
-
-Samples = tuple[Any, Any]  # X and y
-
-
-@dataclass(frozen=True)
-class ImbalancedSet:
-    """A regression set with few training samples at some targets.
-
-    Args:
-        train, validation, test: ``(X, y)`` each.
-    """
-
-    train: Samples
-    validation: Samples
-    test: Samples
+__all__ = ["ImbalancedSet", "draw_imbalanced", "evaluate_shots"]
 
 
 def evaluate_shots(regressor: Any, data: ImbalancedSet, bin_size: float = 1) -> dict[str, dict[str, float | None]]:
@@ -39,7 +15,7 @@ def evaluate_shots(regressor: Any, data: ImbalancedSet, bin_size: float = 1) -> 
     few-shot (fewer than 20).
 
     Args:
-        regressor: one of Ordinate's; it is fitted with the validation part to watch.
+        regressor: one of Ordinate's; it monitors the validation part.
         data: the three parts.
         bin_size: width of a bin, in units of the target.
 
@@ -47,6 +23,7 @@ def evaluate_shots(regressor: Any, data: ImbalancedSet, bin_size: float = 1) -> 
         What :func:`ordinate.metrics.shot_report` gives: for each region MAE, geometric mean error and the others.
 
     Example:
+        >>> import numpy as np
         >>> from ordinate import SupCRRegressor
         >>> X, y = np.linspace(0, 1, 60)[:, None], np.linspace(0, 1, 60) ** 3 * 9
         >>> regressor = SupCRRegressor(epochs=(2, 2), random_state=0)
@@ -57,63 +34,3 @@ def evaluate_shots(regressor: Any, data: ImbalancedSet, bin_size: float = 1) -> 
     regressor.fit(*data.train, validation=data.validation)
     X, y = data.test
     return shot_report(data.train[1], y, regressor.predict(X), bin_size)
-
-
-def draw_imbalanced(seed: int = 0, *, labels: str | Path | None = None) -> ImbalancedSet:
-    """Draw a synthetic set with the ages and the split of AgeDB-DIR (12,208 / 2,140 / 2,140 samples).
-
-    Every sample has its age t, in centuries, a hidden identity u of three standard normal numbers, and 16 features
-
-        x_j = s_j tanh(a_j (t - b_j)) + v_j . u + e_j
-
-    with a sign s_j, a slope a_j uniform in 2..8, a turning point b_j uniform in 0..1, v_j normal with deviation 0.3,
-    and normal noise e_j of deviation 1. Each feature tells about ages near its turning point, as wrinkles and height
-    do; what it does at a rare age follows from the ages around it. With this noise the ages of a sample's features
-    are uncertain by some nine years, which is about the error that the papers report on faces.
-
-    Args:
-        seed: of the features' coefficients, the identities and the noise.
-        labels: a CSV with the columns ``age`` and ``split`` (train, val, test); None takes that of AgeDB-DIR under
-            the folder that the environment variable ``ORDINATE_DATA`` names.
-
-    Returns:
-        The three parts: X (n, 16) and ages y (n,).
-
-    Raises:
-        OrdinateError: a file that is not there, or lacks one of the parts.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     frame = pd.DataFrame({"age": [30, 30, 70, 50], "split": ["train", "train", "val", "test"]})
-        ...     frame.to_csv(f"{folder}/ages.csv", index=False)
-        ...     data = draw_imbalanced(labels=f"{folder}/ages.csv")
-        >>> data.train[0].shape, data.test[1].tolist()
-        ((2, 16), [50.0])
-    """
-    ages, split = _read(labels)
-    random = np.random.default_rng(seed)
-    sign = random.choice([-1.0, 1.0], FEATURES)
-    slope = random.uniform(*SLOPES, FEATURES)
-    turn = random.uniform(0, 1, FEATURES)
-    mixing = random.normal(scale=IDENTITY_SCALE, size=(IDENTITY, FEATURES))
-    identity = random.normal(size=(len(ages), IDENTITY))
-    noise = random.normal(scale=NOISE, size=(len(ages), FEATURES))
-    X = sign * np.tanh(slope * (ages[:, None] / 100 - turn)) + identity @ mixing + noise
-    return ImbalancedSet(*((X[split == part], ages[split == part]) for part in ("train", "val", "test")))
-
-
-def _read(labels: str | Path | None) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
-    """Return the ages and the part of each."""
-    if labels is None:
-        folder = os.environ.get("ORDINATE_DATA")
-        if folder is None:
-            raise OrdinateError(f"labels: got None and no ORDINATE_DATA, takes a CSV or a folder that holds {LABELS}")
-        labels = Path(folder) / LABELS
-    if not Path(labels).is_file():
-        raise OrdinateError(f"labels: {labels} is not there, takes a CSV with the columns age and split")
-    frame = pd.read_csv(labels)
-    parts = set(frame.get("split", ()))
-    if "age" not in frame or not {"train", "val", "test"} <= parts:
-        raise OrdinateError(f"labels: {labels} lacks the column age or a part of split, takes train, val and test")
-    return frame["age"].to_numpy(dtype=np.float64), frame["split"].to_numpy(dtype=str)

@@ -37,26 +37,18 @@ def label_bias(
     others. Chosen here: the relabelled samples are drawn by :func:`bias_labels`, the same for every estimator, and the
     error rate at the boundary is measured too.
 
-    Args:
+    Args beyond those of :mod:`ordinate.papers.protocols`:
         estimator: a classifier of ranks, not fitted; its ``class_order``, where it has one, orders text.
-        X: n training samples, as the estimator takes them.
-        y: (n,), their labels.
-        X_test: samples to measure on.
-        y_test: their labels, which stay as they are.
         boundary: two adjacent labels, the lower first.
         up: share of the samples of the lower label that gets the higher.
         down: share of the samples of the higher label that gets the lower.
-        seed: of the relabelling.
-        groups: (n,) of the training samples, for an estimator that holds some of them out by itself: none of these is
-            on both sides.
-        keep: keeps the scores.
 
     Returns:
-        ``rows``, one record: ``relabelled``, the number of samples, the scores, and ``critical_error``, the error rate
+        ``rows``, one of them: ``relabelled``, the number of samples, the scores, and ``critical_error``, the error rate
         between the boundary's ranks (:func:`~ordinate.metrics.adjacent_error_rates`).
 
     Raises:
-        OrdinateError: a regressor, a boundary that is not there, or what the estimator refuses.
+        OrdinateError: a regressor, or a boundary that is not there.
 
     Example:
         >>> from sklearn.neighbors import KNeighborsClassifier
@@ -67,7 +59,7 @@ def label_bias(
         (18, 0.7)
     """
     if not is_classifier(estimator):
-        raise OrdinateError("estimator: got a regressor, takes a classifier of ranks")
+        raise OrdinateError("estimator: got a regressor, expected a classifier of ranks")
     estimator = with_order_of(estimator, y)
     classes = classes_of(estimator, y)
     ranks, true = to_ranks(y, classes), to_ranks(y_test, classes)
@@ -112,10 +104,10 @@ def bias_labels(
     ranks = np.asarray(y)
     low, high = boundary
     if high - low != 1 or not np.isin(boundary, ranks).all():
-        raise OrdinateError(f"boundary: got {boundary!r}, takes two adjacent ranks (h, h + 1), each with a sample")
+        raise OrdinateError(f"boundary: got {boundary!r}, expected two adjacent ranks (h, h + 1), each with a sample")
     for name, share in (("up", up), ("down", down)):
         if not 0 <= share <= 1:
-            raise OrdinateError(f"{name}: got {share!r}, takes a share from 0 to 1")
+            raise OrdinateError(f"{name}: got {share!r}, expected a share from 0 to 1")
     random = np.random.default_rng(check_whole(seed, "seed", least=0))
     biased = ranks.astype(np.int64)
     for rank, other, share in ((low, high, up), (high, low, down)):

@@ -38,25 +38,18 @@ def label_permutation(
     the Euclidean distance of their embeddings with the distance of their labels, both those that training had and the
     genuine ones. Training and test labels are permuted by the same permutation of all their values.
 
-    Args:
+    Args beyond those of :mod:`ordinate.papers.protocols`:
         estimator: not fitted, with ``transform`` once fitted.
-        X: n training samples, as the estimator takes them.
-        y: (n,), their labels.
         X_test: samples to measure on, three or more.
-        y_test: their labels.
-        seed: of the permutation.
-        groups: (n,) of the training samples, for an estimator that holds some of them out by itself: none of these is
-            on both sides.
-        keep: keeps the figures of either labels.
 
     Returns:
-        ``rows``, a record each for ``"genuine"`` and ``"permuted"`` labels: ``labels``, the scores, ``order``, the rank
+        ``rows``, one each for ``"genuine"`` and ``"permuted"`` labels: ``labels``, the scores, ``order``, the rank
         correlation with the labels that training had, and ``genuine_order``, that with the genuine ones, in [-1, 1];
         and ``pictures``, from the same names to ``places``, the t-SNE coordinates (m, 2)
         of the test samples' embeddings, and ``labels`` (m,), the ranks or targets that training had for them.
 
     Raises:
-        OrdinateError: labels of several dimensions, too few test samples, or what the estimator refuses.
+        OrdinateError: too few test samples, or labels of fewer than three values.
 
     Example:
         >>> from ordinate import OTDClassifier
@@ -70,13 +63,19 @@ def label_permutation(
     estimator = with_order_of(estimator, y)
     labels, test_labels = check_labels(X, y), check_labels(X_test, y_test, "y_test")
     if len(test_labels) < 3:
-        raise OrdinateError(f"y_test: got {len(test_labels)} samples, takes at least 3 to compare distances of")
+        raise OrdinateError(f"y_test: got {len(test_labels)} samples, expected at least 3 to compare distances of")
     classes = classes_of(estimator, y) if is_classifier(estimator) else None
     both = permute_labels(np.concatenate([labels, test_labels]), seed)
     trained_on = {"genuine": (labels, test_labels), "permuted": (both[: len(labels)], both[len(labels) :])}
+
+    def trial(name: str) -> Figures:
+        training, test = trained_on[name]
+        model = train(estimator, X, training, name, groups)
+        return {**score(model, X_test, test), **_order(model, X_test, (test, test_labels), classes)}
+
     rows, pictures = [], {}
-    for name, (training, test) in trained_on.items():
-        figures = keep(name, partial(_trial, estimator, X, training, X_test, test, test_labels, classes, name, groups))
+    for name in trained_on:
+        figures = keep(name, partial(trial, name))
         pictures[name] = figures.pop("picture")
         rows.append({"labels": name, **figures})
     return {"rows": rows, "pictures": pictures}
@@ -98,7 +97,7 @@ def permute_labels(y: ArrayLike, seed: int = 0) -> NDArray[Any]:
     """
     values, places = np.unique(np.asarray(y), return_inverse=True)
     if len(values) < 3:
-        raise OrdinateError(f"y: got {len(values)} different labels, takes at least 3, which can lose their order")
+        raise OrdinateError(f"y: got {len(values)} different labels, expected at least 3, which can lose their order")
     random = np.random.default_rng(seed)
     order = random.permutation(len(values))
     while len(set(np.sign(np.diff(order)))) == 1:
@@ -106,29 +105,20 @@ def permute_labels(y: ArrayLike, seed: int = 0) -> NDArray[Any]:
     return np.asarray(values[order][places])
 
 
-def _trial(
-    estimator: Any,
-    X: Any,
-    y: NDArray[Any],
-    X_test: Any,
-    y_test: NDArray[Any],
-    genuine: NDArray[Any],
-    classes: NDArray[Any] | None,
-    name: str,
-    groups: ArrayLike | None,
-) -> Figures:
+def _order(
+    model: Any, X: Any, labels: tuple[NDArray[Any], NDArray[Any]], classes: NDArray[Any] | None
+) -> dict[str, Any]:
+    """Return the order of the embeddings by the labels that training had and by the genuine ones, and their t-SNE."""
     from sklearn.manifold import TSNE
 
-    model = train(estimator, X, y, name, groups)
-    scores = score(model, X_test, y_test)
-    rows = np.linspace(0, len(y_test) - 1, min(MOST_SAMPLES, len(y_test))).astype(int)
-    embeddings = model.transform(take(X_test, rows))
+    rows = np.linspace(0, len(X) - 1, min(MOST_SAMPLES, len(X))).astype(int)
+    embeddings = model.transform(take(X, rows))
     numbers = [
-        np.asarray(labels[rows] if classes is None else to_ranks(labels[rows], classes), dtype=np.float64)
-        for labels in (y_test, genuine)
+        np.asarray(some[rows] if classes is None else to_ranks(some[rows], classes), dtype=np.float64)
+        for some in labels
     ]
     distances = pdist(embeddings)
-    order, genuine_order = (spearman(pdist(labels[:, None]), distances) for labels in numbers)
+    order, genuine_order = (spearman(pdist(some[:, None]), distances) for some in numbers)
     places = TSNE(perplexity=min(30, len(rows) - 1), random_state=0).fit_transform(embeddings.astype(np.float32))
     picture = {"places": places.tolist(), "labels": numbers[0].tolist()}
-    return {**scores, "order": order, "genuine_order": genuine_order, "picture": picture}
+    return {"order": order, "genuine_order": genuine_order, "picture": picture}

@@ -27,29 +27,20 @@ def reduced_data(
     groups: ArrayLike | None = None,
     keep: Keep = compute,
 ) -> Figures:
-    """Scores on one test set after training on subsets of the training samples, a clone each.
+    """Scores on one test set after training clones on subsets of the training samples.
 
     SupCR, Section 4.3, Fig. 4 (IMDB-WIKI, subsampled) and SupReMix, Section 4.4, Fig. 4 (4k to 191.5k of it). The
     papers do not say how they subsample; chosen here: a subset lies within every larger one, see
     :func:`nested_subsets`, so that a curve shows what more samples bring.
 
-    Args:
-        estimator: not fitted.
-        X: n training samples, as the estimator takes them.
-        y: (n,), their labels.
-        X_test: samples to measure on.
-        y_test: their labels.
+    Args beyond those of :mod:`ordinate.papers.protocols`:
         sizes: of the subsets.
-        seed: of the subsets; the estimator's training has a ``random_state`` of its own.
-        groups: (n,) of the training samples, for an estimator that holds some of them out by itself: none of these is
-            on both sides.
-        keep: keeps the scores of each size.
 
     Returns:
-        ``rows``, a record a size, in the order of ``sizes``: ``size`` and the scores.
+        ``rows``, one per size, in the order of ``sizes``: ``size`` and the scores.
 
     Raises:
-        OrdinateError: sizes that the samples do not allow, or what the estimator refuses.
+        OrdinateError: sizes that the samples do not allow.
 
     Example:
         >>> from sklearn.linear_model import LinearRegression
@@ -60,12 +51,14 @@ def reduced_data(
     """
     estimator = with_order_of(estimator, y)
     labels = check_labels(X, y)
+
+    def trial(subset: NDArray[np.int64]) -> Figures:
+        samples = take(X, subset), labels[subset]
+        return score(train(estimator, *samples, f"size-{len(subset)}", groups_of(groups, subset)), X_test, y_test)
+
     subsets = nested_subsets(labels, sizes, seed, stratify=is_classifier(estimator))
-    rows = []
-    for size, subset in zip(sizes, subsets, strict=True):
-        scores = keep(f"size-{size}", partial(_trial, estimator, X, labels, X_test, y_test, subset, groups))
-        rows.append({"size": size, **scores})
-    return {"rows": rows}
+    parts = zip(sizes, subsets, strict=True)
+    return {"rows": [{"size": size, **keep(f"size-{size}", partial(trial, subset))} for size, subset in parts]}
 
 
 def nested_subsets(
@@ -105,18 +98,5 @@ def nested_subsets(
     for size in sizes:
         check_whole(size, "sizes", least)
         if size > len(labels):
-            raise OrdinateError(f"sizes: got {size}, takes at most {len(labels)}, the samples there are")
+            raise OrdinateError(f"sizes: got {size}, expected at most {len(labels)}, the samples there are")
     return [np.sort(order[:size]) for size in sizes]
-
-
-def _trial(
-    estimator: Any,
-    X: Any,
-    y: NDArray[Any],
-    X_test: Any,
-    y_test: Any,
-    subset: NDArray[np.int64],
-    groups: ArrayLike | None,
-) -> dict[str, float]:
-    model = train(estimator, take(X, subset), y[subset], f"size-{len(subset)}", groups_of(groups, subset))
-    return score(model, X_test, y_test)

@@ -58,25 +58,21 @@ def transfer(
     AdamW without weight decay, a cosine schedule, the batch size of the model, and no validation. The model itself
     stays as it is.
 
-    Args:
+    Args beyond those of :mod:`ordinate.papers.protocols`:
         model: fitted on the first data set; a classifier's probe takes the second one's ranks.
-        X: n training samples of the second data set, of the kind, and with the columns, that the model was trained on.
-        y: (n,), their labels.
-        X_test: samples to measure on.
-        y_test: their labels.
+        X, X_test: samples of the second data set, of the kind, and with the columns, that the model was trained on.
         class_order: the second data set's classes from lowest to highest, where y does not tell.
         schemes: ``"linear_probe"``, ``"fine_tune"`` or both.
         epochs: of the new layer, or of encoder and layer; 100 is what both papers give their predictors.
         learning_rate: None takes 0.01 for the probe and 0.001 for fine-tuning.
         seed: of the layer's first weights and of the batches.
-        checkpoint_dir: keeps the state of training, in a folder a scheme.
-        keep: keeps the scores of each scheme.
+        checkpoint_dir: keeps the state of training, in one folder per scheme.
 
     Returns:
-        ``rows``, a record a scheme: ``scheme`` and the scores.
+        ``rows``, one per scheme: ``scheme`` and the scores.
 
     Raises:
-        OrdinateError: samples of another kind, or settings that cannot be.
+        OrdinateError: samples of another kind, or invalid settings.
 
     Example:
         >>> from ordinate import SupCRRegressor
@@ -94,13 +90,20 @@ def transfer(
     labels, test_labels = check_labels(X, y), check_labels(X_test, y_test, "y_test")
     classes = find_classes(y, class_order) if is_classifier(model) else None
     x, x_test = model._read(X), model._read(X_test)
-    rows = []
-    for scheme in schemes:
+    if classes is None:
+        targets = torch.tensor(np.asarray(labels, dtype=np.float32))[:, None]
+    else:
+        targets = torch.from_numpy(to_ranks(labels, classes))
+
+    def trial(scheme: str) -> Figures:
         rate = LEARNING_RATES[scheme] if learning_rate is None else learning_rate
         folder = None if checkpoint_dir is None else Path(checkpoint_dir) / scheme
-        trial = partial(_trial, model, x, labels, x_test, test_labels, classes, scheme, epochs, rate, seed, folder)
-        rows.append({"scheme": scheme, **keep(scheme, trial)})
-    return {"rows": rows}
+        outputs = _train(model, x, targets, x_test, classes, scheme, epochs, rate, seed, folder)
+        if classes is None:
+            return dict(continuous_report(test_labels.astype(np.float64), outputs[:, 0].double().numpy()))
+        return dict(score_ranks(to_ranks(test_labels, classes), outputs.argmax(1).numpy(), len(classes)))
+
+    return {"rows": [{"scheme": scheme, **keep(scheme, partial(trial, scheme))} for scheme in schemes]}
 
 
 class TransferredEncoder(StagedMethod):
@@ -117,24 +120,19 @@ class TransferredEncoder(StagedMethod):
         return cross_entropy(self.head(self(x)), y)
 
 
-def _trial(
+def _train(
     model: EmbeddingEstimator,
     x: Tensor,
-    y: Any,
+    targets: Tensor,
     x_test: Tensor,
-    y_test: Any,
     classes: NDArray[Any] | None,
     scheme: str,
     epochs: int,
     learning_rate: float,
     seed: int,
     folder: Path | None,
-) -> Figures:
-    """Train on the samples as the model reads them, and measure."""
-    if classes is None:
-        targets = torch.tensor(np.asarray(y, dtype=np.float32))[:, None]
-    else:
-        targets = torch.from_numpy(to_ranks(y, classes))
+) -> Tensor:
+    """Train on the samples as the model reads them, and return the outputs for the test samples."""
     with torch.random.fork_rng(range(torch.cuda.device_count())):
         torch.manual_seed(seed)
         head = LinearHead(model.embedding_dim) if classes is None else nn.Linear(model.embedding_dim, len(classes))
@@ -159,10 +157,7 @@ def _trial(
         )  # fmt: skip
     method.cpu().eval()
     with torch.no_grad():
-        outputs = torch.cat([method.head(method(part)) for part in x_test.split(AT_ONCE)])
-    if classes is None:
-        return dict(continuous_report(np.asarray(y_test, dtype=np.float64), outputs[:, 0].double().numpy()))
-    return dict(score_ranks(to_ranks(y_test, classes), outputs.argmax(1).numpy(), len(classes)))
+        return torch.cat([method.head(method(part)) for part in x_test.split(AT_ONCE)])
 
 
 def _standardised(training: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:

@@ -51,8 +51,8 @@ def score_ranks(true: NDArray[np.int64], predicted: NDArray[np.int64], num_class
 
 
 def check_labels(X: Any, y: Any, name: str = "y") -> NDArray[Any]:
-    """Return labels (n,), one a sample."""
+    """Return labels (n,), one per sample."""
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) != len(X):
-        raise OrdinateError(f"{name}: got shape {labels.shape} for {len(X)} samples, takes one label a sample, (n,)")
+        raise OrdinateError(f"{name}: got shape {labels.shape} for {len(X)} samples, expected one label per sample")
     return labels

@@ -32,24 +32,18 @@ def unseen_targets(
     range takes both its ends, the test set is the one given, and the scores are those of
     :func:`~ordinate.metrics.continuous_report`, of which the papers show MAE and geometric mean error.
 
-    Args:
+    Args beyond those of :mod:`ordinate.papers.protocols`:
         estimator: a regressor, not fitted.
-        X: n training samples, as the estimator takes them.
-        y: (n,), their targets.
-        X_test: samples to measure on, with targets in and outside the ranges.
-        y_test: their targets.
+        y_test: targets in and outside the ranges.
         ranges: (lowest, highest) of each range that is left out of training.
-        groups: (n,) of the training samples, for an estimator that holds some of them out by itself: none of these is
-            on both sides.
-        keep: keeps the scores.
 
     Returns:
-        ``left_out``, the number of training samples in the ranges, and ``rows``, a record each for ``"all"``,
-        ``"seen"`` and ``"unseen"`` test samples: ``targets``, ``samples`` and the scores.
+        ``left_out``, the number of training samples in the ranges, and ``rows``, one each for ``"all"``, ``"seen"``
+        and ``"unseen"`` test samples: ``targets``, ``samples`` and the scores.
 
     Raises:
-        OrdinateError: a classifier (it cannot predict a class that it was not trained on), ranges that leave nothing
-            to train or to measure on, or what the estimator refuses.
+        OrdinateError: a classifier (it cannot predict a class that it was not trained on), or ranges that leave nothing
+            to train or to measure on.
 
     Example:
         >>> from sklearn.linear_model import LinearRegression
@@ -59,14 +53,14 @@ def unseen_targets(
         (10, [('all', 40), ('seen', 30), ('unseen', 10)])
     """
     if is_classifier(estimator):
-        raise OrdinateError("estimator: got a classifier, which cannot predict unseen classes; takes a regressor")
+        raise OrdinateError("estimator: got a classifier, which cannot predict unseen classes, expected a regressor")
     targets, test_targets = check_labels(X, y), check_labels(X_test, y_test, "y_test").astype(np.float64)
     unseen = in_ranges(test_targets, ranges)
     seen_rows = np.flatnonzero(~in_ranges(targets, ranges))
     if len(seen_rows) in (0, len(targets)) or unseen.all() or not unseen.any():
         raise OrdinateError(
             f"ranges: got {list(ranges)}, which hold {len(targets) - len(seen_rows)} of {len(targets)} training and "
-            f"{unseen.sum()} of {len(unseen)} test samples, takes ranges that hold some of both and not all"
+            f"{unseen.sum()} of {len(unseen)} test samples, expected ranges that hold some of both and not all"
         )
 
     def trial() -> Figures:
@@ -93,6 +87,6 @@ def in_ranges(targets: ArrayLike, ranges: Sequence[tuple[float, float]]) -> NDAr
     inside = np.zeros(len(values), dtype=bool)
     for low, high in ranges:
         if not low <= high:
-            raise OrdinateError(f"ranges: got {(low, high)}, takes (lowest, highest)")
+            raise OrdinateError(f"ranges: got {(low, high)}, expected (lowest, highest)")
         inside |= (values >= low) & (values <= high)
     return inside

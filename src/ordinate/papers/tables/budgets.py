@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ordinate.estimators.recipes import read_recipe
-from ordinate.papers.tables.datasets import dataset, word_vectors
+from ordinate.papers.datasets.reading import dataset, word_vectors
 
 KINDS = ("text", "series", "volumes")
 OF_SOME = (*KINDS, "label_distance")  # what only some data sets have
@@ -19,10 +19,10 @@ class Budget:
         epochs: of the encoder; a method of two phases divides them.
         phase_one: those of the first phase of such a method.
         head_epochs: of a head on the frozen encoder.
-        batch_size: samples a batch.
+        batch_size: samples per batch.
         encoder, embedding_dim, learning_rate: of the estimator.
         network: of :data:`ordinate.papers.tables.variants.NETWORKS`, instead of the encoder.
-        weight_decay: of the optimizer; None takes the model's own.
+        weight_decay: of the optimizer; None: the model's own.
         patience: None trains all epochs.
         label_distance: of SupCR, where the paper's for the data set is not the L1 distance.
         images, text, series, volumes: of :class:`~ordinate.ImageOptions`, :class:`~ordinate.TextOptions`,
@@ -48,8 +48,8 @@ class Budget:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what makes it again, ready for JSON."""
-        whole = asdict(self)  # a key of a run knows no kinds that its data is not of
-        return {name: value for name, value in whole.items() if name not in OF_SOME or value is not None}
+        # the key of a run has no kinds that its data is not of
+        return {name: value for name, value in asdict(self).items() if name not in OF_SOME or value is not None}
 
 
 RECIPES = {
@@ -79,19 +79,19 @@ _OTD = Budget(20, 7, batch_size=64, encoder="resnet50", embedding_dim=100, weigh
 # SupReMix, B.1.3 and Table 13, with the BiLSTM of STS-B-DIR's authors; 100 epochs of the head are the paper's, those of
 # the encoder were chosen here
 _SENTENCES = Budget(100, 33, 100, 128, "bilstm", 128, weight_decay=0.0, patience=10)
-_WORDS = {"max_length": 40, "hidden": 1500}
 # what two cores train in minutes, as the quick recipes do
 _QUICK = Budget(20, 5, HEAD_EPOCHS_QUICK, 64, encoder="test_resnet", weight_decay=0.05)
 
 PAPER = {
-    "adience": replace(_CLOC, images={"size": 224, "augmentation": "adience", "pretrained": True}),
-    "hid": replace(_CLOC, images={"size": 224, "augmentation": "hid", "pretrained": True}),
-    "idrid": replace(_CLOC, images={"size": 224, "augmentation": "idrid", "pretrained": True}),
-    "bracs": replace(_CLOC, images={"size": 224, "augmentation": "bracs", "pretrained": True}),
+    **{
+        name: replace(_CLOC, images={"size": 224, "augmentation": name, "pretrained": True})
+        for name in ("adience", "hid", "idrid", "bracs")
+    },
     "clap2015": replace(_CLOC, encoder="vgg16", images={"size": 224, "augmentation": "adience", "pretrained": True}),
-    "agedb_dir": replace(_SUPCR, images={"size": 224, "augmentation": "supcr"}),
-    "imdb_wiki_dir": replace(_SUPCR, images={"size": 224, "augmentation": "supcr"}),
-    "skyfinder": replace(_SUPCR, images={"size": 224, "augmentation": "supcr"}),
+    **{
+        name: replace(_SUPCR, images={"size": 224, "augmentation": "supcr"})
+        for name in ("agedb_dir", "imdb_wiki_dir", "skyfinder")
+    },
     "mpiifacegaze": replace(_SUPCR, images={"size": 224, "augmentation": "gaze"}, label_distance="angular"),
     "fgnet": replace(_OTD, images={"size": 150, "augmentation": "flip", "pretrained": True}),
 }
@@ -116,19 +116,12 @@ def budget(name: str, *, quick: bool = False) -> Budget:
         small = replace(full, epochs=full.epochs // 10, phase_one=full.phase_one // 10, head_epochs=HEAD_EPOCHS_QUICK)
         return small if quick else full
     if name == "stsb_dir":
-        return _of_sentences(quick=quick)
+        text = {"word_vectors": word_vectors(), "max_length": 40, "hidden": 128 if quick else 1500}
+        small = replace(_SENTENCES, epochs=10, phase_one=3, head_epochs=5, patience=5)
+        return replace(small if quick else _SENTENCES, text=text)
     paper = PAPER[name]
-    if not quick:
-        return paper
     images = {**(paper.images or {}), "size": 64, "pretrained": False}
-    return replace(_QUICK, images=images, label_distance=paper.label_distance)
-
-
-def _of_sentences(*, quick: bool) -> Budget:
-    text = {"word_vectors": word_vectors(), **_WORDS}
-    if not quick:
-        return replace(_SENTENCES, text=text)
-    return replace(_SENTENCES, epochs=10, phase_one=3, head_epochs=5, patience=5, text={**text, "hidden": 128})
+    return replace(_QUICK, images=images, label_distance=paper.label_distance) if quick else paper
 
 
 def _of_recipe(name: str, *, quick: bool) -> Budget:

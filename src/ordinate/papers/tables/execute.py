@@ -26,6 +26,8 @@ from ordinate.metrics import (
     shot_report,
     svm_accuracy,
 )
+from ordinate.papers.datasets import reading
+from ordinate.papers.datasets.reading import Split
 from ordinate.papers.protocols.corruption_robustness import corruption_robustness
 from ordinate.papers.protocols.epoch_time import epoch_time
 from ordinate.papers.protocols.label_bias import label_bias
@@ -34,9 +36,8 @@ from ordinate.papers.protocols.parts import KeptParts
 from ordinate.papers.protocols.reduced_data import nested_subsets, reduced_data
 from ordinate.papers.protocols.transfer import transfer
 from ordinate.papers.protocols.unseen_targets import unseen_targets
-from ordinate.papers.tables import datasets, models
+from ordinate.papers.tables import models
 from ordinate.papers.tables.budgets import Budget
-from ordinate.papers.tables.datasets import Split
 from ordinate.papers.tables.metric_names import KS
 from ordinate.papers.tables.run import Run
 
@@ -53,15 +54,15 @@ def execute(run: Run, state_folder: Path) -> Metrics:
 
     Args:
         run: its ``settings`` are ``model``, of :func:`~ordinate.papers.tables.models.build`; ``data``, of the data
-            set's reader; and ``protocol``, of the protocol; its ``facts`` hold the ``budget``,
-                or else the models take theirs.
+            set's reader; and ``protocol``, of the protocol. Its ``facts`` hold the ``budget``; without it the models
+            have their own.
         state_folder: keeps the state of the training, so that a run that was killed continues.
 
     Raises:
         OrdinateError: a run that cannot be: a model that is not for the data set's labels, or an unknown protocol.
     """
     if run.protocol not in PROTOCOLS:
-        raise OrdinateError(f"protocol: got {run.protocol!r}, takes one of {', '.join(map(repr, PROTOCOLS))}")
+        raise OrdinateError(f"protocol: got {run.protocol!r}, expected one of {', '.join(map(repr, PROTOCOLS))}")
     settings = dict(run.settings)
     trial = Trial.of(run.dataset, run, state_folder, settings.get("data", {}))
     return PROTOCOLS[run.protocol](trial, **settings.get("protocol", {}))
@@ -80,10 +81,10 @@ class Trial:
 
     @classmethod
     def of(cls, name: str, run: Run, folder: Path, options: Mapping[str, Any]) -> "Trial":
-        task = models.task_of(run.model, datasets.dataset(name).task)
+        task = models.task_of(run.model, reading.dataset(name).task)
         if task is None:
             raise OrdinateError(f"model: got {run.model}, which is for ranks, and {name} has continuous targets")
-        X, y, split = datasets.load(name, run.seed, **options)
+        X, y, split = reading.load(name, run.seed, **options)
         return cls(run, folder, X, y if task == "ranks" else y.astype(np.float64), split, task)
 
     def build(self, name: str = "", spend: Mapping[str, Any] | None = None, **others: Any) -> Any:
@@ -108,7 +109,7 @@ class Trial:
         return take(self.X, self.split.test), self.y[self.split.test]
 
     def fit(self) -> Any:
-        """Return the trained model; one that may end early watches the validation samples, where there are any."""
+        """Return the trained model; early stopping monitors the validation samples, if there are any."""
         model, validation = self.build(), self.split.validation
         if len(validation) and getattr(model, "patience", None) is not None:
             return model.fit(*self.train, validation=(take(self.X, validation), self.y[validation]))
@@ -120,7 +121,7 @@ def plain(trial: Trial) -> Metrics:
     started = time.perf_counter()
     model = trial.fit()
     seconds = time.perf_counter() - started
-    measured = _of_ranks(trial, model) if trial.task == "ranks" else _of_targets(trial, model)
+    measured = _of_ranks(trial, model) if trial.task == "ranks" else _of_targets(model, *trial.test)
     return {**measured, **_of_margins(model), "seconds": seconds}
 
 
@@ -141,12 +142,8 @@ def _of_ranks(trial: Trial, model: Any) -> Metrics:
     }
 
 
-def _of_targets(trial: Trial, model: Any) -> Metrics:
-    X, y = trial.test
-    return _errors(y, model.predict(X))
-
-
-def _errors(y: NDArray[Any], predicted: NDArray[Any]) -> Metrics:
+def _of_targets(model: Any, X: Any, y: NDArray[Any]) -> Metrics:
+    predicted = model.predict(X)
     report: Metrics = {**continuous_report(y, predicted), "mse": mse(y, predicted), "kendall": kendall(y, predicted)}
     return {**report, "angular_error": angular_error(y, predicted)} if y.ndim == 2 and y.shape[1] == 2 else report
 
@@ -169,10 +166,11 @@ def validation(trial: Trial) -> Metrics:
         rows, held_out = rows[rest], rows[some]
     model = trial.build().fit(take(trial.X, rows), trial.y[rows])
     X, y = take(trial.X, held_out), trial.y[held_out]
-    predicted = model.predict(X)
-    report: Mapping[str, Any] = (
-        rank_report(y, predicted, int(trial.y.max()) + 1) if trial.task == "ranks" else _errors(y, predicted)
-    )
+    report: Mapping[str, Any]
+    if trial.task == "ranks":
+        report = rank_report(y, model.predict(X), int(trial.y.max()) + 1)
+    else:
+        report = _of_targets(model, X, y)
     return {f"validation_{name}": value for name, value in report.items()}
 
 
@@ -180,8 +178,7 @@ def imbalance(trial: Trial, bin_size: float = 1) -> Metrics:
     """Errors by how many training samples share a target's bin (SupReMix, Table 7)."""
     model = trial.fit()
     X, y = trial.test
-    report = shot_report(trial.train[1], y, model.predict(X), bin_size)
-    return _flat(report)
+    return _flat(shot_report(trial.train[1], y, model.predict(X), bin_size))
 
 
 def _corruption_robustness(trial: Trial) -> Metrics:
@@ -195,15 +192,15 @@ def _corruption_robustness(trial: Trial) -> Metrics:
 def _reduced_data(trial: Trial, samples: int | None = None, share: float = 1.0) -> Metrics:
     size = round(share * len(trial.split.train)) if samples is None else samples
     figures = reduced_data(trial.build(), *trial.train, *trial.test, sizes=[size], seed=trial.run.seed, keep=trial.keep)
-    return {name: value for name, value in figures["rows"][0].items() if name != "size"}
+    return _without("size", figures["rows"][0])
 
 
 def _unseen_targets(trial: Trial, ranges: Any = None) -> Metrics:
-    """Leave out ranges of targets: None takes three tenths of the training targets, as many as the paper's ages."""
+    """Leave out ranges of targets; None: three tenths of the training targets, as many as the paper's ages."""
     if ranges is None:
         ranges = np.quantile(trial.train[1], TENTHS_LEFT_OUT).tolist()
     rows = unseen_targets(trial.build(), *trial.train, *trial.test, ranges=ranges, keep=trial.keep)["rows"]
-    return _flat({row["targets"]: {k: v for k, v in row.items() if k != "targets"} for row in rows})
+    return _flat({row["targets"]: _without("targets", row) for row in rows})
 
 
 def _label_bias(trial: Trial, boundary: Any, up: float = 0.6, down: float = 0.3) -> Metrics:
@@ -211,20 +208,18 @@ def _label_bias(trial: Trial, boundary: Any, up: float = 0.6, down: float = 0.3)
         trial.build(), *trial.train, *trial.test, boundary=tuple(boundary), up=up, down=down, seed=trial.run.seed,
         keep=trial.keep,
     )  # fmt: skip
-    return {name: value for name, value in figures["rows"][0].items() if name != "relabelled"}
+    return _without("relabelled", figures["rows"][0])
 
 
 def _label_permutation(trial: Trial) -> Metrics:
     figures = label_permutation(trial.build(), *trial.train, *trial.test, seed=trial.run.seed, keep=trial.keep)
-    flat = _flat({row["labels"]: {k: v for k, v in row.items() if k != "labels"} for row in figures["rows"]})
-    pictures = figures["pictures"]
-    places = {f"places_{name}": picture["places"] for name, picture in pictures.items()}
-    return {**flat, **places, **{f"labels_{name}": picture["labels"] for name, picture in pictures.items()}}
+    scores = {row["labels"]: _without("labels", row) for row in figures["rows"]}
+    return _flat({name: {**of_name, **figures["pictures"][name]} for name, of_name in scores.items()})
 
 
 def _transfer(trial: Trial, source: str, scheme: str, samples: int | None = None,
               source_samples: int | None = None) -> Metrics:  # fmt: skip
-    """Train on ``source``, take the encoder over to the run's data set; of either, all training samples or some."""
+    """Train on ``source``, use the encoder on the run's data set; of either, all training samples or some."""
     first = Trial.of(source, trial.run, trial.folder, {})
     X_source, y_source = _some(*first.train, source_samples, trial.run.seed)
     X, y = _some(*trial.train, samples, trial.run.seed)
@@ -233,7 +228,7 @@ def _transfer(trial: Trial, source: str, scheme: str, samples: int | None = None
         model, X, y, *trial.test, schemes=[scheme], seed=trial.run.seed, checkpoint_dir=trial.folder / "transfer",
         keep=trial.keep,
     )  # fmt: skip
-    return {name: value for name, value in figures["rows"][0].items() if name != "scheme"}
+    return _without("scheme", figures["rows"][0])
 
 
 def _some(X: Any, y: NDArray[Any], count: int | None, seed: int) -> tuple[Any, NDArray[Any]]:
@@ -249,8 +244,11 @@ def _epoch_time(trial: Trial, beside: Any, rounds: int = 3) -> Metrics:
     spend = {"epochs": TIMED_EPOCHS + 1, "phase_one": TIMED_EPOCHS, "head_epochs": 1}
     estimators = {name: trial.build(name, spend, checkpoint_dir=None) for name in names}
     seconds = {row["method"]: row["seconds"] for row in epoch_time(estimators, *trial.train, rounds=rounds)["rows"]}
-    ratios = {f"ratio_{name}": value / seconds[names[1]] for name, value in seconds.items()}
-    return {**{f"seconds_{name}": value for name, value in seconds.items()}, **ratios}
+    return _flat({name: {"seconds": value, "ratio": value / seconds[names[1]]} for name, value in seconds.items()})
+
+
+def _without(name: str, row: Mapping[str, Any]) -> Metrics:
+    return {key: value for key, value in row.items() if key != name}
 
 
 def _flat(report: Mapping[str, Mapping[str, Any]]) -> Metrics:

@@ -14,12 +14,12 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import registry
 from ordinate.estimators.registry import Task, model
 from ordinate.methods.imbalance import Imbalance
-from ordinate.papers.datasets.images.catalogue import DATA
+from ordinate.papers.datasets.catalogue import DATA
 from ordinate.papers.tables.budgets import Budget
 
 
 def task_of(name: str, task: Task) -> Task | None:
-    """Return the task that a model sees in a data set's: ranks may serve as numbers. None where it cannot take it.
+    """Return the task that a model has on a data set: ranks may serve as numbers. None where there is none.
 
     Example:
         >>> task_of("cloc", "ranks"), task_of("supcr_l1", "ranks"), task_of("cloc", "continuous")
@@ -46,11 +46,11 @@ def build(
     Args:
         name: of the model.
         task: that it is for.
-        budget: what it may spend; None takes the estimator's own.
+        budget: what it may spend; None: the estimator's own.
         checkpoint_dir: that a fit which was killed continues from.
         seed: of training.
         num_classes: C, so that a rank without a training sample is known all the same.
-        settings: of the estimator, before the budget's and the model's own; or names of
+        settings: of the estimator, which override the budget's and the model's; or names of
             :data:`~ordinate.papers.tables.variants.VARIANTS`. ``critical_margins`` is by ``"1|2"``, the boundary.
 
     Raises:
@@ -60,21 +60,22 @@ def build(
         >>> build("otd", "ranks", seed=3, embedding_dim=16).embedding_dim
         16
     """
-    from ordinate.papers.tables.variants import VARIANTS, varied  # with all that trains, which takes seconds
+    from ordinate.papers.tables.variants import VARIANTS, varied  # imports all that trains, which takes seconds
 
     kind = type(registry.build(name, task))
-    takes = inspect.signature(kind).parameters
-    variants = {key: settings.pop(key) for key in VARIANTS if key in settings and key not in takes}
-    spent = {} if budget is None else _spend(budget, takes)
+    parameters = inspect.signature(kind).parameters
+    variants = {key: settings.pop(key) for key in VARIANTS if key in settings and key not in parameters}
+    spent = {} if budget is None else _spend(budget, parameters)
     network = settings.pop("network", None if budget is None else budget.network)
     chosen = {**spent, **model(name).settings, **settings}
-    own = {"checkpoint_dir": checkpoint_dir, "random_state": seed}
-    chosen |= {option: value for option, value in own.items() if option in takes}
-    if num_classes is not None and "class_order" in takes:
+    of_run = {"checkpoint_dir": checkpoint_dir, "random_state": seed}
+    chosen |= {option: value for option, value in of_run.items() if option in parameters}
+    if num_classes is not None and "class_order" in parameters:
         chosen["class_order"] = list(range(num_classes))
-    unknown = sorted(set(chosen) - set(takes))
+    unknown = sorted(set(chosen) - set(parameters))
     if unknown:
-        raise OrdinateError(f"settings: got {', '.join(map(repr, unknown))} for {name}, which takes {', '.join(takes)}")
+        got, expected = ", ".join(map(repr, unknown)), ", ".join(parameters)
+        raise OrdinateError(f"settings: got {got} for {name}, expected some of {expected}")
     for option, made in OPTIONS.items():
         if isinstance(chosen.get(option), Mapping):
             chosen[option] = made(**chosen[option])
@@ -82,34 +83,22 @@ def build(
         chosen["critical_margins"] = {
             tuple(map(int, boundary.split("|"))): margin for boundary, margin in chosen["critical_margins"].items()
         }
-    if variants or (network is not None and "encoder" in takes):
+    if variants or (network is not None and "encoder" in parameters):
         kind = varied(kind, variants, network)
     return kind(**chosen)
 
 
-def _spend(budget: Budget, takes: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
-    """Return a budget in the words of an estimator, without what it has no word for."""
-    two_stages = "epochs" in takes and isinstance(takes["epochs"].default, tuple)
+def _spend(budget: Budget, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    """Return a budget under the names of an estimator's parameters, without what it lacks."""
+    two_stages = "epochs" in parameters and isinstance(parameters["epochs"].default, tuple)
     spent = {
-        "encoder": budget.encoder,
-        "embedding_dim": budget.embedding_dim,
+        **vars(budget),
         "epochs": (budget.epochs, budget.head_epochs) if two_stages else budget.epochs,
         "phase_epochs": (budget.phase_one, budget.epochs - budget.phase_one),
-        "head_epochs": budget.head_epochs,
-        "batch_size": budget.batch_size,
-        "learning_rate": budget.learning_rate,
-        "patience": budget.patience,
         "validation_fraction": 0.0,
-        "images": budget.images,
-        "text": budget.text,
-        "series": budget.series,
-        "volumes": budget.volumes,
     }
-    if budget.weight_decay is not None:
-        spent["weight_decay"] = budget.weight_decay
-    if budget.label_distance is not None:
-        spent["label_distance"] = budget.label_distance
-    return {name: value for name, value in spent.items() if name in takes}
+    left_out = {name for name in ("weight_decay", "label_distance") if spent[name] is None} | {"network"}
+    return {name: value for name, value in spent.items() if name in parameters and name not in left_out}
 
 
 def _text_options(word_vectors: str | None = None, **others: Any) -> TextOptions:

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.errors import OrdinateError
+from ordinate.papers.tables.outcomes import Execute, Outcome, perform
 from ordinate.papers.tables.results import name_processes
 from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.workers import Execute, Outcome, perform
 
 
 class RayWorkers:
-    """Tasks of a Ray cluster, as many at a time as it has room for.
+    """Tasks of a Ray cluster, as many at a time as fit.
 
     Args:
         address: of the cluster, "auto" for the one this machine is in, "local" for one that is started here.
         execute: importable on every machine.
         folder: of the state folders, which all machines share.
-        jobs: tasks at a time, as many as there is room for where None.
+        jobs: tasks at a time; None: as many as fit.
         cpus, gpus: of each task.
     """
 
@@ -37,13 +37,13 @@ class RayWorkers:
             try:
                 ray.init(log_to_driver=False, **local if address == "local" else {"address": address})
             except (ConnectionError, RuntimeError, ValueError) as error:
-                raise OrdinateError(f"ray: got {address!r}, takes the address of a running cluster: {error}") from error
+                raise OrdinateError(f"ray: got {address!r}, expected a running cluster's address: {error}") from error
         total = ray.cluster_resources()
-        room = int(min(total.get("CPU", 0) // cpus, total.get("GPU", 0) // gpus if gpus else float("inf")))
-        self.slots = min(room, jobs or room)
+        fitting = int(min(total.get("CPU", 0) // cpus, total.get("GPU", 0) // gpus if gpus else float("inf")))
+        self.slots = min(fitting, jobs or fitting)
         if self.slots == 0:
             self.close()
-            raise OrdinateError(f"ray: a run takes {cpus} CPUs and {gpus} GPUs, the cluster has {total}")
+            raise OrdinateError(f"ray: got a cluster with {total}, expected {cpus} CPUs and {gpus} GPUs for a run")
         environment = {"env_vars": {"OMP_NUM_THREADS": str(cpus)}}
         task = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0, runtime_env=environment)(perform)
         self._name = name_processes(os.getpid())

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure as Picture
 
 from ordinate.papers.tables.results import Result
 from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.table import Cell, Figure, Plan, Table
+from ordinate.papers.tables.table import Cell, Plan, Table
 from ordinate.report.curves import MARKERS
 from ordinate.report.figures import COLOURS, STYLE, rank_colours, save, write_names
 from ordinate.report.text import table as aligned
@@ -35,7 +35,7 @@ class Filled:
 
     Args:
         cell: of the table.
-        values: ours, one a seed that is done.
+        values: ours, one per seed that is done.
         reason: why there are none, or not all; empty where there are.
     """
 
@@ -107,8 +107,7 @@ class FilledTable:
         return [self._digits([cells[column] for cells in self.cells]) for column in range(len(self.table.columns))]
 
     def _digits(self, column: Sequence[Filled]) -> int:
-        papers = [one.cell.paper for one in column]
-        given = [len(repr(figure).partition(".")[2]) for figure in papers if isinstance(figure, float)]
+        given = [len(repr(one.cell.paper).partition(".")[2]) for one in column if isinstance(one.cell.paper, float)]
         if given:
             return max(given)
         least = min((abs(one.ours) for one in column if one.ours), default=1.0)
@@ -120,53 +119,73 @@ class FilledTable:
         reasons = [filled.reason for cells in self.cells for filled in cells if filled.reason]
         return {reason: f"[{number}]" for number, reason in enumerate(dict.fromkeys(reasons), start=1)}
 
+    @cached_property
+    def texts(self) -> list[list[tuple[str, str, str]]]:
+        """Of every cell the paper's figure, ours and the difference, with marks where ours is not there in whole."""
+        return [list(map(self._texts, cells, self.digits)) for cells in self.cells]
+
+    def _texts(self, one: Filled, digits: int) -> tuple[str, str, str]:
+        cell, mark = one.cell, self.notes.get(one.reason, "")
+        paper = "" if cell.paper is None else str(cell.paper)
+        if isinstance(cell.paper, float):
+            paper = f"{cell.paper:.{digits}f}"
+        if cell.deviation is not None:
+            paper += f" ± {cell.deviation:.{digits}f}"
+        if one.ours is None:
+            return paper, mark, ""
+        spread = "" if one.deviation is None else f" ± {one.deviation:.{digits}f}"
+        ours = f"{one.ours:.{digits}f}{spread} ({len(one.values)}){mark}"
+        return paper, ours, "" if one.difference is None else f"{one.difference:+.{digits}f}"
+
+    @property
+    def row_names(self) -> list[str]:
+        return [f"{row.group}: {row.name}" if row.group else row.name for row in self.table.rows]
+
+    @property
+    def source(self) -> str:
+        return f"{self.table.source}. {self.table.note}" if self.table.note else self.table.source
+
 
 def as_text(filled: FilledTable) -> str:
     """Return the paper's figures, ours and the differences, aligned, as wide a block of columns as fits a line."""
-    table = filled.table
-    names = _row_names(table)
-    parts = [f"{table.name}: {table.title}", f"{table.source}{_about(table)}"]
+    parts = [f"{filled.table.name}: {filled.table.title}", filled.source]
     block: list[int] = []
-    for column in range(len(table.columns)):
-        wider = _block(filled, names, [*block, column])
+    for column in range(len(filled.table.columns)):
+        wider = _block(filled, [*block, column])
         if block and max(map(len, wider.splitlines())) > WIDTH:
-            parts += ["", _block(filled, names, block)]
+            parts += ["", _block(filled, block)]
             block = []
         block.append(column)
-    parts += ["", _block(filled, names, block)]
+    parts += ["", _block(filled, block)]
     parts += ["", *(f"{mark} {reason}" for reason, mark in filled.notes.items())] if filled.notes else []
     return "\n".join(parts) + "\n"
 
 
-def _block(filled: FilledTable, names: Sequence[str], columns: Sequence[int]) -> str:
-    header, shown = [""], {}
+def _block(filled: FilledTable, columns: Sequence[int]) -> str:
+    header, rows = [""], [[name] for name in filled.row_names]
     for column in columns:
         name = f"{filled.table.columns[column].name}{ARROWS[filled.cells[0][column].cell.better]}"
         known = filled.has_paper(column)
-        shown[column] = slice(0, 3) if known else slice(1, 2)
         header += [f"{name} paper", "ours", "difference"] if known else [name]
-    rows = [
-        [name, *(text for column in columns for text in _texts(filled, cells[column], column)[shown[column]])]
-        for name, cells in zip(names, filled.cells, strict=True)
-    ]
+        for row, texts in zip(rows, filled.texts, strict=True):
+            row.extend(texts[column] if known else texts[column][1:2])
     return aligned(header, rows)
 
 
 def as_markdown(filled: FilledTable) -> str:
     """Return the table for a README: in every cell the paper's figure, ours and the difference."""
-    table = filled.table
     header = ["", *(f"{one.cell.column.name} {ARROWS[one.cell.better]}".strip() for one in filled.cells[0])]
-    lines = [f"**{table.name}: {table.title}** ({table.source}{_about(table)}; paper / ours / difference)", ""]
+    lines = [f"**{filled.table.name}: {filled.table.title}** ({filled.source}; paper / ours / difference)", ""]
     lines += [_markdown_row(header), _markdown_row(["---"] * len(header))]
-    for name, cells in zip(_row_names(table), filled.cells, strict=True):
-        texts = [_texts(filled, one, column) for column, one in enumerate(cells)]
-        lines.append(_markdown_row([name, *(_joined(filled, *text) for text in enumerate(texts))]))
+    known = [filled.has_paper(column) for column in range(len(filled.table.columns))]
+    for name, texts in zip(filled.row_names, filled.texts, strict=True):
+        cells = [
+            " / ".join(part or "-" for part in text) if has_paper else text[1]
+            for text, has_paper in zip(texts, known, strict=True)
+        ]
+        lines.append(_markdown_row([name, *cells]))
     lines += [""] + [f"{mark} {reason}  " for reason, mark in filled.notes.items()] if filled.notes else []
     return "\n".join(lines) + "\n"
-
-
-def _joined(filled: FilledTable, column: int, texts: tuple[str, str, str]) -> str:
-    return " / ".join(text or "-" for text in texts) if filled.has_paper(column) else texts[1]
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
@@ -174,11 +193,11 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def as_csv(filled: FilledTable) -> str:
-    """Return a line a cell, with every digit."""
+    """Return one line per cell, with every digit."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_HEADER)
-    for name, cells in zip(_row_names(filled.table), filled.cells, strict=True):
+    for name, cells in zip(filled.row_names, filled.cells, strict=True):
         for one in cells:
             cell, choice = one.cell, one.cell.choice
             writer.writerow([
@@ -214,7 +233,7 @@ def draw(filled: FilledTable) -> Picture | None:
 
 
 def _lines(filled: FilledTable) -> Picture:
-    """A panel a group, a line a row; the paper's figures, where it has them, dashed."""
+    """One panel per group, one line per row; the paper's figures, where it has them, dashed."""
     curve, rows = filled.table.curve, filled.table.rows
     assert curve is not None  # noqa: S101  # as `draw` saw
     drawn = [i for i, cells in enumerate(filled.cells) if any(one.values for one in cells)]
@@ -257,30 +276,3 @@ def _scatter(filled: FilledTable) -> Picture | None:
                 axes.set(title=f"{name}, {labels} labels", xticks=[], yticks=[])
                 figure.colorbar(marks, ax=axes, label="target")
     return figure
-
-
-def _row_names(table: Table) -> list[str]:
-    return [f"{row.group}: {row.name}" if row.group else row.name for row in table.rows]
-
-
-def _about(table: Table) -> str:
-    return f". {table.note}" if table.note else ""
-
-
-def _texts(filled: FilledTable, one: Filled, column: int) -> tuple[str, str, str]:
-    """The paper's figure, ours and the difference; the mark of the reason where ours is not there, or not all of it."""
-    cell, mark, digits = one.cell, filled.notes.get(one.reason, ""), filled.digits[column]
-    paper = _number(cell.paper, digits)
-    if cell.deviation is not None:
-        paper += f" ± {cell.deviation:.{digits}f}"
-    if one.ours is None:
-        return paper, mark, ""
-    spread = "" if one.deviation is None else f" ± {one.deviation:.{digits}f}"
-    ours = f"{one.ours:.{digits}f}{spread} ({len(one.values)}){mark}"
-    return paper, ours, "" if one.difference is None else f"{one.difference:+.{digits}f}"
-
-
-def _number(figure: Figure, digits: int) -> str:
-    if isinstance(figure, float):
-        return f"{figure:.{digits}f}"
-    return "" if figure is None else str(figure)

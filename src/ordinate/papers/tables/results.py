@@ -106,6 +106,10 @@ class Progress:
     failed: int
     seconds_left: float | None
 
+    @property
+    def unfinished(self) -> int:
+        return self.waiting + self.running
+
 
 class ResultsDatabase:
     """Runs, who works on them, and what came out.
@@ -143,9 +147,9 @@ class ResultsDatabase:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.executescript(SCHEMA)
         if self._header("application_id") != APPLICATION:
-            raise OrdinateError(f"database: {self.path} is of another program, takes a database of results")
+            raise OrdinateError(f"database: got {self.path} of another program, expected a database of results")
         if (found := self._header("user_version")) != FORMAT:
-            raise OrdinateError(f"database: {self.path} has format {found}, takes {FORMAT}; use another file")
+            raise OrdinateError(f"database: got {self.path} of format {found}, expected {FORMAT}; use another file")
 
     def _header(self, name: str) -> int:
         return self._connection.execute(f"PRAGMA {name}").fetchone()[0]
@@ -264,7 +268,7 @@ def _now() -> str:
 def plain_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
     """Return metrics as floats and lists of floats, None where a list has no value; anything else is an error."""
     if not isinstance(metrics, Mapping):
-        raise OrdinateError(f"metrics: got {type(metrics).__name__}, takes numbers by name")
+        raise OrdinateError(f"metrics: got {type(metrics).__name__}, expected numbers by name")
     return {str(name): _plain(name, value) for name, value in metrics.items()}
 
 
@@ -275,7 +279,7 @@ def _plain(name: str, value: Any) -> Any:
         return [None if item is None else _plain(name, item) for item in value]
     if isinstance(value, float | int) and isfinite(value):
         return float(value)
-    raise OrdinateError(f"metrics: got {value!r} as {name!r}, takes finite numbers and lists of them")
+    raise OrdinateError(f"metrics: got {value!r} as {name!r}, expected finite numbers and lists of them")
 
 
 def name_processes(*pids: int) -> str:

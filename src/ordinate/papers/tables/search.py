@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.errors import OrdinateError
+from ordinate.papers.tables.outcomes import Execute
 from ordinate.papers.tables.results import Result, ResultsDatabase
 from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.workers import Execute, complete
+from ordinate.papers.tables.workers import complete
 
 Space = Mapping[str, Sequence[Any]]
 
@@ -63,13 +64,13 @@ def search(
         grid: all combinations of lists in their order, instead of a Bayesian search by the tree-structured Parzen
             estimator of Optuna (Bergstra et al. 2011), which needs ``pip install "ordinate[tune]"``.
         metric: the one to choose by; its name starts with "validation", for what is chosen on test data is no result.
-        execute: a trial, as :func:`~ordinate.papers.tables.workers.complete` takes it.
+        execute: a trial, as in :func:`~ordinate.papers.tables.workers.complete`.
         database: of the results.
         folder: of the state folders.
         maximize: whether more is better.
         together: trials of a Bayesian search that are executed at the same time, without knowing of each other.
         seed: of the Bayesian search.
-        **options: more that :func:`~ordinate.papers.tables.workers.complete` takes.
+        **options: others of :func:`~ordinate.papers.tables.workers.complete`.
     """
     _check(space, trials, grid, metric, together)
 
@@ -92,18 +93,18 @@ def search(
 
 def _check(space: Space, trials: int | None, grid: bool, metric: str, together: int) -> None:
     if not metric.startswith("validation"):
-        raise OrdinateError(f"metric: got {metric!r}, takes one of the validation data, 'validation_...'")
+        raise OrdinateError(f"metric: got {metric!r}, expected one of the validation data, 'validation_...'")
     for name, values in space.items():
         if isinstance(values, tuple) and not grid:
             if not (len(values) == 2 and 0 < values[0] < values[1]):
-                raise OrdinateError(f"space: got {values} for {name}, takes (lowest, highest), both above 0")
+                raise OrdinateError(f"space: got {values} for {name}, expected (lowest, highest), both above 0")
         elif not isinstance(values, list) or not values:
-            raise OrdinateError(f"space: got {values!r} for {name}, takes a list of values")
+            raise OrdinateError(f"space: got {values!r} for {name}, expected a list of values")
     if grid and trials not in (None, prod(map(len, space.values()))):
-        raise OrdinateError(f"trials: got {trials} for a grid, takes None: all its combinations")
+        raise OrdinateError(f"trials: got {trials} for a grid, expected None: all its combinations")
     for argument, number in (("trials", trials), ("together", together)):
         if not (grid and argument == "trials") and (type(number) is not int or number < 1):
-            raise OrdinateError(f"{argument}: got {number!r}, takes a whole number, 1 or more")
+            raise OrdinateError(f"{argument}: got {number!r}, expected a whole number of at least 1")
 
 
 def _value(result: Result, metric: str) -> float | None:

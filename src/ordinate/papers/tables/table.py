@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 from ordinate import __version__
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import HEAD_LOSSES, unavailable
-from ordinate.papers.datasets.images import IMAGE_SETS
-from ordinate.papers.tables import datasets, models
+from ordinate.papers.datasets import reading
+from ordinate.papers.tables import models
 from ordinate.papers.tables.budgets import budget
 from ordinate.papers.tables.metric_names import METRICS
 from ordinate.papers.tables.run import Run
@@ -21,7 +21,7 @@ ChoiceT = TypeVar("ChoiceT", bound="Choice")
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What a table, a column or a row says of the runs of its cells; the row before the column before the table.
+    """What a table, a column or a row says of the runs of its cells; a row overrides a column, a column the table.
 
     Args:
         dataset: its name.
@@ -48,19 +48,12 @@ class Choice:
     missing: str = ""
 
     def over(self, other: "Choice") -> "Choice":
-        """Return this choice, with what it leaves open taken from another."""
-        return Choice(
-            dataset=self.dataset or other.dataset,
-            model=self.model or other.model,
-            protocol=self.protocol or other.protocol,
-            metric=self.metric or other.metric,
-            settings={**other.settings, **self.settings},
-            on_its_data={**other.on_its_data, **self.on_its_data},
-            training={**other.training, **self.training},
-            conditions={**other.conditions, **self.conditions},
-            data={**other.data, **self.data},
-            missing=self.missing or other.missing,
-        )
+        """Return this choice, with what it leaves open from another."""
+        values: dict[str, Any] = {}
+        for name in (f.name for f in fields(Choice)):
+            ours, theirs = getattr(self, name), getattr(other, name)
+            values[name] = {**theirs, **ours} if isinstance(ours, Mapping) else ours or theirs
+        return Choice(**values)
 
 
 @dataclass(frozen=True)
@@ -74,7 +67,7 @@ class Column(Choice):
 
 @dataclass(frozen=True)
 class Row(Choice):
-    """A row: the paper's figures, one a column, and their deviations where it gives them."""
+    """A row: the paper's figures, one per column, and their deviations where it gives them."""
 
     name: str
     paper: Sequence[Figure] = ()
@@ -93,13 +86,13 @@ class Cell:
     deviation: float | None
 
     @property
+    def metric_name(self) -> str:
+        return (self.choice.metric or "").partition("[")[0]
+
+    @property
     def better(self) -> str:
         """Which figures are better, ``"lower"`` or ``"higher"``; empty where neither is."""
         return self.column.better or METRICS.get(self.metric_name, "")
-
-    @property
-    def metric_name(self) -> str:
-        return (self.choice.metric or "").partition("[")[0]
 
     def value(self, metrics: Mapping[str, Any]) -> float | None:
         """Return the cell's figure among the metrics of a run, None where it is not there."""
@@ -119,7 +112,7 @@ class Cell:
         if choice.dataset is None or choice.model is None:
             return "the paper's own figure; nothing to run"
         for name in (choice.dataset, choice.conditions.get("source")):
-            if name is not None and (reason := datasets.unavailable(name)):
+            if name is not None and (reason := reading.unavailable(name)):
                 return reason
         for name in (choice.model, *choice.conditions.get("beside", ())):
             if reason := unavailable(name):
@@ -132,18 +125,17 @@ class Cell:
         assert choice.dataset is not None  # noqa: S101  # `impossible` said why where it is
         assert choice.model is not None  # noqa: S101
         trained_on = choice.conditions.get("source", choice.dataset)
-        parts = {
+        settings = {
             "model": {**({} if quick else choice.training), **choice.on_its_data, **choice.settings},
             "data": choice.data,
             "protocol": choice.conditions,
         }
-        sets = sorted({choice.dataset, trained_on})
+        settings = {name: part for name, part in settings.items() if part}
         facts = {
             "ordinate": __version__,
-            "data": {name: datasets.digest(name) for name in sets},
+            "data": {name: reading.digest(name) for name in sorted({choice.dataset, trained_on})},
             "budget": budget(trained_on, quick=quick).to_dict(),
         }
-        settings = {name: part for name, part in parts.items() if part}
         return Run(choice.dataset, choice.model, choice.protocol or "plain", settings, seed, facts)
 
 
@@ -167,7 +159,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Curve:
-    """How a table is drawn: a line a row over the columns, a panel a group.
+    """How a table is drawn: one line per row over the columns, one panel per group.
 
     Args:
         along: what the columns are.
@@ -205,7 +197,7 @@ class Table(Choice):
 
     @cached_property
     def cells(self) -> list[list[Cell]]:
-        """The cells, a list a row."""
+        """The cells, one list per row."""
         return [[self._cell(row, place) for place in range(len(self.columns))] for row in self.rows]
 
     def _cell(self, row: Row, place: int) -> Cell:
@@ -222,15 +214,14 @@ class Table(Choice):
         return list(dict.fromkeys(name for name in names if name is not None))
 
     def plan(self, seeds: int, *, quick: bool = False) -> "Plan":
-        """Return the runs of every cell that can be computed here, one a seed from 0, and why the others cannot."""
-        runs, reasons = {}, {}
-        for row, cells in enumerate(self.cells):
-            for column, cell in enumerate(cells):
-                reason = cell.impossible
-                if reason is None:
-                    runs[row, column] = [cell.run(seed, quick=quick) for seed in range(seeds)]
-                else:
-                    reasons[row, column] = reason
+        """Return the runs of every cell that can be computed here, one per seed from 0, and why the others cannot."""
+        cells = {(row, column): cell for row, line in enumerate(self.cells) for column, cell in enumerate(line)}
+        reasons = {place: reason for place, cell in cells.items() if (reason := cell.impossible) is not None}
+        runs = {
+            place: [cell.run(seed, quick=quick) for seed in range(seeds)]
+            for place, cell in cells.items()
+            if place not in reasons
+        }
         return Plan(runs, reasons)
 
     def _part(self, places: Sequence[int]) -> "Table":
@@ -254,21 +245,21 @@ class Table(Choice):
         Raises:
             OrdinateError: an unknown data set, or a table that is no comparison of models on one data set.
         """
-        names = [datasets.dataset(name).name for name in names]
+        names = [reading.dataset(name).name for name in names]
         if {column.dataset for column in self.columns}.issuperset(names):
             return self._part([place for place, column in enumerate(self.columns) if column.dataset in names])
         choices = [cell.choice for cells in self.cells for cell in cells]
         if not any(choice.model for choice in choices) or any("source" in choice.conditions for choice in choices):
-            raise OrdinateError(f"--dataset: {self.name} does not compare models on a data set, takes one that does")
+            raise OrdinateError(f"--dataset: got {self.name}, expected a table that compares models on a data set")
         most = max((choice.conditions.get("samples", 0) for choice in choices), default=0)
-        columns = {_essence(elsewhere): elsewhere for elsewhere in (_elsewhere(c, most) for c in self.columns)}
-        rows = {_essence(elsewhere): elsewhere for elsewhere in (_elsewhere(r, most) for r in self.rows)}
+        columns = {_essence(column): column for column in (_elsewhere(column, most) for column in self.columns)}
+        rows = {_essence(row): row for row in (_elsewhere(row, most) for row in self.rows)}
         several = len({column.dataset for column in self.columns}) > 1
         return replace(
             _elsewhere(self, most),
             title=f"{self.title}; here on {', '.join(names)}",
             columns=[
-                replace(column, dataset=name, name=f"{name} {_short_name(column, self) if several else column.name}")
+                replace(column, dataset=name, name=f"{name} {_metric_name(column, self) if several else column.name}")
                 for name in names
                 for column in columns.values()
             ],
@@ -292,18 +283,18 @@ def _essence(choice: Row | Column) -> tuple[Any, ...]:
     return name, choice.model, choice.protocol, choice.metric, repr((choice.settings, choice.conditions))
 
 
-def _short_name(column: Column, table: Table) -> str:
+def _metric_name(column: Column, table: Table) -> str:
     return (column.metric or table.metric or column.name).replace("_", " ")
 
 
 def _mismatch(model: str, dataset: str, choice: Choice) -> str | None:
     """Why a model cannot be trained on a data set as it is asked for, None where it can."""
-    if models.task_of(model, datasets.dataset(dataset).task) is None:
+    if models.task_of(model, reading.dataset(dataset).task) is None:
         return f"{model} is for ranks, {dataset} has continuous targets"
-    if choice.protocol == "corruption_robustness" and dataset not in IMAGE_SETS:
+    if choice.protocol == "corruption_robustness" and reading.dataset(dataset).kind != "images":
         return f"{dataset} holds no images to corrupt"
     if choice.settings.get("head") == "neighbours" and model in HEAD_LOSSES:
         return f"{model} is trained end to end, with its linear head alone"
-    if model == "simcse" and dataset != "stsb_dir":
+    if model == "simcse" and reading.dataset(dataset).kind != "text":
         return f"simcse is for text, {dataset} holds none"
     return None

@@ -21,7 +21,7 @@ def tuned(plan: Plan, trials: int, database: ResultsDatabase, folder: str | Path
     """Return a plan whose models have the learning rate and the weight decay that validated best.
 
     Every model that is trained gets the same number of trials for every data set and seed, whose split they keep to,
-    and is judged by its mean absolute error on validation samples, whatever the table measures on test samples.
+    and is evaluated by its mean absolute error on validation samples, whatever the table measures on test samples.
 
     Args:
         plan: of a table.
@@ -45,7 +45,7 @@ def tuned(plan: Plan, trials: int, database: ResultsDatabase, folder: str | Path
 
 
 def _validated(run: Run) -> Run:
-    """The run that says what a run's settings are worth, on the validation samples of its split."""
+    """The run that evaluates a run's settings, on the validation samples of its split."""
     settings = {name: value for name, value in dict(run.settings).items() if name != "protocol"}
     return replace(run, protocol="validation", settings=settings)
 

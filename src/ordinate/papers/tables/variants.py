@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -44,7 +45,7 @@ class AsInTheFile(nn.Module):
 def _airfoil_network(estimator: EmbeddingEstimator, *, standardised: bool = False) -> nn.Module:
     """SupReMix's network for airfoil, d-20-30-10 (Section 4), on the numbers of the file: Hz, m and m/s."""
     if not inputs.holds_numbers_alone(estimator.reader_):
-        raise OrdinateError("network: got 'airfoil' for samples other than columns of numbers, which it takes")
+        raise OrdinateError("network: got 'airfoil' for other samples, expected columns of numbers alone")
     reader: Any = estimator.reader_
     start, places, means, scales = 0, [], [], []
     for column in reader.columns:
@@ -58,19 +59,15 @@ def _airfoil_network(estimator: EmbeddingEstimator, *, standardised: bool = Fals
     return nn.Sequential(numbers, *(layer for pair in layers for layer in pair))
 
 
-def _standardised_airfoil_network(estimator: EmbeddingEstimator) -> nn.Module:
-    return _airfoil_network(estimator, standardised=True)
-
-
 def _small_resnet1d(estimator: EmbeddingEstimator) -> nn.Module:
-    """Ten layers and a quarter of the width: a few hundred series train in seconds an epoch no more."""
+    """Ten layers and a quarter of the width, for a few hundred series."""
     channels = inputs.sample_shape(estimator.reader_)[0]
     return ResNet1d(channels, estimator.embedding_dim, blocks=(1, 1, 1, 1), width=16)
 
 
 NETWORKS: Mapping[str, Callable[[EmbeddingEstimator], nn.Module]] = {
     "airfoil": _airfoil_network,
-    "airfoil_standardised": _standardised_airfoil_network,
+    "airfoil_standardised": partial(_airfoil_network, standardised=True),
     "small_resnet1d": _small_resnet1d,
 }
 
@@ -84,7 +81,7 @@ class BareMargins(MMNPLoss):
 
     @property
     def margins(self) -> Tensor:
-        return relu(self.raw) + 1e-6  # the loss takes none of 0
+        return relu(self.raw) + 1e-6  # the loss needs them above 0
 
 
 def _set_loss(_: Any, method: Any, options: Mapping[str, Any]) -> None:
@@ -157,7 +154,7 @@ def varied(kind: type[Any], variants: Mapping[str, Any], network: str | None) ->
         network: name of another encoder, of :data:`NETWORKS`; None keeps the estimator's.
     """
     if network is not None and network not in NETWORKS:
-        raise OrdinateError(f"network: got {network!r}, takes one of {', '.join(map(repr, NETWORKS))}")
+        raise OrdinateError(f"network: got {network!r}, expected one of {', '.join(map(repr, NETWORKS))}")
 
     class Varied(kind):  # type: ignore[misc]  # scikit-learn is untyped
         def _build_method(self, encoder: nn.Module) -> StagedMethod:

@@ -4,12 +4,10 @@ import multiprocessing
 import os
 import shutil
 import signal
-import socket
 import sys
 import threading
 import time
-import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,50 +16,15 @@ from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any, Protocol
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.tables.results import Progress, Result, ResultsDatabase, name_processes, plain_metrics
+from ordinate.papers.tables.outcomes import Execute, Outcome, Workers, perform
+from ordinate.papers.tables.ray_workers import RayWorkers
+from ordinate.papers.tables.results import Progress, Result, ResultsDatabase, name_processes
 from ordinate.papers.tables.run import Run
 
 LOOK_SECONDS = 1.0  # between two looks at what other processes have finished or left
 BEAT_SECONDS = 20.0
-
-Execute = Callable[[Run, Path], Any]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a run: metrics, or an error, or the reason why its worker died."""
-
-    run: Run
-    worker: str
-    metrics: dict[str, Any] | None = None
-    seconds: float | None = None
-    error: str | None = None
-    death: str | None = None
-    host: str | None = None
-
-
-class Workers(Protocol):
-    """What executes runs."""
-
-    slots: int
-
-    def ready(self) -> Iterator[str]:
-        """Yield the names of workers that have no run, as long as there are any."""
-
-    def start(self, worker: str, run: Run) -> None:
-        """Let this worker execute this run."""
-
-    def outcomes(self, seconds: float) -> list[Outcome]:
-        """Return what came of runs since the last call, after at most so many seconds."""
-
-    def names(self) -> list[str]:
-        """Return the names of all workers."""
-
-    def close(self) -> None:
-        """Stop every worker at once."""
 
 
 def complete(
@@ -87,46 +50,41 @@ def complete(
             goes when the run is done.
         database: of the results.
         folder: of the state folders, each named by its run's key; on a cluster, one that all machines share.
-        jobs: worker processes; as many as there are cores for where None.
+        jobs: worker processes; None: as many as there are cores for.
         ray: instead of processes of this machine, a Ray cluster: its address, "auto" for the one this machine is in,
             "local" for one that is started here.
         progress: whether to say how far it is.
-        threads: of each worker, and CPUs that a run takes of a cluster.
-        gpus: that a run takes of a cluster.
+        threads: of each worker, and CPUs of each run on a cluster.
+        gpus: of each run on a cluster.
     """
     runs = list(dict.fromkeys(runs))
     function = _resolve(execute)
     for name, value in (("jobs", jobs), ("threads", threads)):
         if value is not None and (type(value) is not int or value < 1):
-            raise OrdinateError(f"{name}: got {value!r}, takes a whole number, 1 or more")
+            raise OrdinateError(f"{name}: got {value!r}, expected a whole number of at least 1")
     folder = Path(folder)
     database.add(runs)
     for run, result in database.results(runs).items():
         if result.state == "done":  # killed between the result and this
             shutil.rmtree(folder / run.key, ignore_errors=True)
-    if _unfinished(database.progress(runs)):
+    if database.progress(runs).unfinished:
+        workers: Workers
         if ray is None:
-            workers: Workers = LocalWorkers(function, folder, jobs or max(1, _cores() // threads), threads)
-        else:
-            from ordinate.papers.tables.ray_workers import RayWorkers
+            from joblib import cpu_count
 
+            workers = LocalWorkers(function, folder, jobs or max(1, cpu_count() // threads), threads)
+        else:
             workers = RayWorkers(ray, function, folder, jobs, threads, gpus)
         with closing(_Report(len(runs), workers.slots, progress)) as report:
             _work_off(runs, database, folder, workers, report)
     return database.results(runs)
 
 
-def _cores() -> int:
-    from joblib import cpu_count
-
-    return cpu_count()
-
-
 def _work_off(runs: list[Run], database: ResultsDatabase, folder: Path, workers: Workers, report: "_Report") -> None:
     ended: list[Outcome] = []
     beaten = time.monotonic()
     try:
-        while _unfinished(now := database.progress(runs)):
+        while (now := database.progress(runs)).unfinished:
             report.show(now, ended)
             for worker in islice(workers.ready(), now.waiting):
                 run = database.claim(worker, runs)
@@ -147,10 +105,6 @@ def _work_off(runs: list[Run], database: ResultsDatabase, folder: Path, workers:
             database.release(name)
 
 
-def _unfinished(progress: Progress) -> int:
-    return progress.waiting + progress.running
-
-
 def _keep(outcome: Outcome, database: ResultsDatabase, folder: Path) -> None:
     if outcome.death is not None:
         database.lose(outcome.run, outcome.worker, outcome.death)
@@ -161,20 +115,6 @@ def _keep(outcome: Outcome, database: ResultsDatabase, folder: Path) -> None:
         shutil.rmtree(folder / outcome.run.key, ignore_errors=True)
 
 
-def perform(execute: Execute, run: Run, folder: Path, worker: str) -> Outcome:
-    """Execute a run in this process, whatever comes of it."""
-    started = time.perf_counter()
-    metrics, error = None, None
-    try:
-        state = folder / run.key
-        state.mkdir(parents=True, exist_ok=True)
-        metrics = plain_metrics(execute(run, state))
-    except (Exception, SystemExit):
-        error = traceback.format_exc()
-    seconds = time.perf_counter() - started
-    return Outcome(run, worker, metrics, seconds, error, host=socket.gethostname())
-
-
 def _resolve(execute: str | Execute) -> Execute:
     """The function; an error if another process could not import it by its name."""
     name = execute if isinstance(execute, str) else f"{execute.__module__}:{execute.__qualname__}"
@@ -182,9 +122,9 @@ def _resolve(execute: str | Execute) -> Execute:
     try:
         found = getattr(import_module(module), function, None)
     except (ImportError, ValueError) as error:
-        raise OrdinateError(f"execute: got {name!r}, takes 'package.module:function': {error}") from error
+        raise OrdinateError(f"execute: got {name!r}, expected 'package.module:function': {error}") from error
     if not callable(found):
-        raise OrdinateError(f"execute: got {name!r}, takes 'package.module:function', a function that can be imported")
+        raise OrdinateError(f"execute: got {name!r}, expected 'package.module:function', which can be imported")
     return found
 
 
@@ -288,7 +228,7 @@ def _environment(name: str, value: str) -> Iterator[None]:
 
 
 class _Report:
-    """How far the runs are: one line that is renewed on a terminal, elsewhere a line a finished run."""
+    """How far the runs are: one line that is renewed on a terminal, elsewhere one line per finished run."""
 
     def __init__(self, total: int, slots: int, shown: bool) -> None:
         self._total, self._slots = total, slots
@@ -310,16 +250,8 @@ class _Report:
             self._bar.set_description_str(rest)
         if self._lines:
             for outcome in ended:
-                print(f"{finished}/{self._total} runs, {rest}; {_in_words(outcome)}", file=sys.stderr, flush=True)
+                print(f"{finished}/{self._total} runs, {rest}; {outcome}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         if self._bar is not None:
             self._bar.close()
-
-
-def _in_words(outcome: Outcome) -> str:
-    if outcome.death is not None:
-        return f"{outcome.run.label}: its worker died {outcome.death}"
-    if outcome.error is not None:
-        return f"{outcome.run.label}: {outcome.error.strip().splitlines()[-1]}"
-    return f"{outcome.run.label}: {outcome.seconds:.1f} s"

@@ -53,13 +53,13 @@ def test_odd_ages_go_to_the_group_that_holds_them_or_to_the_nearest():
 
 def test_a_missing_fold_file_is_named(root):
     (root / "fold_3_data.txt").unlink()
-    with pytest.raises(OrdinateError, match=r"takes fold_0_data.txt to fold_4_data.txt; of these it holds 0, 1, 2, 4$"):
+    with pytest.raises(OrdinateError, match=r"got the folds 0, 1, 2, 4, expected fold_0_data.txt to fold_4_data.txt$"):
         read_adience(root)
 
 
 def test_the_folder_of_images_alone_is_refused(root):
     with pytest.raises(
-        OrdinateError, match=r"aligned: takes fold_0_data.txt to fold_4_data.txt beside aligned; it holds 5@N0"
+        OrdinateError, match=r"aligned: got 5@N0.*, expected fold_0_data.txt to fold_4_data.txt beside aligned"
     ):
         read_adience(root / "aligned")
 

@@ -55,20 +55,20 @@ def test_a_missing_table_is_refused(tmp_path):
     root = small(tmp_path, "1.jpg;20;3", tables=("Train.csv", "Test.csv"))
     with pytest.raises(
         OrdinateError,
-        match=r"takes Train.csv, Validation.csv and Test.csv .*; of the tables it holds Test.csv, Train.csv",
+        match=r"got Test.csv, Train.csv, expected Train.csv, Validation.csv and Test.csv ",
     ):
         read_clap2015(root)
 
 
 def test_a_row_without_an_age_is_refused(tmp_path):
     root = small(tmp_path, "1.jpg;20;3", "2.jpg;old;3")
-    with pytest.raises(OrdinateError, match=r"could not convert string to float: 'old', takes rows of image;mean age"):
+    with pytest.raises(OrdinateError, match=r"float: 'old', expected rows of image;mean age"):
         read_clap2015(root)
 
 
 def test_an_age_that_is_no_number_is_refused(tmp_path):
     root = small(tmp_path, "1.jpg;nan;3")
-    with pytest.raises(OrdinateError, match=r"a mean age in its tables is no number"):
+    with pytest.raises(OrdinateError, match=r"got a mean age that is not finite"):
         read_clap2015(root)
 
 
@@ -80,5 +80,5 @@ def test_images_that_are_not_there_are_counted(tmp_path):
 
 @pytest.mark.parametrize("bin_size", [0, -1, 2.5, True, "3"])
 def test_a_bin_size_that_is_none_is_refused(bin_size, tmp_path):
-    with pytest.raises(OrdinateError, match=r"bin_size: got .*, takes whole years, 1 or more"):
+    with pytest.raises(OrdinateError, match=r"bin_size: got .*, \w+ a whole number of at least 1"):
         read_clap2015(tmp_path, bin_size)

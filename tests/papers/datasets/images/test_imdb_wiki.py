@@ -62,23 +62,26 @@ def test_ages_are_those_on_the_first_of_july(days, year):
 
 
 def test_without_meta_data_it_is_refused(root):
-    with pytest.raises(OrdinateError, match=r"01: takes imdb_crop/imdb.mat and wiki_crop/wiki.mat"):
+    with pytest.raises(OrdinateError, match=r"01: got .*, expected imdb_crop/imdb.mat and wiki_crop/wiki.mat"):
         read_imdb_wiki(root / "imdb_crop/01")
 
 
 @pytest.mark.parametrize("content", [{"other": 1}, {"imdb": {"dob": [1.0]}}])
 def test_another_mat_file_is_refused(root, content):
     savemat(root / "imdb_crop/imdb.mat", content)
-    with pytest.raises(OrdinateError, match=r"imdb.mat: takes imdb with the fields dob, photo_taken, face_score, "):
+    with pytest.raises(
+        OrdinateError,
+        match=r"imdb.mat: .*, expected imdb with the fields dob, photo_taken, face_score, ",
+    ):
         read_imdb_wiki(root)
 
 
 def test_what_is_no_mat_file_is_refused(root):
     (root / "imdb_crop/imdb.mat").write_bytes(b"not Matlab" * 50)
-    with pytest.raises(OrdinateError, match=r"imdb.mat: takes imdb with the fields"):
+    with pytest.raises(OrdinateError, match=r"imdb.mat: .*, expected imdb with the fields"):
         read_imdb_wiki(root)
     (root / "imdb_crop/imdb.mat").write_bytes(b"")
-    with pytest.raises(OrdinateError, match=r"imdb.mat: takes imdb with the fields"):
+    with pytest.raises(OrdinateError, match=r"imdb.mat: .*, expected imdb with the fields"):
         read_imdb_wiki(root)
 
 

@@ -45,18 +45,18 @@ def test_a_layout_is_found_at_any_level(root, above, tmp_path):
 
 
 def test_a_layout_that_is_not_there_says_what_is(layout):
-    with pytest.raises(OrdinateError, match=r"set(\.zip)?: takes a folder c; it holds a, b, table.csv$"):
+    with pytest.raises(OrdinateError, match=r"set(\.zip)?: got a, b, table.csv, expected a folder c$"):
         layout.match(rf"c/{IMAGE}", "a folder c")
 
 
 def test_an_empty_folder_holds_nothing(tmp_path):
-    with pytest.raises(OrdinateError, match="takes a folder c; it holds nothing"):
+    with pytest.raises(OrdinateError, match="got nothing, expected a folder c"):
         Layout.of(tmp_path).match(rf"c/{IMAGE}", "a folder c")
 
 
 def test_a_layout_that_is_there_twice_is_refused(root):
     write_images(root, ["copy/b/1.png"])
-    with pytest.raises(OrdinateError, match=r"holds a folder b more than once; give one of the folders \., copy/$"):
+    with pytest.raises(OrdinateError, match=r"got a folder b more than once, expected one of the folders \., copy/$"):
         Layout.of(root).match(rf"b/{IMAGE}", "a folder b")
 
 
@@ -79,12 +79,12 @@ def test_a_table_is_text_without_blanks_around_it(layout):
     frame = layout.table("table.csv", ["size", "name"])
     assert frame.to_dict("list") == {"size": ["1", "2"], "name": ["one", "None"]}
     assert layout.numbers(frame, "size", "table.csv").tolist() == [1, 2]
-    with pytest.raises(OrdinateError, match=r"table.csv: column 'name' holds 'one', takes numbers"):
+    with pytest.raises(OrdinateError, match=r"table.csv: got 'one' in column 'name', expected numbers"):
         layout.numbers(frame, "name", "table.csv")
 
 
 def test_a_table_that_lacks_a_column_says_what_it_has(layout):
-    with pytest.raises(OrdinateError, match=r"table.csv: no column 'age'; it has 'size', 'name'"):
+    with pytest.raises(OrdinateError, match=r"table.csv: got the columns 'size', 'name'.*, expected 'age'"):
         layout.table("table.csv", ["size", "age"])
 
 

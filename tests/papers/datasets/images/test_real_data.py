@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate.papers.datasets.images.catalogue import IMAGE_SETS, load
+from ordinate.papers.datasets.catalogue import IMAGE_SETS
+from ordinate.papers.datasets.images.catalogue import load
 
 pytestmark = pytest.mark.skipif(
     "ORDINATE_DATA" not in os.environ, reason="ORDINATE_DATA does not say where the real data is"
@@ -32,7 +33,7 @@ def test_every_split_holds_the_owners_number_of_every_rank(name):
     images = load(name)
     counts = pd.crosstab(images.splits, images.labels)
     assert {split: row.tolist() for split, row in counts.iterrows()} == COUNTS[name]
-    assert len(images) == IMAGE_SETS[name].images
+    assert len(images) == IMAGE_SETS[name].samples
 
 
 def test_no_subject_of_koa_stands_in_two_splits():

@@ -38,7 +38,7 @@ def test_some_are_taken_by_index(tmp_path):
 
 
 def test_an_empty_folder_is_refused(tmp_path):
-    with pytest.raises(OrdinateError, match=r"takes retinamnist.npz; it holds nothing"):
+    with pytest.raises(OrdinateError, match=r"got nothing.*, expected retinamnist.npz"):
         read_retinamnist(tmp_path)
 
 
@@ -52,11 +52,11 @@ def test_a_missing_file_is_refused(tmp_path):
 )
 def test_other_arrays_are_refused(tmp_path, changes):
     write(tmp_path, **changes)
-    with pytest.raises(OrdinateError, match=r"retinamnist.npz: takes train_images, train_labels, val_"):
+    with pytest.raises(OrdinateError, match=r"retinamnist.npz: .*, expected train_images, train_labels, val_"):
         read_retinamnist(tmp_path)
 
 
 def test_what_is_no_npz_is_refused(tmp_path):
     (tmp_path / "retinamnist.npz").write_bytes(b"PK half a file")
-    with pytest.raises(OrdinateError, match=r"retinamnist.npz: takes train_images"):
+    with pytest.raises(OrdinateError, match=r"retinamnist.npz: .*, expected train_images"):
         read_retinamnist(tmp_path)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ordinate.data.images.labelled import SPLITS, LabelledImages
 from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_whole
 from ordinate.papers.datasets.images.layout import IMAGE, Layout
 
 TABLE = r"(?:gt_)?(?P<split>train|valid|validation|val|test)(?:_gt)?\.csv"
@@ -23,27 +24,16 @@ def read_clap2015(root: str | Path, bin_size: int = 1) -> LabelledImages:
     bins of 1 to 5 years CLOC's Table 5 counts 79, 42, 28, 22 and 18 ranks, as ages from 3 to 85 give.
 
     Args:
-        root: folder or zip that holds ``Train.csv``, ``Validation.csv`` and ``Test.csv``, rows ``image;mean;deviation``
-            without a header, and folders of images whose names begin alike.
+        root: see :mod:`ordinate.papers.datasets.images`.
         bin_size: in years, 1 or more.
-
-    Raises:
-        OrdinateError: it does not, lacks an image of its tables, or the bin size is no whole number above 0.
     """
-    if isinstance(bin_size, bool) or not isinstance(bin_size, int) or bin_size < 1:
-        raise OrdinateError(f"bin_size: got {bin_size!r}, takes whole years, 1 or more")
+    check_whole(bin_size, "bin_size")
     layout = Layout.of(root)
     tables = {SPLITS[match["split"].lower()]: match[0] for match in layout.match(TABLE, EXPECTED)}
     if len(tables) < 3:
-        raise OrdinateError(f"{layout.path}: takes {EXPECTED}; of the tables it holds {', '.join(tables.values())}")
-    names: list[str] = []
-    ages: list[float] = []
-    splits: list[str] = []
-    for split, table in tables.items():
-        for image, age in _rows(layout, table):
-            names.append(f"{split}/{image}")
-            ages.append(age)
-            splits.append(split)
+        raise OrdinateError(f"{layout.path}: got {', '.join(tables.values())}, expected {EXPECTED}")
+    rows = [(split, f"{split}/{image}", age) for split, table in tables.items() for image, age in _rows(layout, table)]
+    splits, names, ages = zip(*rows, strict=True)
     files = {
         f"{SPLITS[match['split'].lower()]}/{match['file']}": match[0]
         for match in layout.match(rf"{FOLDER}/(?:.*/)?(?P<file>{IMAGE})", EXPECTED)
@@ -54,7 +44,9 @@ def read_clap2015(root: str | Path, bin_size: int = 1) -> LabelledImages:
             f"{layout.path}: {len(absent)} of the {len(names)} images in its tables are not there, such as {absent[0]}"
         )
     if not np.isfinite(ages).all():
-        raise OrdinateError(f"{layout.path}: a mean age in its tables is no number, takes rows of image;mean;deviation")
+        raise OrdinateError(
+            f"{layout.path}: got a mean age that is not finite, expected rows of image;mean age;deviation in its tables"
+        )
     bins = np.floor(np.array(ages) + 0.5).astype(np.int64) // bin_size
     return LabelledImages(
         layout.files(files[name] for name in names),
@@ -75,4 +67,4 @@ def _rows(layout: Layout, name: str) -> list[tuple[str, float]]:
     try:
         return [(row[0].strip(), float(row[1])) for row in rows]
     except ValueError as error:
-        raise OrdinateError(f"{layout.path / name}: {error}, takes rows of image;mean age;deviation") from error
+        raise OrdinateError(f"{layout.path / name}: {error}, expected rows of image;mean age;deviation") from error

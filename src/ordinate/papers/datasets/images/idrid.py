@@ -12,14 +12,7 @@ PARTS = {"train": ("a. Training Set", "Training Labels"), "test": ("b. Testing S
 
 
 def read_idrid(root: str | Path) -> LabelledImages:
-    """Read IDRiD's Disease Grading: the label is the grade of retinopathy, 0 to 4; the splits are the owner's.
-
-    Args:
-        root: folder or zip that holds ``1. Original Images`` and ``2. Groundtruths`` of ``B. Disease Grading``.
-
-    Raises:
-        OrdinateError: it does not, or lacks an image of its tables.
-    """
+    """Read IDRiD's Disease Grading: the label is the grade of retinopathy, 0 to 4; the splits are the owner's."""
     layout = Layout.of(root)
     names, parts = [], []
     for split, (folder, table) in PARTS.items():

@@ -1,5 +1,6 @@
 """The splits of Yang et al. (2021), balanced to validate and test on: AgeDB-DIR and IMDB-WIKI-DIR."""
 
+import re
 from pathlib import Path
 
 from ordinate.data.images.labelled import SPLITS, LabelledImages
@@ -8,14 +9,7 @@ from ordinate.papers.datasets.images.layout import Layout
 
 
 def read_agedb_dir(root: str | Path) -> LabelledImages:
-    """Read AgeDB-DIR: the label is the age in years, the splits those of SupCR and SupReMix (12,208/2,140/2,140).
-
-    Args:
-        root: folder or zip that holds ``agedb.csv`` (age, path, split) and the images of AgeDB in ``AgeDB``.
-
-    Raises:
-        OrdinateError: it does not, or lacks an image of the table.
-    """
+    """Read AgeDB-DIR: the label is the age in years, the splits those of SupCR and SupReMix (12,208/2,140/2,140)."""
     return _read(root, "agedb.csv")
 
 
@@ -23,23 +17,17 @@ def read_imdb_wiki_dir(root: str | Path) -> LabelledImages:
     """Read IMDB-WIKI-DIR: the label is the age in years, the splits those of SupReMix (191,509/11,022/11,022).
 
     Ages reach 186: wrong labels of the original, which the papers keep.
-
-    Args:
-        root: folder or zip that holds ``imdb_wiki.csv`` (age, path, split), ``imdb_crop`` and ``wiki_crop``.
-
-    Raises:
-        OrdinateError: it does not, or lacks an image of the table.
     """
     return _read(root, "imdb_wiki.csv")
 
 
 def _read(root: str | Path, table: str) -> LabelledImages:
     layout = Layout.of(root)
-    name = layout.match(table.replace(".", r"\."), f"{table} (age, path, split) beside the folders of images")[0][0]
+    name = layout.match(re.escape(table), f"{table} (age, path, split) beside the folders of images")[0][0]
     frame = layout.table(name, ["age", "path", "split"])
     unknown = sorted(set(frame["split"]) - set(SPLITS))
     if unknown:
-        raise OrdinateError(f"{layout.path / name}: got the split {unknown[0]!r}, takes train, val and test")
+        raise OrdinateError(f"{layout.path / name}: got the split {unknown[0]!r}, expected train, val and test")
     return LabelledImages(
         layout.files(layout.locate(frame["path"].tolist(), table)),
         layout.numbers(frame, "age", name).rename("age"),

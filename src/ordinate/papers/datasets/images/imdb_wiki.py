@@ -21,14 +21,8 @@ def read_imdb_wiki(root: str | Path) -> LabelledImages:
     """Read IMDB-WIKI from its meta data: the label is the age in years; no splits.
 
     Kept are images with one face (a finite score above 0, and no second one) and an age from 0 to 100; the photograph
-    counts as taken on the first of July. SupCR and SupReMix use the splits of IMDB-WIKI-DIR, which
-    `read_imdb_wiki_dir` reads.
-
-    Args:
-        root: folder or zip that holds ``imdb_crop`` with ``imdb.mat``, ``wiki_crop`` with ``wiki.mat``, or one of them.
-
-    Raises:
-        OrdinateError: it does not, or lacks an image.
+    counts as taken on the first of July. SupCR and SupReMix use the splits of IMDB-WIKI-DIR, see
+    :mod:`~ordinate.papers.datasets.images.imbalanced_ages`.
     """
     layout = Layout.of(root)
     expected = "imdb_crop/imdb.mat and wiki_crop/wiki.mat, or one of them"
@@ -55,7 +49,8 @@ def _single_faces(layout: Layout, name: str, source: str) -> tuple[list[str], ND
         paths = np.atleast_1d(meta["full_path"][()])
     except (KeyError, ValueError, TypeError, IndexError, NotImplementedError, MatReadError) as error:
         raise OrdinateError(
-            f"{layout.path / name}: takes {source} with the fields {', '.join(NUMBERS)} and full_path"
+            f"{layout.path / name}: could not be read, expected {source} with the fields {', '.join(NUMBERS)} and "
+            "full_path"
         ) from error
     age = ages_at(born, taken.astype(np.int64))
     kept = np.isfinite(score) & (score > 0) & ~(second > 0) & (age >= 0) & (age <= OLDEST)

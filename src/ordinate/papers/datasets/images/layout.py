@@ -2,24 +2,27 @@
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 
 from ordinate.data.file_tree import FileTree
 from ordinate.data.images.files import SUFFIXES
+from ordinate.data.images.labelled import SPLITS, LabelledImages
 from ordinate.errors import OrdinateError
 
 SUFFIX = rf"\.(?:{'|'.join(suffix.removeprefix('.') for suffix in SUFFIXES)})"
 IMAGE = rf"[^/]+{SUFFIX}"
+
+Column = tuple[str, Callable[[re.Match[str]], Any]]  # its name, and its value from the match of a file
 
 
 class Layout(FileTree):
     """What an owner ships, under a folder or in a zip."""
 
     def match(self, pattern: str, expected: str) -> list[re.Match[str]]:
-        """Return a match a file whose name ends with the pattern, all below one and the same folder.
+        """Return the matches of the files whose names end with the pattern, all below one and the same folder.
 
         Args:
             pattern: of the end of a name, upper and lower case alike.
@@ -34,17 +37,35 @@ class Layout(FileTree):
         if not matches:
             tops = sorted({name.split("/")[0] for name in self.names})
             held = ", ".join(tops[:4]) + (", ..." if len(tops) > 4 else "") if tops else "nothing"
-            raise OrdinateError(f"{self.path}: takes {expected}; it holds {held}")
+            raise OrdinateError(f"{self.path}: got {held}, expected {expected}")
         if len(above) > 1:
             places = ", ".join(folder or "." for folder in above[:3])
-            raise OrdinateError(f"{self.path}: holds {expected} more than once; give one of the folders {places}")
+            raise OrdinateError(f"{self.path}: got {expected} more than once, expected one of the folders {places}")
         return matches
 
+    def read(self, pattern: str, expected: str, *, label: Column, group: Column | None = None) -> LabelledImages:
+        """Return the images that match (see :meth:`match`), labelled by their names.
+
+        A group ``split`` of the pattern, such as ``train``, is their split.
+        """
+        matches = self.match(pattern, expected)
+
+        def column(name: str, value: Callable[[re.Match[str]], Any]) -> "pd.Series[Any]":
+            return pd.Series([value(match) for match in matches], name=name)
+
+        splits = "split" in matches[0].groupdict()
+        return LabelledImages(
+            self.files(match[0] for match in matches),
+            column(*label),
+            column("split", lambda match: SPLITS[match["split"].lower()]) if splits else None,
+            column(*group) if group else None,
+        )
+
     def locate(self, ends: Sequence[str], source: str) -> list[str]:
-        """Return the one name that ends with each of the given ones, such as ``1/a.jpg``.
+        """Return the one name that ends with each of the given ones, such as ``1/a.jpg``, of which a ``source`` tells.
 
         Raises:
-            OrdinateError: it is not there, or there is more than one; names the ``source`` that asked for it.
+            OrdinateError: it is not there, or there is more than one.
         """
         found: dict[str, list[str]] = {end: [] for end in ends}
         depths = {end.count("/") + 1 for end in ends}
@@ -76,7 +97,8 @@ class Layout(FileTree):
         lacking = [column for column in columns if column not in frame]
         if lacking:
             raise OrdinateError(
-                f"{self.path / name}: no column {', '.join(map(repr, lacking))}; it has {', '.join(map(repr, frame))}"
+                f"{self.path / name}: got the columns {', '.join(map(repr, frame))}, "
+                f"expected {', '.join(map(repr, lacking))}"
             )
         if frame.empty:
             raise OrdinateError(f"{self.path / name}: holds no rows")
@@ -86,7 +108,6 @@ class Layout(FileTree):
         """Return a column as numbers; raise where a value of it is none."""
         numbers = pd.to_numeric(frame[column], errors="coerce")
         if numbers.isna().any():
-            raise OrdinateError(
-                f"{self.path / name}: column {column!r} holds {frame[column][numbers.isna()].iloc[0]!r}, takes numbers"
-            )
+            value = frame[column][numbers.isna()].iloc[0]
+            raise OrdinateError(f"{self.path / name}: got {value!r} in column {column!r}, expected numbers")
         return numbers

@@ -19,15 +19,8 @@ def read_mpiifacegaze(root: str | Path, seed: int = 0) -> LabelledImages:
     """Read MPIIFaceGaze: the labels are pitch and yaw of the gaze in radians; the group the participant.
 
     The gaze runs from the centre of the face to the target, both in the camera's coordinates, before any
-    normalisation of the image; `pitch_and_yaw` says which way is up. No participant stands in two splits: as in SupCR,
-    eleven train, two validate, two test; which ones SupCR took is not published.
-
-    Args:
-        root: folder or zip that holds ``p00`` to ``p14``, each with its annotation, such as ``p00/p00.txt``.
-        seed: of the drawing of the participants.
-
-    Raises:
-        OrdinateError: it does not, or a line or an image is amiss.
+    normalisation of the image; `pitch_and_yaw` says which way is up. No participant is in two splits: as in SupCR,
+    eleven train, two validate, two test, drawn by ``seed``; which ones SupCR took is not published.
     """
     layout = Layout.of(root)
     tables = layout.match(r"(?P<participant>p\d\d)/(?P=participant)\.txt", "p00 to p14, each as in p00/p00.txt")
@@ -73,7 +66,7 @@ def _gazes(lines: list[list[str]], table: Path) -> NDArray[np.float64]:
     try:
         numbers = np.array([line[1 : 1 + NUMBERS] for line in lines], dtype=np.float64).reshape(len(lines), NUMBERS)
     except ValueError as error:
-        raise OrdinateError(f"{table}: takes lines of a path, {NUMBERS} numbers and an eye: {error}") from error
+        raise OrdinateError(f"{table}: {error}, expected lines of a path, {NUMBERS} numbers and an eye") from error
     gazes = numbers[:, TARGET] - numbers[:, CENTRE]
     if not np.isfinite(gazes).all() or not gazes.any(axis=1).all():
         raise OrdinateError(f"{table}: a line has no gaze: its face centre or its target is no point, or they are one")

@@ -1,5 +1,6 @@
 """RetinaMNIST: five grades of diabetic retinopathy, in arrays."""
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -15,18 +16,11 @@ PARTS = ("train", "val", "test")
 
 
 def read_retinamnist(root: str | Path) -> LabelledImages:
-    """Read RetinaMNIST (MedMNIST v2): the label is the grade of retinopathy, 0 to 4; the splits the owner's.
-
-    Args:
-        root: ``retinamnist.npz``, or the folder that holds it.
-
-    Raises:
-        OrdinateError: it is not there, or does not hold the owner's arrays.
-    """
+    """Read RetinaMNIST (MedMNIST v2), an npz: the label is the grade of retinopathy, 0 to 4; the splits the owner's."""
     path = Path(root)
     if path.is_dir():
         layout = Layout.of(path)
-        path /= layout.match(FILE.replace(".", r"\."), FILE)[0][0]
+        path /= layout.match(re.escape(FILE), FILE)[0][0]
     try:
         with np.load(path, allow_pickle=False) as arrays:
             images = np.concatenate([arrays[f"{part}_images"] for part in PARTS])
@@ -34,7 +28,7 @@ def read_retinamnist(root: str | Path) -> LabelledImages:
     except FileNotFoundError as error:
         raise OrdinateError(f"{path}: no such file or folder") from error
     except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise OrdinateError(f"{path}: takes train_images, train_labels, val_..., test_...: {error}") from error
+        raise OrdinateError(f"{path}: {error}, expected train_images, train_labels, val_..., test_...") from error
     splits = np.repeat([SPLITS[part] for part in PARTS], [len(grade) for grade in grades])
     return LabelledImages(
         np.moveaxis(images, -1, 1), pd.Series(np.concatenate(grades), name="grade"), pd.Series(splits, name="split")

@@ -1,5 +1,6 @@
 """SkyFinder: the temperature that a webcam's image was taken at."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -20,18 +21,11 @@ def read_skyfinder(root: str | Path, seed: int = 0) -> LabelledImages:
     """Read SkyFinder: the label is the temperature in degrees Celsius; the group the camera.
 
     Kept is, of every camera and day, the image taken nearest to eleven o'clock local time, no more than an hour off
-    (Chu et al. 2018, whose choice SupCR takes over). The splits are random, in the shares of SupCR's, whose own
-    drawing is not published; a camera stands in all of them. Rows of the table without an image are left out.
-
-    Args:
-        root: folder or zip that holds ``complete_table_with_mcr.csv`` and a folder a camera, named by its number.
-        seed: of the drawing of the splits.
-
-    Raises:
-        OrdinateError: it does not.
+    (Chu et al. 2018, whose choice SupCR takes over). The splits are drawn by ``seed`` in the shares of SupCR's, whose
+    own drawing is not published; a camera is in all of them. Rows of the table without an image are left out.
     """
     layout = Layout.of(root)
-    name = layout.match(TABLE.replace(".", r"\."), f"{TABLE} beside a folder of images for every camera")[0][0]
+    name = layout.match(re.escape(TABLE), f"{TABLE} beside a folder of images for every camera")[0][0]
     frame = layout.table(name, COLUMNS, usecols=lambda column: column.strip() in COLUMNS)
     files = {"/".join(image.split("/")[-2:]): image for image in layout.images}
     frame = frame.assign(file=(frame["CamId"] + "/" + frame["Filename"]).map(files))
@@ -42,7 +36,9 @@ def read_skyfinder(root: str | Path, seed: int = 0) -> LabelledImages:
     frame = frame[frame["off"] <= NEAR].sort_values(["off", "file"])
     frame = frame.drop_duplicates(["CamId", "Year", "Month", "Day"]).sort_values("file").reset_index(drop=True)
     if frame.empty:
-        raise OrdinateError(f"{layout.path}: holds no image of {TABLE} that was taken around eleven, as in 10066/a.jpg")
+        raise OrdinateError(
+            f"{layout.path}: got no image taken around eleven, expected those of {TABLE}, as in 10066/a.jpg"
+        )
     return LabelledImages(
         layout.files(frame["file"]),
         frame["celsius"],

@@ -1,8 +1,6 @@
-"""All numbered tables and all curves of the four papers, one file a paper."""
+"""All numbered tables and all curves of the four papers, one file per paper."""
 
-import difflib
-
-from ordinate.errors import OrdinateError
+from ordinate.papers.datasets.catalogue import look_up
 from ordinate.papers.tables.catalogue import cloc, otd, supcr, supremix
 from ordinate.papers.tables.table import Table
 
@@ -19,8 +17,4 @@ def find(name: str) -> Table:
         >>> find("otd-2").source
         'OTD, Table 2'
     """
-    if name not in CATALOGUE:
-        near = difflib.get_close_matches(name, CATALOGUE, n=1)
-        hint = f"did you mean {near[0]}?" if near else "`ordinate table` lists them all"
-        raise OrdinateError(f"table: got {name!r}; {hint}")
-    return CATALOGUE[name]
+    return look_up("table", name, CATALOGUE)

@@ -20,9 +20,7 @@ def _network(name: str, paper: tuple[float | None, ...], deviations: tuple[float
 
 TABLES = (
     Table(
-        "otd-1",
-        "How well a support vector machine separates the embeddings",
-        "OTD, Table 1",
+        "otd-1", "How well a support vector machine separates the embeddings", "OTD, Table 1",
         tuple(Column(title, dataset=name) for title, name in IMAGE_SETS.items()),
         (
             _network("O-Net", (0.950, 1.000, 0.961, 0.578), (0.026, 0.000, 0.010, 0.153)),
@@ -35,9 +33,7 @@ TABLES = (
         metric="svm_accuracy",
     ),
     Table(
-        "otd-2",
-        "Error of the 3 nearest neighbours, percent",
-        "OTD, Table 2",
+        "otd-2", "Error of the 3 nearest neighbours, percent", "OTD, Table 2",
         tuple(Column(title, 100, dataset=name) for title, name in TABULAR.items()),
         (
             Row("Real-Eucl", (11.4, 8.6, 38.5, 15.2), (0.7, 0.1, 3.1, 1.1), model="knn_raw"),
@@ -53,13 +49,10 @@ TABLES = (
             Row("Ord-LMNN-RecBeta", (3.4, 1.6, 18.6, 6.4), (0.3, 0.1, 1.0, 0.5), missing=UNWRITTEN),
             Row("O-Net", (3.1, 0.8, 16.0, 6.1), (0.4, 0.1, 1.5, 0.6), model="otd"),
         ),
-        metric="knn_error",
-        note="Random 70/30 splits, one a seed.",
+        metric="knn_error", note="Random 70/30 splits, one per seed.",
     ),
     Table(
-        "otd-5",
-        "Seconds of computation on BUSI",
-        "OTD, Table 5",
+        "otd-5", "Seconds of computation on BUSI", "OTD, Table 5",
         tuple(Column(name, metric=f"seconds_{model}", better="lower") for name, model in NETWORKS.items()),
         (
             Row("Pairing process", (0.767, 0.511, 0.400, 0.531, 0.401, 0.401), (0.014, 0.009, 0.007, 0.007, 0.009,
@@ -68,33 +61,24 @@ TABLES = (
             Row("Network training, an epoch", (21.010, 13.796, 11.529, 14.095, 2.876, 30.167),
                 (0.170, 0.118, 0.085, 0.175, 0.018, 0.264)),
         ),
-        dataset="busi",
-        model="otd",
-        protocol="epoch_time",
+        dataset="busi", model="otd", protocol="epoch_time",
         conditions={"beside": ("siamese", "triplet", "quadruplet", "n_pair"), "rounds": 1},
         note="Every network trains on batches of the same size here, N-Net1 and N-Net2 alike.",
     ),
     Table(
-        "otd-fig4",
-        "Share of the K nearest neighbours of the same rank",
-        "OTD, Fig. 4",
+        "otd-fig4", "Share of the K nearest neighbours of the same rank", "OTD, Fig. 4",
         tuple(Column(f"K = {k}", metric=f"knn_accuracy[{place}]") for place, k in enumerate(KS)),
         tuple(
             Row(name, model=model, dataset=dataset, group=title, settings=LARGE_BATCH.get(name, {}))
             for title, dataset in IMAGE_SETS.items()
             for name, model in NETWORKS.items()
         ),
-        curve=Curve("neighbours, K", "K-NN accuracy", KS),
-        note="The paper has a picture and no figures.",
+        curve=Curve("neighbours, K", "K-NN accuracy", KS), note="The paper has a picture and no figures.",
     ),
     Table(
-        "otd-fig13",
-        "Separability by the size of the embedding",
-        "OTD, Fig. 13",
+        "otd-fig13", "Separability by the size of the embedding", "OTD, Fig. 13",
         tuple(Column(f"|Z| = {size}", settings={"embedding_dim": size}) for size in SIZES),
-        tuple(Row(title, dataset=name) for title, name in IMAGE_SETS.items()),
-        model="otd",
-        metric="svm_accuracy",
+        tuple(Row(title, dataset=name) for title, name in IMAGE_SETS.items()), model="otd", metric="svm_accuracy",
         curve=Curve("dimensions of the embedding", "SVM accuracy", SIZES),
         note="The paper has a picture and no figures.",
     ),

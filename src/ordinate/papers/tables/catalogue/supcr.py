@@ -1,6 +1,7 @@
 """The tables of SupCR (Zha et al., *Supervised Contrastive Regression*), its Figs 3 and 4."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ordinate.papers.tables.table import Column, Curve, Row, Table
@@ -13,6 +14,14 @@ BIMODAL, TRIMODAL = ((0, 15), (45, 60), (85, 186)), ((0, 10), (25, 35), (55, 65)
 WEIGHTS = "no package here carries ImageNet weights of this pre-training"
 A_YEAR_OR_DEGREE = {"bin_size": 1.0}  # of age, of temperature (Appendix D)
 HALF_AND_WHOLE_DEGREES = {"bin_size": (0.00873, 0.01745)}  # of pitch and yaw, in radians (Appendix D)
+DATA = {
+    "AgeDB": ("agedb_dir", "mae"), "TUAB": ("tuab", "mae"), "MPIIFaceGaze": ("mpiifacegaze", "angular_error"),
+    "SkyFinder": ("skyfinder", "mae"),
+}  # fmt: skip
+BEST: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "AgeDB": ("supcr_l1", {}), "TUAB": ("supcr_dldl_v2", A_YEAR_OR_DEGREE),
+    "MPIIFaceGaze": ("supcr_or", HALF_AND_WHOLE_DEGREES), "SkyFinder": ("supcr_dldl_v2", A_YEAR_OR_DEGREE),
+}  # fmt: skip
 SIZES = (2_000, 4_000, 8_000, 16_000, 32_000)
 
 
@@ -32,6 +41,18 @@ def _head_table(number: int, title: str, dataset: str, error: Column, end_to_end
         f"supcr-{number}", f"Seven regression losses, end to end and on SupCR: {title}", f"SupCR, Table {number}",
         (error, R2), rows, dataset=dataset,
     )  # fmt: skip
+
+
+def _best(title: str, name: str, metric: str = "") -> Column:
+    """A column of the best head on a data set."""
+    dataset, error = DATA[title]
+    model, bins = BEST[title]
+    return Column(f"{title} {name}", dataset=dataset, metric=metric or error, model=model, on_its_data=bins)
+
+
+def _two(l1: tuple[float, ...] = (), supcr: tuple[float, ...] = (), **others: Any) -> tuple[Row, Row]:
+    """The rows of plain regression and of SupCR."""
+    return Row("L1", l1, model="l1", **others), Row("SupCR(L1)", supcr, model="supcr_l1", **others)
 
 
 TABLES = (
@@ -57,49 +78,31 @@ TABLES = (
         ((2.86, 0.869), (2.86, 0.869), (2.86, 0.869), (2.88, 0.865), (2.85, 0.869), (2.86, 0.867), (2.89, 0.862)),
     ),
     Table(
-        "supcr-5",
-        "An encoder taken over to another data set",
-        "SupCR, Table 5",
+        "supcr-5", "An encoder taken over to another data set", "SupCR, Table 5",
         (
             *(Column(f"probe {c.name}", metric=c.metric, conditions={"scheme": "linear_probe"}) for c in (MAE, R2)),
             *(Column(f"fine-tuned {c.name}", metric=c.metric, conditions={"scheme": "fine_tune"}) for c in (MAE, R2)),
         ),
-        tuple(
-            Row(name, paper, group=group, model=model, dataset=target, conditions=conditions)
-            for group, target, conditions, rows in (
-                ("AgeDB to IMDB-WIKI, 2k", "imdb_wiki_dir", {"source": "agedb_dir", "samples": 2_000},
-                 (("L1", "l1", (12.25, 0.496, 11.57, 0.528)), ("SupCR(L1)", "supcr_l1", (11.12, 0.556, 11.09, 0.546)))),
-                ("IMDB-WIKI, 32k, to AgeDB", "agedb_dir", {"source": "imdb_wiki_dir", "source_samples": 32_000},
-                 (("L1", "l1", (7.36, 0.801, 6.36, 0.848)), ("SupCR(L1)", "supcr_l1", (7.06, 0.812, 6.13, 0.850)))),
-            )
-            for name, model, paper in rows
+        (
+            *_two((12.25, 0.496, 11.57, 0.528), (11.12, 0.556, 11.09, 0.546), group="AgeDB to IMDB-WIKI, 2k",
+                  dataset="imdb_wiki_dir", conditions={"source": "agedb_dir", "samples": 2_000}),
+            *_two((7.36, 0.801, 6.36, 0.848), (7.06, 0.812, 6.13, 0.850), group="IMDB-WIKI, 32k, to AgeDB",
+                  dataset="agedb_dir", conditions={"source": "imdb_wiki_dir", "source_samples": 32_000}),
         ),
         protocol="transfer",
     ),
     Table(
-        "supcr-6",
-        "Targets that training has not seen",
-        "SupCR, Table 6",
+        "supcr-6", "Targets that training has not seen", "SupCR, Table 6",
         tuple(Column(name, metric=f"mae_{name.lower()}") for name in ("All", "Seen", "Unseen")),
-        tuple(
-            Row(name, paper, group=group, model=model, conditions={"ranges": ranges})
-            for group, ranges, rows in (
-                ("two modes", BIMODAL, (("L1", "l1", (12.53, 10.82, 18.40)),
-                                        ("SupCR(L1)", "supcr_l1", (11.69, 10.46, 15.92)))),
-                ("three modes", TRIMODAL, (("L1", "l1", (11.94, 10.43, 14.98)),
-                                           ("SupCR(L1)", "supcr_l1", (10.88, 9.78, 13.08)))),
-            )
-            for name, model, paper in rows
+        (
+            *_two((12.53, 10.82, 18.40), (11.69, 10.46, 15.92), group="two modes", conditions={"ranges": BIMODAL}),
+            *_two((11.94, 10.43, 14.98), (10.88, 9.78, 13.08), group="three modes", conditions={"ranges": TRIMODAL}),
         ),
-        dataset="imdb_wiki_dir",
-        protocol="unseen_targets",
+        dataset="imdb_wiki_dir", protocol="unseen_targets",
         note="The paper shows its two training sets in a picture; here the ages between the modes are left out.",
     ),
     Table(
-        "supcr-7",
-        "Similarity and projection head",
-        "SupCR, Table 7",
-        (MAE, R2),
+        "supcr-7", "Similarity and projection head", "SupCR, Table 7", (MAE, R2),
         (
             Row("SimCLR, cosine, projected", (9.59, 0.666), model="simclr", settings={"projection_dim": 128}),
             Row("SimCLR, cosine", (10.67, 0.600), model="simclr", settings={"projection_dim": None}),
@@ -115,10 +118,7 @@ TABLES = (
         dataset="agedb_dir",
     ),
     Table(
-        "supcr-8",
-        "Schemes of training",
-        "SupCR, Table 8",
-        (MAE, R2),
+        "supcr-8", "Schemes of training", "SupCR, Table 8", (MAE, R2),
         (
             Row("linear probing", (6.14, 0.850), model="supcr_l1"),
             Row("fine-tuning", (6.36, 0.844), model="supcr_l1", settings={"scheme": "fine_tune"}),
@@ -128,35 +128,21 @@ TABLES = (
         dataset="agedb_dir",
     ),
     Table(
-        "supcr-9",
-        "With a ResNet-50",
-        "SupCR, Table 9",
+        "supcr-9", "With a ResNet-50", "SupCR, Table 9",
         (
-            Column("AgeDB MAE", dataset="agedb_dir", metric="mae"), Column("R2", dataset="agedb_dir", metric="r2"),
+            Column("AgeDB MAE", dataset="agedb_dir", metric="mae"), replace(R2, dataset="agedb_dir"),
             Column("MPIIFaceGaze Angular", dataset="mpiifacegaze", metric="angular_error"),
-            Column("R2", dataset="mpiifacegaze", metric="r2"),
-            Column("SkyFinder MAE", dataset="skyfinder", metric="mae"), Column("R2", dataset="skyfinder", metric="r2"),
+            replace(R2, dataset="mpiifacegaze"),
+            Column("SkyFinder MAE", dataset="skyfinder", metric="mae"), replace(R2, dataset="skyfinder"),
         ),
-        (
-            Row("L1", (6.49, 0.830, 5.74, 0.748, 2.88, 0.863), model="l1"),
-            Row("SupCR(L1)", (6.10, 0.851, 5.16, 0.819, 2.78, 0.877), model="supcr_l1"),
-        ),
+        _two((6.49, 0.830, 5.74, 0.748, 2.88, 0.863), (6.10, 0.851, 5.16, 0.819, 2.78, 0.877)),
         training=RESNET_50,
     ),
     Table(
-        "supcr-10",
-        "Beside the best that each data set had seen",
-        "SupCR, Table 10",
+        "supcr-10", "Beside the best that each data set had seen", "SupCR, Table 10",
         (
-            Column("AgeDB MAE", dataset="agedb_dir", metric="mae", model="supcr_l1"),
-            Column("TUAB MAE", dataset="tuab", metric="mae", model="supcr_dldl_v2", on_its_data=A_YEAR_OR_DEGREE),
-            Column("TUAB R2", dataset="tuab", metric="r2", model="supcr_dldl_v2", on_its_data=A_YEAR_OR_DEGREE),
-            Column("MPIIFaceGaze Angular", dataset="mpiifacegaze", metric="angular_error", model="supcr_or",
-                   on_its_data=HALF_AND_WHOLE_DEGREES),
-            Column("SkyFinder MAE", dataset="skyfinder", metric="mae", model="supcr_dldl_v2",
-                   on_its_data=A_YEAR_OR_DEGREE),
-            Column("SkyFinder RMSE", dataset="skyfinder", metric="rmse", model="supcr_dldl_v2",
-                   on_its_data=A_YEAR_OR_DEGREE),
+            _best("AgeDB", "MAE"), _best("TUAB", "MAE"), _best("TUAB", "R2", "r2"), _best("MPIIFaceGaze", "Angular"),
+            _best("SkyFinder", "MAE"), _best("SkyFinder", "RMSE", "rmse"),
         ),
         (
             Row("SOTA", (6.58, 7.96, 0.599, 5.76, 2.97, 4.05), missing="not in this release: a system of its own each"),
@@ -164,15 +150,11 @@ TABLES = (
         ),
     ),
     Table(
-        "supcr-11",
-        "Self-supervised learning, pre-trained elsewhere, here, or beside L1",
-        "SupCR, Table 11",
+        "supcr-11", "Self-supervised learning, pre-trained elsewhere, here, or beside L1", "SupCR, Table 11",
         tuple(
             Column(f"{title} {head}", dataset=name, metric=metric, settings=settings,
                    training={} if name == "tuab" else RESNET_50)
-            for title, name, metric in (("AgeDB", "agedb_dir", "mae"), ("TUAB", "tuab", "mae"),
-                                        ("MPIIFaceGaze", "mpiifacegaze", "angular_error"),
-                                        ("SkyFinder", "skyfinder", "mae"))
+            for title, (name, metric) in DATA.items()
             for head, settings in (("linear", {}), ("k-NN", {"head": "neighbours"}))
         ),
         (
@@ -187,73 +169,45 @@ TABLES = (
         ),
     ),
     Table(
-        "supcr-12",
-        "Deviations of the best results over five seeds",
-        "SupCR, Table 12",
+        "supcr-12", "Deviations of the best results over five seeds", "SupCR, Table 12",
         (
-            Column("AgeDB SupCR(L1)", dataset="agedb_dir", model="supcr_l1", metric="mae"),
-            Column("TUAB SupCR(DLDL-v2)", dataset="tuab", model="supcr_dldl_v2", metric="mae",
-                   on_its_data=A_YEAR_OR_DEGREE),
-            Column("MPIIFaceGaze SupCR(OR)", dataset="mpiifacegaze", model="supcr_or", metric="angular_error",
-                   on_its_data=HALF_AND_WHOLE_DEGREES),
-            Column("SkyFinder SupCR(DLDL-v2)", dataset="skyfinder", model="supcr_dldl_v2", metric="mae",
-                   on_its_data=A_YEAR_OR_DEGREE),
+            _best("AgeDB", "SupCR(L1)"), _best("TUAB", "SupCR(DLDL-v2)"), _best("MPIIFaceGaze", "SupCR(OR)"),
+            _best("SkyFinder", "SupCR(DLDL-v2)"),
         ),
         (Row("error", (6.19, 7.00, 5.24, 2.87), (0.08, 0.10, 0.13, 0.04)),),
     ),
     Table(
-        "supcr-13",
-        "The number of positives",
-        "SupCR, Table 13",
-        (MAE,),
+        "supcr-13", "The number of positives", "SupCR, Table 13", (MAE,),
         tuple(
             Row(f"K = {count}", (mae,), settings={"loss": {"num_positives": count}})
             for count, mae in ((128, 6.46), (256, 6.43), (384, 6.29), (511, 6.14))
         ),
-        dataset="agedb_dir",
-        model="supcr_l1",
-        note="511 are all positives of two views of 256 samples.",
+        dataset="agedb_dir", model="supcr_l1", note="511 are all positives of two views of 256 samples.",
     ),
     Table(
-        "supcr-14",
-        "Seconds of a training epoch beside SupCon",
-        "SupCR, Table 14",
-        tuple(
-            Column(title, dataset=name)
-            for title, name in (("AgeDB", "agedb_dir"), ("TUAB", "tuab"), ("MPIIFaceGaze", "mpiifacegaze"),
-                                ("SkyFinder", "skyfinder"))
-        ),
+        "supcr-14", "Seconds of a training epoch beside SupCon", "SupCR, Table 14",
+        tuple(Column(title, dataset=name) for title, (name, _) in DATA.items()),
         (
             Row("SupCon", (23.1, 25.3, 69.1, 55.6), metric="seconds_supcon"),
             Row("SupCR", (26.2, 27.3, 75.4, 61.8), metric="seconds_supcr"),
             Row("ratio", (1.13, 1.08, 1.09, 1.11), metric="ratio_supcr"),
         ),
-        model="supcr",
-        protocol="epoch_time",
-        conditions={"beside": ("supcon",)},
+        model="supcr", protocol="epoch_time", conditions={"beside": ("supcon",)},
         note="The paper's machine has 8 TITAN RTX; the ratio is what can be compared.",
     ),
     Table(
-        "supcr-fig3",
-        "Error under corruptions of the images",
-        "SupCR, Fig. 3",
+        "supcr-fig3", "Error under corruptions of the images", "SupCR, Fig. 3",
         tuple(Column(f"severity {level}", metric=f"corrupted_mae[{level - 1}]") for level in range(1, 6)),
-        (Row("L1", model="l1"), Row("SupCR(L1)", model="supcr_l1")),
-        dataset="agedb_dir",
+        _two(), dataset="agedb_dir",
         protocol="corruption_robustness",
         curve=Curve("severity of the corruption", "MAE, mean over 19 corruptions", (1, 2, 3, 4, 5)),
         note="The paper has a picture and no figures.",
     ),
     Table(
-        "supcr-fig4",
-        "Error with ever fewer training samples",
-        "SupCR, Fig. 4",
+        "supcr-fig4", "Error with ever fewer training samples", "SupCR, Fig. 4",
         tuple(Column(f"{size:,} samples", conditions={"samples": size}) for size in SIZES),
-        (Row("L1", model="l1"), Row("SupCR(L1)", model="supcr_l1")),
-        dataset="imdb_wiki_dir",
-        metric="mae",
-        protocol="reduced_data",
-        curve=Curve("training samples", "MAE", SIZES),
+        _two(), dataset="imdb_wiki_dir", metric="mae",
+        protocol="reduced_data", curve=Curve("training samples", "MAE", SIZES),
         note="The paper has a picture and no figures; the sizes are chosen here.",
     ),
 )  # fmt: skip

@@ -5,15 +5,14 @@ from typing import Any
 
 from ordinate.papers.tables.table import Column, Curve, Figure, Row, Table
 
-NAMES = {
-    "mae": "MAE", "mse": "MSE", "geometric_mean_error": "GM", "pearson": "Pearson",
-}  # fmt: skip
+NAMES = {"mae": "MAE", "mse": "MSE", "geometric_mean_error": "GM", "pearson": "Pearson"}
 MAE_MSE_GM, PEARSON_MSE_MAE = ("mae", "mse", "geometric_mean_error"), ("pearson", "mse", "mae")
 PEARSON_MAE_MSE, MAE_GM = ("pearson", "mae", "mse"), ("mae", "geometric_mean_error")
 
 # the paper's hyper-parameters (Table 13); a ResNet-50 on images, an optimizer of a constant learning rate on all
 ADAM = {"optimizer": "adam", "learning_rate": 1e-3, "weight_decay": 0.0, "schedule": "constant", "warmup": 0.0}
 FACES = {"encoder": "resnet50", "embedding_dim": 2048, "optimization": ADAM}
+FACES_64, FACES_128 = {**FACES, "batch_size": 64}, {**FACES, "batch_size": 128}
 WINDOW = {"window": 5.0}
 AIRFOIL = {"temperature": 1.0, "window": 7.0}
 SMALL_NETWORK = {
@@ -39,6 +38,10 @@ def _supremix(name: str, paper: Sequence[Figure], temperature: float, window: fl
                on_its_data={"window": window})  # fmt: skip
 
 
+def _without(name: str, paper: Sequence[Figure], *parts: str) -> Row:
+    return Row(name, paper, settings={"loss": dict.fromkeys(parts, False)})
+
+
 def _methods(
     figures: Mapping[str, Sequence[Figure]],
     temperature: float,
@@ -48,7 +51,7 @@ def _methods(
     simcse: Mapping[str, Any] | None = None,
     contrastive: Mapping[str, Any] | None = None,
 ) -> tuple[Row, ...]:
-    """The rows of Tables 1 to 6: vanilla regression, its rivals, SupReMix with its temperature and window.
+    """The rows of Tables 1 to 6: vanilla regression, its baselines, SupReMix with its temperature and window.
 
     The others are settings for the table's data: of SupCon, of SimCSE, and of all rows but vanilla regression.
     """
@@ -71,7 +74,7 @@ TABLES = (
             {"Vanilla": (7.77, 101.60, 5.05), "SupCon": (8.23, 113.01, 5.31), "SupCR": (7.86, 102.84, 5.15),
              "SupReMix": (7.12, 87.65, 4.58)}, 0.5, 5.0,
         ),
-        dataset="agedb_dir", training={**FACES, "batch_size": 128},
+        dataset="agedb_dir", training=FACES_128,
     ),
     Table(
         "supremix-2", "SupReMix on STS-B-DIR", "SupReMix, Table 2", _columns(*PEARSON_MSE_MAE),
@@ -90,7 +93,7 @@ TABLES = (
             {"Vanilla": (5.55, 65.24, 3.30), "SupCon": (6.06, 71.92, 3.67), "SupCR": (5.70, 66.00, 3.45),
              "SupReMix": (5.38, 62.40, 3.15)}, 0.3, 5.0,
         ),
-        dataset="imdb_wiki_dir", training={**FACES, "batch_size": 64},
+        dataset="imdb_wiki_dir", training=FACES_64,
     ),
     Table(
         "supremix-4", "SupReMix on UK Biobank", "SupReMix, Table 4", _columns(*PEARSON_MAE_MSE),
@@ -141,7 +144,7 @@ TABLES = (
             _supremix("SupReMix + LDS + FDS", (6.73, 6.03, 7.71, 10.65, 4.27, 3.77, 5.27, 7.61), 0.5,
                 imbalance=LDS | FDS),
         ),
-        dataset="agedb_dir", protocol="imbalance", training={**FACES, "batch_size": 128},
+        dataset="agedb_dir", protocol="imbalance", training=FACES_128,
     ),
     Table(
         "supremix-8", "An encoder taken over to another data set", "SupReMix, Table 8",
@@ -161,17 +164,14 @@ TABLES = (
     Table(
         "supremix-9", "The parts of SupReMix", "SupReMix, Table 9", _columns(*MAE_MSE_GM),
         (
-            Row("SupCon", (8.23, 113.01, 5.31), settings={"loss": {
-                "mix_negatives": False, "mix_positives": False, "distance_magnifying": False}}),
-            Row("SupCon + Weight", (8.06, 108.82, 5.23), settings={"loss": {
-                "mix_negatives": False, "mix_positives": False}}),
-            Row("SupCon + Mix-neg", (7.98, 105.23, 5.25), settings={"loss": {
-                "mix_positives": False, "distance_magnifying": False}}),
-            Row("SupCon + Mix-neg + Weight", (7.45, 93.08, 4.88), settings={"loss": {"mix_positives": False}}),
+            _without("SupCon", (8.23, 113.01, 5.31), "mix_negatives", "mix_positives", "distance_magnifying"),
+            _without("SupCon + Weight", (8.06, 108.82, 5.23), "mix_negatives", "mix_positives"),
+            _without("SupCon + Mix-neg", (7.98, 105.23, 5.25), "mix_positives", "distance_magnifying"),
+            _without("SupCon + Mix-neg + Weight", (7.45, 93.08, 4.88), "mix_positives"),
             Row("SupReMix", (7.12, 87.65, 4.58)),
         ),
         dataset="agedb_dir", model="supremix_l1", settings={"temperature": 0.5}, on_its_data=WINDOW,
-        training={**FACES, "batch_size": 128},
+        training=FACES_128,
     ),
     Table(
         "supremix-10", "The window gamma", "SupReMix, Table 10", _columns("mae"),
@@ -179,7 +179,7 @@ TABLES = (
             Row(f"gamma = {window if window < WHOLE_RANGE else 'infinity'}", (mae,), group=group, dataset=dataset,
                 settings={"window": float(window)}, on_its_data=own, training=training)
             for group, dataset, own, training, figures in (
-                ("AgeDB", "agedb_dir", AGE_DB, {**FACES, "batch_size": 128},
+                ("AgeDB", "agedb_dir", AGE_DB, FACES_128,
                  ((1, 7.36), (3, 7.28), (5, 7.12), (10, 7.55), (WHOLE_RANGE, 8.00))),
                 ("STS-B", "stsb_dir", SENTENCES, {},
                  ((0.2, 0.78), (0.5, 0.76), (1.0, 0.76), (2.0, 0.79), (WHOLE_RANGE, 0.79))),
@@ -229,8 +229,7 @@ TABLES = (
     ),
     Table(
         "supremix-13", "The hyper-parameters of the paper", "SupReMix, Table 13",
-        tuple(Column(name) for name in ("IMDB-WIKI", "AgeDB-DIR", "STS-B-DIR", "UK Biobank", "HCP-Aging",
-            "UCI-airfoil")),
+        tuple(map(Column, ("IMDB-WIKI", "AgeDB-DIR", "STS-B-DIR", "UK Biobank", "HCP-Aging", "UCI-airfoil"))),
         (
             Row("temperature", (0.3, 0.5, 1.0, 0.5, 0.5, 1.0)),
             Row("augmentation", ("CJ + RC", "CJ + RC", "N/A", "N/A", "N/A", "N/A")),
@@ -273,7 +272,7 @@ TABLES = (
             {"Vanilla": (5.81, 7.54, 3.49, 5.99), "SupCon": (5.72, 6.86, 3.41, 4.52), "SupCR": (6.00, 7.36, 3.69, 5.18),
              "SupReMix": (5.52, 6.14, 3.23, 3.80)}, 0.3, 5.0,
         ),
-        dataset="imdb_wiki_dir", protocol="unseen_targets", training={**FACES, "batch_size": 64},
+        dataset="imdb_wiki_dir", protocol="unseen_targets", training=FACES_64,
         conditions={"ranges": ((20, 25), (50, 55), (75, 80))},
     ),
     Table(
@@ -282,7 +281,7 @@ TABLES = (
             Row(f"{size}", figures, settings={"bin_size": float(size)})
             for size, figures in ((1, (8.23, 5.31)), (5, (8.29, 5.39)), (10, (8.50, 5.52)), (20, (9.07, 5.93)))
         ),
-        dataset="agedb_dir", model="supcon", training={**FACES, "batch_size": 128},
+        dataset="agedb_dir", model="supcon", training=FACES_128,
     ),
     Table(
         "supremix-fig2", "Embeddings of genuine and of permuted labels", "SupReMix, Fig. 2",
@@ -306,9 +305,8 @@ TABLES = (
             Row("SupReMix", (*[None] * 6, 5.38), model="supremix_l1", settings={"temperature": 0.3},
                 on_its_data=WINDOW),
         ),
-        dataset="imdb_wiki_dir", metric="mae", protocol="reduced_data", training={**FACES, "batch_size": 64},
+        dataset="imdb_wiki_dir", metric="mae", protocol="reduced_data", training=FACES_64,
         curve=Curve("training samples", "MAE", SIZES),
-
         note="The paper has a picture; figures of all samples are those of its Table 3. It says that the gap grows "
         "from 0.17 to 1.24 at 4k.",
     ),

@@ -1,4 +1,4 @@
-"""How the data sets of the tables are read and split."""
+"""How the papers' data sets are read and split."""
 
 import numpy as np
 import pandas as pd
@@ -6,10 +6,12 @@ import pytest
 
 from ordinate.data.series.eeg import read_tuab
 from ordinate.errors import OrdinateError
-from ordinate.papers.tables import datasets
-from ordinate.papers.tables.datasets import DATASETS, ORDERS, digest, load, unavailable, word_vectors
+from ordinate.papers.datasets import reading
+from ordinate.papers.datasets.reading import TABLE_SETS, digest, load, unavailable, word_vectors
 from ordinate.papers.tables.models import build
-from tests.papers.tables import trees
+from tests.papers.datasets import trees
+
+CAR = TABLE_SETS["car"].reading
 
 
 @pytest.fixture(autouse=True)
@@ -23,9 +25,9 @@ def data(tmp_path, monkeypatch):
 def car(data):
     (data / "uci_ordinal").mkdir()
     rng = np.random.default_rng(0)
-    levels = datasets.LEVELS["car"]
+    levels = CAR["levels"]
     frame = pd.DataFrame({name: rng.choice(of, 100) for name, of in levels.items()})
-    frame["class"] = rng.choice(ORDERS["car"], 100)
+    frame["class"] = rng.choice(CAR["ranks"], 100)
     frame.to_csv(data / "uci_ordinal" / "car.csv.gz", index=False)
     return frame
 
@@ -38,7 +40,7 @@ def write_ts(path, series, targets):
 
 def test_ranks_follow_the_order_of_the_classes(car):
     _, y, _ = load("car")
-    assert y.tolist() == [ORDERS["car"].index(label) for label in car["class"]]
+    assert y.tolist() == [CAR["ranks"].index(label) for label in car["class"]]
 
 
 def test_text_with_levels_is_ordered(car):
@@ -109,7 +111,7 @@ def test_sentences_keep_the_authors_split(data):
 def test_sentences_take_vectors_of_words_the_papers_first(data):
     trees.plant_pairs(data, vectors=None)
     assert unavailable("stsb_dir") == (
-        "stsb_dir: $ORDINATE_DATA holds no vectors of words, takes GloVe's as glove.840B.300d.txt or "
+        "stsb_dir: $ORDINATE_DATA holds no vectors of words, expected GloVe's as glove.840B.300d.txt or "
         "glove100_subset/*.npz"
     )
     without = digest("stsb_dir")
@@ -157,7 +159,7 @@ def test_a_split_of_labels_csv_is_kept_and_has_to_be_one(data):
     assert load("hcp_aging", 1)[2].validation.tolist() == list(range(1, 24, 4))
     frame = pd.read_csv(data / "hcp_aging" / "labels.csv")
     frame.assign(split="fold 1").to_csv(data / "hcp_aging" / "labels.csv", index=False)
-    with pytest.raises(OrdinateError, match=r"hcp_aging: its samples are in \['fold 1'\], takes train, test and"):
+    with pytest.raises(OrdinateError, match=r"hcp_aging: got samples in \['fold 1'\], expected train, test and"):
         load("hcp_aging")
 
 
@@ -175,7 +177,7 @@ def test_volumes_are_files_with_ages_split_by_subject(data):
     ("name", "module", "extra"), [("tuab", "mne", "eeg"), ("uk_biobank", "monai", "volumes"), ("koa", "timm", "images")]
 )
 def test_what_a_kind_of_data_takes_is_named_where_it_lacks(name, module, extra, monkeypatch):
-    monkeypatch.setattr(datasets, "find_spec", lambda package: None if package == module else package)
+    monkeypatch.setattr(reading, "find_spec", lambda package: None if package == module else package)
     assert unavailable(name) == f"{name}: needs {module}, which pip install 'ordinate[{extra}]' adds"
     assert unavailable("hcp_aging") == "hcp_aging: not in $ORDINATE_DATA"
 
@@ -187,7 +189,7 @@ def test_the_digest_follows_the_content(data, car):
     assert digest("nursery") == ""
 
 
-@pytest.mark.parametrize("name", [name for name in DATASETS if name != "car"])
+@pytest.mark.parametrize("name", [name for name in TABLE_SETS if name != "car"])
 def test_what_is_not_here_says_why(name):
     reason = unavailable(name)
     assert reason.startswith(f"{name}: ")
@@ -209,4 +211,4 @@ def test_a_misspelt_set_gets_a_hint():
 def test_neighbours_take_the_levels_as_they_are_read(car):
     X, y, split = load("car")
     model = build("knn_thermometer", "ranks").fit(X.iloc[split.train], y[split.train])
-    assert model.transform(X).shape == (100, sum(len(levels) - 1 for levels in datasets.LEVELS["car"].values()))
+    assert model.transform(X).shape == (100, sum(len(levels) - 1 for levels in CAR["levels"].values()))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.images.download import CHUNK, Download, fetch
+from ordinate.papers.datasets.download import CHUNK, Download, fetch
 
 CONTENT = bytes(range(256)) * 1024  # four chunks
 
@@ -83,18 +83,18 @@ def assert_refused(download, folder, message):
 
 
 def test_a_file_with_another_hash_is_refused_and_removed(download, tmp_path):
-    assert_refused(replace(download, sha256="0" * 64), tmp_path, "sent another file than the one published")
+    assert_refused(replace(download, sha256="0" * 64), tmp_path, "got a file with another sha256")
 
 
 def test_a_server_that_breaks_off_leaves_nothing(download, tmp_path):
     broken = replace(download, url=download.url.replace("whole", "broken"))
-    assert_refused(broken, tmp_path, f"sent {len(CONTENT) // 2} bytes, takes {len(CONTENT)}; try again later")
+    assert_refused(broken, tmp_path, f"got {len(CONTENT) // 2} bytes, expected {len(CONTENT)}; try again later")
     assert fetch(download, tmp_path).read_bytes() == CONTENT
 
 
 def test_a_server_that_never_stops_is_left(download, tmp_path):
     endless = replace(download, url=download.url.replace("whole", "endless"))
-    assert_refused(endless, tmp_path, f"takes {len(CONTENT)}; try again later")
+    assert_refused(endless, tmp_path, f"expected {len(CONTENT)}; try again later")
 
 
 def test_a_page_that_is_not_there_is_an_error(download, tmp_path):
@@ -109,7 +109,7 @@ def test_without_a_network_it_says_so(download, tmp_path):
 
 def test_another_file_of_the_name_is_left_alone(download, server, tmp_path):
     (tmp_path / "set.npz").write_text("mine")
-    with pytest.raises(OrdinateError, match=r"set.npz: is another file than the one published; remove it"):
+    with pytest.raises(OrdinateError, match=r"set.npz: got another file, expected the one published; remove it"):
         fetch(download, tmp_path)
     assert (tmp_path / "set.npz").read_text() == "mine"
     assert server.requests == 0

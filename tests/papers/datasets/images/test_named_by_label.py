@@ -1,8 +1,74 @@
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.images.rank_folders import read_bracs, read_busi, read_hid, read_koa
+from ordinate.papers.datasets.images.named_by_label import (
+    read_agedb,
+    read_bracs,
+    read_busi,
+    read_fgnet,
+    read_fingers,
+    read_hid,
+    read_koa,
+)
 from tests.papers.datasets.images.trees import rows, write_images, zipped
+
+
+@pytest.fixture
+def root(tmp_path):
+    return tmp_path / "set"
+
+
+def test_fingers_are_the_digit_before_the_hand(root):
+    write_images(root, ["train/00048bba-979b_0L.png", "train/5_3R.png", "test/00147c9a_5R.png"])
+    read = [
+        ("test/00147c9a_5R.png", 5, "test", None),
+        ("train/00048bba-979b_0L.png", 0, "train", None),
+        ("train/5_3R.png", 3, "train", None),
+    ]
+    assert rows(read_fingers(root), root) == read
+    assert rows(read_fingers(zipped(root))) == read
+
+
+def test_fingers_without_splits_are_refused(root):
+    write_images(root, ["all/00048bba_0L.png"])
+    with pytest.raises(OrdinateError, match=r"got all.*, expected train and test, as in train/000e7aa6_4L.png"):
+        read_fingers(root)
+
+
+def test_fgnet_has_otds_age_groups_and_subjects(root):
+    ages = {"00": 0, "12": 0, "13": 1, "18": 1, "19": 2, "43a": 2, "59": 2, "60": 3, "69": 3}
+    write_images(root / "FGNET/images", [f"001A{age}.JPG" for age in ages] + ["082A05.jpg"])
+    read = read_fgnet(root)
+    assert [row[:2] for row in rows(read, root / "FGNET/images")] == [
+        *[(f"001A{age}.JPG", group) for age, group in ages.items()],
+        ("082A05.jpg", 0),
+    ]
+    assert read.groups.value_counts().to_dict() == {"001": 9, "082": 1}
+    assert read.splits.value_counts().to_dict() == dict.fromkeys("01234", 2)
+
+
+def test_fgnet_leaves_what_is_no_image_alone(root):
+    write_images(root, ["images/001A02.JPG"])
+    (root / "points").mkdir()
+    (root / "points/001a02.pts").write_text("n_points: 68")
+    assert len(read_fgnet(root)) == 1
+
+
+def test_agedb_has_ages_and_persons_and_no_splits(root):
+    write_images(root / "AgeDB", ["0_MariaCallas_35_f.jpg", "10_GlennClose_62_f.jpg", "2_GeraldFord_101_m.jpg"])
+    assert rows(read_agedb(root), root / "AgeDB") == [
+        ("0_MariaCallas_35_f.jpg", 35, None, "MariaCallas"),
+        ("10_GlennClose_62_f.jpg", 62, None, "GlennClose"),
+        ("2_GeraldFord_101_m.jpg", 101, None, "GeraldFord"),
+    ]
+
+
+@pytest.mark.parametrize("read", [read_fgnet, read_agedb])
+def test_other_names_are_refused(read, root):
+    write_images(root, ["images/portrait.jpg"])
+    with pytest.raises(OrdinateError, match=r"got images.*, expected images named as in .*"):
+        read(root)
+
 
 # Knee Osteoarthritis
 
@@ -13,11 +79,6 @@ READ_KNEES = [
     ("train/4/9001695R.png", 4, "train", "9001695"),
     ("val/2/9003126L.png", 2, "validation", "9003126"),
 ]
-
-
-@pytest.fixture
-def root(tmp_path):
-    return tmp_path / "set"
 
 
 def test_koa_has_grades_splits_and_subjects_in_a_folder_and_in_a_zip(root):
@@ -37,14 +98,14 @@ def test_koa_in_two_sizes_is_refused(root):
     for size in ("kneeKL224", "kneeKL299"):
         write_images(root / "ClsKLData" / size, KNEES)
     with pytest.raises(
-        OrdinateError, match="more than once; give one of the folders ClsKLData/kneeKL224/, ClsKLData/k"
+        OrdinateError, match="more than once, expected one of the folders ClsKLData/kneeKL224/, ClsKLData/k"
     ):
         read_koa(root)
 
 
 def test_koa_one_level_too_deep_is_refused(root):
     write_images(root, KNEES)
-    with pytest.raises(OrdinateError, match=r"train: takes train, val and test with folders 0 to 4.*; it holds 0, 4$"):
+    with pytest.raises(OrdinateError, match=r"train: got 0, 4, expected train, val and test with folders 0 to 4.*$"):
         read_koa(root / "train")
 
 
@@ -71,7 +132,7 @@ def test_bracs_has_subtypes_splits_and_slides(root):
 
 def test_bracs_of_an_earlier_version_with_other_folders_is_refused(root):
     write_images(root, ["train/3_ADH/BRACS_264_ADH_1.png"])
-    with pytest.raises(OrdinateError, match="takes train, val and test with folders 0_N to 6_IC"):
+    with pytest.raises(OrdinateError, match="expected train, val and test with folders 0_N to 6_IC"):
         read_bracs(root)
 
 
@@ -89,7 +150,7 @@ def test_hid_has_decades_and_five_folds(root):
 
 def test_hid_without_decades_is_refused(root):
     write_images(root, ["images/1.jpg"])
-    with pytest.raises(OrdinateError, match="takes folders 1930s to 1970s of images; it holds images"):
+    with pytest.raises(OrdinateError, match="got images, expected folders 1930s to 1970s of images"):
         read_hid(root)
 
 
@@ -110,5 +171,5 @@ def test_busi_leaves_masks_out_and_draws_five_blocks(root):
 
 def test_busi_without_its_folders_is_refused(root):
     write_images(root, ["cancer/1.png"])
-    with pytest.raises(OrdinateError, match="takes folders normal, benign and malignant"):
+    with pytest.raises(OrdinateError, match="expected folders normal, benign and malignant"):
         read_busi(root)
