@@ -114,12 +114,13 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
 
     def _new_method(self, targets: Tensor) -> Regression:
         self.label_bins_ = None if self.imbalance is None else LabelBins.over(targets, self.imbalance.bin_size)
-        method: Regression = super()._new_method(targets)
+        method = super()._new_method(targets)
+        assert isinstance(method, Regression)  # noqa: S101  # as _build_method returns one
         method.head.standardise(targets)
         return method
 
     @property
-    def _label_bins(self) -> LabelBins:
+    def _label_bins(self) -> LabelBins | None:
         return self.label_bins_
 
     def _training_options(self) -> dict[str, Any]:

@@ -140,8 +140,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     @property
     @abstractmethod
-    def _label_bins(self) -> LabelBins:
-        """The bins that ``imbalance`` counts labels in."""
+    def _label_bins(self) -> LabelBins | None:
+        """The bins in which ``imbalance`` counts labels."""
 
     def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
         """Return the batches that the method trains on."""
@@ -345,7 +345,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _balance(self) -> Balance | None:
         """Return what makes up for rare labels, not yet fitted to the training targets."""
-        return None if self.imbalance is None else Balance(self.imbalance, self._label_bins, self.embedding_dim)
+        if self.imbalance is None or self._label_bins is None:
+            return None
+        return Balance(self.imbalance, self._label_bins, self.embedding_dim)
 
     def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
         shape = inputs.sample_shape(self.reader_)
@@ -388,15 +390,14 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _check_parameters(self) -> None:
         check_whole(self.embedding_dim, "embedding_dim")
-        if self.batch_size is not None:
-            check_whole(self.batch_size, "batch_size", least=4)
+        for name, least in (("batch_size", 4), ("chunk_size", 1), ("patience", 1)):
+            if getattr(self, name) is not None:
+                check_whole(getattr(self, name), name, least)
         for name, options in OPTIONS.items():
             if not isinstance(value := getattr(self, name), options | None):
                 raise OrdinateError(f"{name}: got {value!r}, expected {options.__name__}(...) or None")
         if self.text is None and self.encoder in (inputs.BILSTM, MINILM):
             raise OrdinateError(f"text: got None, expected TextOptions(...) for the encoder {self.encoder!r}")
-        if self.chunk_size is not None:
-            check_whole(self.chunk_size, "chunk_size")
         check_positive(self.learning_rate, "learning_rate")
         if self.weight_decay is not None:
             check_positive(self.weight_decay, "weight_decay", or_zero=True)
@@ -404,8 +405,6 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise OrdinateError(
                 f"validation_fraction: got {self.validation_fraction!r}, expected a share from 0 to below 1"
             )
-        if self.patience is not None:
-            check_whole(self.patience, "patience")
         check_accelerator(self.accelerator)
 
     def _two_epochs(self, epochs: Any, name: str, least: int = 0) -> tuple[int, int]:
@@ -435,13 +434,13 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._embed(self._read(X)).numpy()
 
     def _read(self, X: Any) -> Tensor:
-        """Return samples as the encoder takes them."""
+        """Return samples as a batch of the encoder."""
         X = inputs.unpack(X, None)[0]
         inputs.check_kind(self.reader_, X)
         return inputs.read(self.reader_, inputs.check_input(self, X, reset=False))
 
     def _embed(self, x: Tensor) -> Tensor:
-        """Embeddings in float64, so that a sample's does not depend on those beside it."""
+        """Embed in float64, so that a sample's embedding does not depend on the rest of its batch."""
         if inputs.in_float32(self.reader_):
             return self._embed_images(x)
         rows = EMBED_ROWS
@@ -454,11 +453,11 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return embeddings
 
     def _embed_rows(self, x: Tensor, rows: NDArray[np.int64]) -> Tensor:
-        """Embeddings of some samples, a few thousand read at a time."""
+        """Embed some samples, a few thousand of which are read at a time."""
         return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(EMBED_ROWS)])
 
     def _embed_images(self, x: Tensor) -> Tensor:
-        """Embeddings computed in float32, on the GPU if there is one; float64 would take image networks far longer."""
+        """Embed in float32, on the GPU if there is one; float64 would take image networks far longer."""
         known: dict[Any, tuple[Tensor, Tensor]] = getattr(self, "_embedded", {})
         key = (x.data_ptr(), tuple(x.shape))
         if key in known:

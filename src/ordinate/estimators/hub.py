@@ -63,12 +63,12 @@ def push_to_hub(
         license: identifier such as ``"apache-2.0"``, for the card.
         metrics: the model's performance on held-out samples, from name to value, for the card.
         private: whether a new repository is; None leaves it to the hub.
-        revision: branch to commit to; None takes main.
-        token: of the hub; None takes the one that ``hf auth login`` stored.
+        revision: branch to commit to, by default main.
+        token: of the hub; by default the one that ``hf auth login`` stored.
         commit_message: None says what was uploaded.
 
     Raises:
-        OrdinateError: a name that is none, no access, or a hub out of reach.
+        OrdinateError: an invalid name, no access, or a hub out of reach.
     """
     check_is_fitted(estimator)
     with tempfile.TemporaryDirectory(prefix="ordinate-hub-") as folder:
@@ -98,9 +98,9 @@ def load_from_hub(
 
     Args:
         repo_id: ``"user/name"``; ``"hf://user/name"`` and ``"hf://user/name@revision"`` are understood too.
-        revision: branch, tag or commit; a full commit identifier pins what is loaded. None takes main.
-        token: of the hub; None takes the one that ``hf auth login`` stored.
-        cache_dir: of downloads; None takes the hub's own.
+        revision: branch, tag or commit; a full commit identifier pins what is loaded. By default main.
+        token: of the hub; by default the one that ``hf auth login`` stored.
+        cache_dir: of downloads, by default the hub's.
         local_files_only: load from the cache or fail, without a connection.
 
     Raises:
@@ -122,7 +122,7 @@ def write_hub_folder(
     Args:
         estimator: fitted.
         folder: new or empty; :func:`ordinate.load` reads it.
-        repo_id: ``"user/name"``, for the card; None takes the folder's name.
+        repo_id: ``"user/name"``, for the card, by default the folder's name.
         license: as in :func:`push_to_hub`.
         metrics: as in :func:`push_to_hub`.
 

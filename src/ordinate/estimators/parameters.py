@@ -19,19 +19,18 @@ def estimator_dataclass(cls: Estimator) -> Estimator:
     with ``field(init=False)``. Its docstring is completed by what its bases say of theirs.
     """
     dataclass(kw_only=True, eq=False, repr=False)(cls)
-    sections = _sections(cls.__doc__ or "")
-    cls._documented = {heading: _entries(sections.get(heading, "")) for heading in INHERITED}
-    for heading in INHERITED:
-        sections[heading] = "\n".join(_all_entries(cls, heading).values()) + "\n\n"
-    order = ["", *INHERITED, *(heading for heading in sections if heading not in ("", *INHERITED))]
-    cls.__doc__ = "".join((f"{heading}:\n" if heading else "") + sections[heading] for heading in order).rstrip() + "\n"
+    text, sections = _sections(cls.__doc__ or "")
+    cls._documented = {heading: _entries(sections.pop(heading, "")) for heading in INHERITED}
+    completed = {heading: "\n".join(_all_entries(cls, heading).values()) for heading in INHERITED}
+    parts = [f"{heading}:\n{body.rstrip()}" for heading, body in (completed | sections).items() if body]
+    cls.__doc__ = "\n\n".join([text.rstrip(), *parts]) + "\n"
     return cls
 
 
-def _sections(docstring: str) -> dict[str, str]:
-    """Return the sections of a Google-style docstring by their headings, what stands above them under ``""``."""
-    text, *rest = HEADING.split(inspect.cleandoc(docstring) + "\n\n")
-    return {"": text, **dict(zip(rest[::2], rest[1::2], strict=True))}
+def _sections(docstring: str) -> tuple[str, dict[str, str]]:
+    """Return what stands above the sections of a Google-style docstring, and these by their headings."""
+    text, *rest = HEADING.split(inspect.cleandoc(docstring))
+    return text, dict(zip(rest[::2], rest[1::2], strict=True))
 
 
 def _entries(section: str) -> dict[str, str]:

@@ -116,7 +116,7 @@ def load(folder: str | Path) -> Any:
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[dict[str, float]]]:
-    """The configuration, the tensors and the history in a folder of this format that is not damaged."""
+    """Return the configuration, the tensors and the history in a folder of this format that is not damaged."""
     config = json.loads((folder / CONFIG).read_text())
     if config["format"] not in (1, FORMAT):
         raise OrdinateError(
@@ -183,7 +183,7 @@ def _kind(reader: Reader) -> str:
 
 
 def _storable(value: torch.Tensor) -> torch.Tensor:
-    """A float64 inference copy back to the float32 it came from."""
+    """Return a float64 inference copy as the float32 it came from."""
     return (value.float() if value.is_floating_point() else value).contiguous()
 
 

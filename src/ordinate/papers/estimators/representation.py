@@ -1,4 +1,4 @@
-"""The rivals that learn a representation, behind scikit-learn's interface."""
+"""The baselines that learn a representation, behind scikit-learn's interface."""
 
 from dataclasses import field, replace
 from typing import Any
@@ -75,7 +75,7 @@ class RepresentationEstimator(EmbeddingEstimator):
         if self.temperature is not None:
             if self.loss not in WITH_TEMPERATURE:
                 raise OrdinateError(
-                    f"temperature: got {self.temperature!r} for the loss {self.loss!r}, which has none; takes None"
+                    f"temperature: got {self.temperature!r} for the loss {self.loss!r}, which has none; expected None"
                 )
             check_positive(self.temperature, "temperature")
         if self.projection_dim is not None:
@@ -124,21 +124,22 @@ class RepresentationEstimator(EmbeddingEstimator):
 
     def _training_data(self, x: Tensor, y: Tensor) -> ArrayBatches | ViewBatches:
         if self.loss == SIMCSE and not inputs.holds_text(self.reader_):
-            raise OrdinateError("X: got no text, the loss 'simcse' takes text, whose encoders have dropout")
+            raise OrdinateError("X: got no text, expected text for the loss 'simcse', as its encoders have dropout")
         if self.loss in OF_VIEWS and inputs.holds_text(self.reader_):
-            raise OrdinateError(f"X: got text, of which no views are drawn; the loss {self.loss!r} takes two of each")
+            raise OrdinateError(
+                f"X: got text, expected other data for the loss {self.loss!r}: no views are drawn of text"
+            )
         if self.loss in OF_VIEWS and isinstance(self.reader_, VolumeReader):
-            raise OrdinateError(f"X: got volumes, of which no views are drawn, the loss {self.loss!r} takes two")
+            raise OrdinateError(
+                f"X: got volumes, expected other data for the loss {self.loss!r}: no views are drawn of volumes"
+            )
         data = super()._training_data(x, y)
-        if (
-            self.loss in OF_VIEWS
-            and isinstance(data, ViewBatches)
-            and (data.views != 2 or not data.augmentation.changes)
-        ):
+        of_views = self.loss in OF_VIEWS and isinstance(data, ViewBatches)
+        if of_views and (data.views != 2 or not data.augmentation.changes):
             kind = "series" if isinstance(self.reader_, SeriesScaler) else "images"
             raise OrdinateError(
-                f"{kind}: got {data.views} views of augmentation {data.augmentation.name!r}, the loss {self.loss!r} "
-                "takes two that differ"
+                f"{kind}: got {data.views} views of augmentation {data.augmentation.name!r}, expected two that differ "
+                f"for the loss {self.loss!r}"
             )
         return data
 
@@ -195,7 +196,7 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
         held = int((np.bincount(targets) > 1).sum())
         if held < needed:
             raise OrdinateError(
-                f"y: got {held} classes of two samples or more, takes at least {needed} for the loss {self.loss!r}"
+                f"y: got {held} classes of two samples or more, expected at least {needed} for the loss {self.loss!r}"
             )
         return RankBatches(targets, self._samples_per_batch, distinct=needed, seed=seed)
 
@@ -231,7 +232,7 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
 
 
 def fit_logistic(embeddings: Tensor, ranks: Tensor, num_classes: int) -> nn.Linear:
-    """Return the multinomial logistic regression of ranks on embeddings (n, d) as a layer of one score a rank.
+    """Return the multinomial logistic regression of ranks on embeddings (n, d) as a layer of one score per rank.
 
     Its penalty is scikit-learn's (C = 1), on embeddings divided by their deviation over all columns. A rank without a
     sample gets the score minus infinity.
@@ -317,6 +318,6 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
         if held == 0 or len(sizes) == 1:
             raise OrdinateError(
                 f"bin_size: got {self.bin_size!r}, which makes {len(sizes)} bins, {held} of two samples or more; "
-                "SupCon takes two bins and a pair in one of them"
+                "expected two bins and a pair in one of them for SupCon"
             )
         return RankBatches(bins, self._samples_per_batch, distinct=min(2, held), seed=seed)

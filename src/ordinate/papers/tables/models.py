@@ -2,18 +2,14 @@
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ordinate.data.images.options import ImageOptions
-from ordinate.data.series.options import SeriesOptions
-from ordinate.data.text.options import TextOptions
-from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry
 from ordinate.estimators.registry import Task, model
-from ordinate.methods.imbalance import Imbalance
+from ordinate.estimators.settings import from_plain
 from ordinate.papers.datasets.images.catalogue import DATA
 from ordinate.papers.tables.budgets import Budget
 
@@ -75,16 +71,16 @@ def build(
     unknown = sorted(set(chosen) - set(takes))
     if unknown:
         raise OrdinateError(f"settings: got {', '.join(map(repr, unknown))} for {name}, which takes {', '.join(takes)}")
-    for option, made in OPTIONS.items():
-        if isinstance(chosen.get(option), Mapping):
-            chosen[option] = made(**chosen[option])
+    if isinstance(text := chosen.get("text"), Mapping) and text.get("word_vectors"):
+        # below ORDINATE_DATA: the key of a run is the same wherever that is
+        chosen["text"] = {**text, "word_vectors": Path(os.environ.get(DATA, "")) / text["word_vectors"]}
     if chosen.get("critical_margins"):
         chosen["critical_margins"] = {
             tuple(map(int, boundary.split("|"))): margin for boundary, margin in chosen["critical_margins"].items()
         }
     if variants or (network is not None and "encoder" in takes):
         kind = varied(kind, variants, network)
-    return kind(**chosen)
+    return kind(**from_plain(chosen))
 
 
 def _spend(budget: Budget, takes: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
@@ -110,17 +106,3 @@ def _spend(budget: Budget, takes: Mapping[str, inspect.Parameter]) -> dict[str, 
     if budget.label_distance is not None:
         spent["label_distance"] = budget.label_distance
     return {name: value for name, value in spent.items() if name in takes}
-
-
-def _text_options(word_vectors: str | None = None, **others: Any) -> TextOptions:
-    """Options whose word vectors lie below ``ORDINATE_DATA``: the key of a run is the same wherever that is."""
-    return TextOptions(word_vectors and Path(os.environ.get(DATA, "")) / word_vectors, **others)
-
-
-OPTIONS: Mapping[str, Callable[..., Any]] = {
-    "images": ImageOptions,
-    "text": _text_options,
-    "series": SeriesOptions,
-    "volumes": VolumeOptions,
-    "imbalance": Imbalance,
-}
