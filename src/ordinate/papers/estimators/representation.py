@@ -134,8 +134,9 @@ class RepresentationEstimator(EmbeddingEstimator):
                 f"X: got volumes, expected other data for the loss {self.loss!r}: no views are drawn of volumes"
             )
         data = super()._training_data(x, y)
-        of_views = self.loss in OF_VIEWS and isinstance(data, ViewBatches)
-        if of_views and (data.views != 2 or not data.augmentation.changes):
+        if self.loss not in OF_VIEWS or not isinstance(data, ViewBatches):
+            return data
+        if data.views != 2 or not data.augmentation.changes:
             kind = "series" if isinstance(self.reader_, SeriesScaler) else "images"
             raise OrdinateError(
                 f"{kind}: got {data.views} views of augmentation {data.augmentation.name!r}, expected two that differ "
