@@ -147,21 +147,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Choose the head with the lowest absolute error on the validation samples."""
-        names: tuple[str, ...] = (self.head,)
-        if self.head == "auto":
-            for_the_trained_head = self.imbalance is not None and (self.imbalance.lds is not None or self.imbalance.fds)
-            names = ("linear",) if for_the_trained_head else HEADS
-        if not self._head_is_trained:
-            if names == ("linear",):
-                warnings.warn(
-                    "the time was over before the linear head was trained: ridge regression on the embeddings is in "
-                    "its place; give more time, or head='ridge'",
-                    UserWarning,
-                    stacklevel=3,
-                )
-            names = tuple(name for name in names if name != "linear") or ("ridge",)
-        if validation is None:
-            names = names[:1]
+        names = self._candidates() if validation is not None else self._candidates()[:1]
         rows = random_part(len(training.x), MOST_EMBEDDED)
         embeddings = self._embed_rows(training.x, rows).float().double()  # as a saved model holds them
         heads = {name: self._fit_head(name, embeddings, training.y[rows].double()) for name in names}
@@ -174,6 +160,23 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
                 }
         self.head_name_ = min(self.head_scores_, key=self.head_scores_.__getitem__) if self.head_scores_ else names[0]
         self.head_ = heads[self.head_name_]
+
+    def _candidates(self) -> tuple[str, ...]:
+        """Return the names of the heads to choose from, the one to take without validation samples first."""
+        names: tuple[str, ...] = (self.head,)
+        if self.head == "auto":
+            for_the_trained_head = self.imbalance is not None and (self.imbalance.lds is not None or self.imbalance.fds)
+            names = ("linear",) if for_the_trained_head else HEADS
+        if self._head_is_trained:
+            return names
+        if names == ("linear",):
+            warnings.warn(
+                "the time was over before the linear head was trained: ridge regression on the embeddings is in "
+                "its place; give more time, or head='ridge'",
+                UserWarning,
+                stacklevel=4,
+            )
+        return tuple(name for name in names if name != "linear") or ("ridge",)
 
     @property
     def _head_is_trained(self) -> bool:

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import torch
 
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.series.options import SeriesOptions
@@ -32,9 +30,9 @@ def to_plain(value: Any) -> Any:
         if any(isinstance(key, tuple) for key in value):
             return [[*to_plain(key), to_plain(margin)] for key, margin in value.items()]
         return {key: to_plain(item) for key, item in value.items()}
-    if isinstance(value, pd.DataFrame):
+    if hasattr(value, "to_numpy"):  # a DataFrame, without an import of pandas
         value = value.to_numpy()
-    if isinstance(value, np.generic | np.ndarray | torch.Tensor):
+    if hasattr(value, "tolist"):  # an array, a tensor or a number of NumPy
         return value.tolist()
     if isinstance(value, list | tuple):
         return [to_plain(item) for item in value]
