@@ -30,7 +30,6 @@ from torch import nn
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
 from ordinate.data.tables.features import TableFeatures
 from ordinate.encoders import MLP, build_encoder
-from ordinate.estimators.cloc import DECAY
 from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.metrics import knn_error
 from ordinate.report.text import table
@@ -119,7 +118,7 @@ def network(
     head = nn.Linear(64, outputs)
     centre, scale = (0.0, 1.0) if ranks else (float(y[train].mean()), float(y[train].std()))
     wanted = torch.from_numpy(y if ranks else ((y - centre) / scale).astype(np.float32)[:, None])
-    decay = DECAY if ours and ranks else 1e-4  # CLOC's; 1e-4 is SupCR's too
+    decay = CLOCClassifier.usual_decay if ours and ranks else 1e-4  # CLOC's; 1e-4 is SupCR's too
     train_network(encoder, head, x[train], wanted[train], decay, seed)
     with torch.no_grad():
         embeddings = encoder(x)

@@ -147,7 +147,7 @@ def test_what_cannot_be_decided_is_one_line(model, arguments, message, models, c
 def test_a_model_without_its_held_out_samples_promises_nothing(models, folder, capsys):
     ordinate.load(models / "ranks").save(folder / "bare")
     assert main(["predict", "bare", "new.csv", "--coverage", "0.9"]) == 2
-    assert "holds no held_out.json, takes a model whose held-out samples were kept" in capsys.readouterr().err
+    assert "holds no held_out.json, expected a model with its held-out samples" in capsys.readouterr().err
 
 
 def test_a_report_tells_held_out_rows_apart_knows_its_target_and_shows_costs_and_suspects(models, folder, capsys):

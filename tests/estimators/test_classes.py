@@ -117,14 +117,14 @@ NO_CODES = {"too high": RANKS + 1, "too low": RANKS - 1, "not all": np.minimum(R
 
 @pytest.mark.parametrize("codes", NO_CODES.values(), ids=NO_CODES)
 def test_numbers_that_are_no_codes_of_the_text_are_refused(codes):
-    with pytest.raises(OrdinateError, match=r"y: got labels .* that are no known class"):
+    with pytest.raises(OrdinateError, match=r"y: got unknown labels"):
         cloc(class_order=NAMES).fit(X, codes)
 
 
 @recoded
 def test_a_class_that_no_sample_has_leaves_codes_without_a_meaning():
     model = cloc(class_order=[*NAMES, "absent"])  # which would come first among the sorted labels
-    with pytest.raises(OrdinateError, match=r"y: got labels .* that are no known class"):
+    with pytest.raises(OrdinateError, match=r"y: got unknown labels"):
         VotingClassifier([("a", model)]).fit(X, TEXT)
     assert model.fit(X, TEXT).ordered_classes_.tolist() == [*NAMES, "absent"]
 

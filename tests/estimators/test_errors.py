@@ -48,7 +48,7 @@ SETTINGS = [
     (otd, "learning_rate", "fast", "learning_rate: got 'fast'"),
     (otd, "weight_decay", -1.0, "weight_decay: got -1.0"),
     (otd, "weight_decay", "much", "weight_decay: got 'much'"),
-    (otd, "validation_fraction", 1.0, "validation_fraction: got 1.0, takes a share from 0 to below 1"),
+    (otd, "validation_fraction", 1.0, "validation_fraction: got 1.0, expected a share from 0 to below 1"),
     (supcr, "validation_fraction", 0.99, "validation_fraction: got 0.99"),
     (otd, "epochs", 0, "epochs: got 0"),
     (otd, "epochs", 2.5, "epochs: got 2.5"),
@@ -70,15 +70,15 @@ SETTINGS = [
     (cloc, "critical_margins", {("a", "b"): 0.8}, "critical_margins: got"),
     (cloc, "critical_margins", {(0, 1): -0.8}, "critical_margins"),
     (cloc, "critical_margins", [(0, 1, 0.8)], "critical_margins: got"),
-    (cloc, "class_order", [0, 1, 1, 2], "class_order: got [0, 1, 1, 2], takes each class once"),
-    (cloc, "class_order", [0, 1], "y: got labels ['2'] that are no known class, takes [0, 1]"),
-    (supcr, "head", "svm", "head: got 'svm', takes 'auto', 'linear', 'ridge', 'neighbours'"),
+    (cloc, "class_order", [0, 1, 1, 2], "class_order: got [0, 1, 1, 2], expected each class once"),
+    (cloc, "class_order", [0, 1], "y: got unknown labels ['2'], expected [0, 1]"),
+    (supcr, "head", "svm", "head: got 'svm', takes one of 'auto', 'linear', 'ridge', 'neighbours'"),
     (supcr, "head_loss", "l3", "head_loss: got 'l3', takes one of 'l1', 'mse', 'huber'"),
     (supcr, "scheme", "both", "scheme: got 'both', takes one of 'linear_probe', 'fine_tune', 'regularise'"),
     (supcr, "temperature", 0.0, "temperature: got 0.0"),
     (supcr, "label_distance", "l3", "label_distance: got 'l3', takes one of 'l1', 'l2', 'angular'"),
     (supremix, "temperature", -1.0, "temperature: got -1.0"),
-    (supremix, "window", 0, "window: got 0, takes 'auto' or a label difference above 0"),
+    (supremix, "window", 0, "window: got 0, expected 'auto' or a label difference above 0"),
     (supremix, "window", "wide", "window: got 'wide'"),
     (supremix, "beta", (0.0, 8.0), "beta: got 0"),
     (supremix, "beta", 2.0, "beta: got 2.0"),
@@ -114,18 +114,18 @@ LABELS_OF_RANKS = [
     ("NaN", np.where(RANKS == 0, np.nan, RANKS), "y: Input contains NaN in 16 labels"),
     ("None", np.where(RANKS == 0, None, RANKS), "y: Input contains NaN in 16 labels"),
     ("NA", pd.Series(RANKS, dtype="Int64").mask(RANKS == 0), "y: Input contains NaN in 16 labels"),
-    ("one class", RANKS * 0, "y: got 48 sample(s) of one class, [0], takes at least two classes"),
+    ("one class", RANKS * 0, "y: got 48 sample(s) of one class, [0], expected at least two classes"),
     ("fractions", TARGET, "Unknown label type: continuous"),
-    ("too few", RANKS[:-1], "y: got 47 labels for 48 samples, takes one a sample"),
+    ("too few", RANKS[:-1], "y: got 47 labels for 48 samples, expected one per sample"),
     ("two columns", np.stack([RANKS, RANKS], axis=1), "y should be a 1d array"),
     ("none at all", None, "y: "),
 ]
 LABELS_OF_REGRESSION = [
     ("NaN", np.where(TARGET > 1, np.nan, TARGET), "Input y contains NaN"),
     ("infinity", np.where(TARGET > 1, np.inf, TARGET), "Input y contains infinity"),
-    ("one value", np.full(48, 2.5), "y: got the one value 2.5 for every sample, takes targets that differ"),
+    ("one value", np.full(48, 2.5), "y: got the one value 2.5 for every sample, expected targets that differ"),
     ("past float32", TARGET * 1e39, "y: got values past the range of float32"),
-    ("too few", TARGET[:-1], "y: got 47 labels for 48 samples, takes one a sample"),
+    ("too few", TARGET[:-1], "y: got 47 labels for 48 samples, expected one per sample"),
     ("three dimensions", np.zeros((48, 2, 2)), "Found array with dim 3"),
     ("none at all", None, "y: "),
 ]
@@ -155,7 +155,9 @@ def test_targets_that_float32_cannot_tell_apart_are_refused(make, scale):
 
 
 def test_supremix_takes_one_target_and_says_who_takes_several():
-    with pytest.raises(OrdinateError, match="y: got 2 targets a sample, takes one; SupCRRegressor takes several"):
+    with pytest.raises(
+        OrdinateError, match="y: got 2 targets per sample, expected one; SupCRRegressor supports several"
+    ):
         supremix().fit(X, np.stack([TARGET, TARGET], axis=1))
 
 

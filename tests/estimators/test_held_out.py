@@ -92,12 +92,12 @@ def test_too_few_held_out_samples_say_how_many_are_needed():
 def test_the_record_of_another_kind_of_model_is_refused():
     model, _ = fitted(otd)
     _, targets = fitted(supcr)
-    with pytest.raises(OrdinateError, match=r"held_out: got one of the classes None, takes one of the model's"):
+    with pytest.raises(OrdinateError, match=r"held_out: got one of the classes None, expected the model's"):
         predict_sets(model, targets, draw_table()[0])
 
 
 def test_a_model_without_held_out_samples_is_named(tmp_path):
-    with pytest.raises(OrdinateError, match=r"model: .* holds no held_out\.json, takes a model"):
+    with pytest.raises(OrdinateError, match=r"model: .* holds no held_out\.json, expected a model"):
         HeldOut.read(tmp_path)
 
 
@@ -126,5 +126,5 @@ def test_a_record_of_a_later_format_is_refused(tmp_path):
     HeldOut(np.arange(3), np.eye(3), [1, 2, 5]).write(tmp_path)
     record = json.loads((tmp_path / "held_out.json").read_text())
     (tmp_path / "held_out.json").write_text(json.dumps(record | {"format": 2}))
-    with pytest.raises(OrdinateError, match="has format 2, takes 1; update ordinate"):
+    with pytest.raises(OrdinateError, match="has format 2, expected 1; update ordinate"):
         HeldOut.read(tmp_path)

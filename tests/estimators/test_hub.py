@@ -250,5 +250,7 @@ def test_an_upload_goes_where_it_is_told(fitted, monkeypatch):
 def test_a_package_that_is_missing_is_named(fitted, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     for use in (lambda: push_to_hub(fitted, "user/a"), lambda: load_from_hub("user/a")):
-        with pytest.raises(OrdinateError, match=r'the hub takes huggingface_hub: pip install "ordinate\[hub\]"'):
+        with pytest.raises(
+            OrdinateError, match=r'hub: got no huggingface_hub, expected it: pip install "ordinate\[hub\]"'
+        ):
             use()

@@ -94,7 +94,7 @@ def test_targets_of_several_dimensions_are_taken():
 
 def test_options_are_kept_by_a_clone_and_anything_else_is_refused():
     assert clone(supcr(imbalance=ALL_THREE)).imbalance == ALL_THREE
-    with pytest.raises(OrdinateError, match=r"imbalance: got 'lds', takes Imbalance\(...\) or None"):
+    with pytest.raises(OrdinateError, match=r"imbalance: got 'lds', expected Imbalance\(...\) or None"):
         supcr(imbalance="lds").fit(X, Y)
 
 
@@ -118,7 +118,7 @@ def test_a_classifier_weighs_rare_ranks_and_predicts_the_same_once_loaded(name, 
 
 
 def test_bins_of_ranks_cannot_be_chosen():
-    with pytest.raises(OrdinateError, match=r"imbalance: got bins of 2.0, ranks have one each; takes bin_size None"):
+    with pytest.raises(OrdinateError, match=r"imbalance: got bins of 2.0, expected bin_size None"):
         cloc(imbalance=Imbalance(lds="inverse", bin_size=2.0)).fit(X, RANKS)
 
 

@@ -148,16 +148,16 @@ def test_a_run_that_was_stopped_continues_in_the_folder_of_its_fold(tmp_path):
     ("labels", "options", "message"),
     [
         ([0] * 10 + [1] * 10, {"folds": 1}, "folds: got 1, takes a whole number of at least 2"),
-        ([0] * 10 + [1] * 10, {"folds": 11}, "folds: got 11, takes at most 10, the samples of the largest rank"),
-        ([0] * 10 + [1] * 10, {"folds": 3, "groups": [0, 1] * 10}, "folds: got 3, takes at most 2, the groups"),
-        ([0] * 10 + [1] * 10, {"groups": [0, 1]}, "groups: got 2, takes 20, one a sample"),
-        ([0] * 19 + [1], {}, "y: a fold leaves no sample of rank 1 to train on, takes at least two of every rank$"),
+        ([0] * 10 + [1] * 10, {"folds": 11}, "folds: got 11, expected at most 10, the samples of the largest rank"),
+        ([0] * 10 + [1] * 10, {"folds": 3, "groups": [0, 1] * 10}, "folds: got 3, expected at most 2, the groups"),
+        ([0] * 10 + [1] * 10, {"groups": [0, 1]}, "groups: got 2, expected 20, one per sample"),
+        ([0] * 19 + [1], {}, "y: a fold leaves no sample of rank 1 to train on, expected at least two of every rank$"),
         (
             [0] * 10 + [1] * 10,
             {"folds": 2, "groups": [*range(10), *[10] * 10]},
-            "y: a fold leaves no sample of rank 1 to train on, takes at least two of every rank, in two groups",
+            "y: a fold leaves no sample of rank 1 to train on, expected at least two of every rank, in two groups",
         ),
-        ([0, 1], {}, "y: got 2 labels for 20 samples, takes one a sample"),
+        ([0, 1], {}, "y: got 2 labels for 20 samples, expected one per sample"),
         ([0.0, np.nan] * 10, {}, "y: Input contains NaN"),
     ],
 )
@@ -168,5 +168,5 @@ def test_labels_and_folds_that_do_not_fit_are_errors(labels, options, message):
 
 def test_targets_of_several_dimensions_are_an_error():
     X, target = draw_table()
-    with pytest.raises(OrdinateError, match=r"^y: got shape \(48, 2\), takes one target a sample, \(n,\)"):
+    with pytest.raises(OrdinateError, match=r"^y: got shape \(48, 2\), expected one target per sample, \(n,\)"):
         find_label_errors(supcr(), X, np.stack([target, target], axis=1))

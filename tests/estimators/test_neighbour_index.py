@@ -161,19 +161,19 @@ def test_a_file_that_is_no_index_is_refused(content, fitted, tmp_path):
 
 def test_a_file_that_exists_is_kept(fitted, tmp_path):
     (tmp_path / "index").write_text("kept")
-    with pytest.raises(OrdinateError, match=r"path: .*index exists, takes a new file"):
+    with pytest.raises(OrdinateError, match=r"path: .*index exists, expected a new file"):
         NeighbourIndex.build(fitted, draw_table()[0]).save(tmp_path / "index")
     assert (tmp_path / "index").read_text() == "kept"
 
 
 def test_what_cannot_be_used_is_named(tmp_path):
-    with pytest.raises(OrdinateError, match="labels: got 2 for 3 samples, takes one a sample"):
+    with pytest.raises(OrdinateError, match="labels: got 2 for 3 samples, expected one per sample"):
         NeighbourIndex(Itself(), np.eye(3), [0, 1])
-    with pytest.raises(OrdinateError, match=r"embeddings: got shape \(3,\), takes finite \(m, d\)"):
+    with pytest.raises(OrdinateError, match=r"embeddings: got shape \(3,\), expected finite \(m, d\)"):
         NeighbourIndex(Itself(), np.ones(3))
     with pytest.raises(OrdinateError, match="k: got 4, takes a whole number from 1 to 3"):
         NeighbourIndex(Itself(), np.eye(3)).search(np.eye(3), k=4)
     index = NeighbourIndex(Itself(), np.eye(3), np.array(["2020", "2021", "2022"], dtype="datetime64[Y]"))
-    with pytest.raises(OrdinateError, match="labels: cannot be written down, takes numbers or text"):
+    with pytest.raises(OrdinateError, match="labels: got labels that JSON cannot hold, expected numbers or text"):
         index.save(tmp_path / "index")
     assert list(tmp_path.iterdir()) == []

@@ -191,7 +191,7 @@ def test_an_empty_folder_is_filled_and_a_used_one_refused(tmp_path):
     (tmp_path / "model").mkdir()
     model.save(tmp_path / "model")
     written = {path: path.read_bytes() for path in (tmp_path / "model").iterdir()}
-    with pytest.raises(OrdinateError, match=r"folder: .*already holds something, takes a new or empty folder"):
+    with pytest.raises(OrdinateError, match=r"folder: .*already holds something, expected a new or empty folder"):
         model.save(tmp_path / "model")
     (tmp_path / "file").write_text("kept")
     with pytest.raises(OrdinateError, match=r"folder: .*already holds something"):
@@ -335,7 +335,7 @@ def test_loading_leaves_the_random_state_as_it_was(saved):
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path):
     for folder in (tmp_path, tmp_path / "absent"):
-        with pytest.raises(OrdinateError, match=r"model: .* holds no config\.json, takes a folder that `save`"):
+        with pytest.raises(OrdinateError, match=r"model: .* holds no config\.json, expected a folder that `save`"):
             ordinate.load(folder)
 
 

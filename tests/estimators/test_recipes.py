@@ -27,7 +27,7 @@ def test_the_papers_own_settings_are_those_of_cloc_on_knees():
     built = read_recipe("cloc-koa").build()
     assert (built.encoder, built.phase_epochs, built.patience, built.learning_rate) == (
         "resnet50",
-        [500, 500],
+        (500, 500),
         10,
         1e-3,
     )
@@ -44,7 +44,7 @@ def test_the_papers_own_settings_are_those_of_supremix_on_uk_biobank():
 
 def test_the_papers_own_settings_are_those_of_brain_signals():
     tuab, hcp = read_recipe("supcr-tuab").build(), read_recipe("supremix-hcp_aging").build()
-    assert (tuab.encoder, tuab.temperature, tuab.batch_size, tuab.epochs) == ("resnet1d24", 2.0, 256, [400, 100])
+    assert (tuab.encoder, tuab.temperature, tuab.batch_size, tuab.epochs) == ("resnet1d24", 2.0, 256, (400, 100))
     assert tuab.series == SeriesOptions(crop=2000)
     assert read_recipe("supcr-tuab", quick=True).build().series == SeriesOptions(crop=400)
     assert (hcp.encoder, hcp.temperature, hcp.window, hcp.batch_size) == ("resnet1d", 0.5, 5, 64)
@@ -62,5 +62,5 @@ def test_quick_changes_only_what_it_names():
 
 
 def test_an_unknown_recipe_is_refused_with_the_nearest():
-    with pytest.raises(OrdinateError, match=r"recipe: got 'koa-cloc', takes one of .*; did you mean 'cloc-koa'"):
+    with pytest.raises(OrdinateError, match=r"recipe: got 'koa-cloc', expected one of .*; did you mean 'cloc-koa'"):
         read_recipe("koa-cloc")

@@ -2,27 +2,30 @@
 
 import warnings
 from abc import abstractmethod
-from dataclasses import asdict
-from typing import Any, Self
+from dataclasses import asdict, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 from torch import Tensor, nn
 
 from ordinate.data.label_density import LabelBins
 from ordinate.data.part import random_part
-from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.functional.inputs import check_choice, check_positive
+from ordinate.heads.binned import BinSize
 from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
 from ordinate.heads.neighbours import NeighbourMean
 from ordinate.heads.ridge import fit_ridge
-from ordinate.methods.imbalance import Balance, Imbalance
+from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import Regression
 from ordinate.methods.training import ArrayBatches
@@ -31,36 +34,44 @@ MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 ho
 HEADS = ("linear", "ridge", "neighbours")
 
 
+@estimator_dataclass
 class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Predict continuous targets from embeddings."""
+    """Predict continuous targets from embeddings.
 
-    head: str
-    head_loss: str
-    scheme: str
-    imbalance: Imbalance | None = None  # a regressor that takes none leaves it
-    method_: Regression
+    Args:
+        scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after it,
+            ``"regularise"`` both from the start.
+        head: ``"linear"`` (trained by ``head_loss``), ``"ridge"``, ``"neighbours"``, or ``"auto"``: whichever
+            predicts the validation samples best (the linear one if there are none). Ridge and neighbours see at most
+            50,000 training samples.
+        head_loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
+            ``"corn"``.
+        bin_size: of the heads on bins, in units of y, one number or one per dimension; by default the smallest
+            difference between two targets, or what makes 128 bins if that makes more.
+        epochs: of the encoder and of the head.
+        imbalance: what to do about rare targets: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, FDS or
+            RankSim; None does nothing. LDS and FDS reach the head ``"linear"`` alone; ``"auto"`` is then that one.
 
-    def fit(
-        self,
-        X: ArrayLike | pd.DataFrame,
-        y: ArrayLike,
-        validation: tuple[Any, Any] | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Train on samples X and targets y.
+    Attributes:
+        head_name_: the head chosen; head_scores_: the validation error of each.
+    """
 
-        Args:
-            X: (n, features) array, DataFrame or :class:`~ordinate.ParquetTable`, or series (n, channels, length), for
-                several lengths as a list of arrays (channels, length) or with NaN after the last point of the shorter
-                ones.
-            y: (n,) real targets, not all equal; SupCR also takes (n, p).
-            validation: ``(X, y)`` to watch, and to choose the head on, instead of a share of the samples.
-            groups: (n,), such as the subject of every sample; a group is never on both sides of the share that
-                ``validation_fraction`` holds out.
-        """
-        if self.head not in ("auto", *HEADS):
-            raise OrdinateError(f"head: got {self.head!r}, takes 'auto', {', '.join(map(repr, HEADS))}")
-        return self._fit(X, y, validation, groups, stratify=False)
+    weight_decay: float = 1e-4
+    validation_fraction: float = 0.1
+    scheme: str = "linear_probe"
+    head: str = "auto"
+    head_loss: str = "l1"
+    bin_size: BinSize = None
+    epochs: tuple[int, int] | int = (400, 100)
+    imbalance: Imbalance | None = None
+    method_: Regression = field(init=False)
+
+    multi_output = True
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.multi_output
+        return tags
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n,) or (n, p), targets in their own units."""
@@ -77,75 +88,66 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
         if targets.ndim > 2:
-            raise OrdinateError(f"y: got shape {targets.shape}, takes (n,) or (n, p)")
+            raise OrdinateError(f"y: got shape {targets.shape}, expected (n,) or (n, p)")
         if reset:
             self.target_is_vector_ = targets.ndim == 1
             self.target_dim_ = 1 if targets.ndim == 1 else targets.shape[1]
             if len(targets) == 1:
-                raise OrdinateError("y: got 1 sample, takes at least two to contrast")
+                raise OrdinateError("y: got 1 sample, expected at least two to contrast")
             if (targets == targets[0]).all():
                 raise OrdinateError(
-                    f"y: got the one value {targets.flat[0]:g} for every sample, takes targets that differ"
+                    f"y: got the one value {targets.flat[0]:g} for every sample, expected targets that differ"
                 )
             self.target_offset_ = targets.reshape(len(targets), -1).mean(axis=0)
             if getattr(self, "label_distance", "l1") not in ("l1", "l2"):  # others may change with a shift
                 self.target_offset_ = np.zeros_like(self.target_offset_)
         matrix = targets.reshape(len(targets), -1)
         if matrix.shape[1] != len(self.target_offset_):
-            raise OrdinateError(f"y: got {matrix.shape[1]} targets a sample, takes {len(self.target_offset_)}")
+            raise OrdinateError(f"y: got {matrix.shape[1]} targets per sample, expected {len(self.target_offset_)}")
         centred = matrix - self.target_offset_
         if reset and not MIN_DEVIATION < centred.std() < MAX_DEVIATION:
             raise OrdinateError(
                 f"y: got values past the range of float32 or too close for it, with a deviation of {centred.std():g}; "
-                "takes rescaled targets"
+                "expected rescaled targets"
             )
         return centred.astype(np.float32)
 
-    def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
-        return ShuffledBatches(len(targets), self._samples_a_batch, seed)
-
     def _new_method(self, targets: Tensor) -> Regression:
         self.label_bins_ = None if self.imbalance is None else LabelBins.over(targets, self.imbalance.bin_size)
-        method = self._build_method(self._new_encoder())
+        method = super()._new_method(targets)
+        assert isinstance(method, Regression)  # noqa: S101  # as _build_method returns one
         method.head.standardise(targets)
-        if method.balance is not None:
-            method.balance.fit(targets)
         return method
 
     @property
-    def _head_optimization(self) -> Optimization:
-        """Of the stage after the encoder's: on frozen embeddings, classifiers of many bins need large weights."""
-        on_bins = self.scheme == "linear_probe" and self.head_loss not in REGRESSION_LOSSES
-        return Optimization("adamw", (100 if on_bins else 10) * self.learning_rate, 0.0)
+    def _label_bins(self) -> LabelBins | None:
+        return self.label_bins_
 
-    def _balance(self) -> Balance | None:
-        """Return what makes up for rare targets, not yet fitted to the training targets."""
-        if self.imbalance is None or self.label_bins_ is None:
-            return None
-        return Balance(self.imbalance, self.label_bins_, self.embedding_dim)
+    def _training_options(self) -> dict[str, Any]:
+        return {**super()._training_options(), "head_loss": self.head_loss, "bin_size": self.bin_size}
+
+    def _scheme_options(self) -> dict[str, Any]:
+        """Return the options that the methods which train an encoder and then a head share, by name."""
+        # on frozen embeddings, classifiers of many bins need large weights
+        on_bins = self.scheme == "linear_probe" and self.head_loss not in REGRESSION_LOSSES
+        return {
+            **self._training_options(),
+            "scheme": self.scheme,
+            "epochs": self._two_epochs(self.epochs, "epochs"),
+            "head_optimization": Optimization("adamw", (100 if on_bins else 10) * self.learning_rate, 0.0),
+        }
+
+    def _weight_decay(self) -> float:
+        return self.weight_decay
 
     def _check_parameters(self) -> None:
+        check_choice(self.head, ("auto", *HEADS), "head")
         super()._check_parameters()
-        if self.imbalance is not None and not isinstance(self.imbalance, Imbalance):
-            raise OrdinateError(f"imbalance: got {self.imbalance!r}, takes Imbalance(...) or None")
+        check_positive(self.weight_decay, "weight_decay", or_zero=True)
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Choose the head with the lowest absolute error on the validation samples."""
-        names: tuple[str, ...] = (self.head,)
-        if self.head == "auto":
-            for_the_trained_head = self.imbalance is not None and (self.imbalance.lds is not None or self.imbalance.fds)
-            names = ("linear",) if for_the_trained_head else HEADS
-        if not self._head_is_trained:
-            if names == ("linear",):
-                warnings.warn(
-                    "the time was over before the linear head was trained: ridge regression on the embeddings is in "
-                    "its place; give more time, or head='ridge'",
-                    UserWarning,
-                    stacklevel=4,
-                )
-            names = tuple(name for name in names if name != "linear") or ("ridge",)
-        if validation is None:
-            names = names[:1]
+        names = self._candidates() if validation is not None else self._candidates()[:1]
         rows = random_part(len(training.x), MOST_EMBEDDED)
         embeddings = self._embed_rows(training.x, rows).float().double()  # as a saved model holds them
         heads = {name: self._fit_head(name, embeddings, training.y[rows].double()) for name in names}
@@ -158,6 +160,23 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
                 }
         self.head_name_ = min(self.head_scores_, key=self.head_scores_.__getitem__) if self.head_scores_ else names[0]
         self.head_ = heads[self.head_name_]
+
+    def _candidates(self) -> tuple[str, ...]:
+        """Return the names of the heads to choose from, the one to take without validation samples first."""
+        names: tuple[str, ...] = (self.head,)
+        if self.head == "auto":
+            for_the_trained_head = self.imbalance is not None and (self.imbalance.lds is not None or self.imbalance.fds)
+            names = ("linear",) if for_the_trained_head else HEADS
+        if self._head_is_trained:
+            return names
+        if names == ("linear",):
+            warnings.warn(
+                "the time was over before the linear head was trained: ridge regression on the embeddings is in "
+                "its place; give more time, or head='ridge'",
+                UserWarning,
+                stacklevel=4,
+            )
+        return tuple(name for name in names if name != "linear") or ("ridge",)
 
     @property
     def _head_is_trained(self) -> bool:

@@ -1,10 +1,11 @@
-"""What the four estimators share: reading X, the encoder, training, embeddings, saving."""
+"""What all estimators share: parameters, reading X, the encoder, training, embeddings, saving."""
 
 import copy
 import hashlib
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ from torch import Tensor, nn
 from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.reader import ImageReader
+from ordinate.data.label_density import LabelBins
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.series.crop import RandomCrop
 from ordinate.data.series.options import SeriesOptions
@@ -38,8 +40,13 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.holdout import hold_out
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.persistence import save_estimator
 from ordinate.estimators.seed import draw_seed
+from ordinate.estimators.settings import OPTIONS
 from ordinate.functional.inputs import check_positive, check_whole
+from ordinate.methods.balanced import BalancedMethod
+from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import StagedMethod
 from ordinate.methods.step_cost import measure_step
@@ -53,30 +60,64 @@ _features_of: dict[bytes, Tensor] = {}
 MOST_EMBEDDED = 50_000  # training samples that neighbours and ridge regression keep; a random part of more
 MOST_VALIDATION = 10_000  # samples held out by themselves: a loss of all their pairs is taken every epoch
 
+Division = tuple[Any, NDArray[Any]]  # samples and their training targets
 
+
+@estimator_dataclass
 class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Fit an encoder by one of the methods and embed samples with it.
 
     Subclasses turn labels into training targets, build their method and its batches, and predict.
+
+    Args:
+        encoder: ``"auto"`` chooses the network that suits X; ``"mlp"`` for tables, ``"resnet1d"`` for series,
+            ``"resnet3d18"`` for volumes, and for images ``"otd_convnet"`` or any network of timm by name, such as
+            ``"resnet50"``; for text see :class:`~ordinate.TextOptions`.
+        embedding_dim: d of the embeddings.
+        patience: end the last stage of training after this many epochs without a lower validation loss; None trains
+            all epochs.
+        batch_size: samples per batch, at least 4; by default 256, and 64 for images and volumes.
+        chunk_size: samples that pass through the encoder at a time in training, so that a large batch fits in memory;
+            by default the whole batch.
+        learning_rate: of AdamW; it falls to 0 along a cosine in each stage of training.
+        weight_decay: of AdamW.
+        validation_fraction: share of the samples held out for validation, at most 10,000 of them; 0 for none; not used
+            below 20 samples.
+        images: how images are read and augmented; None for the defaults of :class:`~ordinate.ImageOptions`.
+        volumes: how volumes are read; None for the defaults of :class:`~ordinate.VolumeOptions`.
+        text: says that X is text, how it is read and by which encoders: :class:`~ordinate.TextOptions`; None for other
+            data.
+        series: how series are cropped in training; None for the defaults of :class:`~ordinate.SeriesOptions`.
+        accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
+        checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
+        verbose: 1 shows a progress bar.
+        random_state: seed; the same seed gives the same weights on the same machine.
+
+    Attributes:
+        history_: what each epoch logged.
+        n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
     """
 
-    encoder: str
-    embedding_dim: int
-    batch_size: int | None
-    chunk_size: int | None
-    learning_rate: float
-    weight_decay: float | None
-    validation_fraction: float
-    patience: int | None
-    images: ImageOptions | None
-    series: SeriesOptions | None
-    volumes: VolumeOptions | None
-    text: TextOptions | None
-    accelerator: str
-    checkpoint_dir: str | Path | None
-    verbose: int
-    random_state: Any
-    method_: StagedMethod
+    encoder: str = field(default="auto", kw_only=False)
+    embedding_dim: int = 64
+    patience: int | None = None
+    batch_size: int | None = None
+    chunk_size: int | None = None
+    learning_rate: float = 1e-3
+    weight_decay: float | None = None
+    validation_fraction: float = 0.0
+    images: ImageOptions | None = None
+    volumes: VolumeOptions | None = None
+    text: TextOptions | None = None
+    series: SeriesOptions | None = None
+    accelerator: str = "auto"
+    checkpoint_dir: str | Path | None = None
+    verbose: int = 0
+    random_state: Any = None
+    imbalance: Imbalance | None = field(default=None, init=False)  # a parameter of those that support it
+    method_: StagedMethod = field(init=False)
+
+    stratified = False  # whether samples are held out rank by rank
     views_of_images = 1
 
     def __sklearn_tags__(self) -> Tags:
@@ -97,9 +138,14 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _build_method(self, encoder: nn.Module) -> StagedMethod:
         """Return the untrained method around the encoder."""
 
+    @property
     @abstractmethod
+    def _label_bins(self) -> LabelBins | None:
+        """The bins in which ``imbalance`` counts labels."""
+
     def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
         """Return the batches that the method trains on."""
+        return ShuffledBatches(len(targets), self._samples_per_batch, seed)
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Fit what is fitted on the embeddings once the encoder is trained."""
@@ -109,59 +155,39 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     # fitting
 
-    def _fit(
-        self, X: Any, y: Any, validation: tuple[Any, Any] | None, groups: ArrayLike | None, *, stratify: bool
+    def fit(
+        self,
+        X: ArrayLike | pd.DataFrame,
+        y: ArrayLike,
+        validation: tuple[Any, Any] | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
+        """Train on samples X and labels y.
+
+        Args:
+            X: (n, features) array, DataFrame or :class:`~ordinate.ParquetTable`, or series (n, channels, length), for
+                several lengths as a list of arrays (channels, length) or with NaN after the last point of the shorter
+                ones; images (n, channels, height, width), volumes (n, channels, depth, height, width), or paths of
+                either.
+            y: classifiers: (n,), labels of at least two ranks, for CLOC two of them with two samples each. Regressors:
+                (n,) real targets, not all equal; SupCR also supports (n, p).
+            validation: ``(X, y)`` to validate on, and to choose a regressor's head, in place of a share of the samples.
+            groups: (n,), such as the subject of every sample; a group is never on both sides of the share that
+                ``validation_fraction`` holds out.
+        """
         self._check_parameters()
-        X, y = inputs.unpack(X, y)
-        if y is None:
-            raise OrdinateError(f"y: {type(self).__name__} requires y to be passed, but the target y is None")
-        checked = inputs.check_input(self, X, reset=True)
-        targets = self._targets(y, reset=True)
-        if len(targets) != len(checked):
-            raise OrdinateError(f"y: got {len(targets)} labels for {len(checked)} samples, takes one a sample")
+        samples, targets = self._checked(X, y, reset=True)
         folder = None if self.checkpoint_dir is None else Path(self.checkpoint_dir)
         seed = draw_seed(self.random_state, folder)
-        rows: NDArray[np.int64] = np.arange(len(targets))
         held_out = None
-        if validation is None and self.validation_fraction > 0 and len(targets) >= 20:
-            share = min(self.validation_fraction, MOST_VALIDATION / len(targets))
-            rows, held_out_rows = hold_out(targets, groups, share, seed, stratify=stratify)
-            held_out = (
-                (inputs.take_rows(checked, held_out_rows), targets[held_out_rows]) if len(held_out_rows) else None
-            )
-            if len(rows) < 4:
-                raise OrdinateError(
-                    f"validation_fraction: got {self.validation_fraction}, leaves {len(rows)} of {len(targets)} samples"
-                )
-        elif validation is not None:
-            X_val, y_val = inputs.unpack(*validation)
-            held_out = (inputs.check_input(self, X_val, reset=False), self._targets(y_val, reset=False))
-            if len(held_out[0]) != len(held_out[1]):
-                raise OrdinateError(
-                    f"y: got {len(held_out[1])} labels for {len(held_out[0])} samples of validation, takes one a sample"
-                )
-        checked, targets = inputs.take_rows(checked, rows), targets[rows]
-        self.reader_, checked = inputs.fit_reader(
-            checked,
-            self._images,
-            volumes=self.volumes,
-            text=self.text,
-            encoder=self.encoder,
-            progress=bool(self.verbose),
-        )
-        if isinstance(self.reader_, TokenReader):
-            self.reader_.on_gpu = self._on_gpu
-        training_data = self._training_data(inputs.read(self.reader_, checked, folder), torch.from_numpy(targets))
-        validation_data = None
-        if held_out is not None:
-            watched = inputs.read(self.reader_, held_out[0], folder)
-            validation_data = ArrayBatches(watched, torch.from_numpy(held_out[1]))
-
-        devices = range(torch.cuda.device_count())
+        if validation is not None:
+            held_out = self._checked(*validation, reset=False)
+        elif self.validation_fraction > 0 and len(targets) >= 20:
+            (samples, targets), held_out = self._hold_out(samples, targets, groups, seed)
+        training_data, validation_data = self._read_data(samples, targets, held_out, folder)
         batches = self._batches(targets, seed)
         self.n_batches_ = len(batches)
-        with torch.random.fork_rng(devices):
+        with torch.random.fork_rng(range(torch.cuda.device_count())):
             torch.manual_seed(seed)
             self.method_ = self._new_method(training_data.y)
             if self.verbose and isinstance(self.reader_, VolumeReader):
@@ -170,27 +196,71 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             if isinstance(self.method_.encoder, FrozenImageEncoder):
                 training_data = self._features(training_data)
                 validation_data = None if validation_data is None else self._features(validation_data)
-            self.history_ = train(
-                self.method_,
-                training_data,
-                batches,
-                validation_data,
-                folder=folder,
-                accelerator=self.accelerator,
-                seed=seed,
-                progress=bool(self.verbose),
-                run=run,
-            )
-            self.n_iter_ = len(self.history_)
-            self._prepare_inference()
+            self._train(training_data, batches, validation_data, folder=folder, seed=seed, run=run)
             self._finish(training_data, validation_data)
             if validation_data is not None:
                 self._evaluate(validation_data)
         return self
 
+    def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+        """Return samples and their training targets, which must be as many."""
+        X, y = inputs.unpack(X, y)
+        if y is None:
+            raise OrdinateError(f"y: {type(self).__name__} requires y to be passed, but the target y is None")
+        samples, targets = inputs.check_input(self, X, reset=reset), self._targets(y, reset=reset)
+        if len(targets) != len(samples):
+            raise OrdinateError(f"y: got {len(targets)} labels for {len(samples)} samples, expected one per sample")
+        return samples, targets
+
+    def _hold_out(
+        self, samples: Any, targets: NDArray[Any], groups: ArrayLike | None, seed: int
+    ) -> tuple[Division, Division | None]:
+        """Return the samples to train on with their targets, and those to validate on."""
+        share = min(self.validation_fraction, MOST_VALIDATION / len(targets))
+        rows, held_out = hold_out(targets, groups, share, seed, stratify=self.stratified)
+        if len(rows) < 4:
+            raise OrdinateError(
+                f"validation_fraction: got {self.validation_fraction}, leaves {len(rows)} of {len(targets)} samples"
+            )
+        validation = (inputs.take_rows(samples, held_out), targets[held_out]) if len(held_out) else None
+        return (inputs.take_rows(samples, rows), targets[rows]), validation
+
+    def _read_data(
+        self, samples: Any, targets: NDArray[Any], held_out: Division | None, folder: Path | None
+    ) -> tuple[ArrayBatches | ViewBatches, ArrayBatches | None]:
+        """Learn how to read samples from those to train on; return them and the held-out ones as batches."""
+        self.reader_, samples = inputs.fit_reader(
+            samples,
+            self._images,
+            volumes=self.volumes,
+            text=self.text,
+            encoder=self.encoder,
+            progress=bool(self.verbose),
+        )
+        if isinstance(self.reader_, TokenReader):
+            self.reader_.on_gpu = self._on_gpu
+        training = self._training_data(inputs.read(self.reader_, samples, folder), torch.from_numpy(targets))
+        if held_out is None:
+            return training, None
+        return training, ArrayBatches(inputs.read(self.reader_, held_out[0], folder), torch.from_numpy(held_out[1]))
+
+    def _train(
+        self,
+        training: ArrayBatches | ViewBatches,
+        batches: ShuffledBatches,
+        validation: ArrayBatches | None,
+        **options: Any,
+    ) -> None:
+        progress = bool(self.verbose)
+        self.history_ = train(
+            self.method_, training, batches, validation, accelerator=self.accelerator, progress=progress, **options
+        )
+        self.n_iter_ = len(self.history_)
+        self._prepare_inference()
+
     @property
     def method_name(self) -> str:
-        """What trains it, as people call it."""
+        """The name of the training method, as people call it."""
         return type(self).__name__.removesuffix("Classifier").removesuffix("Regressor")
 
     @property
@@ -202,8 +272,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return SeriesOptions() if self.series is None else self.series
 
     def _step_cost(self, x: Tensor) -> str:
-        """Say what a training step takes, measured on one."""
-        batch = x[: self._samples_a_batch]
+        """Describe the time and memory of a training step, measured on one."""
+        batch = x[: self._samples_per_batch]
         cost = measure_step(self.method_.encoder, batch, chunk_size=self.chunk_size, gpu=self._on_gpu)
         sides = " x ".join(map(str, batch.shape[2:]))
         epoch = cost.seconds * self.n_batches_
@@ -249,7 +319,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return ArrayBatches(torch.stack([_features_of[key] for key in keys]), data.y)
 
     @property
-    def _samples_a_batch(self) -> int:
+    def _samples_per_batch(self) -> int:
         """``batch_size``, or what suits the data."""
         if self.batch_size is not None:
             return self.batch_size
@@ -268,7 +338,16 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _new_method(self, targets: Tensor) -> StagedMethod:
         """Return the untrained method for these training targets."""
-        return self._build_method(self._new_encoder())
+        method = self._build_method(self._new_encoder())
+        if isinstance(method, BalancedMethod) and method.balance is not None:
+            method.balance.fit(targets)
+        return method
+
+    def _balance(self) -> Balance | None:
+        """Return what makes up for rare labels, not yet fitted to the training targets."""
+        if self.imbalance is None or self._label_bins is None:
+            return None
+        return Balance(self.imbalance, self._label_bins, self.embedding_dim)
 
     def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
         shape = inputs.sample_shape(self.reader_)
@@ -311,48 +390,41 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _check_parameters(self) -> None:
         check_whole(self.embedding_dim, "embedding_dim")
-        if self.batch_size is not None:
-            check_whole(self.batch_size, "batch_size", least=4)
-        if self.images is not None and not isinstance(self.images, ImageOptions):
-            raise OrdinateError(f"images: got {self.images!r}, takes ordinate.ImageOptions(...) or None")
-        if self.volumes is not None and not isinstance(self.volumes, VolumeOptions):
-            raise OrdinateError(f"volumes: got {self.volumes!r}, takes ordinate.VolumeOptions(...) or None")
-        if self.series is not None and not isinstance(self.series, SeriesOptions):
-            raise OrdinateError(f"series: got {self.series!r}, takes ordinate.SeriesOptions(...) or None")
-        if self.text is not None and not isinstance(self.text, TextOptions):
-            raise OrdinateError(f"text: got {self.text!r}, takes ordinate.TextOptions(...) or None")
+        for name, least in (("batch_size", 4), ("chunk_size", 1), ("patience", 1)):
+            if getattr(self, name) is not None:
+                check_whole(getattr(self, name), name, least)
+        for name, options in OPTIONS.items():
+            if not isinstance(value := getattr(self, name), options | None):
+                raise OrdinateError(f"{name}: got {value!r}, expected {options.__name__}(...) or None")
         if self.text is None and self.encoder in (inputs.BILSTM, MINILM):
-            raise OrdinateError(f"text: got None, the encoder {self.encoder!r} takes ordinate.TextOptions(...)")
-        if self.chunk_size is not None:
-            check_whole(self.chunk_size, "chunk_size")
+            raise OrdinateError(f"text: got None, expected TextOptions(...) for the encoder {self.encoder!r}")
         check_positive(self.learning_rate, "learning_rate")
         if self.weight_decay is not None:
             check_positive(self.weight_decay, "weight_decay", or_zero=True)
         if check_positive(self.validation_fraction, "validation_fraction", or_zero=True) >= 1:
             raise OrdinateError(
-                f"validation_fraction: got {self.validation_fraction!r}, takes a share from 0 to below 1"
+                f"validation_fraction: got {self.validation_fraction!r}, expected a share from 0 to below 1"
             )
-        if self.patience is not None:
-            check_whole(self.patience, "patience")
         check_accelerator(self.accelerator)
 
-    def _two_epochs(self, epochs: Any, name: str) -> tuple[int, int]:
+    def _two_epochs(self, epochs: Any, name: str, least: int = 0) -> tuple[int, int]:
         """Return the epochs of the two stages."""
         if not isinstance(epochs, tuple | list | np.ndarray) or len(epochs) != 2:
-            raise OrdinateError(f"{name}: got {epochs!r}, takes two whole numbers, one a stage")
-        first, second = (check_whole(value, name, least=0) for value in epochs)
+            raise OrdinateError(f"{name}: got {epochs!r}, expected two whole numbers, one per stage")
+        first, second = (check_whole(value, name, least=least) for value in epochs)
         return first, second
 
-    def _epochs(self, given: int | None, usual: int, most_batches: int, name: str) -> int:
-        """Return the epochs of a stage: those given, or the usual ones, fewer where they pass so many batches."""
-        if given is not None:
-            return check_whole(given, name)
-        return max(1, min(usual, most_batches // getattr(self, "n_batches_", 1)))
+    def _training_options(self) -> dict[str, Any]:
+        """Return the options that the training methods share, by name."""
+        return {
+            "patience": self.patience,
+            "chunk_size": self.chunk_size,
+            "optimization": Optimization("adamw", self.learning_rate, self._weight_decay()),
+        }
 
-    def _optimization(self) -> Optimization:
-        if self.weight_decay is None:
-            raise OrdinateError("weight_decay: got None, takes a finite number of at least 0")
-        return Optimization("adamw", self.learning_rate, self.weight_decay)
+    @abstractmethod
+    def _weight_decay(self) -> float:
+        """Return ``weight_decay``, or what suits the data."""
 
     # embedding
 
@@ -362,13 +434,13 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._embed(self._read(X)).numpy()
 
     def _read(self, X: Any) -> Tensor:
-        """Return samples as the encoder takes them."""
+        """Return samples as a batch of the encoder."""
         X = inputs.unpack(X, None)[0]
         inputs.check_kind(self.reader_, X)
         return inputs.read(self.reader_, inputs.check_input(self, X, reset=False))
 
     def _embed(self, x: Tensor) -> Tensor:
-        """Embeddings in float64, so that a sample's does not depend on those beside it."""
+        """Embed in float64, so that a sample's embedding does not depend on the rest of its batch."""
         if inputs.in_float32(self.reader_):
             return self._embed_images(x)
         rows = EMBED_ROWS
@@ -381,11 +453,11 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return embeddings
 
     def _embed_rows(self, x: Tensor, rows: NDArray[np.int64]) -> Tensor:
-        """Embeddings of some samples, a few thousand read at a time."""
+        """Embed some samples, a few thousand of which are read at a time."""
         return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(EMBED_ROWS)])
 
     def _embed_images(self, x: Tensor) -> Tensor:
-        """Embeddings computed in float32, on the GPU if there is one; float64 would take image networks far longer."""
+        """Embed in float32, on the GPU if there is one; float64 would take image networks far longer."""
         known: dict[Any, tuple[Tensor, Tensor]] = getattr(self, "_embedded", {})
         key = (x.data_ptr(), tuple(x.shape))
         if key in known:
@@ -434,8 +506,6 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
         The folder must not hold anything yet; it appears whole or not at all. :func:`ordinate.load` reads it.
         """
-        from ordinate.estimators.persistence import save_estimator
-
         check_is_fitted(self)
         save_estimator(self, Path(folder))
 

@@ -1,4 +1,4 @@
-"""What a fitted model said of samples that it had not seen, kept beside the model: what it may promise of new ones."""
+"""A fitted model's predictions of held-out samples, kept beside it to calibrate sets and intervals."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ RECORD, ARRAYS = "held_out.json", "held_out.safetensors"
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Labels of samples held out from training, and what the model said of them.
+    """Labels of samples held out from training, and the model's predictions of them.
 
     Args:
         labels: (n,) ranks 0..C-1, or targets (n,) or (n, p).
@@ -55,7 +55,7 @@ class HeldOut:
 
     @classmethod
     def measure(cls, model: EmbeddingEstimator, X: Any, y: Any) -> Self:
-        """Return what a fitted model says of labelled samples that neither training nor a choice has seen."""
+        """Predict labelled samples that neither training nor a choice has seen."""
         if isinstance(model, RankClassifier):
             ordered = model.ordered_classes_
             return cls(to_ranks(y, ordered), model.rank_probabilities(X), ordered.tolist())
@@ -73,7 +73,7 @@ class HeldOut:
         """Return the lowest and the highest label of new samples, in the labels' own terms.
 
         Args:
-            predicted: what the same model says of new samples, probabilities (n, C) or targets.
+            predicted: predictions of new samples by the same model, probabilities (n, C) or targets.
             calibration: of :meth:`calibrate`.
         """
         if isinstance(calibration, IntervalCalibration):
@@ -86,9 +86,7 @@ class HeldOut:
     def write(self, folder: str | Path) -> None:
         """Write ``held_out.json`` and ``held_out.safetensors`` into an existing folder, such as the model's."""
         arrays = {"labels": self.labels, "predicted": self.predicted}
-        content = save(
-            {name: np.ascontiguousarray(value) for name, value in arrays.items()}
-        )  # as save takes them to be
+        content = save({name: np.ascontiguousarray(value) for name, value in arrays.items()})  # which save assumes
         record: dict[str, Any] = {"format": FORMAT, "samples": len(self.labels), "classes": self.classes}
         record["sha256"] = _digest(record, content)
         (Path(folder) / ARRAYS).write_bytes(content)
@@ -100,7 +98,7 @@ class HeldOut:
         folder = Path(folder)
         if not (folder / RECORD).is_file():
             raise OrdinateError(
-                f"model: {folder} holds no {RECORD}, takes a model whose held-out samples were kept; fit it anew"
+                f"model: {folder} holds no {RECORD}, expected a model with its held-out samples; fit it again"
             )
         try:
             record, arrays = _read(folder)
@@ -114,12 +112,12 @@ class HeldOut:
 def predict_sets(
     model: EmbeddingEstimator, held_out: HeldOut, X: Any, coverage: float = 0.9
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The lowest and the highest label that a new sample may have, right for at least the promised share of them.
+    """Predict the lowest and the highest label that a new sample may have, right for at least the promised share.
 
     Args:
         model: fitted.
-        held_out: what the same model said of samples like the new ones.
-        X: samples as the model takes them.
+        held_out: predictions of samples like the new ones by the same model.
+        X: samples of the model's kind of data.
         coverage: the promised share, above 0 and below 1.
 
     Returns:
@@ -131,17 +129,19 @@ def predict_sets(
     """
     classes = model.ordered_classes_.tolist() if isinstance(model, RankClassifier) else None
     if held_out.classes != classes:
-        raise OrdinateError(f"held_out: got one of the classes {held_out.classes}, takes one of the model's, {classes}")
+        raise OrdinateError(f"held_out: got one of the classes {held_out.classes}, expected the model's, {classes}")
     calibration = held_out.calibrate(coverage)
     predicted = model.rank_probabilities(X) if isinstance(model, RankClassifier) else model.predict(X)
     return held_out.sets(predicted, calibration)
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The record and the arrays in a folder, of this format and not damaged."""
+    """Return the record and the arrays in a folder, of this format and not damaged."""
     record, content = json.loads((folder / RECORD).read_text()), (folder / ARRAYS).read_bytes()
     if record["format"] != FORMAT:
-        raise OrdinateError(f"model: {folder / RECORD} has format {record['format']}, takes {FORMAT}; update ordinate")
+        raise OrdinateError(
+            f"model: {folder / RECORD} has format {record['format']}, expected {FORMAT}; update ordinate"
+        )
     if record.pop("sha256") != _digest(record, content):
         raise OrdinateError(f"model: {folder / RECORD} or {ARRAYS} is damaged, its checksum is not the one saved")
     return record, load(content)

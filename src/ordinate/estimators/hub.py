@@ -9,8 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,16 +17,12 @@ from ordinate import __version__
 from ordinate.data.images.reader import ImageReader
 from ordinate.data.series.reader import SeriesScaler
 from ordinate.data.volumes.reader import VolumeReader
-from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.persistence import CONFIG, HISTORY, WEIGHTS, load, save_estimator
+from ordinate.estimators.hub_client import client, download, hub, named_failures
+from ordinate.estimators.persistence import FILES, load, save_estimator
 from ordinate.estimators.rank_classifier import RankClassifier
 
-if TYPE_CHECKING:
-    from huggingface_hub import HfApi
-
-SCHEME = "hf://"
 CARD = "README.md"
 
 CARD_TEXT = """\
@@ -66,27 +61,25 @@ def push_to_hub(
         estimator: fitted.
         repo_id: ``"user/name"``.
         license: identifier such as ``"apache-2.0"``, for the card.
-        metrics: what the model is worth on held-out samples, from name to value, for the card.
+        metrics: the model's performance on held-out samples, from name to value, for the card.
         private: whether a new repository is; None leaves it to the hub.
-        revision: branch to commit to; None takes main.
-        token: of the hub; None takes the one that ``hf auth login`` stored.
+        revision: branch to commit to, by default main.
+        token: of the hub; by default the one that ``hf auth login`` stored.
         commit_message: None says what was uploaded.
 
     Raises:
-        OrdinateError: a name that is none, no access, or a hub out of reach.
+        OrdinateError: an invalid name, no access, or a hub out of reach.
     """
     check_is_fitted(estimator)
     with tempfile.TemporaryDirectory(prefix="ordinate-hub-") as folder:
         write_hub_folder(estimator, Path(folder) / "model", repo_id=repo_id, license=license, metrics=metrics)
         message = commit_message or f"{type(estimator).__name__} by ordinate {__version__}"
-        api = _api(token)
-        try:
+        api = client(token)
+        with named_failures(f"{repo_id} cannot be uploaded to"):
             api.create_repo(repo_id, private=private, exist_ok=True)
             commit = api.upload_folder(
                 repo_id=repo_id, folder_path=Path(folder) / "model", revision=revision, commit_message=message
             )
-        except _failures() as error:
-            raise OrdinateError(f"repo_id: {repo_id} cannot be uploaded to: {_reason(error)}") from error
     return commit.oid
 
 
@@ -105,29 +98,15 @@ def load_from_hub(
 
     Args:
         repo_id: ``"user/name"``; ``"hf://user/name"`` and ``"hf://user/name@revision"`` are understood too.
-        revision: branch, tag or commit; a full commit identifier pins what is loaded. None takes main.
-        token: of the hub; None takes the one that ``hf auth login`` stored.
-        cache_dir: of downloads; None takes the hub's own.
+        revision: branch, tag or commit; a full commit identifier pins what is loaded. By default main.
+        token: of the hub; by default the one that ``hf auth login`` stored.
+        cache_dir: of downloads, by default the hub's.
         local_files_only: load from the cache or fail, without a connection.
 
     Raises:
         OrdinateError: no such repository or revision, a hub out of reach, or what is there is no saved model.
     """
-    name, _, pinned = repo_id.removeprefix(SCHEME).partition("@")
-    if pinned and revision is not None:
-        raise OrdinateError(f"revision: got {revision!r} beside the one in {repo_id!r}, takes one of them")
-    api = _api(token)
-    try:
-        folder = api.snapshot_download(
-            name,
-            revision=revision or pinned or None,
-            cache_dir=cache_dir,
-            local_files_only=local_files_only,
-            allow_patterns=[CONFIG, WEIGHTS, HISTORY],
-        )
-    except _failures() as error:
-        raise OrdinateError(f"repo_id: {repo_id} cannot be loaded: {_reason(error)}") from error
-    return load(folder)
+    return load(download(repo_id, FILES, revision, token, cache_dir=cache_dir, local_files_only=local_files_only))
 
 
 def write_hub_folder(
@@ -143,7 +122,7 @@ def write_hub_folder(
     Args:
         estimator: fitted.
         folder: new or empty; :func:`ordinate.load` reads it.
-        repo_id: ``"user/name"``, for the card; None takes the folder's name.
+        repo_id: ``"user/name"``, for the card, by default the folder's name.
         license: as in :func:`push_to_hub`.
         metrics: as in :func:`push_to_hub`.
 
@@ -191,7 +170,7 @@ def _card(estimator: EmbeddingEstimator, name: str, license: str | None, metrics
         if isinstance(reader, SeriesScaler):
             data = f"series of {estimator.n_features_in_} channels"
             tags.append("time-series")
-    head = _hub().ModelCardData(
+    head = hub().ModelCardData(
         library_name="ordinate", license=license, tags=tags, pipeline_tag=task, metrics=list(metrics) or None
     )
     lines = "".join(f"| {metric} | {value:.4g} |\n" for metric, value in metrics.items())
@@ -207,27 +186,3 @@ def _card(estimator: EmbeddingEstimator, name: str, license: str | None, metrics
         metrics=f"\n| on held-out samples | |\n|---|---|\n{lines}" if metrics else "",
     )
     return f"---\n{head.to_yaml()}\n---\n\n{text}"
-
-
-def _hub() -> ModuleType:
-    try:
-        import huggingface_hub
-    except ImportError as error:
-        raise OrdinateError('the hub takes huggingface_hub: pip install "ordinate[hub]"') from error
-    return huggingface_hub
-
-
-def _api(token: str | None) -> "HfApi":
-    return _hub().HfApi(token=token, library_name="ordinate", library_version=__version__)
-
-
-def _failures() -> tuple[type[Exception], ...]:
-    """What the hub's client raises where a name, a right or a connection is wanting."""
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-
-    return HfHubHTTPError, HFValidationError, OSError
-
-
-def _reason(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"

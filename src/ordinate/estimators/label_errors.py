@@ -22,8 +22,8 @@ from ordinate.estimators.rank_labels import find_classes, to_ranks
 from ordinate.estimators.seed import draw_seed
 from ordinate.functional.inputs import check_whole
 
-NEIGHBOURS = 10  # training embeddings that tell a sample's rank
-SPREAD = 50  # samples that tell the local spread of a continuous target
+NEIGHBOURS = 10  # training embeddings whose ranks are counted
+SPREAD = 50  # samples that the local spread of a continuous target is estimated from
 
 Rows = NDArray[np.int64]
 
@@ -50,25 +50,25 @@ def find_label_errors(
     """Rank all samples by how suspicious their labels are.
 
     Clones of the estimator are trained with one fold of the samples left out at a time (cross-fitting, as in confident
-    learning: Northcutt, Jiang and Chuang, JAIR 70, 2021), and judge the samples of that fold. Ranks: by
+    learning: Northcutt, Jiang and Chuang, JAIR 70, 2021), and evaluate the samples of that fold. Ranks: by
     :func:`~ordinate.decisions.label_errors.suspicion`, from :func:`out_of_fold_probabilities`. Continuous targets: by
     :func:`~ordinate.decisions.label_errors.residual_suspicion`, from the predictions.
 
     Args:
         estimator: what is trained, with its settings; it is not fitted itself. Its ``random_state`` also draws the
-            folds, and its ``checkpoint_dir`` gets a folder a fold.
-        X: n samples, as the estimator takes them.
+            folds, and its ``checkpoint_dir`` gets one folder per fold.
+        X: n samples of the estimator's kind of data.
         y: (n,), labels; at least two of every rank.
         folds: as many models are trained.
         groups: (n,), such as the subject of every sample; no group is on both sides of a fold.
 
     Returns:
-        A row a sample, the most suspicious first: ``row``, its place in X from 0; ``label``; ``suggested``, the rank
-        that fits best, or the prediction; ``suspicion``, for ranks from 0, where none fits better than the label, to
-        C-1, for targets the residual in units of the local spread.
+        One row per sample, the most suspicious first: ``row``, its place in X from 0; ``label``; ``suggested``, the
+        rank that fits best, or the prediction; ``suspicion``, for ranks from 0, where none fits better than the label,
+        to C-1, for targets the residual in units of the local spread.
 
     Raises:
-        OrdinateError: what the estimator refuses, more than one target a sample, or folds that leave no sample of a
+        OrdinateError: what the estimator refuses, more than one target per sample, or folds that leave no sample of a
             rank to train on.
 
     Example:
@@ -90,7 +90,7 @@ def find_label_errors(
     else:
         labels = np.asarray(y, dtype=np.float64)
         if labels.ndim != 1:
-            raise OrdinateError(f"y: got shape {labels.shape}, takes one target a sample, (n,)")
+            raise OrdinateError(f"y: got shape {labels.shape}, expected one target per sample, (n,)")
         suggested = np.empty_like(labels)
         for fold in _cross_fit(estimator, X, labels, np.zeros(len(labels), np.int64), folds, groups):
             suggested[fold.unseen_rows] = fold.model.predict(fold.unseen)
@@ -102,14 +102,14 @@ def find_label_errors(
 def out_of_fold_probabilities(
     estimator: RankClassifier, X: Any, y: ArrayLike, *, folds: int = 5, groups: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Probabilities of every sample's ranks from a model that was trained without it.
+    """Estimate the probabilities of every sample's ranks by a model that was trained without it.
 
     They are the mean of two: the model's own, and the shares of the ranks among the sample's 10 nearest neighbours in
     the model's embedding of its training samples.
 
     Args:
         estimator: what is trained, with its settings; it is not fitted itself.
-        X: n samples, as the estimator takes them.
+        X: n samples of the estimator's kind of data.
         y: (n,), labels; at least two of every rank.
         folds: as many models are trained.
         groups: (n,), such as the subject of every sample; no group is on both sides of a fold.
@@ -155,7 +155,7 @@ def _cross_fit(
     unfitted._check_parameters()
     X = inputs.check_input(unfitted, X, reset=True)
     if len(X) != len(labels):
-        raise OrdinateError(f"y: got {len(labels)} labels for {len(X)} samples, takes one a sample")
+        raise OrdinateError(f"y: got {len(labels)} labels for {len(X)} samples, expected one per sample")
     if unfitted.text is None:
         X = inputs.fit_reader(X, unfitted._images)[1]  # images are decoded once
     kept_in = None if estimator.checkpoint_dir is None else Path(estimator.checkpoint_dir)
@@ -166,21 +166,21 @@ def _cross_fit(
             folder = kept_in / f"fold-{number}"
             folder.mkdir(parents=True, exist_ok=True)
             model.set_params(checkpoint_dir=folder)
-        seen = _take(X, rows)
+        seen = inputs.take_rows(X, rows)
         model.fit(seen, labels[rows], groups=None if groups is None else np.asarray(groups)[rows])
-        yield Fold(model, rows, seen, unseen, _take(X, unseen))
+        yield Fold(model, rows, seen, unseen, inputs.take_rows(X, unseen))
 
 
 def _split(strata: Rows, folds: int, groups: ArrayLike | None, seed: int) -> list[tuple[Rows, Rows]]:
-    """Rows to train on and rows that are left out, for every fold."""
+    """Return the rows to train on and those left out, for every fold."""
     folds = check_whole(folds, "folds", least=2)
     codes = np.arange(len(strata)) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
     if len(codes) != len(strata):
-        raise OrdinateError(f"groups: got {len(codes)}, takes {len(strata)}, one a sample")
+        raise OrdinateError(f"groups: got {len(codes)}, expected {len(strata)}, one per sample")
     most = int(np.bincount(strata).max()) if groups is None else int(codes.max()) + 1
     if folds > most:
         what = "groups" if groups is not None else "samples of the largest rank" if strata.any() else "samples"
-        raise OrdinateError(f"folds: got {folds}, takes at most {most}, the {what}")
+        raise OrdinateError(f"folds: got {folds}, expected at most {most}, the {what}")
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # ranks of fewer samples than folds stand in some only
@@ -189,11 +189,7 @@ def _split(strata: Rows, folds: int, groups: ArrayLike | None, seed: int) -> lis
         absent = np.setdiff1d(strata, strata[rows])
         if len(absent):
             raise OrdinateError(
-                f"y: a fold leaves no sample of rank {absent[0]} to train on, takes at least two of every rank"
+                f"y: a fold leaves no sample of rank {absent[0]} to train on, expected at least two of every rank"
                 + ("" if groups is None else ", in two groups")
             )
     return splits
-
-
-def _take(X: Any, rows: Rows) -> Any:
-    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]

@@ -72,11 +72,11 @@ class NeighbourIndex:
         self.estimator = estimator
         self.embeddings: NDArray[np.float64] = np.asarray(embeddings, dtype=np.float64)
         if self.embeddings.ndim != 2 or len(self.embeddings) == 0 or not np.isfinite(self.embeddings).all():
-            raise OrdinateError(f"embeddings: got shape {self.embeddings.shape}, takes finite (m, d), m at least 1")
+            raise OrdinateError(f"embeddings: got shape {self.embeddings.shape}, expected finite (m, d), m at least 1")
         self.labels = None if labels is None else np.asarray(labels)
         if self.labels is not None and len(self.labels) != len(self.embeddings):
             raise OrdinateError(
-                f"labels: got {len(self.labels)} for {len(self.embeddings)} samples, takes one a sample"
+                f"labels: got {len(self.labels)} for {len(self.embeddings)} samples, expected one per sample"
             )
         self._units = unit_norm(self.embeddings)
         build = _candidates_of_faiss if find_spec("faiss") else _candidates_of_scikit_learn
@@ -84,7 +84,7 @@ class NeighbourIndex:
 
     @classmethod
     def build(cls, estimator: EmbeddingEstimator, X: Any, y: ArrayLike | None = None) -> "NeighbourIndex":
-        """Return an index of samples X, as the estimator takes them, with labels y."""
+        """Return an index of samples X, of the estimator's kind of data, with labels y."""
         X, y = inputs.unpack(X, y)
         return cls(estimator, estimator.transform(X), y)
 
@@ -95,7 +95,7 @@ class NeighbourIndex:
         """Return the k samples nearest to each query.
 
         Args:
-            X: n queries, as the estimator takes them.
+            X: n queries, samples of the estimator's kind of data.
             k: neighbours of each, at most as many as the index holds.
         """
         k = check_neighbours(k, len(self))
@@ -117,8 +117,8 @@ class NeighbourIndex:
         return cosine, rows
 
     def _cosines(self, queries: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return (n, c), of every query with samples of its own, rounded as metrics round them."""
-        cosines = [self._units[own] @ query for query, own in zip(queries, rows, strict=True)]
+        """Return (n, c), of each query with its row of samples, rounded as metrics round them."""
+        cosines = [self._units[candidates] @ query for query, candidates in zip(queries, rows, strict=True)]
         return np.round(np.array(cosines).reshape(rows.shape), DECIMALS)
 
     def save(self, path: str | Path) -> None:
@@ -128,11 +128,13 @@ class NeighbourIndex:
         """
         path = Path(path)
         if path.exists():
-            raise OrdinateError(f"path: {path} exists, takes a new file")
+            raise OrdinateError(f"path: {path} exists, expected a new file")
         try:
             labels = json.dumps(None if self.labels is None else self.labels.tolist(), allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise OrdinateError(f"labels: cannot be written down, takes numbers or text: {error}") from error
+            raise OrdinateError(
+                f"labels: got labels that JSON cannot hold, expected numbers or text: {error}"
+            ) from error
         header = {
             "format": str(FORMAT),
             "labels": labels,

@@ -1,73 +1,39 @@
 """OTD behind scikit-learn's interface."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from torch import Tensor, nn
+from numpy.typing import NDArray
+from torch import nn
 
-from ordinate.data.images.options import ImageOptions
 from ordinate.data.part import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
-from ordinate.data.series.options import SeriesOptions
-from ordinate.data.text.options import TextOptions
 from ordinate.data.view_batches import ViewBatches
-from ordinate.data.volumes.options import VolumeOptions
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED
-from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.functional.inputs import check_whole
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.voting import VotingClassifier
 from ordinate.functional.similarity import unit
-from ordinate.heads.neighbours import NeighbourVote
 from ordinate.methods.imbalance import Imbalance
-from ordinate.methods.optimization import Optimization
 from ordinate.methods.otd import OTD
 from ordinate.methods.training import ArrayBatches
 
-DECAY_OF_NUMBERS, DECAY, IMAGE_DECAY = 3.0, 10.0, 0.05
+DECAY = 10.0  # of tables with categories, series and text
 
 
-class OTDClassifier(RankClassifier):
+@estimator_dataclass
+class OTDClassifier(VotingClassifier):
     """Classify ranks by OTD: they are spread evenly over a half circle, and the nearest neighbours vote.
 
     Args:
-        encoder: ``"auto"`` takes the network that fits X, ``"mlp"`` for tables, ``"resnet1d"`` for series,
-            ``"resnet3d18"`` for volumes, and for images ``"otd_convnet"`` or any network of timm by name, such as
-            ``"resnet50"``.
-        embedding_dim: d of the embeddings.
         n_neighbors: training embeddings, nearest by cosine, that vote; 3 in the paper's Table 2.
-        class_order: the classes from lowest to highest, where y does not tell.
-        decision: which rank is predicted from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of costs,
-            true by predicted rank; see :func:`~ordinate.decisions.predict_ranks`. None takes the paper's, the mode.
-        epochs: of training; None takes 300, or as many as 3000 batches make if that is fewer.
-        patience: ends training after so many epochs without a lower validation loss; None trains all.
-        batch_size: samples a batch, at least 4; None takes 256, and 64 for images and volumes.
-        chunk_size: samples that pass the encoder at a time in training, so that a large batch fits in memory; None
-            passes the whole batch.
         imbalance: what to do about rare ranks: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, whose weights
-            take the place of equal ones for all ranks, or RankSim, not FDS; None does nothing. Of few ranks,
-            kernel_size=1 weighs each by its own number of samples.
-        learning_rate: of AdamW; it falls to 0 along a cosine.
-        weight_decay: of AdamW; None takes 3 for a table of numbers alone, 0.05 for images and volumes and 10 otherwise.
-        validation_fraction: share of the samples held out to watch, at most 10,000 of them; 0 for none; not used
-            below 20 samples.
-        images: how images are read and augmented; None takes the defaults of :class:`~ordinate.ImageOptions`.
-        volumes: how volumes are read; None takes the defaults of :class:`~ordinate.VolumeOptions`.
-        text: None, or that X is text and how it is read, and by which encoders: :class:`~ordinate.TextOptions`.
-        series: how series are cropped in training; None takes the defaults of :class:`~ordinate.SeriesOptions`.
-        accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
-        checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
-        verbose: 1 shows a progress bar.
-        random_state: seed; the same seed gives the same weights on the same machine.
+            replace equal ones for all ranks, or RankSim, not FDS; None does nothing. Of few ranks, kernel_size=1 weighs
+            each by its own number of samples.
+        weight_decay: of AdamW; by default 3 for a table of numbers alone, 0.05 for images and volumes and 10 otherwise.
 
     Attributes:
-        classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.
         neighbours_: the training embeddings that vote, of at most 50,000 samples.
-        decision_scores_: accuracy and MAE of mode and median on the validation samples; None without any.
-        history_: what each epoch logged.
-        n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
 
     Example:
         >>> import numpy as np
@@ -78,98 +44,29 @@ class OTDClassifier(RankClassifier):
         [0, 2]
     """
 
-    method_: OTD
-
-    def __init__(
-        self,
-        encoder: str = "auto",
-        *,
-        embedding_dim: int = 64,
-        n_neighbors: int = 3,
-        class_order: Sequence[Any] | None = None,
-        decision: str | ArrayLike | None = None,
-        epochs: int | None = None,
-        patience: int | None = None,
-        batch_size: int | None = None,
-        chunk_size: int | None = None,
-        imbalance: Imbalance | None = None,
-        learning_rate: float = 1e-3,
-        weight_decay: float | None = None,
-        validation_fraction: float = 0.0,
-        images: ImageOptions | None = None,
-        volumes: VolumeOptions | None = None,
-        text: TextOptions | None = None,
-        series: SeriesOptions | None = None,
-        accelerator: str = "auto",
-        checkpoint_dir: str | Path | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.encoder = encoder
-        self.embedding_dim = embedding_dim
-        self.n_neighbors = n_neighbors
-        self.class_order = class_order
-        self.decision = decision
-        self.epochs = epochs
-        self.patience = patience
-        self.batch_size = batch_size
-        self.chunk_size = chunk_size
-        self.imbalance = imbalance
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.validation_fraction = validation_fraction
-        self.images = images
-        self.volumes = volumes
-        self.text = text
-        self.series = series
-        self.accelerator = accelerator
-        self.checkpoint_dir = checkpoint_dir
-        self.verbose = verbose
-        self.random_state = random_state
-
-    def _probabilities(self, embeddings: Tensor) -> Tensor:
-        return self.neighbours_(embeddings)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_whole(self.n_neighbors, "n_neighbors")
+    imbalance: Imbalance | None = None
+    method_: OTD = field(init=False)
 
     def _build_method(self, encoder: nn.Module) -> OTD:
         return OTD(
             encoder,
             len(self.ordered_classes_),
-            epochs=self._epochs(self.epochs, 300, 3000, "epochs"),
+            epochs=self._epochs(),
             by_rank=True,
-            patience=self.patience,
-            chunk_size=self.chunk_size,
             balance=self._balance(),
-            optimization=self._optimization(),
+            **self._training_options(),
         )
 
-    def _optimization(self) -> Optimization:
-        if self.weight_decay is not None:
-            return super()._optimization()
-        decay = DECAY_OF_NUMBERS if inputs.holds_numbers_alone(self.reader_) else DECAY
-        decay = IMAGE_DECAY if inputs.holds_images(self.reader_) else decay
-        return Optimization("adamw", self.learning_rate, decay)
+    def _weight_decay(self) -> float:
+        usual = inputs.holds_images(self.reader_) or inputs.holds_numbers_alone(self.reader_)
+        return super()._weight_decay() if usual or self.weight_decay is not None else DECAY
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:
         return RankBatches(
-            targets, self._samples_a_batch, required={0: 1, len(self.ordered_classes_) - 1: 2}, seed=seed
+            targets, self._samples_per_batch, required={0: 1, len(self.ordered_classes_) - 1: 2}, seed=seed
         )
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         self.method_.seen.clear()
         rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, self.n_neighbors)
-        embeddings = unit(self._embed_rows(training.x, rows)).float().double()  # as a saved model holds them
-        self.neighbours_ = NeighbourVote(embeddings, training.y[rows], len(self.ordered_classes_), self.n_neighbors)
-
-    def _tensors(self) -> dict[str, Tensor]:
-        return {
-            "neighbours.embeddings": self.neighbours_.embeddings.float(),
-            "neighbours.ranks": self.neighbours_.ranks,
-        }
-
-    def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
-        embeddings, ranks = tensors["neighbours.embeddings"].double(), tensors["neighbours.ranks"]
-        self.neighbours_ = NeighbourVote(embeddings, ranks, len(self.ordered_classes_), self.n_neighbors)
+        self._set_neighbours(unit(self._embed_rows(training.x, rows)), training.y[rows])

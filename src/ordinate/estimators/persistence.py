@@ -3,38 +3,33 @@
 import hashlib
 import json
 import shutil
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import numpy as np
-import pandas as pd
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.reader import ImageReader
-from ordinate.data.series.options import SeriesOptions
 from ordinate.data.series.reader import SeriesScaler
 from ordinate.data.tables.features import TableFeatures
-from ordinate.data.text.options import TextOptions
 from ordinate.data.text.token_reader import TokenReader
 from ordinate.data.text.word_reader import WordReader
-from ordinate.data.volumes.options import VolumeOptions
 from ordinate.data.volumes.reader import VolumeReader
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.hub_client import SCHEME, download
 from ordinate.estimators.inputs import Reader
 from ordinate.estimators.registry import estimator_named
-from ordinate.methods.imbalance import Imbalance
+from ordinate.estimators.settings import from_plain, to_plain
+from ordinate.methods.staged import StagedMethod
 
 FORMAT = 2
 CONFIG, WEIGHTS, HISTORY = "config.json", "weights.safetensors", "history.json"
+FILES = (CONFIG, WEIGHTS, HISTORY)
 COSTS = "costs.csv"  # beside a classifier of format 1 that was trained with costs
-PAIRS = {"beta", "bin_size", "epochs", "phase_epochs"}  # settings that are tuples, which JSON has no word for
 READERS: dict[str, type[Reader]] = {
     "table": TableFeatures,
     "series": SeriesScaler,
@@ -45,10 +40,28 @@ READERS: dict[str, type[Reader]] = {
 }
 
 
-def save_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
-    """Write ``estimator`` to ``folder``, which must not exist or be empty."""
+class Fitted(Protocol):
+    """A fitted estimator, as far as its model folder is concerned."""
+
+    method_: StagedMethod
+    reader_: Reader
+    history_: list[dict[str, float]]
+    n_features_in_: int
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the settings."""
+
+    def _state(self) -> dict[str, Any]:
+        """Return fitted values."""
+
+    def _tensors(self) -> dict[str, torch.Tensor]:
+        """Return fitted tensors."""
+
+
+def save_estimator(estimator: Fitted, folder: Path) -> None:
+    """Write an estimator to a folder, which must be empty or not exist."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OrdinateError(f"folder: {folder} already holds something, takes a new or empty folder")
+        raise OrdinateError(f"folder: {folder} already holds something, expected a new or empty folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = folder.parent / f".{folder.name}.{uuid4().hex}"  # mkdtemp would let only its owner read it
     try:
@@ -62,7 +75,7 @@ def save_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
         raise
 
 
-def write_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
+def write_estimator(estimator: Fitted, folder: Path) -> None:
     """Write the files of a model into an existing folder."""
     tensors = {f"method.{name}": value for name, value in estimator.method_.state_dict().items()}
     tensors |= {f"fitted.{name}": value for name, value in estimator._tensors().items()}
@@ -74,11 +87,11 @@ def write_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
     config: dict[str, Any] = {
         "format": FORMAT,
         "estimator": type(estimator).__name__,
-        "params": _plain(estimator.get_params()),
+        "params": to_plain(estimator.get_params()),
         "reader": {"kind": _kind(estimator.reader_), **estimator.reader_.to_dict()},
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": list(getattr(estimator, "feature_names_in_", [])),
-        "fitted": _plain(estimator._state()),
+        "fitted": to_plain(estimator._state()),
         "sha256": {name: _sha256((folder / name).read_bytes()) for name in (WEIGHTS, HISTORY)},
     }
     config["sha256"][CONFIG] = _digest(config)
@@ -91,13 +104,9 @@ def load(folder: str | Path) -> Any:
     Only JSON and tensors are read: nothing in the folder is run. Damage is an error. ``"hf://user/name@revision"`` is
     fetched from the Hugging Face hub, see :func:`~ordinate.estimators.hub.load_from_hub`.
     """
-    if str(folder).startswith("hf://"):
-        from ordinate.estimators.hub import load_from_hub
-
-        return load_from_hub(str(folder))
-    folder = Path(folder)
+    folder = download(str(folder), FILES) if str(folder).startswith(SCHEME) else Path(folder)
     if not (folder / CONFIG).is_file():
-        raise OrdinateError(f"model: {folder} holds no {CONFIG}, takes a folder that `save` or `ordinate fit` wrote")
+        raise OrdinateError(f"model: {folder} holds no {CONFIG}, expected a folder that `save` or `ordinate fit` wrote")
     try:
         return _rebuild(*_read(folder))
     except OrdinateError:
@@ -107,7 +116,7 @@ def load(folder: str | Path) -> Any:
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[dict[str, float]]]:
-    """The configuration, the tensors and the history in a folder of this format that is not damaged."""
+    """Return the configuration, the tensors and the history in a folder of this format that is not damaged."""
     config = json.loads((folder / CONFIG).read_text())
     if config["format"] not in (1, FORMAT):
         raise OrdinateError(
@@ -144,26 +153,11 @@ def _upgrade(config: dict[str, Any], folder: Path) -> None:
 
 
 def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: list[dict[str, float]]) -> Any:
-    params = config["params"]
-    if params.get("critical_margins"):
-        params["critical_margins"] = {(low, high): margin for low, high, margin in params["critical_margins"]}
-    if params.get("images"):
-        params["images"] = ImageOptions(**params["images"])
-    if params.get("text"):
-        params["text"] = TextOptions(**params["text"])
-    if params.get("volumes"):
-        params["volumes"] = VolumeOptions(**params["volumes"])
-    if params.get("series"):
-        params["series"] = SeriesOptions(**params["series"])
-    if params.get("imbalance"):
-        params["imbalance"] = Imbalance(**params["imbalance"])
-    for name in PAIRS.intersection(key for key, value in params.items() if isinstance(value, list)):
-        params[name] = tuple(params[name])
     name = config["estimator"]
     kind = estimator_named(name)
     if kind is None:
         raise OrdinateError(f"model: holds a {name!r}, which this version of Ordinate does not know")
-    estimator = kind(**params)
+    estimator = kind(**from_plain(config["params"]))
     reader = config["reader"]
     estimator.reader_ = READERS[reader.pop("kind")].from_dict(reader)
     estimator.n_features_in_ = config["n_features_in"]
@@ -189,31 +183,8 @@ def _kind(reader: Reader) -> str:
 
 
 def _storable(value: torch.Tensor) -> torch.Tensor:
-    """A float64 inference copy back to the float32 it came from."""
+    """Return a float64 inference copy as the float32 it came from."""
     return (value.float() if value.is_floating_point() else value).contiguous()
-
-
-def _plain(value: Any) -> Any:
-    """Turn parameters into JSON, with boundaries as [low, high, margin]."""
-    if isinstance(value, dict):
-        if any(isinstance(key, tuple) for key in value):
-            return [[*_plain(key), _plain(margin)] for key, margin in value.items()]
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, pd.DataFrame):
-        value = value.to_numpy()
-    if isinstance(value, np.generic | np.ndarray | torch.Tensor):
-        return value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, ImageOptions | VolumeOptions | SeriesOptions | TextOptions | Imbalance):
-        return _plain(asdict(value))
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, np.random.RandomState):
-        return None  # a generator's state is not a setting
-    if callable(value):
-        raise OrdinateError(f"save: {value!r} is code, takes settings that can be written down")
-    return value
 
 
 def _digest(config: dict[str, Any]) -> str:

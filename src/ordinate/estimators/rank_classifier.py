@@ -1,7 +1,8 @@
-"""What the two classifiers of ranks share: their classes, and prediction from probabilities."""
+"""What the classifiers of ranks share: their classes, and prediction from probabilities."""
 
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,45 +17,41 @@ from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_labels import find_classes, to_ranks
-from ordinate.methods.balanced import BalancedMethod
-from ordinate.methods.imbalance import Balance, Imbalance
-from ordinate.methods.staged import StagedMethod
+from ordinate.functional.inputs import check_whole
 from ordinate.methods.training import ArrayBatches
 
+IMAGE_DECAY = 0.05
 
+
+@estimator_dataclass
 class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Classify ranks from embeddings."""
+    """Classify ranks from embeddings.
 
-    class_order: Any
-    decision: Any
-    imbalance: Imbalance | None = None  # a classifier that takes none leaves it
+    Args:
+        class_order: the classes from lowest to highest, where y does not tell.
+        decision: which rank is predicted from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of costs,
+            true by predicted rank; see :func:`~ordinate.decisions.predict_ranks`. None is the paper's, the mode.
+        epochs: of training; by default 300, or as many as 3000 batches make if that is fewer.
+        weight_decay: of AdamW; by default 3, and 0.05 for images and volumes.
+
+    Attributes:
+        classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.
+        decision_scores_: accuracy and MAE of mode and median on the validation samples; None without any.
+    """
+
+    class_order: Sequence[Any] | None = None
+    decision: str | ArrayLike | None = None
+    epochs: int | None = None
+
+    stratified = True
     usual_decision = "mode"  # the rule of the method's paper
-    decision_scores_: dict[str, dict[str, float]] | None  # of compare_rules on validation samples, None without any
+    usual_decay = 3.0  # where weight_decay is None
 
     @abstractmethod
     def _probabilities(self, embeddings: Tensor) -> Tensor:
-        """Return (n, C), what speaks for every rank from the lowest to the highest; rows sum to 1."""
-
-    def fit(
-        self,
-        X: ArrayLike | pd.DataFrame,
-        y: ArrayLike,
-        validation: tuple[Any, Any] | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Train on samples X and labels y.
-
-        Args:
-            X: (n, features) array, DataFrame or :class:`~ordinate.ParquetTable`, or series (n, channels, length), for
-                several lengths as a list of arrays (channels, length) or with NaN after the last point of the shorter
-                ones.
-            y: (n,), labels of at least two ranks; for CLOC two of them need two samples each.
-            validation: ``(X, y)`` to watch instead of a share of the samples.
-            groups: (n,), such as the subject of every sample; a group is never on both sides of the share that
-                ``validation_fraction`` holds out.
-        """
-        return self._fit(X, y, validation, groups, stratify=True)
+        """Return (n, C), the probability of every rank from the lowest to the highest; rows sum to 1."""
 
     def predict_proba(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n, C), the probability of every class, or its share of the neighbours' votes (OTD).
@@ -95,36 +92,39 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
         ranks = to_ranks(y, self.ordered_classes_)
         if reset and len(np.unique(ranks)) < 2:
             raise OrdinateError(
-                f"y: got {len(ranks)} sample(s) of one class, {self.classes_.tolist()}, takes at least two classes"
+                f"y: got {len(ranks)} sample(s) of one class, {self.classes_.tolist()}, expected at least two classes"
             )
         return ranks
 
     def _set_classes(self, ordered: NDArray[Any]) -> None:
         self.ordered_classes_ = ordered
         self.classes_ = np.sort(ordered)
-        self.decision_scores_ = None
+        self.decision_scores_: dict[str, dict[str, float]] | None = None
 
-    def _new_method(self, targets: Tensor) -> StagedMethod:
-        method = super()._new_method(targets)
-        if isinstance(method, BalancedMethod) and method.balance is not None:
-            method.balance.fit(targets)
-        return method
+    @property
+    def _label_bins(self) -> LabelBins:
+        return LabelBins((0.0,), (1.0,), (len(self.ordered_classes_),))  # one per rank
 
-    def _balance(self) -> Balance | None:
-        """Return what makes up for rare ranks, a bin each, not yet fitted to the training ranks."""
-        if self.imbalance is None:
-            return None
-        return Balance(self.imbalance, LabelBins((0.0,), (1.0,), (len(self.ordered_classes_),)), self.embedding_dim)
+    def _epochs(self) -> int:
+        """Return ``epochs``, or what suits the number of batches."""
+        return self._usual_epochs(300, 3000) if self.epochs is None else check_whole(self.epochs, "epochs")
+
+    def _usual_epochs(self, usual: int, most_batches: int) -> int:
+        """Return the usual epochs of a stage, fewer where they pass so many batches."""
+        return max(1, min(usual, most_batches // getattr(self, "n_batches_", 1)))
+
+    def _weight_decay(self) -> float:
+        if self.weight_decay is not None:
+            return self.weight_decay
+        return IMAGE_DECAY if inputs.holds_images(self.reader_) else self.usual_decay
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.decision is not None:
             check_decision(self.decision)
-        if self.imbalance is not None and not isinstance(self.imbalance, Imbalance):
-            raise OrdinateError(f"imbalance: got {self.imbalance!r}, takes Imbalance(...) or None")
         if self.imbalance is not None and self.imbalance.bin_size is not None:
             raise OrdinateError(
-                f"imbalance: got bins of {self.imbalance.bin_size}, ranks have one each; takes bin_size None"
+                f"imbalance: got bins of {self.imbalance.bin_size}, expected bin_size None, as ranks have one bin each"
             )
 
     def _encoder_options(self) -> dict[str, Any]:

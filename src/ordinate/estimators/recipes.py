@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
-from ordinate.data.images.options import ImageOptions
-from ordinate.data.series.options import SeriesOptions
-from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import load_class, model
+from ordinate.estimators.settings import from_plain
 from ordinate.extensions import extensions
 
 if TYPE_CHECKING:
@@ -39,14 +37,8 @@ class Recipe:
 
     def build(self, **others: Any) -> "EmbeddingEstimator":
         """Return an unfitted estimator with the recipe's settings, and others that take their place."""
-        settings = {**self.settings, **others}
-        if isinstance(settings.get("images"), dict):
-            settings["images"] = ImageOptions(**settings["images"])
-        if isinstance(settings.get("volumes"), dict):
-            settings["volumes"] = VolumeOptions(**settings["volumes"])
-        if isinstance(settings.get("series"), dict):
-            settings["series"] = SeriesOptions(**settings["series"])
-        return load_class(next(iter(model(self.method).estimators.values())))(**settings)
+        kind = load_class(next(iter(model(self.method).estimators.values())))
+        return kind(**from_plain({**self.settings, **others}))
 
 
 def recipe_names() -> list[str]:
@@ -73,7 +65,7 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
     if name not in recipe_names():
         near = difflib.get_close_matches(name, recipe_names(), n=1, cutoff=0.3)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise OrdinateError(f"recipe: got {name!r}, takes one of {', '.join(map(repr, recipe_names()))}{hint}")
+        raise OrdinateError(f"recipe: got {name!r}, expected one of {', '.join(map(repr, recipe_names()))}{hint}")
     content = tomllib.loads(_files()[name].read_text("utf-8"))
     settings = content["settings"]
     if quick:

@@ -1,4 +1,4 @@
-"""The seed of a fit, which a fit that continues from a checkpoint takes up again."""
+"""The seed of a fit, which a fit that continues from a checkpoint uses again."""
 
 import json
 from pathlib import Path
@@ -35,4 +35,4 @@ def _kept(path: Path) -> int:
     try:
         return int(json.loads(path.read_text())["seed"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OrdinateError(f"checkpoint_dir: {path} is damaged; remove its folder to start anew") from error
+        raise OrdinateError(f"checkpoint_dir: {path} is damaged; remove its folder to start again") from error

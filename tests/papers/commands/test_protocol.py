@@ -101,7 +101,7 @@ def test_corruption_robustness_takes_images(tmp_path, monkeypatch):
 
 def test_a_run_that_was_stopped_goes_on_and_trains_nothing_again(file, monkeypatch, capsys):
     options = {"method": ["supcr"], "sizes": [20, 30, 40]}
-    fit, trained = EmbeddingEstimator._fit, []
+    fit, trained = EmbeddingEstimator.fit, []
 
     def stopping(self, X, y, *rest, **others):
         trained.append(len(X))
@@ -109,7 +109,7 @@ def test_a_run_that_was_stopped_goes_on_and_trains_nothing_again(file, monkeypat
             raise KeyboardInterrupt
         return fit(self, X, y, *rest, **others)
 
-    monkeypatch.setattr(EmbeddingEstimator, "_fit", stopping)
+    monkeypatch.setattr(EmbeddingEstimator, "fit", stopping)
     with pytest.raises(KeyboardInterrupt):
         run("reduced-data", file, "target", "grade", **options)
     records, _ = run("reduced-data", file, "target", "grade", **options)

@@ -107,7 +107,7 @@ def test_columns_are_found_by_name_and_a_value_never_seen_is_no_level():
     assert np.array_equal(model.predict(X[["doors", "safety"]].iloc[:, ::-1]), model.predict(X))
     unseen = X.assign(safety="extreme")
     assert model.transform(unseen)[:, :3].sum() == 0
-    with pytest.raises(OrdinateError, match=r"X: column 'safety' holds .'extreme'., takes .'low', 'med', 'high'."):
+    with pytest.raises(OrdinateError, match=r"X: column 'safety' holds .'extreme'., expected .'low', 'med', 'high'."):
         NeighbourClassifier("raw", order=ORDER).fit(X, y).predict(unseen)
 
 
@@ -144,9 +144,9 @@ FRAME, LABELS = cars(6)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: code_features(FRAME, "binary"), "code: got 'binary', takes 'raw', 'one_hot', 'thermometer'"),
-        (lambda: code_features(FRAME, "raw"), "order: got none for column 'safety', takes its values from lowest"),
-        (lambda: code_features(FRAME, "raw", {"size": [1]}), r"order: got \['size'\], takes columns of X"),
+        (lambda: code_features(FRAME, "binary"), "code: got 'binary', takes one of 'raw', 'one_hot', 'thermometer'"),
+        (lambda: code_features(FRAME, "raw"), "order: got none for column 'safety', expected its values from lowest"),
+        (lambda: code_features(FRAME, "raw", {"size": [1]}), r"order: got \['size'\], expected columns of X"),
         (lambda: code_features(FRAME, "raw", {"safety": ["low"]}), "X: column 'safety' holds"),
         (
             lambda: code_features(FRAME.assign(doors=[2, None, 3, 4, 5, 5]), "raw", ORDER),
@@ -154,7 +154,7 @@ FRAME, LABELS = cars(6)
         ),
         (lambda: code_features(pd.DataFrame({"x": [1.0, np.inf]}), "raw"), "X: column 'x' contains infinity"),
         (lambda: code_features(pd.DataFrame({"x": [1, 1]}), "thermometer"), "X: got one value in every column"),
-        (lambda: NeighbourClassifier(metric="cosine").fit(FRAME, LABELS), "metric: got 'cosine', takes 'euclidean'"),
+        (lambda: NeighbourClassifier(metric="cosine").fit(FRAME, LABELS), "metric: got 'cosine'"),
         (lambda: NeighbourClassifier(n_neighbors=0).fit(FRAME, LABELS), "n_neighbors: got 0"),
         (lambda: NeighbourClassifier("one_hot").fit(FRAME.iloc[:0], LABELS[:0]), "X: got a DataFrame of shape"),
     ],

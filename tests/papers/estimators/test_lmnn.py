@@ -127,7 +127,7 @@ def test_scikit_learn_checks_the_map(estimator, check):
     [
         ({"n_neighbors": 0}, "n_neighbors: got 0, takes a whole number"),
         ({"max_iter": 1.5}, r"max_iter: got 1\.5"),
-        ({"push": 2}, r"push: got 2, takes a weight in \[0, 1\]"),
+        ({"push": 2}, r"push: got 2, expected a weight in \[0, 1\]"),
     ],
 )
 def test_options_that_cannot_be_used_are_named(options, message):

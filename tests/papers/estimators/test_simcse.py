@@ -73,5 +73,5 @@ def test_its_temperature_is_that_of_its_authors(model):
 
 
 def test_other_data_than_text_is_refused():
-    with pytest.raises(OrdinateError, match=r"^X: got no text, the loss 'simcse' takes text"):
+    with pytest.raises(OrdinateError, match=r"^X: got no text, expected text for the loss 'simcse'"):
         RepresentationRegressor(loss="simcse", epochs=(1, 1)).fit(np.eye(30), np.arange(30.0))

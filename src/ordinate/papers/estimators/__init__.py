@@ -28,16 +28,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "EndToEndRegressor",
-    "GOLClassifier",
-    "LargeMarginNearestNeighbours",
-    "MWRClassifier",
-    "NeighbourClassifier",
-    "OrdinalClassifier",
-    "POEClassifier",
-    "RepresentationClassifier",
-    "RepresentationRegressor",
-    "code_features",
-]
+    "EndToEndRegressor", "GOLClassifier", "LargeMarginNearestNeighbours", "MWRClassifier", "NeighbourClassifier",
+    "OrdinalClassifier", "POEClassifier", "RepresentationClassifier", "RepresentationRegressor", "code_features",
+]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate.papers.estimators", _HOMES)

@@ -1,4 +1,4 @@
-"""Nearest neighbours on coded ordinal features: the linear rivals of OTD's Table 2 (after Shi, Li and Sha, AAAI 2016).
+"""Nearest neighbours on coded ordinal features: linear baselines of OTD's Table 2 (after Shi, Li and Sha, AAAI 2016).
 
 Three codes of a feature whose values, from lowest to highest, are its levels:
 
@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators.rank_labels import check_labels
+from ordinate.functional.inputs import check_choice, check_whole
 from ordinate.papers.estimators.lmnn import LargeMarginNearestNeighbours
 
 CODES = ("raw", "one_hot", "thermometer")
@@ -47,7 +48,7 @@ def code_features(frame: pd.DataFrame, code: str, order: Order | None = None) ->
         (n, width).
 
     Raises:
-        OrdinateError: a code that is none, missing values, text whose order is not known, or an order without some
+        OrdinateError: an unknown code, missing values, text whose order is not known, or an order without some
             of a column's values.
 
     Example:
@@ -60,6 +61,7 @@ def code_features(frame: pd.DataFrame, code: str, order: Order | None = None) ->
     return _encode(frame, code, _find_columns(frame, code, order or {}))
 
 
+@dataclass(eq=False, repr=False)
 class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """The k-nearest-neighbour classifier on coded features, by Euclidean distance or large margin nearest neighbours.
 
@@ -79,7 +81,7 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # 
         lmnn_: the fitted map; None for ``"euclidean"``.
 
     Raises:
-        OrdinateError: from ``fit`` and ``predict``, options that are none and tables that cannot be coded.
+        OrdinateError: from ``fit`` and ``predict``, unknown options and tables that cannot be coded.
 
     Example:
         >>> X = pd.DataFrame({"safety": ["low", "low", "med", "high"]})
@@ -88,21 +90,15 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # 
         ['no', 'no', 'yes', 'yes']
     """
 
-    def __init__(
-        self, code: str = "raw", metric: str = "euclidean", n_neighbors: int = 3, order: Order | None = None
-    ) -> None:
-        self.code = code
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.order = order
+    code: str = "raw"
+    metric: str = "euclidean"
+    n_neighbors: int = 3
+    order: Order | None = None
 
     def fit(self, X: Any, y: Any) -> "NeighbourClassifier":
         """Keep the coded samples of a table or an array (n, features) and their classes (n,)."""
-        if self.metric not in METRICS:
-            raise OrdinateError(f"metric: got {self.metric!r}, takes {' or '.join(map(repr, METRICS))}")
-        k = self.n_neighbors
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise OrdinateError(f"n_neighbors: got {k!r}, takes a whole number, at least 1")
+        check_choice(self.metric, METRICS, "metric")
+        k = check_whole(self.n_neighbors, "n_neighbors")
         frame = _as_frame(self, X, reset=True)
         labels = check_labels(y)
         check_consistent_length(frame, labels)
@@ -147,7 +143,7 @@ def _as_frame(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFrame:
     if isinstance(X, pd.DataFrame):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if X.shape[0] == 0 or X.shape[1] == 0:
-            raise OrdinateError(f"X: got a DataFrame of shape {X.shape}, takes at least one row and one column")
+            raise OrdinateError(f"X: got a DataFrame of shape {X.shape}, expected at least one row and one column")
         return X
     return pd.DataFrame(validate_data(estimator, X, reset=reset, dtype=np.float64))
 
@@ -163,16 +159,16 @@ class CodedColumn:
     def encode(self, values: pd.Series, code: str) -> NDArray[np.float64]:
         """Return (n, width)."""
         if values.isna().any():
-            raise OrdinateError(f"X: column {self.name!r} contains NaN, takes complete rows; impute or drop them")
+            raise OrdinateError(f"X: column {self.name!r} contains NaN, expected complete rows; impute or drop them")
         if self.is_number:
             numbers, levels = values.to_numpy(dtype=np.float64), np.array(self.levels, dtype=np.float64)
             if not np.isfinite(numbers).all():
-                raise OrdinateError(f"X: column {self.name!r} contains infinity, takes finite numbers")
+                raise OrdinateError(f"X: column {self.name!r} contains infinity, expected finite numbers")
         else:
             place = {level: number for number, level in enumerate(self.levels)}
             unknown = sorted({str(value) for value in values.unique() if value not in place})
             if unknown and code != "one_hot":  # where it is 0 in every column
-                raise OrdinateError(f"X: column {self.name!r} holds {unknown[:5]}, takes {list(self.levels)}")
+                raise OrdinateError(f"X: column {self.name!r} holds {unknown[:5]}, expected {list(self.levels)}")
             numbers, levels = np.array([place.get(value, -1.0) for value in values]), np.arange(float(len(place)))
         if code == "raw":
             return numbers[:, None]
@@ -182,11 +178,10 @@ class CodedColumn:
 
 def _find_columns(frame: pd.DataFrame, code: str, order: Order) -> list[CodedColumn]:
     """Return every column with its values from lowest to highest."""
-    if code not in CODES:
-        raise OrdinateError(f"code: got {code!r}, takes {', '.join(map(repr, CODES))}")
+    check_choice(code, CODES, "code")
     unknown = [name for name in order if name not in frame.columns]
     if unknown:
-        raise OrdinateError(f"order: got {unknown}, takes columns of X: {list(frame.columns)}")
+        raise OrdinateError(f"order: got {unknown}, expected columns of X: {list(frame.columns)}")
     columns = []
     for name in frame.columns:
         values = frame[name].dropna()
@@ -202,7 +197,7 @@ def _find_columns(frame: pd.DataFrame, code: str, order: Order) -> list[CodedCol
             columns.append(CodedColumn(name, tuple(sorted(values.unique(), key=str)), is_number=False))
         else:
             raise OrdinateError(
-                f"order: got none for column {name!r}, takes its values from lowest to highest for {code!r}; give "
+                f"order: got none for column {name!r}, expected its values from lowest to highest for {code!r}; give "
                 "order, or an ordered pandas categorical"
             )
     return columns
@@ -211,5 +206,5 @@ def _find_columns(frame: pd.DataFrame, code: str, order: Order) -> list[CodedCol
 def _encode(frame: pd.DataFrame, code: str, columns: Sequence[CodedColumn]) -> NDArray[np.float64]:
     coded = np.concatenate([column.encode(frame[column.name], code) for column in columns], axis=1)
     if coded.shape[1] == 0:
-        raise OrdinateError("X: got one value in every column, takes a column with two levels for a thermometer")
+        raise OrdinateError("X: got one value in every column, expected a column with two levels for a thermometer")
     return coded

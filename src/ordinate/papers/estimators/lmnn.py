@@ -9,6 +9,7 @@ classes),
 here divided by the number of samples. Target distances pull, impostors inside the margin push.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_whole
 
 PAIRS = 1 << 22  # distances held at a time
 SHORT, LONG = 5, 30  # L-BFGS iterations with the same impostors
@@ -29,6 +31,7 @@ TOLERANCE, ROUNDS = 1e-3, 3  # relative improvement in so many rounds below whic
 START = 0.8408964152537145  # of the map: 2 ** -0.25
 
 
+@dataclass(eq=False, repr=False)
 class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """The linear map of large margin nearest neighbours.
 
@@ -58,18 +61,16 @@ class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerM
         True
     """
 
-    def __init__(self, n_neighbors: int = 3, push: float = 0.5, max_iter: int = 300) -> None:
-        self.n_neighbors = n_neighbors
-        self.push = push
-        self.max_iter = max_iter
+    n_neighbors: int = 3
+    push: float = 0.5
+    max_iter: int = 300
 
     def fit(self, X: Any, y: Any) -> "LargeMarginNearestNeighbours":
         """Learn the map from samples (n, d) and their classes (n,)."""
-        for name, value in (("n_neighbors", self.n_neighbors), ("max_iter", self.max_iter)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise OrdinateError(f"{name}: got {value!r}, takes a whole number, at least 1")
+        check_whole(self.n_neighbors, "n_neighbors")
+        check_whole(self.max_iter, "max_iter")
         if not 0 <= self.push <= 1:
-            raise OrdinateError(f"push: got {self.push!r}, takes a weight in [0, 1]")
+            raise OrdinateError(f"push: got {self.push!r}, expected a weight in [0, 1]")
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         classes = np.unique(y, return_inverse=True)[1]
@@ -176,7 +177,7 @@ def lmnn_loss(
 
 
 def _reach(mapped: NDArray[np.float64], targets: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Squared distances (n, k) to the targets; minus infinity where there is none."""
+    """Return squared distances (n, k) to the targets; minus infinity where there is none."""
     reach = np.sum((mapped[:, None] - mapped[targets]) ** 2, axis=2)
     return np.where(targets < 0, -np.inf, reach)
 
@@ -192,8 +193,8 @@ def _squared_distances(
 def _scatter(X: NDArray[np.float64], weights: csr_array) -> NDArray[np.float64]:
     """Return sum_ij w_ij (x_i - x_j)(x_i - x_j)' (d, d) without forming the differences."""
     cross = X.T @ (weights @ X)
-    own = (X.T * (weights.sum(axis=1) + weights.sum(axis=0))) @ X
-    return np.asarray(own - cross - cross.T)
+    diagonal = (X.T * (weights.sum(axis=1) + weights.sum(axis=0))) @ X
+    return np.asarray(diagonal - cross - cross.T)
 
 
 def _blocks(n: int) -> list[NDArray[np.intp]]:

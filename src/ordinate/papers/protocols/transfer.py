@@ -149,7 +149,7 @@ def _train(
         method = TransferredEncoder(encoder, head, epochs, learning_rate)
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-        batches = ShuffledBatches(len(targets), model._samples_a_batch, seed)
+        batches = ShuffledBatches(len(targets), model._samples_per_batch, seed)
         settings = (scheme, epochs, learning_rate, seed)
         train_method(
             method, data, batches, folder=folder, accelerator=model.accelerator, seed=seed,

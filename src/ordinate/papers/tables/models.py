@@ -2,18 +2,14 @@
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ordinate.data.images.options import ImageOptions
-from ordinate.data.series.options import SeriesOptions
-from ordinate.data.text.options import TextOptions
-from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry
 from ordinate.estimators.registry import Task, model
-from ordinate.methods.imbalance import Imbalance
+from ordinate.estimators.settings import from_plain
 from ordinate.papers.datasets.catalogue import DATA
 from ordinate.papers.tables.budgets import Budget
 
@@ -76,16 +72,16 @@ def build(
     if unknown:
         got, expected = ", ".join(map(repr, unknown)), ", ".join(parameters)
         raise OrdinateError(f"settings: got {got} for {name}, expected some of {expected}")
-    for option, made in OPTIONS.items():
-        if isinstance(chosen.get(option), Mapping):
-            chosen[option] = made(**chosen[option])
+    if isinstance(text := chosen.get("text"), Mapping) and text.get("word_vectors"):
+        # below ORDINATE_DATA: the key of a run is the same wherever that is
+        chosen["text"] = {**text, "word_vectors": Path(os.environ.get(DATA, "")) / text["word_vectors"]}
     if chosen.get("critical_margins"):
         chosen["critical_margins"] = {
             tuple(map(int, boundary.split("|"))): margin for boundary, margin in chosen["critical_margins"].items()
         }
     if variants or (network is not None and "encoder" in parameters):
         kind = varied(kind, variants, network)
-    return kind(**chosen)
+    return kind(**from_plain(chosen))
 
 
 def _spend(budget: Budget, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
@@ -99,17 +95,3 @@ def _spend(budget: Budget, parameters: Mapping[str, inspect.Parameter]) -> dict[
     }
     left_out = {name for name in ("weight_decay", "label_distance") if spent[name] is None} | {"network"}
     return {name: value for name, value in spent.items() if name in parameters and name not in left_out}
-
-
-def _text_options(word_vectors: str | None = None, **others: Any) -> TextOptions:
-    """Options whose word vectors lie below ``ORDINATE_DATA``: the key of a run is the same wherever that is."""
-    return TextOptions(word_vectors and Path(os.environ.get(DATA, "")) / word_vectors, **others)
-
-
-OPTIONS: Mapping[str, Callable[..., Any]] = {
-    "images": ImageOptions,
-    "text": _text_options,
-    "series": SeriesOptions,
-    "volumes": VolumeOptions,
-    "imbalance": Imbalance,
-}

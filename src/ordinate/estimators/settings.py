@@ -1,0 +1,66 @@
+"""Settings of estimators, from and to the plain values that JSON and TOML hold."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.series.options import SeriesOptions
+from ordinate.data.text.options import TextOptions
+from ordinate.data.volumes.options import VolumeOptions
+from ordinate.errors import OrdinateError
+from ordinate.methods.imbalance import Imbalance
+
+OPTIONS: Mapping[str, type[Any]] = {
+    "images": ImageOptions,
+    "volumes": VolumeOptions,
+    "series": SeriesOptions,
+    "text": TextOptions,
+    "imbalance": Imbalance,
+}
+TUPLES = ("beta", "bin_size", "epochs", "phase_epochs")
+
+
+def to_plain(value: Any) -> Any:
+    """Return a setting, or a mapping of settings, as JSON can hold it; boundaries become ``[low, high, margin]``."""
+    if isinstance(value, dict):
+        if any(isinstance(key, tuple) for key in value):
+            return [[*to_plain(key), to_plain(margin)] for key, margin in value.items()]
+        return {key: to_plain(item) for key, item in value.items()}
+    if hasattr(value, "to_numpy"):  # a DataFrame, without an import of pandas
+        value = value.to_numpy()
+    if hasattr(value, "tolist"):  # an array, a tensor or a number of NumPy
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return to_plain(asdict(value))
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, np.random.RandomState):
+        return None  # a generator's state is not a setting
+    if callable(value):
+        raise OrdinateError(f"save: got {value!r}, which is code, expected settings that JSON can hold")
+    return value
+
+
+def from_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as the estimators expect them, from those of :func:`to_plain` or a TOML file.
+
+    Example:
+        >>> from_plain({"epochs": [40, 10], "images": {"size": 32}, "critical_margins": [[1, 2, 0.8]]})["epochs"]
+        (40, 10)
+    """
+    settings = dict(settings)
+    for name, options in OPTIONS.items():
+        if isinstance(settings.get(name), Mapping):
+            settings[name] = options(**settings[name])
+    if isinstance(margins := settings.get("critical_margins"), list):
+        settings["critical_margins"] = {(low, high): margin for low, high, margin in margins}
+    for name in TUPLES:
+        if isinstance(settings.get(name), list):
+            settings[name] = tuple(settings[name])
+    return settings

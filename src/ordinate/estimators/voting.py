@@ -1,0 +1,40 @@
+"""Classifiers whose nearest training embeddings vote for the rank."""
+
+from torch import Tensor
+
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.functional.inputs import check_whole
+from ordinate.heads.neighbours import NeighbourVote
+
+
+@estimator_dataclass
+class VotingClassifier(RankClassifier):
+    """Classify ranks by the nearest training embeddings.
+
+    Args:
+        n_neighbors: training embeddings, nearest by cosine, that vote.
+
+    Attributes:
+        neighbours_: the training embeddings that vote.
+    """
+
+    n_neighbors: int = 3
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole(self.n_neighbors, "n_neighbors")
+
+    def _probabilities(self, embeddings: Tensor) -> Tensor:
+        return self.neighbours_(embeddings)
+
+    def _set_neighbours(self, embeddings: Tensor, ranks: Tensor) -> None:
+        """Let these embeddings (m, d) of norm 1 vote for their ranks, rounded as a saved model holds them."""
+        embeddings = embeddings.float().double()
+        self.neighbours_ = NeighbourVote(embeddings, ranks, len(self.ordered_classes_), self.n_neighbors)
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return {f"neighbours.{name}": value for name, value in self.neighbours_.state_dict().items()}
+
+    def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
+        self._set_neighbours(tensors["neighbours.embeddings"], tensors["neighbours.ranks"])

@@ -1,0 +1,105 @@
+"""Every estimator declares, documents and stores its parameters, most of which its bases declare."""
+
+import inspect
+import pydoc
+import re
+from dataclasses import field
+
+import pytest
+from sklearn.base import clone
+
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.registry import load_class, models
+
+ESTIMATORS = {
+    kind.__name__: kind
+    for place in sorted({place for model in models().values() for place in model.estimators.values()})
+    if issubclass(kind := load_class(place), EmbeddingEstimator)
+}
+every_estimator = pytest.mark.parametrize("kind", ESTIMATORS.values(), ids=ESTIMATORS)
+
+
+def documented(kind, heading="Args"):
+    section = inspect.getdoc(kind).partition(f"{heading}:\n")[2].partition("\n\n")[0]
+    return re.findall(r"^    (\w+): ", section, flags=re.MULTILINE)
+
+
+@every_estimator
+def test_every_parameter_is_documented_once_and_no_other(kind):
+    assert sorted(documented(kind)) == sorted(inspect.signature(kind).parameters)
+
+
+@every_estimator
+def test_help_shows_what_the_bases_say(kind):
+    shown = pydoc.render_doc(kind, renderer=pydoc.plaintext)
+    assert "checkpoint_dir: folder that keeps the state of training" in shown
+    assert "history_: what each epoch logged" in shown
+    assert shown.index("Args:") < shown.index("Attributes:") < shown.index("Example:")
+
+
+@every_estimator
+def test_the_encoder_alone_may_be_given_by_position(kind):
+    first, *others = inspect.signature(kind).parameters.values()
+    assert (first.name, first.kind) == ("encoder", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    assert {parameter.kind for parameter in others} == {inspect.Parameter.KEYWORD_ONLY}
+
+
+@every_estimator
+def test_parameters_are_stored_untouched(kind):
+    given = {name: object() for name in inspect.signature(kind).parameters}
+    estimator = kind(**given)
+    assert all(getattr(estimator, name) is value for name, value in given.items())
+    assert vars(estimator).keys() == given.keys()
+
+
+@every_estimator
+def test_a_clone_has_the_same_parameters_and_is_not_equal(kind):
+    estimator = kind(embedding_dim=7)
+    assert clone(estimator).get_params() == estimator.get_params()
+    assert clone(estimator) != estimator
+
+
+@estimator_dataclass
+class Shared:
+    """Do what all do.
+
+    Args:
+        size: of it,
+            over two lines.
+        colour: of it.
+    """
+
+    size: int = 1
+    colour: str = "red"
+
+
+@estimator_dataclass
+class Special(Shared):
+    """Do more.
+
+    Args:
+        weight: of it.
+        size: of this one.
+
+    Example:
+        >>> Special().size
+        2
+    """
+
+    weight: float = 3.0
+    size: int = 2
+    colour: str = field(default="blue", init=False)
+    fitted_: int = field(init=False)
+
+
+def test_a_class_says_its_own_over_what_its_bases_say():
+    assert inspect.getdoc(Special) == (
+        "Do more.\n\nArgs:\n    weight: of it.\n    size: of this one.\n\nExample:\n    >>> Special().size\n    2"
+    )
+
+
+def test_what_a_class_lacks_is_no_parameter_but_has_its_value():
+    assert list(inspect.signature(Special).parameters) == ["size", "weight"]
+    assert Special().colour == "blue"
+    assert not hasattr(Special(), "fitted_")
