@@ -318,7 +318,7 @@ TABLE_ERRORS = {
     "a method for another label": (
         GOOD,
         "--method supcr",
-        "--method: supcr does not take ranks; takes one of cloc, otd, ",
+        "--method: supcr is not for ranks; expected one of cloc, otd, ",
     ),
     "a method that there is not": (GOOD, "--method svm", "--method: got 'svm', takes auto, cloc, otd, "),
     "a method that is almost there": (GOOD, "--method supcor", "--method: got 'supcor'; did you mean 'supcr'?"),

@@ -15,8 +15,9 @@ from ordinate.commands.time_plan import TimePlan
 from ordinate.data.rows import groups_of, take
 from ordinate.estimators.choice import Choice, Trial, choose_within
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.predictions import Predictions
 from ordinate.methods.time_budget import training_until
-from ordinate.report.evaluation import evaluate
+from ordinate.report.evaluation import measure
 
 VALIDATION_FRACTION = 0.2
 LAST = "last_training.json"  # likewise: what follows once they have been tried
@@ -79,10 +80,9 @@ def choose(
     def trial(name: str) -> Trial:
         print(f"trying {name}")
         model = train(name)
-        with model.embedding_once():
-            error = float(evaluate(model, unseen, y[validation])["mae"])
-            notes[name] = measured_note(model, unseen, y[validation])
-        return Trial(error, epochs_of_cut(model))
+        predictions = Predictions.of(model, unseen, y[validation])
+        notes[name] = measured_note(predictions)
+        return Trial(float(measure(predictions)["mae"]), epochs_of_cut(model))
 
     if time.budget is None:
         errors = {name: trial(name).error for name in plan.candidates}

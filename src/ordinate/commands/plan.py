@@ -105,23 +105,24 @@ def _method_of(recipe: Recipe, method: str) -> str:
 
 
 def _candidates(method: str, label: Label, *, with_heads: bool) -> tuple[str, ...]:
+    if method != "auto":
+        require_fitting(method, label)
+        return (method,)
     own, heads = (RANK_METHODS, RANK_HEADS) if label.is_ranks else (CONTINUOUS_METHODS, CONTINUOUS_HEADS)
-    if method == "auto":
-        return own + heads if with_heads else own
-    fitting = methods_for(label.is_ranks)
+    return own + heads if with_heads else own
+
+
+def require_fitting(method: str, label: Label) -> None:
+    """Raise where a method is not for this kind of label, or learns no embedding."""
+    kind, other = ("ranks", "continuous") if label.is_ranks else ("a continuous target", "ranks")
+    task = "ranks" if label.is_ranks else "continuous"
+    own = RANK_METHODS if label.is_ranks else CONTINUOUS_METHODS
+    embedding = [name for name, model in models().items() if task in model.estimators and model.embeds]
+    fitting = list(dict.fromkeys([*own, *embedding]))
     if method not in fitting:
-        kind, other = ("ranks", "continuous") if label.is_ranks else ("a continuous target", "ranks")
         raise OrdinateError(
-            f"--method: {method} does not take {kind}; takes one of {', '.join(fitting)}, or --task {other}"
+            f"--method: {method} is not for {kind}; expected one of {', '.join(fitting)}, or --task {other}"
         )
-    return (method,)
-
-
-def methods_for(ranks: bool) -> list[str]:
-    """Return the names of the methods, and of the baselines that embed, for ranks or for continuous targets."""
-    own, task = (RANK_METHODS, "ranks") if ranks else (CONTINUOUS_METHODS, "continuous")
-    others = [name for name, model in models().items() if task in model.estimators and model.embeds]
-    return list(dict.fromkeys([*own, *others]))
 
 
 def _estimator(

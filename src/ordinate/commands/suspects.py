@@ -23,7 +23,7 @@ from ordinate.data.images.pixels import Decoded
 from ordinate.errors import OrdinateError
 from ordinate.estimators import CLOCClassifier, SupCRRegressor
 from ordinate.estimators.label_errors import find_label_errors
-from ordinate.methods.training import check_accelerator
+from ordinate.methods.devices import check_accelerator
 from ordinate.report.text import table
 
 SHOWN = 10  # of the worst, when all go to a file

@@ -14,6 +14,12 @@ from ordinate.errors import OrdinateError
 CHECKPOINTS = "checkpoints"
 
 
+def check_free(out: Path) -> None:
+    """Raise where a folder to write a result to holds something already."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OrdinateError(f"--out: {out} already holds something, expected a new or empty folder")
+
+
 class Workspace:
     """``OUT.partial`` beside the result ``OUT``, locked while a command works in it.
 
@@ -38,14 +44,13 @@ class Workspace:
         return self.partial / CHECKPOINTS
 
     def __enter__(self) -> Self:
-        if self.out.exists() and (not self.out.is_dir() or any(self.out.iterdir())):
-            raise OrdinateError(f"--out: {self.given} already holds something, takes a new or empty folder")
+        check_free(self.given)
         self.made = [folder for folder in self.partial.parents if not folder.exists()]
         try:
             self.partial.mkdir(parents=True, exist_ok=True)
             self.lock.acquire()
         except Timeout:
-            raise OrdinateError(f"--out: {self.given} is in use by another run, takes another folder") from None
+            raise OrdinateError(f"--out: {self.given} is in use by another run, expected another folder") from None
         except OSError as error:
             raise OrdinateError(f"--out: {self.given} cannot be written: {error.strerror}") from error
         try:

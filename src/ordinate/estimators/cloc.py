@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.samplers import RankBatches
 from ordinate.data.series.options import SeriesOptions
@@ -22,10 +23,11 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_positive, check_whole
-from ordinate.methods.cloc import CLOC
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.optimization import Optimization
-from ordinate.methods.training import ArrayBatches
+
+if TYPE_CHECKING:
+    from ordinate.methods.cloc import CLOC
 
 DECAY, IMAGE_DECAY = 3.0, 0.05
 
@@ -85,7 +87,7 @@ class CLOCClassifier(RankClassifier):
         ([0, 2], (2,))
     """
 
-    method_: CLOC
+    method_: "CLOC"
 
     def __init__(
         self,
@@ -149,7 +151,9 @@ class CLOCClassifier(RankClassifier):
         check_is_fitted(self)
         return self.method_.mmnp.margins.detach().numpy()
 
-    def _build_method(self, encoder: nn.Module) -> CLOC:
+    def _build_method(self, encoder: nn.Module) -> "CLOC":
+        from ordinate.methods.cloc import CLOC
+
         if self.phase_epochs is None:
             phases = (self._epochs(None, 100, 1000, "phase_epochs"), self._epochs(None, 200, 2000, "phase_epochs"))
         else:

@@ -3,7 +3,7 @@
 import warnings
 from abc import abstractmethod
 from dataclasses import asdict
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 from torch import Tensor, nn
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.part import random_part
 from ordinate.data.samplers import ShuffledBatches
@@ -24,8 +25,9 @@ from ordinate.heads.neighbours import NeighbourMean
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.optimization import Optimization
-from ordinate.methods.regression import Regression
-from ordinate.methods.training import ArrayBatches
+
+if TYPE_CHECKING:
+    from ordinate.methods.regression import Regression
 
 MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 holds
 HEADS = ("linear", "ridge", "neighbours")
@@ -38,7 +40,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     head_loss: str
     scheme: str
     imbalance: Imbalance | None = None  # a regressor that takes none leaves it
-    method_: Regression
+    method_: "Regression"
 
     def fit(
         self,
@@ -65,13 +67,15 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n,) or (n, p), targets in their own units."""
         check_is_fitted(self)
-        embeddings = self._embed(self._read(X))
+        return self._predictions_of(self._embed(self._read(X)))
+
+    def _predictions_of(self, embeddings: Tensor) -> NDArray[np.float64]:
         with torch.no_grad():
             predicted = self.head_(embeddings).double().numpy() + self.target_offset_
         return predicted[:, 0] if self.target_is_vector_ else predicted
 
     @abstractmethod
-    def _build_method(self, encoder: nn.Module) -> Regression:
+    def _build_method(self, encoder: nn.Module) -> "Regression":
         """Return the untrained method around the encoder."""
 
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
@@ -104,7 +108,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
         return ShuffledBatches(len(targets), self._samples_a_batch, seed)
 
-    def _new_method(self, targets: Tensor) -> Regression:
+    def _new_method(self, targets: Tensor) -> "Regression":
         self.label_bins_ = None if self.imbalance is None else LabelBins.over(targets, self.imbalance.bin_size)
         method = self._build_method(self._new_encoder())
         method.head.standardise(targets)

@@ -1,7 +1,7 @@
 """Regression end to end behind scikit-learn's interface."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.utils import Tags
 from torch import nn
@@ -13,8 +13,10 @@ from ordinate.data.volumes.options import VolumeOptions
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.functional.inputs import check_whole
 from ordinate.heads.binned import BinSize
-from ordinate.methods.end_to_end import EndToEnd
 from ordinate.methods.imbalance import Imbalance
+
+if TYPE_CHECKING:
+    from ordinate.methods.end_to_end import EndToEnd
 
 NAMES = {
     "l1": "L1", "mse": "MSE", "huber": "Huber", "dex": "DEX", "dldl_v2": "DLDL-v2", "or": "OR", "corn": "CORN"
@@ -66,7 +68,7 @@ class EndToEndRegressor(ContrastiveRegressor):
         ((1,), (1, 64))
     """
 
-    method_: EndToEnd
+    method_: "EndToEnd"
     head = "linear"  # the one that was trained
 
     def __init__(
@@ -123,7 +125,9 @@ class EndToEndRegressor(ContrastiveRegressor):
         tags.target_tags.multi_output = True
         return tags
 
-    def _build_method(self, encoder: nn.Module) -> EndToEnd:
+    def _build_method(self, encoder: nn.Module) -> "EndToEnd":
+        from ordinate.methods.end_to_end import EndToEnd
+
         return EndToEnd(
             encoder,
             self.embedding_dim,

@@ -21,7 +21,8 @@ from ordinate.data.volumes.reader import VolumeReader
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.persistence import CONFIG, HISTORY, WEIGHTS, load, save_estimator
+from ordinate.estimators.model_folder import CONFIG
+from ordinate.estimators.persistence import HISTORY, WEIGHTS, load, save_estimator
 from ordinate.estimators.rank_classifier import RankClassifier
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,9 @@ from ordinate.data.volumes.options import VolumeOptions
 from ordinate.estimators import inputs
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.methods.optimization import Optimization
-from ordinate.methods.ordinal import Ordinal
+
+if TYPE_CHECKING:
+    from ordinate.methods.ordinal import Ordinal
 
 DECAY, IMAGE_DECAY = 3.0, 0.05
 NAMES = {"cross_entropy": "Cross-entropy", "or": "ORCNN", "corn": "CORN", "coral": "CORAL"}
@@ -73,7 +75,7 @@ class OrdinalClassifier(RankClassifier):
         [0, 2]
     """
 
-    method_: Ordinal
+    method_: "Ordinal"
 
     def __init__(
         self,
@@ -131,7 +133,9 @@ class OrdinalClassifier(RankClassifier):
     def _probabilities(self, embeddings: Tensor) -> Tensor:
         return self.method_.probabilities(embeddings)
 
-    def _build_method(self, encoder: nn.Module) -> Ordinal:
+    def _build_method(self, encoder: nn.Module) -> "Ordinal":
+        from ordinate.methods.ordinal import Ordinal
+
         return Ordinal(
             encoder,
             self.embedding_dim,

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.part import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
@@ -23,8 +24,9 @@ from ordinate.functional.similarity import unit
 from ordinate.heads.neighbours import NeighbourVote
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.optimization import Optimization
-from ordinate.methods.otd import OTD
-from ordinate.methods.training import ArrayBatches
+
+if TYPE_CHECKING:
+    from ordinate.methods.otd import OTD
 
 DECAY_OF_NUMBERS, DECAY, IMAGE_DECAY = 3.0, 10.0, 0.05
 
@@ -78,7 +80,7 @@ class OTDClassifier(RankClassifier):
         [0, 2]
     """
 
-    method_: OTD
+    method_: "OTD"
 
     def __init__(
         self,
@@ -134,7 +136,9 @@ class OTDClassifier(RankClassifier):
         super()._check_parameters()
         check_whole(self.n_neighbors, "n_neighbors")
 
-    def _build_method(self, encoder: nn.Module) -> OTD:
+    def _build_method(self, encoder: nn.Module) -> "OTD":
+        from ordinate.methods.otd import OTD
+
         return OTD(
             encoder,
             len(self.ordered_classes_),

@@ -28,11 +28,12 @@ from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.inputs import Reader
+from ordinate.estimators.model_folder import CONFIG, require_model
 from ordinate.estimators.registry import estimator_named
 from ordinate.methods.imbalance import Imbalance
 
 FORMAT = 2
-CONFIG, WEIGHTS, HISTORY = "config.json", "weights.safetensors", "history.json"
+WEIGHTS, HISTORY = "weights.safetensors", "history.json"
 COSTS = "costs.csv"  # beside a classifier of format 1 that was trained with costs
 PAIRS = {"beta", "bin_size", "epochs", "phase_epochs"}  # settings that are tuples, which JSON has no word for
 READERS: dict[str, type[Reader]] = {
@@ -96,8 +97,7 @@ def load(folder: str | Path) -> Any:
 
         return load_from_hub(str(folder))
     folder = Path(folder)
-    if not (folder / CONFIG).is_file():
-        raise OrdinateError(f"model: {folder} holds no {CONFIG}, takes a folder that `save` or `ordinate fit` wrote")
+    require_model(folder)
     try:
         return _rebuild(*_read(folder))
     except OrdinateError:

@@ -1,7 +1,7 @@
 """What the two classifiers of ranks share: their classes, and prediction from probabilities."""
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -11,16 +11,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_labels import find_classes, to_ranks
-from ordinate.methods.balanced import BalancedMethod
 from ordinate.methods.imbalance import Balance, Imbalance
-from ordinate.methods.staged import StagedMethod
-from ordinate.methods.training import ArrayBatches
+
+if TYPE_CHECKING:
+    from ordinate.methods.staged import StagedMethod
 
 
 class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -104,7 +105,9 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
         self.classes_ = np.sort(ordered)
         self.decision_scores_ = None
 
-    def _new_method(self, targets: Tensor) -> StagedMethod:
+    def _new_method(self, targets: Tensor) -> "StagedMethod":
+        from ordinate.methods.balanced import BalancedMethod
+
         method = super()._new_method(targets)
         if isinstance(method, BalancedMethod) and method.balance is not None:
             method.balance.fit(targets)

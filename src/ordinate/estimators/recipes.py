@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
-from ordinate.data.images.options import ImageOptions
-from ordinate.data.series.options import SeriesOptions
-from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import load_class, model
 from ordinate.extensions import extensions
@@ -39,6 +36,10 @@ class Recipe:
 
     def build(self, **others: Any) -> "EmbeddingEstimator":
         """Return an unfitted estimator with the recipe's settings, and others that take their place."""
+        from ordinate.data.images.options import ImageOptions
+        from ordinate.data.series.options import SeriesOptions
+        from ordinate.data.volumes.options import VolumeOptions
+
         settings = {**self.settings, **others}
         if isinstance(settings.get("images"), dict):
             settings["images"] = ImageOptions(**settings["images"])

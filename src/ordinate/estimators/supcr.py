@@ -1,7 +1,7 @@
 """SupCR behind scikit-learn's interface."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,9 @@ from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance
 from ordinate.functional.similarity import SIMILARITIES
 from ordinate.heads.binned import BinSize
 from ordinate.methods.imbalance import Imbalance
-from ordinate.methods.supcr import SupCR
+
+if TYPE_CHECKING:
+    from ordinate.methods.supcr import SupCR
 
 
 class SupCRRegressor(ContrastiveRegressor):
@@ -160,7 +162,9 @@ class SupCRRegressor(ContrastiveRegressor):
             )
         return targets
 
-    def _build_method(self, encoder: nn.Module) -> SupCR:
+    def _build_method(self, encoder: nn.Module) -> "SupCR":
+        from ordinate.methods.supcr import SupCR
+
         return SupCR(
             encoder,
             self.embedding_dim,

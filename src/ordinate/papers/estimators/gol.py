@@ -9,6 +9,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.samplers import RankBatches
 from ordinate.data.series.options import SeriesOptions
@@ -21,7 +22,6 @@ from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.functional.similarity import unit
 from ordinate.heads.neighbours import NeighbourVote
 from ordinate.methods.optimization import Optimization
-from ordinate.methods.training import ArrayBatches
 from ordinate.papers.methods.gol import GOL
 from ordinate.papers.methods.rank_probabilities import probabilities_around
 

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.samplers import RankBatches
 from ordinate.data.series.options import SeriesOptions
@@ -19,7 +20,6 @@ from ordinate.estimators import inputs
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_whole
 from ordinate.methods.optimization import Optimization
-from ordinate.methods.training import ArrayBatches
 from ordinate.papers.methods.mwr import MWR, MovingWindow, choose_references
 
 DECAY, IMAGE_DECAY = 3.0, 0.05

@@ -8,11 +8,8 @@ import numpy as np
 import pandas as pd
 
 from ordinate.metrics import adjacent_error_rates
-from ordinate.report.page.calibration import Calibration
 from ordinate.report.page.contents import Contents, kind_of_samples
-from ordinate.report.page.duplicates import Duplicates
-from ordinate.report.page.groups import FEW
-from ordinate.report.page.scores import Predictor, gain
+from ordinate.report.page.measures import FEW, Calibration, Duplicates, Predictor, gain
 
 FEW_MEASURED = 10  # samples of a rank, below which little is known of it
 OFTEN_CROSSED, CROSSINGS = (
