@@ -169,7 +169,7 @@ def test_planted_label_errors_among_targets_are_suspects(rng):
 def test_a_table_of_suspects_is_checked():
     good = pd.DataFrame({"suspicion": [0.9], "row": [3], "suggested": ["b"], "label": ["a"], "more": [1]})
     assert list(check_suspects(good, 4).columns) == ["row", "label", "suggested", "suspicion"]
-    with pytest.raises(OrdinateError, match="suspects: lacks the columns label, takes row, label"):
+    with pytest.raises(OrdinateError, match="suspects: got no label, expected the columns row, label"):
         check_suspects(good.drop(columns="label"), 4)
     with pytest.raises(
         OrdinateError, match="suspects: got rows that are none of the samples, takes numbers from 0 to 2"
