@@ -13,8 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from ordinate import __version__
-from ordinate.commands.catalogue import COMMANDS
-from ordinate.commands.command import Command
+from ordinate.commands.catalogue import COMMANDS, Command
 from ordinate.commands.fit_options import FitOptions
 from ordinate.errors import OrdinateError
 from ordinate.extensions import extensions

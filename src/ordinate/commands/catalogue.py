@@ -1,11 +1,12 @@
-"""The commands of the core: their options, and what they refuse at once."""
+"""The commands of the core: what each is, its options, and what it refuses before anything heavy is imported."""
 
 import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from ordinate.commands.command import Command
 from ordinate.commands.csv_file import check_new
-from ordinate.commands.early_checks import check_data, check_fit, check_models
+from ordinate.commands.early_checks import check_fit, check_inputs
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
 from ordinate.report.output import check_output
@@ -13,6 +14,27 @@ from ordinate.report.output import check_output
 MODEL, LABELLED = "folder that fit wrote", "labelled samples, as for fit"
 KNOWN_TARGET = "column of the label (the one that fit was given)"
 PAGE = "file to write; one that is there is replaced (%(default)s)"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, of which nothing heavy is imported before it runs.
+
+    Args:
+        name: such as ``"fit"``.
+        help: one line.
+        description: what ``--help`` begins with.
+        add_options: adds its arguments and options to its parser.
+        run: the function that runs it, as ``"module:function"``.
+        check: raises where it cannot run, as far as its options and the names of files tell.
+    """
+
+    name: str
+    help: str
+    description: str
+    add_options: Callable[[argparse.ArgumentParser], None]
+    run: str
+    check: Callable[[dict[str, Any]], None] = lambda _: None
 
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:
@@ -39,12 +61,6 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", help="csv file to write; without it the predictions are printed")
 
 
-def _check_predict(options: dict[str, Any]) -> None:
-    check_new(options["out"])
-    check_models(options["model"])
-    check_data(options["data"])
-
-
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=MODEL)
     parser.add_argument("data", help=LABELLED)
@@ -53,23 +69,11 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", default="report.html", help=PAGE)
 
 
-def _check_report(options: dict[str, Any]) -> None:
-    check_output(options["out"])
-    check_models(options["model"])
-    check_data(options["data"])
-
-
 def _add_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", help="folders that fit wrote, two or more")
     parser.add_argument("--data", required=True, help=LABELLED)
     parser.add_argument("--target", help=KNOWN_TARGET)
     parser.add_argument("--out", default="comparison.html", help=PAGE)
-
-
-def _check_compare(options: dict[str, Any]) -> None:
-    check_output(options["out"])
-    check_models(*options["models"])
-    check_data(options["data"])
 
 
 def _add_suspects(parser: argparse.ArgumentParser) -> None:
@@ -85,11 +89,6 @@ def _add_suspects(parser: argparse.ArgumentParser) -> None:
     add_options(parser, FitOptions, ("accelerator", "seed", "quiet"), seed="of folds and training (%(default)s)")
 
 
-def _check_suspects(options: dict[str, Any]) -> None:
-    check_new(options["out"])
-    check_data(options["data"], options["target"])
-
-
 def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=MODEL)
     parser.add_argument("query", help="file, or folder or zip of images, with the samples to search by")
@@ -101,13 +100,6 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", help="csv file to write; without it a table is printed")
 
 
-def _check_search(options: dict[str, Any]) -> None:
-    check_new(options["out"])
-    check_models(options["model"])
-    check_data(options["among"], options["target"])
-    check_data(options["query"])
-
-
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=MODEL)
     parser.add_argument(
@@ -115,6 +107,16 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
         help="onnx, or torch for a .pt2 of torch.export (%(default)s)",
     )  # fmt: skip
     parser.add_argument("--out", metavar="FILE", help="new file (MODEL's name with .onnx or .pt2)")
+
+
+def _check_new_csv(options: dict[str, Any]) -> None:
+    check_new(options["out"])
+    check_inputs(options)
+
+
+def _check_page(options: dict[str, Any]) -> None:
+    check_output(options["out"])
+    check_inputs(options)
 
 
 COMMANDS = (
@@ -141,7 +143,7 @@ COMMANDS = (
         "Predict every row of a file; for ranks with a column of probabilities per rank.",
         _add_predict,
         "ordinate.commands.predict:predict",
-        _check_predict,
+        _check_new_csv,
     ),
     Command(
         "report",
@@ -150,7 +152,7 @@ COMMANDS = (
         "that fit held out, where DATA is what it was given.",
         _add_report,
         "ordinate.commands.report:report",
-        _check_report,
+        _check_page,
     ),
     Command(
         "compare",
@@ -158,7 +160,7 @@ COMMANDS = (
         "Set saved models side by side on the same labelled samples.",
         _add_compare,
         "ordinate.commands.compare:compare",
-        _check_compare,
+        _check_page,
     ),
     Command(
         "suspects",
@@ -166,7 +168,7 @@ COMMANDS = (
         "Check every label by models that were trained without it: CLOC for ranks, SupCR for continuous targets.",
         _add_suspects,
         "ordinate.commands.suspects:suspects",
-        _check_suspects,
+        _check_new_csv,
     ),
     Command(
         "search",
@@ -174,7 +176,7 @@ COMMANDS = (
         "Find the samples of a data set that lie nearest to each query, by the cosine of their embeddings.",
         _add_search,
         "ordinate.commands.search:search",
-        _check_search,
+        _check_new_csv,
     ),
     Command(
         "export",
@@ -183,6 +185,6 @@ COMMANDS = (
         "says how a row becomes its input. The graph is checked against the model first.",
         _add_export,
         "ordinate.commands.export:export",
-        lambda options: check_models(options["model"]),
+        check_inputs,
     ),
 )

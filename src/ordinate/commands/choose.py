@@ -12,6 +12,7 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.plan import Plan
 from ordinate.commands.samples import Samples
 from ordinate.commands.time_plan import TimePlan
+from ordinate.commands.workspace import write_record
 from ordinate.data.rows import groups_of, take
 from ordinate.estimators.choice import Choice, Trial, choose_within
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -117,9 +118,7 @@ def _last_training(
         most = math.inf if epochs is None else epochs
         epochs = int(min(most, choice.epochs[name] * max(1.0, KEPT * left / (growth * choice.seconds[name]))))
     last = {"trial": left < LEAST_SHARE * choice.seconds[name], "epochs": epochs}
-    pending = record.with_suffix(".tmp")
-    pending.write_text(json.dumps(last))
-    pending.replace(record)
+    write_record(record, last)
     return last
 
 

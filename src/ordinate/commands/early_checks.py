@@ -5,6 +5,7 @@ Whoever reads a file or folder checks the same again, as Python may call it too.
 
 import csv
 from pathlib import Path
+from typing import Any
 
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.workspace import check_free
@@ -24,11 +25,14 @@ def check_fit(options: FitOptions) -> None:
     check_free(options.path)
 
 
-def check_models(*folders: str) -> None:
-    """Raise where a folder holds no model; those of a hub are left to what fetches them."""
-    for folder in folders:
+def check_inputs(options: dict[str, Any]) -> None:
+    """Raise where a folder holds no model, or data is not there; models of a hub are left to what fetches them."""
+    for folder in options.get("models", [options.get("model", "hf://")]):
         if not folder.startswith("hf://"):
             require_model(folder)
+    for name in ("data", "among", "query"):
+        if name in options:
+            check_data(options[name], options.get("target") if name != "query" else None)
 
 
 def check_data(data: str, target: str | None = None) -> None:

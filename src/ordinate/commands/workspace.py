@@ -20,6 +20,13 @@ def check_free(out: Path) -> None:
         raise OrdinateError(f"--out: {out} already holds something, expected a new or empty folder")
 
 
+def write_record(path: Path, record: Any) -> None:
+    """Write what a command has to know after a kill, whole or not at all."""
+    pending = path.with_suffix(".tmp")
+    pending.write_text(json.dumps(record, indent=2))
+    pending.replace(path)
+
+
 class Workspace:
     """``OUT.partial`` beside the result ``OUT``, locked while a command works in it.
 
@@ -64,9 +71,7 @@ class Workspace:
         """See that what is here is of this run."""
         record = self.partial / "run.json"
         if not record.exists():
-            pending = record.with_suffix(".tmp")
-            pending.write_text(json.dumps(self.settings, indent=2))
-            pending.replace(record)
+            write_record(record, self.settings)
         elif json.loads(record.read_text()) != json.loads(json.dumps(self.settings)):
             raise OrdinateError(
                 f"--out: {self.partial} keeps the state of a run with other data or settings; "

@@ -49,6 +49,6 @@ def data_sets() -> ModuleType:
 
 
 def commands() -> Sequence[Any]:
-    """Return the commands of the papers, see :class:`~ordinate.commands.command.Command`."""
+    """Return the commands of the papers, see :class:`~ordinate.commands.catalogue.Command`."""
     found: Sequence[Any] = import_module("ordinate.papers.commands.catalogue").COMMANDS
     return found

@@ -172,6 +172,6 @@ def test_a_table_of_suspects_is_checked():
     with pytest.raises(OrdinateError, match="suspects: got no label, expected the columns row, label"):
         check_suspects(good.drop(columns="label"), 4)
     with pytest.raises(
-        OrdinateError, match="suspects: got rows that are none of the samples, takes numbers from 0 to 2"
+        OrdinateError, match="suspects: got rows that are none of the samples, expected numbers from 0 to 2"
     ):
         check_suspects(good, 3)

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from ordinate.commands.command import Command
+from ordinate.commands.catalogue import Command
 from ordinate.commands.early_checks import check_data
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
