@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.workspace import check_free
 from ordinate.data.paths import require_names, require_path
 from ordinate.estimators.model_folder import require_model
 from ordinate.estimators.recipes import read_recipe
+from ordinate.report.output import check_free
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 

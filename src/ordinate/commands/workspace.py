@@ -10,14 +10,9 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from ordinate.errors import OrdinateError
+from ordinate.report.output import check_free
 
 CHECKPOINTS = "checkpoints"
-
-
-def check_free(out: Path) -> None:
-    """Raise where a folder to write a result to holds something already."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OrdinateError(f"--out: {out} already holds something, expected a new or empty folder")
 
 
 def write_record(path: Path, record: Any) -> None:

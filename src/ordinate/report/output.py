@@ -1,4 +1,4 @@
-"""The file that a page is written to: checked before any work, and written whole or not at all."""
+"""Where results are written to: checked before any work; and pages, written whole or not at all."""
 
 from pathlib import Path
 
@@ -12,6 +12,12 @@ def check_output(out: str | Path) -> None:
         raise OrdinateError(f"--out: {path} is a folder, expected a file")
     if not path.parent.is_dir():
         raise OrdinateError(f"--out: {path} cannot be written: No such folder as {path.parent}")
+
+
+def check_free(out: Path) -> None:
+    """Raise where a folder to write a result to holds something already."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OrdinateError(f"--out: {out} already holds something, expected a new or empty folder")
 
 
 def write(page: str, out: str | Path) -> Path:

@@ -7,8 +7,8 @@ from ordinate.commands.catalogue import Command
 from ordinate.commands.early_checks import check_data
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
-from ordinate.commands.workspace import check_free
 from ordinate.papers.commands.options import PROTOCOLS, SHARED, ProtocolOptions, TableOptions
+from ordinate.report.output import check_free
 
 LOSSES = ("supcr", "mmnp", "supremix", "angular_triangle")
 
