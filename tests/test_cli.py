@@ -370,7 +370,7 @@ def test_an_output_that_holds_something_is_left_alone(table, folder, capsys):
     (folder / "mine" / "note.txt").write_text("kept")
     assert main(["fit", table, "--target", "grade", "--out", "mine", *QUICK]) == 2
     line = one_line(capsys.readouterr().err)
-    assert line == "ordinate: --out: mine already holds something, takes a new or empty folder"
+    assert line == "ordinate: --out: mine already holds something, expected a new or empty folder"
     assert sorted(path.name for path in folder.rglob("*")) == ["mine", "note.txt", table]
 
 
@@ -500,7 +500,7 @@ def test_a_folder_in_use_is_refused_and_the_killed_run_continues(running, comman
     running.send_signal(signal.SIGSTOP)
     assert main([*command, "model"]) == 2
     line = one_line(capsys.readouterr().err)
-    assert line == "ordinate: --out: model is in use by another run, takes another folder"
+    assert line == "ordinate: --out: model is in use by another run, expected another folder"
     running.kill()
     assert running.wait() == -signal.SIGKILL
     assert main([*command, "model", "--seed", "1"]) == 2
