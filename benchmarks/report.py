@@ -28,12 +28,9 @@ from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.papers.datasets.images import load
 from ordinate.report.page import write_report
 from ordinate.report.page.contents import gather
-from ordinate.report.page.coverage import measure_coverage
-from ordinate.report.page.duplicates import find_duplicates
+from ordinate.report.page.measures import find_duplicates, find_suspects, measure_coverage, nearest, score_all
 from ordinate.report.page.projections import PROJECTIONS, project
 from ordinate.report.page.samples import show_samples
-from ordinate.report.page.scores import score_all
-from ordinate.report.page.suspects import find_suspects, nearest
 from ordinate.report.text import table
 
 RESULTS = Path(__file__).parent / "results" / "report.json"

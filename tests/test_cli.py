@@ -318,7 +318,7 @@ TABLE_ERRORS = {
     "a method for another label": (
         GOOD,
         "--method supcr",
-        "--method: supcr does not take ranks; takes one of cloc, otd, ",
+        "--method: supcr is not for ranks; expected one of cloc, otd, ",
     ),
     "a method that there is not": (GOOD, "--method svm", "--method: got 'svm', takes auto, cloc, otd, "),
     "a method that is almost there": (GOOD, "--method supcor", "--method: got 'supcor'; did you mean 'supcr'?"),
@@ -370,7 +370,7 @@ def test_an_output_that_holds_something_is_left_alone(table, folder, capsys):
     (folder / "mine" / "note.txt").write_text("kept")
     assert main(["fit", table, "--target", "grade", "--out", "mine", *QUICK]) == 2
     line = one_line(capsys.readouterr().err)
-    assert line == "ordinate: --out: mine already holds something, takes a new or empty folder"
+    assert line == "ordinate: --out: mine already holds something, expected a new or empty folder"
     assert sorted(path.name for path in folder.rglob("*")) == ["mine", "note.txt", table]
 
 
@@ -500,7 +500,7 @@ def test_a_folder_in_use_is_refused_and_the_killed_run_continues(running, comman
     running.send_signal(signal.SIGSTOP)
     assert main([*command, "model"]) == 2
     line = one_line(capsys.readouterr().err)
-    assert line == "ordinate: --out: model is in use by another run, takes another folder"
+    assert line == "ordinate: --out: model is in use by another run, expected another folder"
     running.kill()
     assert running.wait() == -signal.SIGKILL
     assert main([*command, "model", "--seed", "1"]) == 2

@@ -100,6 +100,48 @@ def test_help_loads_nothing_but_ordinate():
     assert loaded_by("from ordinate.cli import build_parser; build_parser().format_help()") == {"ordinate"}
 
 
+REFUSED = {
+    "fit nowhere.csv --target y": "nowhere.csv: no such file",
+    "fit table.csv --target grades": "table.csv: no column 'grades'; did you mean 'grade'?",
+    "fit table.csv --target grade --method clok": "--method: got 'clok'; did you mean 'cloc'?",
+    "fit table.csv --target grade --epochs 0": "--epochs: got 0, expected a whole number of at least 1",
+    "fit table.csv --target grade --recipe cloc-ko": "recipe: got 'cloc-ko'",
+    "fit table.csv --target grade --out full": "--out: full already holds something",
+    "predict full table.csv": "model: full holds no config.json",
+    "report full table.csv": "model: full holds no config.json",
+    "report model nowhere.csv": "nowhere.csv: no such file",
+    "compare model full --data table.csv": "model: full holds no config.json",
+    "suspects nowhere.csv --target grade": "nowhere.csv: no such file",
+    "search model nowhere.csv --among table.csv": "nowhere.csv: no such file",
+    "export full": "model: full holds no config.json",
+    "protocol transfer table.csv --target grade": "--to: expected the data set",
+    "protocol reduced-data nowhere.csv --target grade": "nowhere.csv: no such file",
+    "table --jobs 2": "--jobs: got no table to run",
+}
+
+
+def test_what_a_command_refuses_it_refuses_before_anything_heavy_is_loaded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text("a,grade\n1,2\n")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").touch()
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    code = [
+        "import io\nfrom contextlib import redirect_stderr\nfrom ordinate.cli import main",
+        f"for command, message in {REFUSED!r}.items():",
+        "    with redirect_stderr(io.StringIO()) as said: assert main(command.split()) == 2, command",
+        "    assert said.getvalue().startswith('ordinate: ' + message), said.getvalue()",
+    ]
+    assert loaded_by("\n".join(code)) == {"ordinate"}
+
+
+def test_an_estimator_loads_neither_lightning_nor_what_draws():
+    loaded = loaded_by("from ordinate.estimators import CLOCClassifier, SupCRRegressor, load")
+    assert "sklearn" in loaded
+    assert loaded.isdisjoint({"lightning", "torchmetrics", "matplotlib", "torchvision", "timm", "transformers"})
+
+
 def test_the_losses_need_torch_alone():
     loaded = loaded_by("import ordinate.losses")
     assert "torch" in loaded

@@ -108,7 +108,7 @@ def test_models_are_compared_on_the_same_rows(folder, capsys):
             "column 'name': holds mild, moderate, severe, takes the ranks of the model: 0, 1, 2",
         ),
         ("data.csv", "grade", "no/r.html", "--out: no/r.html cannot be written: No such folder as no"),
-        ("data.csv", "grade", "model", "--out: model is a folder, takes a file"),
+        ("data.csv", "grade", "model", "--out: model is a folder, expected a file"),
         ("dat.csv", "grade", "r.html", "dat.csv: no such file; did you mean data.csv"),
     ],
 )

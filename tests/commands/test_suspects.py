@@ -86,8 +86,8 @@ def test_images_are_named(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": "rank", "folds": 1}, "--folds: got 1, takes at least 2"),
-        ({"target": "rank", "epochs": 0}, "--epochs: got 0, takes at least 1"),
+        ({"target": "rank", "folds": 1}, "--folds: got 1, expected at least 2"),
+        ({"target": "rank", "epochs": 0}, "--epochs: got 0"),
         ({"target": "rank", "accelerator": "abacus"}, "accelerator"),
         ({"target": None}, "--target: takes the column of the label"),
         ({"target": "word"}, "column 'word': holds text without an order"),

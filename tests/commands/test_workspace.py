@@ -96,7 +96,7 @@ def test_a_run_that_does_not_publish_leaves_no_output(out):
 def test_an_output_that_holds_something_is_refused_and_left_alone(out):
     out.mkdir()
     (out / "thesis.tex").write_text("chapter one")
-    with pytest.raises(OrdinateError, match=f"--out: {out} already holds something, takes a new or empty folder"):
+    with pytest.raises(OrdinateError, match=f"--out: {out} already holds something, expected a new or empty folder"):
         Workspace(out, SETTINGS).__enter__()
     assert [path.name for path in out.parent.rglob("*")] == ["model", "thesis.tex"]
     assert (out / "thesis.tex").read_text() == "chapter one"
@@ -148,7 +148,7 @@ def test_a_refused_run_gives_the_lock_back(out):
 
 
 def test_an_output_that_another_process_works_for_is_refused(out, other_process):
-    with pytest.raises(OrdinateError, match=f"--out: {out} is in use by another run, takes another folder"):
+    with pytest.raises(OrdinateError, match=f"--out: {out} is in use by another run, expected another folder"):
         Workspace(out, {"seed": 0}).__enter__()
     assert other_process.poll() is None
     assert (out.parent / "model.partial" / "checkpoints" / "last.ckpt").exists()

@@ -6,7 +6,6 @@ import torch
 
 import ordinate
 from ordinate import CLOCClassifier, ImageOptions, OrdinateError, OTDClassifier, SupCRRegressor
-from ordinate.data.images.pixels import Decoded
 from ordinate.encoders.image import FrozenImageEncoder, build_image_encoder
 from ordinate.estimators import embedding_estimator
 from ordinate.papers.estimators import RepresentationClassifier
@@ -79,28 +78,6 @@ def test_a_fit_that_was_stopped_continues(images, tmp_path):
 def test_frozen_without_weights_is_refused():
     with pytest.raises(OrdinateError, match="frozen: got True with pretrained=False"):
         ImageOptions(frozen=True)
-
-
-def test_images_are_embedded_once_where_that_is_asked_for(images, monkeypatch):
-    model = BUILD["otd"](images=images).fit(IMAGES, RANKS)
-    preprocessing = model.reader_.preprocessing
-    all_of_them, some = (
-        Decoded(IMAGES, preprocessing),
-        Decoded(IMAGES[:20], preprocessing),
-    )
-    expected = model.transform(all_of_them), model.transform(some)
-    seen = []
-    features = FrozenImageEncoder.features
-    monkeypatch.setattr(FrozenImageEncoder, "features", lambda self, x: seen.append(len(x)) or features(self, x))
-    with model.embedding_once():
-        for _ in range(2):
-            np.testing.assert_array_equal(model.transform(all_of_them), expected[0])
-            np.testing.assert_array_equal(model.transform(some), expected[1])
-        for rows in np.random.default_rng(0).permuted(np.tile(np.arange(60), (5, 1)), axis=1)[:, :20]:
-            np.testing.assert_allclose(model.transform(all_of_them[rows]), expected[0][rows], rtol=1e-5, atol=1e-6)
-    assert sum(seen) == 60 + 20 + 100
-    model.transform(all_of_them)
-    assert sum(seen) == 60 + 20 + 100 + 60
 
 
 @pytest.mark.parametrize("given", [{"augmentation": "supcr"}, {"views": 2}], ids=str)

@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from ordinate.estimators.predictions import Predictions
 from ordinate.metrics import knn_accuracy
 from ordinate.report import evaluation
 from tests.estimators.examples import cloc, draw_table, otd, ranks_of, supcr
@@ -42,13 +43,13 @@ def drawn(monkeypatch):
     ids=["cloc", "otd", "supcr"],
 )
 def test_every_method_has_its_pictures(tmp_path, make, y, pictures):
-    paths = evaluation.draw(make().fit(X, y), X, y, tmp_path)
+    paths = evaluation.draw(Predictions.of(make().fit(X, y), X, y), tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {f"{name}.png" for name in pictures}
     assert set(paths) == set(tmp_path.iterdir())
 
 
 def test_the_margins_over_training_are_those_of_the_history_with_the_fixed_one_dashed(tmp_path, fitted, drawn):
-    evaluation.draw(fitted, X, Y, tmp_path)
+    evaluation.draw(Predictions.of(fitted, X, Y), tmp_path)
     (axes,) = drawn["margins_over_training.png"].axes
     lines = [line for line in axes.lines if len(line.get_xdata()) == len(fitted.history_)]
     assert [line.get_linestyle() for line in lines] == ["-", "--"]
@@ -60,7 +61,7 @@ def test_the_margins_over_training_are_those_of_the_history_with_the_fixed_one_d
 @pytest.mark.parametrize(("samples", "most"), [(48, 30), (9, 8), (2, 1)])
 def test_the_curve_of_neighbours_ends_at_30_or_at_all_there_are(tmp_path, fitted, drawn, samples, most):
     rows = np.linspace(0, 47, samples, dtype=int)
-    evaluation.draw(fitted, X[rows], Y[rows], tmp_path)
+    evaluation.draw(Predictions.of(fitted, X[rows], Y[rows]), tmp_path)
     (line,) = drawn["knn_curve.png"].axes[0].lines
     assert line.get_xdata().tolist() == list(range(1, most + 1))
     if samples == 48:
@@ -69,7 +70,7 @@ def test_the_curve_of_neighbours_ends_at_30_or_at_all_there_are(tmp_path, fitted
 
 
 def test_one_sample_has_no_neighbours_to_draw(tmp_path, fitted, drawn):
-    evaluation.draw(fitted, X[:1], Y[:1], tmp_path)
+    evaluation.draw(Predictions.of(fitted, X[:1], Y[:1]), tmp_path)
     assert "knn_curve.png" not in drawn
 
 
@@ -81,6 +82,6 @@ def test_of_many_samples_a_random_part_is_compared_and_drawn(tmp_path, fitted, d
     assert after.pop("knn_accuracy") == knn_accuracy(fitted.transform(X[part]), Y[part], 3)
     del before["knn_accuracy"]
     assert after == before
-    evaluation.draw(fitted, X, Y, tmp_path)
+    evaluation.draw(Predictions.of(fitted, X, Y), tmp_path)
     points = np.concatenate([each.get_offsets() for each in drawn["embedding.png"].axes[0].collections])
     assert len(points) == 20

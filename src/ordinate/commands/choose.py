@@ -12,11 +12,13 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.plan import Plan
 from ordinate.commands.samples import Samples
 from ordinate.commands.time_plan import TimePlan
+from ordinate.commands.workspace import write_record
 from ordinate.data.rows import groups_of, take
 from ordinate.estimators.choice import Choice, Trial, choose_within
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.predictions import Predictions
 from ordinate.methods.time_budget import training_until
-from ordinate.report.evaluation import evaluate
+from ordinate.report.evaluation import measure
 
 VALIDATION_FRACTION = 0.2
 LAST = "last_training.json"  # likewise: what follows once they have been tried
@@ -79,10 +81,9 @@ def choose(
     def trial(name: str) -> Trial:
         print(f"trying {name}")
         model = train(name)
-        with model.embedding_once():
-            error = float(evaluate(model, unseen, y[validation])["mae"])
-            notes[name] = measured_note(model, unseen, y[validation])
-        return Trial(error, epochs_of_cut(model))
+        predictions = Predictions.of(model, unseen, y[validation])
+        notes[name] = measured_note(predictions)
+        return Trial(float(measure(predictions)["mae"]), epochs_of_cut(model))
 
     if time.budget is None:
         errors = {name: trial(name).error for name in plan.candidates}
@@ -117,9 +118,7 @@ def _last_training(
         most = math.inf if epochs is None else epochs
         epochs = int(min(most, choice.epochs[name] * max(1.0, KEPT * left / (growth * choice.seconds[name]))))
     last = {"trial": left < LEAST_SHARE * choice.seconds[name], "epochs": epochs}
-    pending = record.with_suffix(".tmp")
-    pending.write_text(json.dumps(last))
-    pending.replace(record)
+    write_record(record, last)
     return last
 
 

@@ -5,9 +5,10 @@ from functools import reduce
 
 import numpy as np
 
-from ordinate.commands.report import check_place, command_line, hashes, read_samples, trained_target
+from ordinate.commands.report import command_line, hashes, read_samples, trained_target
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
+from ordinate.report.output import check_output
 from ordinate.report.page import write_comparison
 from ordinate.report.page.comparison import names_of
 
@@ -15,9 +16,9 @@ from ordinate.report.page.comparison import names_of
 def compare(models: list[str], data: str, target: str | None, out: str) -> None:
     """Write the page that sets models side by side to ``out``."""
     start = time.monotonic()
-    check_place(out)
+    check_output(out)
     if len(models) < 2:
-        raise OrdinateError(f"models: got {len(models)}, takes at least two to compare")
+        raise OrdinateError(f"models: got {len(models)}, expected at least two to compare")
     names = names_of(models)
     target = target or trained_target(models[0])
     estimators = {name: load(model) for name, model in zip(names, models, strict=True)}

@@ -1,10 +1,12 @@
 """A csv file that a command writes: new, and whole or not there."""
 
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from ordinate.errors import OrdinateError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def check_new(out: str | None) -> None:
@@ -18,7 +20,7 @@ def check_new(out: str | None) -> None:
         raise OrdinateError(f"--out: {path} exists, takes a new file")
 
 
-def write_csv(frame: pd.DataFrame, out: str) -> None:
+def write_csv(frame: "pd.DataFrame", out: str) -> None:
     """Write a table to the file of ``--out``."""
     path = Path(out)
     pending = path.with_name(f".{path.name}.partial")

@@ -1,20 +1,18 @@
 """What validation samples say of the decision in use: whether another would clearly be better."""
 
-from typing import Any
-
 from ordinate.decisions import better_rule, compare_rules
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.rank_labels import to_ranks
 
 MEASURES = {"mode": ("accuracy", "an accuracy"), "median": ("mae", "an MAE")}  # what each is for
 
 
-def measured_note(model: EmbeddingEstimator, X: Any, y: Any) -> str | None:
-    """Return the note on validation samples X with labels y; None for targets, or where nothing is to be said."""
-    if not isinstance(model, RankClassifier) or len(y) < 2:
+def measured_note(predictions: Predictions) -> str | None:
+    """Return the note on predictions of validation samples; None for targets, or where nothing is to be said."""
+    if predictions.probabilities is None or len(predictions) < 2:
         return None
-    return note_on_decision(model, compare_rules(to_ranks(y, model.ordered_classes_), model.rank_probabilities(X)))
+    return note_on_decision(predictions.model, compare_rules(predictions.true, predictions.probabilities))
 
 
 def note_on_decision(model: EmbeddingEstimator, scores: dict[str, dict[str, float]] | None) -> str | None:

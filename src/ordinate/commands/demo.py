@@ -25,6 +25,7 @@ from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, S
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
+from ordinate.estimators.predictions import Predictions
 from ordinate.metrics import continuous_report, rank_report
 from ordinate.report.evaluation import draw
 from ordinate.report.page import write_report
@@ -121,11 +122,12 @@ def _keep(
         folder = result / f"{data}-{name.lower()}"
         folder.mkdir(exist_ok=True)
         write_estimator(model, folder)
-        HeldOut.measure(model, *unseen).write(folder)
-        draw(model, *unseen, folder)
+        predictions = Predictions.of(model, *unseen)
+        HeldOut.of(predictions).write(folder)
+        draw(predictions, folder)
         write_report(
-            model, *unseen, folder / REPORT, training=seen, target=target, projections=("pca", "tsne"),
-            command="ordinate demo",
+            model, *unseen, folder / REPORT, predictions=predictions, training=seen, target=target,
+            projections=("pca", "tsne"), command="ordinate demo",
         )  # fmt: skip
 
 

@@ -32,9 +32,10 @@ from ordinate.decisions import compare_decisions
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
+from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.methods.time_budget import training_until
-from ordinate.report.evaluation import Metrics, draw, evaluate
+from ordinate.report.evaluation import Metrics, draw, measure
 from ordinate.report.page import write_report
 from ordinate.report.text import metric_lines
 
@@ -50,8 +51,9 @@ def fit(options: FitOptions, started: float | None = None) -> None:
     recipe = None if options.recipe is None else read_recipe(options.recipe, quick=options.quick)
     workspace = Workspace(options.path, {})
     plan_of_time = TimePlan.of(options, workspace.partial, started)
-    images = image_options({} if recipe is None else recipe.settings.get("images", {}), options)
-    volumes = volume_options({} if recipe is None else recipe.settings.get("volumes", {}), options)
+    settings = {} if recipe is None else recipe.settings
+    images = image_options(settings.get("images", {}), options)
+    volumes = volume_options(settings.get("volumes", {}), options)
     samples = read(options, images, volumes, None if recipe is not None else plan_of_time.plan_for)
     filled, plan = _plan(options, recipe, images, samples, volumes, plan_of_time)
     costs = None if plan.costs is None else plan.costs.tolist()
@@ -71,11 +73,23 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         result = workspace.partial / "model"
         shutil.rmtree(result, ignore_errors=True)  # of a run that was stopped, which may have had another model
         result.mkdir()
-        with model.embedding_once():
-            metrics, pictures = _measure(
-                model, samples, plan, (rows, test_rows), result, options, {"method": chosen.name, "command": again},
-                plan_of_time,
+        y = plan.label.values
+        predictions = Predictions.of(model, take(samples.X, test_rows), y[test_rows])
+        facts = {"method": chosen.name, "test_samples": len(test_rows), "training_samples": len(rows)}
+        split = {"data": samples.digest, "target": options.target, "train": rows.tolist(), "test": test_rows.tolist()}
+        metrics = _write_model(predictions, plan, facts, again, split, result)
+        seen = (take(samples.X, rows), y[rows])
+        if len(test_rows) >= LEAST_REPORTED and plan_of_time.has_time_for(REPORT_TIME):
+            names = [f"row {row}" for row in test_rows] if samples.paths is None else samples.paths[test_rows].tolist()
+            write_report(
+                model, predictions.X, y[test_rows], result / REPORT, predictions=predictions, training=seen,
+                target=options.target or "the label", names=names, projections=plan_of_time.projections(len(test_rows)),
+                costs=costs_of_rules(metrics.get("decisions")), command=options.command,
+                facts={"Data": options.data, "Data, sha256": samples.digest},
             )  # fmt: skip
+        pictures = len(draw(predictions, result, seen)) if plan_of_time.has_time_for(PICTURES) else 0
+        if pictures == 0:
+            print("note: the time limit left no time for pictures; ordinate report draws more of a model")
         workspace.publish(result)
     names = [str(name) for name in plan.label.classes or []]
     print(f"\n{chosen.name} on {len(test_rows)} held-out samples")
@@ -85,34 +99,6 @@ def fit(options: FitOptions, started: float | None = None) -> None:
     if again != options.command:
         exact = chosen.model is None and not model.method_.hurried
         print(f"{'' if exact else 'nearly '}the same model again: {again}")
-
-
-def _train(
-    chosen: Chosen,
-    plan: Plan,
-    samples: Samples,
-    rows: Rows,
-    validation_rows: Rows,
-    checkpoints: Path,
-    time: TimePlan,
-) -> tuple[EmbeddingEstimator, Rows]:
-    """Return the chosen method trained on all rows, or the model of its trial, and the rows it was trained on."""
-    X, y = samples.X, plan.label.values
-    if chosen.model is None:
-        print(f"training {chosen.name}")
-        watched = (take(X, validation_rows), y[validation_rows]) if len(validation_rows) else None
-        model = plan.build(chosen.name, chosen.options, checkpoints / f"{chosen.name}-final")
-        with training_until(time.end):
-            model.fit(take(X, rows), y[rows], validation=watched, groups=groups_of(samples.groups, rows))
-    else:
-        print(f"no time to train {chosen.name} on all samples: its trial is the model")
-        model, rows = chosen.model
-    model.checkpoint_dir = None
-    model.verbose = 0
-    on_decision = note_on_decision(model, getattr(model, "decision_scores_", None)) or chosen.note
-    for note in [*model.reader_.notes, *([] if on_decision is None else [on_decision])]:
-        print(f"note: {note}")
-    return model, rows
 
 
 def _plan(
@@ -133,40 +119,48 @@ def _plan(
     return filled, replace(plan, candidates=candidates)
 
 
-def _measure(
-    model: EmbeddingEstimator,
-    samples: Samples,
+def _train(
+    chosen: Chosen,
     plan: Plan,
-    division: tuple[Rows, Rows],
-    result: Path,
-    options: FitOptions,
-    facts: dict[str, str],
+    samples: Samples,
+    rows: Rows,
+    validation_rows: Rows,
+    checkpoints: Path,
     time: TimePlan,
-) -> tuple[Metrics, int]:
-    """Write the model with all that is known of it; return its metrics, and how many pictures there was time for."""
+) -> tuple[EmbeddingEstimator, Rows]:
+    """Return the chosen method trained on all rows, or the model of its trial, and the rows it was trained on."""
     X, y = samples.X, plan.label.values
-    rows, test_rows = division
-    unseen, seen = (take(X, test_rows), y[test_rows]), (take(X, rows), y[rows])
-    metrics = _judge(model, *unseen, plan, result)
-    write_estimator(model, result)
-    record = {
-        "method": facts["method"], "test_samples": len(test_rows), "training_samples": len(rows), **metrics,
-        "command": facts["command"],
-    }  # fmt: skip
-    (result / "metrics.json").write_text(json.dumps(record, indent=2) + "\n")
-    split = {"data": samples.digest, "target": options.target, "train": rows.tolist(), "test": test_rows.tolist()}
-    (result / SPLIT).write_text(json.dumps(split) + "\n")
-    if len(test_rows) >= LEAST_REPORTED and time.has_time_for(REPORT_TIME):
-        names = [f"row {row}" for row in test_rows] if samples.paths is None else samples.paths[test_rows].tolist()
-        write_report(
-            model, *unseen, result / REPORT, training=seen, target=options.target or "the label", names=names,
-            projections=time.projections(len(test_rows)), costs=costs_of_rules(metrics.get("decisions")),
-            command=options.command, facts={"Data": options.data, "Data, sha256": samples.digest},
-        )  # fmt: skip
-    pictures = len(draw(model, *unseen, result, seen)) if time.has_time_for(PICTURES) else 0
-    if pictures == 0:
-        print("note: the time limit left no time for pictures; ordinate report draws more of a model")
-    return metrics, pictures
+    if chosen.model is None:
+        print(f"training {chosen.name}")
+        validation = (take(X, validation_rows), y[validation_rows]) if len(validation_rows) else None
+        model = plan.build(chosen.name, chosen.options, checkpoints / f"{chosen.name}-final")
+        with training_until(time.end):
+            model.fit(take(X, rows), y[rows], validation=validation, groups=groups_of(samples.groups, rows))
+    else:
+        print(f"no time to train {chosen.name} on all samples: its trial is the model")
+        model, rows = chosen.model
+    model.checkpoint_dir = None
+    model.verbose = 0
+    on_decision = note_on_decision(model, getattr(model, "decision_scores_", None)) or chosen.note
+    for note in [*model.reader_.notes, *([] if on_decision is None else [on_decision])]:
+        print(f"note: {note}")
+    return model, rows
+
+
+def _write_model(
+    predictions: Predictions, plan: Plan, facts: dict[str, Any], command: str, split: dict[str, Any], folder: Path
+) -> Metrics:
+    """Write the model, what it predicted of held-out samples, its metrics and its split; return the metrics."""
+    write_estimator(predictions.model, folder)
+    held_out = HeldOut.of(predictions)
+    held_out.write(folder)
+    metrics = measure(predictions)
+    if plan.costs is not None and plan.label.classes is not None:
+        metrics["decisions"] = compare_decisions(held_out.labels, held_out.predicted, plan.costs)
+    record = {**facts, **metrics, "command": command}
+    (folder / "metrics.json").write_text(json.dumps(record, indent=2) + "\n")
+    (folder / SPLIT).write_text(json.dumps(split) + "\n")
+    return metrics
 
 
 def _command(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> str:
@@ -179,16 +173,6 @@ def _command(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> 
     if trained == options and options.time_limit is None:
         return options.command
     return replace(trained, method=chosen.name, time_limit=None).command
-
-
-def _judge(model: EmbeddingEstimator, X: Any, y: Any, plan: Plan, folder: Path) -> Metrics:
-    """Return the metrics on samples held out, and keep in the folder what was said of them."""
-    metrics = evaluate(model, X, y)
-    held_out = HeldOut.measure(model, X, y)
-    held_out.write(folder)
-    if plan.costs is not None and plan.label.classes is not None:
-        metrics["decisions"] = compare_decisions(held_out.labels, held_out.predicted, plan.costs)
-    return metrics
 
 
 def _describe(samples: Samples, label: Label, rows: Rows, validation_rows: Rows, test_rows: Rows) -> None:

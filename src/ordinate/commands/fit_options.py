@@ -1,143 +1,205 @@
-"""The options of ``ordinate fit``, and those of images and volumes that follow from them."""
+"""The options of ``ordinate fit``, declared once, and the options of images and volumes that follow from them."""
 
 import difflib
-import shlex
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ordinate.data.images.options import ImageOptions
-from ordinate.data.volumes.options import VolumeOptions
+from ordinate.commands.options import check_numbers, command_line, flag, option
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import models
-from ordinate.functional.inputs import check_positive, check_whole
-from ordinate.methods.training import check_accelerator
+
+if TYPE_CHECKING:
+    from ordinate.data.images.options import ImageOptions
+    from ordinate.data.volumes.options import VolumeOptions
+
+AUGMENTATIONS = ("auto", "none", "flip", "supcr", "gaze", "adience", "hid", "koa", "idrid", "bracs")
+LOSS, IMAGES, VOLUMES = "loss, of methods that have such a setting", "images", "volumes"
 
 
 @dataclass(frozen=True)
 class FitOptions:
     """The options of the command line, under their names there."""
 
-    data: str
-    target: str | None = None
-    method: str = "auto"
-    task: str = "auto"
-    order: str | None = None
-    margin: list[str] = field(default_factory=list)
-    critical: list[str] = field(default_factory=list)
-    costs: str | None = None
-    decision: str | None = None
-    drop: str = ""
-    keep: str = ""
-    categorical: str = ""
-    split: str | None = None
-    group: str | None = None
-    fold: int = 0
-    out: str | None = None
-    test_fraction: float | None = None
-    epochs: int | None = None
-    encoder: str | None = None
-    label_distance: str | None = None
-    similarity: str | None = None
-    temperature: float | None = None
-    num_positives: int | None = None
-    image_size: str | None = None
-    volume_size: str | None = None
-    spacing: str | None = None
-    augmentation: str | None = None
-    pretrained: bool = False
-    frozen: bool = False
-    text: list[str] = field(default_factory=list)
-    word_vectors: str | None = None
-    crop: int | None = None
-    skip_unreadable: bool = False
-    recipe: str | None = None
-    quick: bool = False
-    time_limit: float | None = None
-    accelerator: str = "auto"
-    seed: int = 0
-    quiet: bool = False
+    data: str = option(
+        ...,
+        "csv, tsv, parquet (a file or a folder of them), .ts; npz with X (n, features), (n, channels, length), "
+        "(n, channels, height, width) or (n, channels, depth, height, width); a folder or zip of images with a "
+        "labels.csv (path, label) or one folder per rank; a folder of matrices (csv, npy) or NIfTI volumes with a "
+        "labels.csv; TUAB's folder of EDF files; or a name of `ordinate datasets`",
+        determines=False,
+    )
+    target: str | None = option(
+        None, "column (or npz array) of the label; a labels.csv may have it as label, a .ts file needs none"
+    )
+    method: str = option(
+        "auto",
+        "cloc or otd for ranks, supcr or supremix for a continuous target, or a baseline such as cross_entropy, "
+        "supcon, l1 or dex; auto trains the two that fit the label and keeps the one that validates best",
+        metavar="NAME",
+    )
+    task: str = option(
+        "auto",
+        "what the label is; auto: whole numbers of up to 20 values, and ordered text, are ranks",
+        choices=("auto", "ranks", "continuous"),
+    )
+    order: str | None = option(None, "the ranks from lowest to highest, for labels that are text", metavar="A,B,C")
+    margin: list[str] = option(
+        [], "fix CLOC's margin between the adjacent ranks A and B; may be repeated", metavar="A,B=M"
+    )
+    critical: list[str] = option(
+        [],
+        "train with wider margins where mistakes cost more, and predict the rank of least expected cost: the cost of "
+        "a mistake across the boundary of A and B, 1 at others; may be repeated",
+        metavar="A,B=COST",
+    )
+    costs: str | None = option(
+        None,
+        "the same for every mistake: true labels in the first column, predicted ones in the first row",
+        metavar="CSV",
+        determines=False,  # what the file holds does
+    )
+    decision: str | None = option(
+        None,
+        "the rank that is predicted: the most probable (mode: fewest wrong ranks) or the median of the probabilities "
+        "(least mean distance of ranks); without it that of the method's paper: the mode, or the median for orcnn, "
+        "corn_ranks and coral",
+        choices=("mode", "median"),
+    )
+    drop: str = option("", "columns to leave out, separated by commas", metavar="COLUMNS")
+    keep: str = option("", "columns to train on although they identify the rows", metavar="COLUMNS")
+    categorical: str = option("", "columns whose numbers are codes", metavar="COLUMNS")
+    split: str | None = option(None, "column that says train, validation or test", metavar="COLUMN")
+    group: str | None = option(None, "column of what stays on one side of a split, such as a subject", metavar="COLUMN")
+    fold: int = option(0, "held out, where an image set comes in folds (%(default)s)")
+    out: str | None = option(None, "new folder for the model (DATA's name with -model)", determines=False)
+    test_fraction: float | None = option(
+        None, "share of rows held out to measure on, where no --split says which (0.2)", above=0, below=1
+    )
+    epochs: int | None = option(None, "of training, instead of the method's default", least=1)
+    encoder: str | None = option(None, "network, for images any of timm's, such as resnet18 (auto)", metavar="NAME")
+    label_distance: str | None = option(None, "between targets (l1)", group=LOSS, choices=("l1", "l2", "angular"))
+    similarity: str | None = option(
+        None, "between embeddings (neg_l2)", group=LOSS, choices=("neg_l2", "neg_l1", "cosine")
+    )
+    temperature: float | None = option(
+        None, "of the similarities (the method's default)", group=LOSS, metavar="NUMBER", above=0
+    )
+    num_positives: int | None = option(
+        None, "contrast only the K closest samples as positives (all)", group=LOSS, metavar="K", least=1
+    )
+    image_size: str | None = option(
+        None, "pixels that the encoder sees (the images' own, up to 256)", group=IMAGES, metavar="HxW"
+    )
+    volume_size: str | None = option(
+        None,
+        "voxels that the encoder sees, cut or padded around the centre (the volumes' own, up to 100)",
+        group=VOLUMES,
+        metavar="DxHxW",
+    )
+    spacing: str | None = option(
+        None, "resample to voxels of so many mm, one number or AxBxC (each file's own)", group=VOLUMES, metavar="MM"
+    )
+    augmentation: str | None = option(None, "of training images (auto)", group=IMAGES, choices=AUGMENTATIONS)
+    pretrained: bool = option(False, "start from ImageNet weights", group=IMAGES)
+    frozen: bool = option(
+        False,
+        "keep the pretrained network as it is and train an embedding on its features: a first answer, soon",
+        group=IMAGES,
+    )
+    text: list[str] = option(
+        [],
+        "one column of texts, or two of pairs, instead of all columns; read by MiniLM, or with --word-vectors by a "
+        "BiLSTM",
+        group="text",
+        nargs="+",
+        metavar="COLUMN",
+    )
+    word_vectors: str | None = option(None, "GloVe's text file, or an npz", group="text", metavar="FILE")
+    crop: int | None = option(
+        None, "train on random parts of so many points (whole series)", group="series", metavar="POINTS"
+    )
+    skip_unreadable: bool = option(False, "leave out files that cannot be read", group=IMAGES)
+    recipe: str | None = option(None, "train as a paper does, such as cloc-koa", group=IMAGES, metavar="NAME")
+    quick: bool = option(False, "the recipe's small version, for a CPU", group=IMAGES)
+    time_limit: float | None = option(
+        None,
+        "end within so many minutes, reading and report included, always with a model; --method auto chooses between "
+        "the methods and plain heads as far as the time reaches",
+        metavar="MINUTES",
+        above=0,
+    )
+    accelerator: str = option("auto", choices=("auto", "cpu", "gpu"), determines=False)
+    seed: int = option(0, "of splits and training (%(default)s)")
+    quiet: bool = option(False, "no progress bar", determines=False)
 
     def check(self) -> None:
         """Raise where an option cannot be what it is, whatever the data."""
-        check_accelerator(self.accelerator)
+        if self.accelerator not in ("auto", "cpu"):
+            from ordinate.methods.devices import check_accelerator
+
+            check_accelerator(self.accelerator)
         if self.method != "auto" and self.method not in models():
             near = difflib.get_close_matches(self.method, models(), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f", takes auto, {', '.join(models())}"
+            hint = f"; did you mean {near[0]!r}?" if near else f", expected auto, {', '.join(models())}"
             raise OrdinateError(f"--method: got {self.method!r}{hint}")
-        if self.test_fraction is not None:
-            if not 0 < self.test_fraction < 1:
-                raise OrdinateError(f"--test-fraction: got {self.test_fraction}, expected a share above 0 and below 1")
-            if self.split is not None:
-                raise OrdinateError(
-                    f"--test-fraction: got {self.test_fraction} beside --split {self.split}, which says what is held "
-                    "out; expected one of the two"
-                )
+        check_numbers(self)
+        if self.test_fraction is not None and self.split is not None:
+            raise OrdinateError(
+                f"--test-fraction: got {self.test_fraction} beside --split {self.split}, which says what is held out; "
+                "expected one of the two"
+            )
         self._check_columns()
-        if self.epochs is not None and self.epochs < 1:
-            raise OrdinateError(f"--epochs: got {self.epochs}, takes at least 1")
-        self._check_loss()
-        if self.time_limit is not None:
-            if not (self.time_limit > 0 and np.isfinite(self.time_limit)):
-                raise OrdinateError(f"--time-limit: got {self.time_limit}, expected minutes above 0")
-            if self.recipe is not None:
-                raise OrdinateError("--time-limit: a recipe has its own epochs; leave one of the two out")
+        if self.time_limit is not None and self.recipe is not None:
+            raise OrdinateError("--time-limit: a recipe has its own epochs; leave one of the two out")
         if len(self.text) > 2:
-            raise OrdinateError(f"--text: got {len(self.text)} columns, takes one or two")
+            raise OrdinateError(f"--text: got {len(self.text)} columns, expected one or two")
         if self.word_vectors is not None and not self.text:
-            raise OrdinateError("--word-vectors: are for text, takes --text COLUMN")
+            raise OrdinateError("--word-vectors: are for text, expected --text COLUMN beside it")
         if self.frozen and not self.pretrained:
             raise OrdinateError("--frozen: keeps pretrained weights as they are; give --pretrained as well")
         if self.quick and self.recipe is None:
-            raise OrdinateError("--quick: is the small version of a recipe, takes --recipe")
-
-    def _check_loss(self) -> None:
-        if self.temperature is not None:
-            check_positive(self.temperature, "--temperature")
-        if self.num_positives is not None:
-            check_whole(self.num_positives, "--num-positives")
+            raise OrdinateError("--quick: is the small version of a recipe, expected --recipe beside it")
 
     def _check_columns(self) -> None:
         """Raise where a column is given to two options of which only one can have it."""
-        for option in ("drop", "keep", "categorical"):
-            if self.text and getattr(self, option):
-                raise OrdinateError(f"--{option}: got {getattr(self, option)!r} beside --text, which names the columns")
+        for name in ("drop", "keep", "categorical"):
+            if self.text and getattr(self, name):
+                raise OrdinateError(f"--{name}: got {getattr(self, name)!r} beside --text, which names the columns")
         used: dict[str, str] = {}
-        for option, value in (("target", self.target), ("split", self.split), ("group", self.group)):
-            _claim(used, option, [] if value is None else [value])
-        _claim(used, "drop", names_in(self.drop))
-        for option, columns in (("keep", names_in(self.keep)), ("text", self.text)):
-            _claim(dict(used), option, columns)
+        single = {name: getattr(self, name) for name in ("target", "split", "group")}
+        claims = {name: [column] for name, column in single.items() if column is not None}
+        for name, columns in {**claims, "drop": names_in(self.drop)}.items():
+            _claim(used, name, columns)
+        for name, columns in (("keep", names_in(self.keep)), ("text", self.text)):
+            _claim(dict(used), name, columns)
 
     @property
     def path(self) -> Path:
-        return Path(self.out) if self.out is not None else Path(f"{Path(self.data).name.split('.')[0]}-model")
+        """The folder of the model."""
+        return Path(f"{self.stem}-model" if self.out is None else self.out)
+
+    @property
+    def stem(self) -> str:
+        """The name of the data without its ending."""
+        return Path(self.data).name.split(".")[0]
 
     @property
     def command(self) -> str:
         """What to type to get the same, in a folder of its usual name."""
-        usual = {"method": "auto", "task": "auto", "fold": 0, "accelerator": "auto"}
-        words = ["ordinate", "fit", self.data]
-        for name, value in asdict(self).items():
-            if name in ("data", "out", "quiet") or not value or value == usual.get(name):
-                continue
-            for each in value if isinstance(value, list) else [value]:
-                words += [f"--{name.replace('_', '-')}", *([] if each is True else [str(each)])]
-        return shlex.join(words)
+        return command_line(["ordinate", "fit", self.data], self, leave_out=("data", "out", "quiet"))
 
     @property
     def determining(self) -> list[Any]:
         """All that the model depends on, beside the data."""
-        elsewhere = ("data", "out", "accelerator", "quiet", "costs")
-        return [value for name, value in asdict(self).items() if name not in elsewhere]
+        values = asdict(self)
+        return [values[each.name] for each in fields(self) if each.metadata.get("determines", True)]
 
 
-def _claim(used: dict[str, str], option: str, columns: list[str]) -> None:
+def _claim(used: dict[str, str], name: str, columns: list[str]) -> None:
     for column in columns:
-        if used.setdefault(column, option) != option:
-            raise OrdinateError(f"--{option}: got {column!r}, which --{used[column]} has already; expected another")
+        if used.setdefault(column, name) != name:
+            raise OrdinateError(f"--{name}: got {column!r}, which --{used[column]} has already; expected another")
 
 
 def names_in(text: str) -> list[str]:
@@ -145,33 +207,35 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def image_options(settings: dict[str, Any], options: FitOptions) -> ImageOptions:
-    """The recipe's options of images, with those of the command line in their place."""
-    settings = dict(settings)
+def image_options(settings: dict[str, Any], options: FitOptions) -> "ImageOptions":
+    """Return the recipe's options of images, with those of the command line in their place."""
+    from ordinate.data.images.options import ImageOptions
+
+    given: dict[str, Any] = {"augmentation": options.augmentation}
+    given |= {"pretrained": options.pretrained or None, "frozen": options.frozen or None}
     if options.image_size is not None:
         sides = options.image_size.lower().split("x")
         if not all(side.isdecimal() and int(side) > 0 for side in sides) or len(sides) > 2:
-            raise OrdinateError(f"--image-size: got {options.image_size!r}, takes SIDE or HEIGHTxWIDTH in pixels")
-        settings["size"] = (int(sides[0]), int(sides[-1]))
-    if options.augmentation is not None:
-        settings["augmentation"] = options.augmentation
-    if options.pretrained:
-        settings["pretrained"] = True
-    if options.frozen:
-        settings["frozen"] = True
-    return ImageOptions(**settings)
+            raise OrdinateError(f"--image-size: got {options.image_size!r}, expected SIDE or HEIGHTxWIDTH in pixels")
+        given["size"] = (int(sides[0]), int(sides[-1]))
+    return ImageOptions(**{**settings, **{name: value for name, value in given.items() if value is not None}})
 
 
-def volume_options(settings: dict[str, Any], options: FitOptions) -> VolumeOptions:
-    """The recipe's options of volumes, with those of the command line, as in 100 or 2x2x1.5, in their place."""
+def volume_options(settings: dict[str, Any], options: FitOptions) -> "VolumeOptions":
+    """Return the recipe's options of volumes, with those of the command line, as in 100 or 2x2x1.5, in their place."""
+    from ordinate.data.volumes.options import VolumeOptions
+
     read = dict(settings)
-    for name, given, number in (("size", options.volume_size, int), ("spacing", options.spacing, float)):
-        if given is not None:
-            try:
-                values = tuple(number(part) for part in given.lower().split("x"))
-                read[name] = values[0] if len(values) == 1 else values
-                VolumeOptions(**{name: read[name]})
-            except ValueError as error:
-                option = "--volume-size" if name == "size" else "--spacing"
-                raise OrdinateError(f"{option}: got {given!r}, takes a number above 0, or three as AxBxC") from error
+    for name, option_name, number in (("size", "volume_size", int), ("spacing", "spacing", float)):
+        given = getattr(options, option_name)
+        if given is None:
+            continue
+        try:
+            values = tuple(number(part) for part in given.lower().split("x"))
+            read[name] = values[0] if len(values) == 1 else values
+            VolumeOptions(**{name: read[name]})
+        except ValueError as error:
+            raise OrdinateError(
+                f"{flag(option_name)}: got {given!r}, expected a number above 0, or three as AxBxC"
+            ) from error
     return VolumeOptions(**read)

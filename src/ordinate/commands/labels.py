@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ordinate.data.tables.features import plain_text
 from ordinate.errors import OrdinateError
+from ordinate.estimators.registry import Task
 
 MOST_RANKS = 20  # different whole numbers up to which a label counts as ranks
 
@@ -24,6 +25,11 @@ class Label:
     @property
     def is_ranks(self) -> bool:
         return self.classes is not None
+
+    @property
+    def task(self) -> Task:
+        """The task, as the registry of models has it."""
+        return "ranks" if self.is_ranks else "continuous"
 
 
 def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> Label:

@@ -1,5 +1,6 @@
 """What is to be trained on a data set: the methods that fit its label, and the settings of their estimators."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from ordinate.commands.costs import parse_costs, parse_decision
 from ordinate.commands.fit_options import FitOptions, volume_options
 from ordinate.commands.labels import Label, parse_boundaries, understand_label
-from ordinate.commands.loss_options import loss_settings
+from ordinate.commands.options import flag
 from ordinate.commands.samples import Samples
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Decoded
@@ -25,6 +26,7 @@ from ordinate.estimators.recipes import Recipe
 from ordinate.estimators.registry import build, models, unavailable
 
 RANK_METHODS, CONTINUOUS_METHODS = ("cloc", "otd"), ("supcr", "supremix")
+LOSS_OPTIONS = ("label_distance", "similarity", "temperature", "num_positives")
 RANK_HEADS, CONTINUOUS_HEADS = ("cross_entropy", "orcnn", "corn_ranks"), ("l1", "mse", "huber")  # tried after these
 
 
@@ -90,8 +92,21 @@ def make_plan(
     if costs is not None and "cloc" in candidates:
         margins = {**margins_from_costs(costs), **margins}
     candidates = ("cloc",) if margins else candidates  # only CLOC has margins to keep to
-    settings |= loss_settings(options, candidates, ranks=label.is_ranks)
+    settings |= _loss_settings(options, candidates, label)
     return Plan(label, candidates, margins, costs, settings)
+
+
+def _loss_settings(options: FitOptions, methods: Sequence[str], label: Label) -> dict[str, Any]:
+    """Return the options of the loss that were given; one that a method has no setting for is an error."""
+    given = {name: getattr(options, name) for name in LOSS_OPTIONS if getattr(options, name) is not None}
+    for method in methods if given else ():
+        settings = build(method, label.task).get_params()
+        for name in given:
+            if name not in settings:
+                raise OrdinateError(
+                    f"{flag(name)}: {method} has no such setting, expected a --method that has, such as supcr"
+                )
+    return given
 
 
 def _are_series(samples: Samples) -> bool:
@@ -105,23 +120,23 @@ def _method_of(recipe: Recipe, method: str) -> str:
 
 
 def _candidates(method: str, label: Label, *, with_heads: bool) -> tuple[str, ...]:
+    if method != "auto":
+        require_fitting(method, label)
+        return (method,)
     own, heads = (RANK_METHODS, RANK_HEADS) if label.is_ranks else (CONTINUOUS_METHODS, CONTINUOUS_HEADS)
-    if method == "auto":
-        return own + heads if with_heads else own
-    fitting = methods_for(label.is_ranks)
+    return own + heads if with_heads else own
+
+
+def require_fitting(method: str, label: Label) -> None:
+    """Raise where a method is not for this kind of label, or learns no embedding."""
+    kind, other = ("ranks", "continuous") if label.is_ranks else ("a continuous target", "ranks")
+    own = RANK_METHODS if label.is_ranks else CONTINUOUS_METHODS
+    embedding = [name for name, model in models().items() if label.task in model.estimators and model.embeds]
+    fitting = list(dict.fromkeys([*own, *embedding]))
     if method not in fitting:
-        kind, other = ("ranks", "continuous") if label.is_ranks else ("a continuous target", "ranks")
         raise OrdinateError(
-            f"--method: {method} does not take {kind}; takes one of {', '.join(fitting)}, or --task {other}"
+            f"--method: {method} is not for {kind}; expected one of {', '.join(fitting)}, or --task {other}"
         )
-    return (method,)
-
-
-def methods_for(ranks: bool) -> list[str]:
-    """Return the names of the methods, and of the baselines that embed, for ranks or for continuous targets."""
-    own, task = (RANK_METHODS, "ranks") if ranks else (CONTINUOUS_METHODS, "continuous")
-    others = [name for name, model in models().items() if task in model.estimators and model.embeds]
-    return list(dict.fromkeys([*own, *others]))
 
 
 def _estimator(
@@ -134,7 +149,7 @@ def _estimator(
     reason = unavailable(name)
     if reason is not None:
         raise OrdinateError(f'--method: {reason}: pip install "ordinate[rivals]"')
-    estimator: EmbeddingEstimator = build(name, "ranks" if label.is_ranks else "continuous")
+    estimator: EmbeddingEstimator = build(name, label.task)
     settings = dict(settings)
     if label.is_ranks:
         settings["class_order"] = label.classes

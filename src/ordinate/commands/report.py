@@ -37,9 +37,10 @@ from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.persistence import CONFIG
+from ordinate.estimators.model_folder import CONFIG
+from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.rank_labels import to_ranks
+from ordinate.report.output import check_output
 from ordinate.report.page import write_report
 
 
@@ -71,22 +72,27 @@ class ReportSamples:
 def report(model: str, data: str, target: str | None, out: str, suspects: str | None = None) -> None:
     """Write the page of a model to ``out``; ``suspects`` is a csv that ``ordinate suspects`` wrote for the data."""
     start = time.monotonic()
-    check_place(out)
+    check_output(out)
     estimator = load(model)
     target = target or trained_target(model)
     doubted = None if suspects is None else _read_suspects(suspects)
     samples = read_samples(estimator, model, data, target)
     X, y = samples.take(samples.measured)
+    predictions, costs = None, None
+    if isinstance(estimator, RankClassifier) and not isinstance(estimator.rule, str):
+        predictions = Predictions.of(estimator, X, y)
+        costs = costs_of_rules(compare_decisions(predictions.true, predictions.probabilities, estimator.rule))
     path = write_report(
         estimator,
         X,
         y,
         out,
+        predictions=predictions,
         training=None if samples.trained is None else samples.take(samples.trained),
         target=target or "the label",
         names=[samples.names[row] for row in samples.measured],
         suspects=None if doubted is None else _among(doubted, samples.measured),
-        costs=costs_of_rules(_compared(estimator, X, y)),
+        costs=costs,
         command=command_line("report", [model], data, target, out),
         facts={"Model": model, **hashes(model), "Data": data, "Data, sha256": samples.digest},
     )
@@ -123,23 +129,6 @@ def _among(suspects: pd.DataFrame, measured: NDArray[np.int64]) -> pd.DataFrame:
     places = pd.Series(np.arange(len(measured)), index=measured)
     kept = suspects[suspects["row"].isin(places.index)]
     return kept.assign(row=places.loc[kept["row"]].to_numpy())
-
-
-def _compared(estimator: EmbeddingEstimator, X: Any, y: NDArray[Any]) -> dict[str, Any] | None:
-    """Return what deciding by a model's costs saves, if it decides by costs."""
-    if not isinstance(estimator, RankClassifier) or isinstance(estimator.rule, str):
-        return None
-    classes = estimator.ordered_classes_
-    return compare_decisions(to_ranks(y, classes), estimator.rank_probabilities(X), estimator.rule)
-
-
-def check_place(out: str) -> None:
-    """Raise before any work where the page cannot be written."""
-    path = Path(out)
-    if path.is_dir():
-        raise OrdinateError(f"--out: {path} is a folder, takes a file")
-    if not path.parent.is_dir():
-        raise OrdinateError(f"--out: {path} cannot be written: No such folder as {path.parent}")
 
 
 def command_line(name: str, models: list[str], data: str, target: str | None, out: str) -> str:

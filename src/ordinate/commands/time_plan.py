@@ -15,6 +15,7 @@ from ordinate.commands.division import TEST_FRACTION
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.image_plan import ImagePlan, plan_images
 from ordinate.commands.labels import understand_label
+from ordinate.commands.workspace import write_record
 from ordinate.data.images.pixels import Preprocessing
 from ordinate.estimators.choice import LEAST_TRAINING
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd
@@ -100,10 +101,7 @@ class TimePlan:
         if self.budget is not None:
             self.budget.keep_in(self.folder / SPENT)
         if self.images is not None:
-            record = {"options": self.options.determining, "images": asdict(self.images)}
-            pending = (self.folder / PLAN).with_suffix(".tmp")
-            pending.write_text(json.dumps(record))
-            pending.replace(self.folder / PLAN)
+            write_record(self.folder / PLAN, {"options": self.options.determining, "images": asdict(self.images)})
 
     @property
     def filled(self) -> FitOptions:

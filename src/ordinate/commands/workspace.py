@@ -10,8 +10,16 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from ordinate.errors import OrdinateError
+from ordinate.report.output import check_free
 
 CHECKPOINTS = "checkpoints"
+
+
+def write_record(path: Path, record: Any) -> None:
+    """Write what a command has to know after a kill, whole or not at all."""
+    pending = path.with_suffix(".tmp")
+    pending.write_text(json.dumps(record, indent=2))
+    pending.replace(path)
 
 
 class Workspace:
@@ -38,14 +46,13 @@ class Workspace:
         return self.partial / CHECKPOINTS
 
     def __enter__(self) -> Self:
-        if self.out.exists() and (not self.out.is_dir() or any(self.out.iterdir())):
-            raise OrdinateError(f"--out: {self.given} already holds something, takes a new or empty folder")
+        check_free(self.given)
         self.made = [folder for folder in self.partial.parents if not folder.exists()]
         try:
             self.partial.mkdir(parents=True, exist_ok=True)
             self.lock.acquire()
         except Timeout:
-            raise OrdinateError(f"--out: {self.given} is in use by another run, takes another folder") from None
+            raise OrdinateError(f"--out: {self.given} is in use by another run, expected another folder") from None
         except OSError as error:
             raise OrdinateError(f"--out: {self.given} cannot be written: {error.strerror}") from error
         try:
@@ -59,9 +66,7 @@ class Workspace:
         """See that what is here is of this run."""
         record = self.partial / "run.json"
         if not record.exists():
-            pending = record.with_suffix(".tmp")
-            pending.write_text(json.dumps(self.settings, indent=2))
-            pending.replace(record)
+            write_record(record, self.settings)
         elif json.loads(record.read_text()) != json.loads(json.dumps(self.settings)):
             raise OrdinateError(
                 f"--out: {self.partial} keeps the state of a run with other data or settings; "

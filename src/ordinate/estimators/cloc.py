@@ -4,22 +4,24 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import field
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.samplers import RankBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_positive
-from ordinate.methods.cloc import CLOC
 from ordinate.methods.imbalance import Imbalance
-from ordinate.methods.training import ArrayBatches
+
+if TYPE_CHECKING:
+    from ordinate.methods.cloc import CLOC
 
 
 @estimator_dataclass
@@ -58,7 +60,7 @@ class CLOCClassifier(RankClassifier):
     target_accuracy: float = 0.95
     epochs: None = field(default=None, init=False)  # it has phase_epochs
     imbalance: Imbalance | None = None
-    method_: CLOC = field(init=False)
+    method_: "CLOC" = field(init=False)
 
     def _probabilities(self, embeddings: Tensor) -> Tensor:
         return self.method_.classifier(embeddings).softmax(dim=1)
@@ -69,7 +71,9 @@ class CLOCClassifier(RankClassifier):
         check_is_fitted(self)
         return self.method_.mmnp.margins.detach().numpy()
 
-    def _build_method(self, encoder: nn.Module) -> CLOC:
+    def _build_method(self, encoder: nn.Module) -> "CLOC":
+        from ordinate.methods.cloc import CLOC
+
         return CLOC(
             encoder,
             self.embedding_dim,

@@ -3,7 +3,7 @@
 import warnings
 from abc import abstractmethod
 from dataclasses import asdict, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 from torch import Tensor, nn
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.part import random_part
 from ordinate.data.view_batches import ViewBatches
@@ -27,8 +28,9 @@ from ordinate.heads.neighbours import NeighbourMean
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.optimization import Optimization
-from ordinate.methods.regression import Regression
-from ordinate.methods.training import ArrayBatches
+
+if TYPE_CHECKING:
+    from ordinate.methods.regression import Regression
 
 MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 holds
 HEADS = ("linear", "ridge", "neighbours")
@@ -64,7 +66,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     bin_size: BinSize = None
     epochs: tuple[int, int] | int = (400, 100)
     imbalance: Imbalance | None = None
-    method_: Regression = field(init=False)
+    method_: "Regression" = field(init=False)
 
     multi_output = True
 
@@ -76,13 +78,15 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n,) or (n, p), targets in their own units."""
         check_is_fitted(self)
-        embeddings = self._embed(self._read(X))
+        return self._predictions_of(self._embed(self._read(X)))
+
+    def _predictions_of(self, embeddings: Tensor) -> NDArray[np.float64]:
         with torch.no_grad():
             predicted = self.head_(embeddings).double().numpy() + self.target_offset_
         return predicted[:, 0] if self.target_is_vector_ else predicted
 
     @abstractmethod
-    def _build_method(self, encoder: nn.Module) -> Regression:
+    def _build_method(self, encoder: nn.Module) -> "Regression":
         """Return the untrained method around the encoder."""
 
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
@@ -112,10 +116,9 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
             )
         return centred.astype(np.float32)
 
-    def _new_method(self, targets: Tensor) -> Regression:
+    def _new_method(self, targets: Tensor) -> "Regression":
         self.label_bins_ = None if self.imbalance is None else LabelBins.over(targets, self.imbalance.bin_size)
-        method = super()._new_method(targets)
-        assert isinstance(method, Regression)  # noqa: S101  # as _build_method returns one
+        method = cast("Regression", super()._new_method(targets))  # as _build_method returns one
         method.head.standardise(targets)
         return method
 

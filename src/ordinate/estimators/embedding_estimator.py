@@ -3,11 +3,9 @@
 import copy
 import hashlib
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -18,6 +16,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from ordinate import methods  # imported on first use, as Lightning takes seconds
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.reader import ImageReader
@@ -45,12 +45,13 @@ from ordinate.estimators.persistence import save_estimator
 from ordinate.estimators.seed import draw_seed
 from ordinate.estimators.settings import OPTIONS
 from ordinate.functional.inputs import check_positive, check_whole
-from ordinate.methods.balanced import BalancedMethod
+from ordinate.methods.devices import check_accelerator
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import StagedMethod
 from ordinate.methods.step_cost import measure_step
-from ordinate.methods.training import ArrayBatches, check_accelerator, train
+
+if TYPE_CHECKING:
+    from ordinate.methods.staged import StagedMethod
 
 EMBED_ROWS, EMBED_IMAGES, EMBED_VOLUMES = 4096, 64, 1
 EMBED_POINTS = 2**20  # of series
@@ -115,7 +116,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     verbose: int = 0
     random_state: Any = None
     imbalance: Imbalance | None = field(default=None, init=False)  # a parameter of those that support it
-    method_: StagedMethod = field(init=False)
+    method_: "StagedMethod" = field(init=False)
 
     stratified = False  # whether samples are held out rank by rank
     views_of_images = 1
@@ -135,7 +136,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Check labels and return what the method trains on: ranks (n,) or targets (n, p)."""
 
     @abstractmethod
-    def _build_method(self, encoder: nn.Module) -> StagedMethod:
+    def _build_method(self, encoder: nn.Module) -> "StagedMethod":
         """Return the untrained method around the encoder."""
 
     @property
@@ -252,7 +253,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         **options: Any,
     ) -> None:
         progress = bool(self.verbose)
-        self.history_ = train(
+        self.history_ = methods.train(
             self.method_, training, batches, validation, accelerator=self.accelerator, progress=progress, **options
         )
         self.n_iter_ = len(self.history_)
@@ -336,8 +337,10 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 digest.update(np.ascontiguousarray(part.numpy()).data)  # without a copy of all samples
         return digest.hexdigest()
 
-    def _new_method(self, targets: Tensor) -> StagedMethod:
+    def _new_method(self, targets: Tensor) -> "StagedMethod":
         """Return the untrained method for these training targets."""
+        from ordinate.methods.balanced import BalancedMethod
+
         method = self._build_method(self._new_encoder())
         if isinstance(method, BalancedMethod) and method.balance is not None:
             method.balance.fit(targets)
@@ -458,29 +461,17 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _embed_images(self, x: Tensor) -> Tensor:
         """Embed in float32, on the GPU if there is one; float64 would take image networks far longer."""
-        known: dict[Any, tuple[Tensor, Tensor]] = getattr(self, "_embedded", {})
-        key = (x.data_ptr(), tuple(x.shape))
-        if key in known:
-            return known[key][1].clone()
         device = torch.device("cuda" if self._on_gpu else "cpu")
         at_once = EMBED_VOLUMES if isinstance(self.reader_, VolumeReader) else EMBED_IMAGES
         encoder = self.method_.encoder.to(device)
         with torch.no_grad():
             parts = [encoder(part.to(device)).double().cpu() for part in x.split(at_once)]
         encoder.cpu()
-        embeddings = torch.cat(parts)
-        if hasattr(self, "_embedded"):
-            self._embedded[key] = (x, embeddings.clone())  # x, so that nothing else comes to lie where it does
-        return embeddings
+        return torch.cat(parts)
 
-    @contextmanager
-    def embedding_once(self) -> Iterator[None]:
-        """Embed images that are embedded again in here once only."""
-        self._embedded: dict[Any, tuple[Tensor, Tensor]] = {}
-        try:
-            yield
-        finally:
-            del self._embedded
+    def _predictions_of(self, embeddings: Tensor) -> NDArray[Any]:
+        """Return the targets that are predicted from embeddings; ranks go by their probabilities."""
+        raise NotImplementedError
 
     @property
     def _on_gpu(self) -> bool:

@@ -1,13 +1,16 @@
 """Regression end to end behind scikit-learn's interface."""
 
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from torch import nn
 
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.functional.inputs import check_whole
-from ordinate.methods.end_to_end import EndToEnd
+
+if TYPE_CHECKING:
+    from ordinate.methods.end_to_end import EndToEnd
 
 NAMES = {
     "l1": "L1", "mse": "MSE", "huber": "Huber", "dex": "DEX", "dldl_v2": "DLDL-v2", "or": "OR", "corn": "CORN"
@@ -36,13 +39,15 @@ class EndToEndRegressor(ContrastiveRegressor):
     scheme: str = field(default="regularise", init=False)
     head: str = field(default="linear", init=False)  # the one that was trained
     epochs: int = 500
-    method_: EndToEnd = field(init=False)
+    method_: "EndToEnd" = field(init=False)
 
     @property
     def method_name(self) -> str:
         return f"{NAMES[self.head_loss]} end to end"
 
-    def _build_method(self, encoder: nn.Module) -> EndToEnd:
+    def _build_method(self, encoder: nn.Module) -> "EndToEnd":
+        from ordinate.methods.end_to_end import EndToEnd
+
         return EndToEnd(
             encoder,
             self.embedding_dim,

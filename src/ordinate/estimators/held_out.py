@@ -21,8 +21,8 @@ from ordinate.decisions import (
 )
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.rank_labels import to_ranks
 
 FORMAT = 1
 RECORD, ARRAYS = "held_out.json", "held_out.safetensors"
@@ -55,11 +55,14 @@ class HeldOut:
 
     @classmethod
     def measure(cls, model: EmbeddingEstimator, X: Any, y: Any) -> Self:
-        """Predict labelled samples that neither training nor a choice has seen."""
-        if isinstance(model, RankClassifier):
-            ordered = model.ordered_classes_
-            return cls(to_ranks(y, ordered), model.rank_probabilities(X), ordered.tolist())
-        return cls(np.asarray(y, dtype=np.float64), np.asarray(model.predict(X), dtype=np.float64), None)
+        """Return what a fitted model says of labelled samples that neither training nor a choice has seen."""
+        return cls.of(Predictions.of(model, X, y))
+
+    @classmethod
+    def of(cls, predictions: Predictions) -> Self:
+        """Keep the labels and the probabilities or targets of such predictions."""
+        said = predictions.predicted if predictions.probabilities is None else predictions.probabilities
+        return cls(predictions.true, np.asarray(said, dtype=np.float64), predictions.classes)
 
     def calibrate(self, coverage: float = 0.9) -> RankCalibration | IntervalCalibration:
         """Return how far sets and intervals of a coverage reach; too few samples for it are an error."""

@@ -1,12 +1,15 @@
 """Ranks end to end behind scikit-learn's interface."""
 
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.methods.ordinal import Ordinal
+
+if TYPE_CHECKING:
+    from ordinate.methods.ordinal import Ordinal
 
 NAMES = {"cross_entropy": "Cross-entropy", "or": "ORCNN", "corn": "CORN", "coral": "CORAL"}
 
@@ -36,7 +39,7 @@ class OrdinalClassifier(RankClassifier):
     """
 
     loss: str = "cross_entropy"
-    method_: Ordinal = field(init=False)
+    method_: "Ordinal" = field(init=False)
 
     @property
     def method_name(self) -> str:
@@ -49,7 +52,9 @@ class OrdinalClassifier(RankClassifier):
     def _probabilities(self, embeddings: Tensor) -> Tensor:
         return self.method_.probabilities(embeddings)
 
-    def _build_method(self, encoder: nn.Module) -> Ordinal:
+    def _build_method(self, encoder: nn.Module) -> "Ordinal":
+        from ordinate.methods.ordinal import Ordinal
+
         return Ordinal(
             encoder,
             self.embedding_dim,

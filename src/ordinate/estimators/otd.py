@@ -1,11 +1,13 @@
 """OTD behind scikit-learn's interface."""
 
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.part import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
 from ordinate.data.view_batches import ViewBatches
@@ -15,8 +17,9 @@ from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.voting import VotingClassifier
 from ordinate.functional.similarity import unit
 from ordinate.methods.imbalance import Imbalance
-from ordinate.methods.otd import OTD
-from ordinate.methods.training import ArrayBatches
+
+if TYPE_CHECKING:
+    from ordinate.methods.otd import OTD
 
 DECAY = 10.0  # of tables with categories, series and text
 
@@ -45,9 +48,11 @@ class OTDClassifier(VotingClassifier):
     """
 
     imbalance: Imbalance | None = None
-    method_: OTD = field(init=False)
+    method_: "OTD" = field(init=False)
 
-    def _build_method(self, encoder: nn.Module) -> OTD:
+    def _build_method(self, encoder: nn.Module) -> "OTD":
+        from ordinate.methods.otd import OTD
+
         return OTD(
             encoder,
             len(self.ordered_classes_),

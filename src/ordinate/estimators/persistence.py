@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 import numpy as np
@@ -22,12 +22,15 @@ from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
 from ordinate.estimators.hub_client import SCHEME, download
 from ordinate.estimators.inputs import Reader
+from ordinate.estimators.model_folder import CONFIG, require_model
 from ordinate.estimators.registry import estimator_named
 from ordinate.estimators.settings import from_plain, to_plain
-from ordinate.methods.staged import StagedMethod
+
+if TYPE_CHECKING:
+    from ordinate.methods.staged import StagedMethod
 
 FORMAT = 2
-CONFIG, WEIGHTS, HISTORY = "config.json", "weights.safetensors", "history.json"
+WEIGHTS, HISTORY = "weights.safetensors", "history.json"
 FILES = (CONFIG, WEIGHTS, HISTORY)
 COSTS = "costs.csv"  # beside a classifier of format 1 that was trained with costs
 READERS: dict[str, type[Reader]] = {
@@ -43,7 +46,7 @@ READERS: dict[str, type[Reader]] = {
 class Fitted(Protocol):
     """A fitted estimator, as far as its model folder is concerned."""
 
-    method_: StagedMethod
+    method_: "StagedMethod"
     reader_: Reader
     history_: list[dict[str, float]]
     n_features_in_: int
@@ -105,8 +108,7 @@ def load(folder: str | Path) -> Any:
     fetched from the Hugging Face hub, see :func:`~ordinate.estimators.hub.load_from_hub`.
     """
     folder = download(str(folder), FILES) if str(folder).startswith(SCHEME) else Path(folder)
-    if not (folder / CONFIG).is_file():
-        raise OrdinateError(f"model: {folder} holds no {CONFIG}, expected a folder that `save` or `ordinate fit` wrote")
+    require_model(folder)
     try:
         return _rebuild(*_read(folder))
     except OrdinateError:

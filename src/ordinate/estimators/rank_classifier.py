@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.errors import OrdinateError
@@ -20,7 +21,6 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_labels import find_classes, to_ranks
 from ordinate.functional.inputs import check_whole
-from ordinate.methods.training import ArrayBatches
 
 IMAGE_DECAY = 0.05
 

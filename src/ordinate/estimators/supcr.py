@@ -1,6 +1,6 @@
 """SupCR behind scikit-learn's interface."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,9 @@ from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.functional.inputs import check_choice, check_positive, check_whole
 from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance
 from ordinate.functional.similarity import SIMILARITIES
-from ordinate.methods.supcr import SupCR
+
+if TYPE_CHECKING:
+    from ordinate.methods.supcr import SupCR
 
 
 @estimator_dataclass
@@ -61,7 +63,9 @@ class SupCRRegressor(ContrastiveRegressor):
             )
         return targets
 
-    def _build_method(self, encoder: nn.Module) -> SupCR:
+    def _build_method(self, encoder: nn.Module) -> "SupCR":
+        from ordinate.methods.supcr import SupCR
+
         return SupCR(
             encoder,
             self.embedding_dim,

@@ -1,6 +1,6 @@
 """SupReMix behind scikit-learn's interface."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,10 @@ from torch import Tensor, nn
 from ordinate.errors import OrdinateError
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.methods.regression import Regression
-from ordinate.methods.supremix import SupReMix
+
+if TYPE_CHECKING:
+    from ordinate.methods.regression import Regression
+    from ordinate.methods.supremix import SupReMix
 
 NEIGHBOURS_IN_WINDOW = 8  # samples of a batch on each side of an anchor that the automatic window holds
 
@@ -55,7 +57,7 @@ class SupReMixRegressor(ContrastiveRegressor):
         if self.window != "auto" and (not isinstance(self.window, int | float) or not self.window > 0):
             raise OrdinateError(f"window: got {self.window!r}, expected 'auto' or a label difference above 0")
 
-    def _new_method(self, targets: Tensor) -> Regression:
+    def _new_method(self, targets: Tensor) -> "Regression":
         self.window_ = self._choose_window(targets[:, 0].numpy())
         return super()._new_method(targets)
 
@@ -68,7 +70,9 @@ class SupReMixRegressor(ContrastiveRegressor):
         window = float(np.median(ordered[reach:] - ordered[:-reach]))
         return window if window > 0 else float(np.diff(np.unique(ordered)).min())
 
-    def _build_method(self, encoder: nn.Module) -> SupReMix:
+    def _build_method(self, encoder: nn.Module) -> "SupReMix":
+        from ordinate.methods.supremix import SupReMix
+
         return SupReMix(
             encoder,
             self.embedding_dim,

@@ -13,33 +13,19 @@ from typing import Any
 import lightning.pytorch as lightning
 import torch
 from lightning.pytorch.callbacks import Callback, Checkpoint
-from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 from tqdm import tqdm
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
+from ordinate.methods.devices import check_accelerator
 from ordinate.methods.staged import StagedMethod
 from ordinate.methods.time_budget import training_end
 
 CHECKPOINT = "last.ckpt"
 ROWS_AT_ONCE, IMAGES_AT_ONCE, VOLUMES_AT_ONCE = 4096, 64, 4  # in validation
-ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps", "tpu")
-
-
-class ArrayBatches(Dataset[tuple[Tensor, Tensor]]):
-    """Inputs and labels in memory, read a whole batch of indices at a time."""
-
-    def __init__(self, x: Tensor, y: Tensor) -> None:
-        self.x = x
-        self.y = y
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-    def __getitem__(self, index: list[int]) -> tuple[Tensor, Tensor]:
-        return self.x[index], self.y[index]
 
 
 def train(
@@ -151,14 +137,6 @@ def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:
             f"checkpoint_dir: {path} is of a fit with other data or settings, expected a folder of its own"
         )
     return checkpoint
-
-
-def check_accelerator(accelerator: str) -> None:
-    """Raise where a GPU is asked for that is not there."""
-    if accelerator not in ACCELERATORS:
-        raise OrdinateError(f"accelerator: got {accelerator!r}, expected one of {', '.join(map(repr, ACCELERATORS))}")
-    if accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
-        raise OrdinateError(f"accelerator: got {accelerator!r}, and this machine has no GPU; expected 'auto' or 'cpu'")
 
 
 class EpochSeed(Callback):

@@ -1,9 +1,10 @@
-"""What the papers add to the core: baselines, data sets and recipes."""
+"""What the papers add to the core: baselines, data sets, recipes and commands."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.resources import files
 from types import ModuleType
+from typing import Any
 
 from ordinate.estimators.registry import Model, Task, of_ranks, of_targets
 
@@ -45,3 +46,9 @@ RECIPES = files("ordinate.papers").joinpath("recipes")
 def data_sets() -> ModuleType:
     """Return the module that reads the papers' data sets by name."""
     return import_module("ordinate.papers.datasets.named")
+
+
+def commands() -> Sequence[Any]:
+    """Return the commands of the papers, see :class:`~ordinate.commands.catalogue.Command`."""
+    found: Sequence[Any] = import_module("ordinate.papers.commands.catalogue").COMMANDS
+    return found

@@ -11,7 +11,8 @@ from ordinate import SupCRRegressor
 from ordinate.data.splits import split_rows
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.papers.commands.protocol import PROTOCOLS, protocol
+from ordinate.papers.commands.options import PROTOCOLS
+from ordinate.papers.commands.protocol import RUN, protocol
 from ordinate.papers.protocols.reduced_data import reduced_data
 from tests.estimators.examples import draw_table, ranks_of
 
@@ -121,16 +122,16 @@ def test_a_run_that_was_stopped_goes_on_and_trains_nothing_again(file, monkeypat
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("ablation", {}, "protocol: got 'ablation', takes one of corruption-robustness"),
+        ("ablation", {}, "protocol: got 'ablation', expected one of corruption-robustness"),
         ("reduced-data", {"repeats": 0}, "--repeats: got 0"),
-        ("reduced-data", {"method": ["cloc"]}, "--method: cloc does not take a continuous target; takes one of supcr"),
+        ("reduced-data", {"method": ["cloc"]}, "--method: cloc is not for a continuous target; expected one of supcr"),
         ("reduced-data", {"sizes": [400]}, "sizes: got 400, takes at most 48"),
         ("reduced-data", {"epochs": 0}, "--epochs: got 0"),
-        ("transfer", {}, "--to: transfer takes the data set"),
+        ("transfer", {}, "--to: expected the data set"),
         ("transfer", {"to": "second.csv", "to_target": "grade"}, "--to: second.csv and table.csv differ in kind"),
-        ("unseen-targets", {}, "--leave-out: unseen-targets takes the ranges"),
-        ("unseen-targets", {"leave_out": ["20-25"]}, "--leave-out: got '20-25', takes LOWEST:HIGHEST"),
-        ("label-bias", {}, "--margin: label-bias takes it once"),
+        ("unseen-targets", {}, "--leave-out: expected the ranges"),
+        ("unseen-targets", {"leave_out": ["20-25"]}, "--leave-out: got '20-25', expected LOWEST:HIGHEST"),
+        ("label-bias", {}, "--margin: expected once for label-bias"),
         ("corruption-robustness", {}, "table.csv: holds no images"),
     ],
 )
@@ -142,4 +143,4 @@ def test_what_cannot_be_run_is_an_error_before_any_training(file, name, options,
 
 
 def test_every_protocol_is_tried_here():
-    assert set(PROTOCOLS) == {*CASES, "corruption-robustness"}
+    assert set(PROTOCOLS) == set(RUN) == {*CASES, "corruption-robustness"}

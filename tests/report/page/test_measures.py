@@ -7,13 +7,18 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from ordinate.errors import OrdinateError
-from ordinate.report.page.calibration import calibrate
-from ordinate.report.page.coverage import measure_coverage
-from ordinate.report.page.duplicates import find_duplicates
-from ordinate.report.page.groups import group_by_label
-from ordinate.report.page.order import find_order
-from ordinate.report.page.scores import gain, score_all
-from ordinate.report.page.suspects import check_suspects, find_suspects, nearest
+from ordinate.report.page.measures import (
+    calibrate,
+    check_suspects,
+    find_duplicates,
+    find_order,
+    find_suspects,
+    gain,
+    group_by_label,
+    measure_coverage,
+    nearest,
+    score_all,
+)
 from tests.report.page.stand_ins import contents
 
 TRUE = np.random.default_rng(0).integers(0, 4, 200)
@@ -164,9 +169,9 @@ def test_planted_label_errors_among_targets_are_suspects(rng):
 def test_a_table_of_suspects_is_checked():
     good = pd.DataFrame({"suspicion": [0.9], "row": [3], "suggested": ["b"], "label": ["a"], "more": [1]})
     assert list(check_suspects(good, 4).columns) == ["row", "label", "suggested", "suspicion"]
-    with pytest.raises(OrdinateError, match="suspects: lacks the columns label, takes row, label"):
+    with pytest.raises(OrdinateError, match="suspects: got no label, expected the columns row, label"):
         check_suspects(good.drop(columns="label"), 4)
     with pytest.raises(
-        OrdinateError, match="suspects: got rows that are none of the samples, takes numbers from 0 to 2"
+        OrdinateError, match="suspects: got rows that are none of the samples, expected numbers from 0 to 2"
     ):
         check_suspects(good, 3)

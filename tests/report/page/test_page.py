@@ -114,7 +114,7 @@ def test_two_and_twenty_ranks_have_a_page(tmp_path, make, count):
 def test_three_samples_are_enough_and_two_are_not(tmp_path, model):
     _, data = write(model, X[:3], RANKS[:3], tmp_path, projections=("pca", "tsne", "umap"))
     assert [each["key"] for each in data["projections"]] == ["pca"]
-    with pytest.raises(OrdinateError, match="y: got 2 samples, takes at least 3"):
+    with pytest.raises(OrdinateError, match="y: got 2 samples, expected at least 3"):
         write(model, X[:2], RANKS[:2], tmp_path)
 
 
@@ -138,10 +138,10 @@ def test_a_page_replaces_the_one_before_whole_or_not_at_all(tmp_path, model, mon
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"projections": ("mds",)}, r"projections: got \('mds',\), takes some of pca, tsne, umap"),
-        ({"names": ["a"]}, "names: got 1, takes 60, one a sample"),
-        ({"coverage": pd.DataFrame({"promised": [0.9]})}, "coverage: got the columns .'promised'., takes promised"),
-        ({"suspects": pd.DataFrame({"row": [1]})}, "suspects: lacks the columns label, suggested, suspicion"),
+        ({"projections": ("mds",)}, r"projections: got \('mds',\), expected some of pca, tsne, umap"),
+        ({"names": ["a"]}, "names: got 1, expected 60, one per sample"),
+        ({"coverage": pd.DataFrame({"promised": [0.9]})}, "coverage: got the columns .'promised'., expected promised"),
+        ({"suspects": pd.DataFrame({"row": [1]})}, "suspects: got no label, suggested, suspicion"),
         ({"training": (X, RANKS[:5])}, "training: got 5 labels for 60 samples"),
     ],
 )
@@ -153,7 +153,7 @@ def test_what_cannot_be_used_is_named(tmp_path, model, options, message):
 
 def test_targets_of_two_dimensions_are_refused(tmp_path):
     two = np.column_stack([TARGET, TARGET])
-    with pytest.raises(OrdinateError, match=r"y: got labels of shape \(60, 2\), a report takes one target a sample"):
+    with pytest.raises(OrdinateError, match=r"y: got labels of shape \(60, 2\), expected one target per sample"):
         write(supcr().fit(X, two), X, two, tmp_path)
 
 
@@ -189,7 +189,7 @@ def test_a_comparison_has_every_model_and_refuses_other_ranks(tmp_path, model):
     assert [each["predicted"] for each in data["models"]] == [m.predict(X).tolist() for m in (model, other)]
     assert "<img" not in text
     assert "None of the models was trained on them." in text
-    with pytest.raises(OrdinateError, match="models: got 1, takes at least two"):
+    with pytest.raises(OrdinateError, match="models: got 1, expected at least two"):
         write_comparison({"a": model}, X, RANKS, tmp_path / "c.html")
     with pytest.raises(OrdinateError, match="models: b predicts a number, and a 0 < 1 < 2; takes models of one label"):
         write_comparison({"a": model, "b": supcr().fit(X, TARGET)}, X, RANKS, tmp_path / "c.html")
@@ -197,7 +197,7 @@ def test_a_comparison_has_every_model_and_refuses_other_ranks(tmp_path, model):
 
 def test_names_of_models_tell_them_apart():
     assert names_of(["x/cloc", "y/otd"]) == ["cloc", "otd"]
-    with pytest.raises(OrdinateError, match="models: got a twice, takes different ones"):
+    with pytest.raises(OrdinateError, match="models: got a twice, expected different ones"):
         names_of(["a", "a"])
 
 

@@ -5,9 +5,7 @@ import pandas as pd
 import pytest
 
 from ordinate.report.page import words
-from ordinate.report.page.calibration import calibrate
-from ordinate.report.page.duplicates import Duplicates
-from ordinate.report.page.scores import score_all
+from ordinate.report.page.measures import Duplicates, calibrate, score_all
 from tests.report.page.stand_ins import contents
 
 RNG = np.random.default_rng(0)

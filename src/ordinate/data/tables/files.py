@@ -1,6 +1,5 @@
 """Reading a data set from a csv, parquet or npz file."""
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.paths import require_names, require_path
 from ordinate.data.series.ts_files import read_ts
 from ordinate.errors import OrdinateError
 
@@ -106,16 +106,6 @@ def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
     return frame.set_axis([str(column) for column in frame.columns], axis=1)
 
 
-def require_path(path: Path) -> None:
-    """Raise where nothing is there, and name the nearest file that is."""
-    if not path.exists():
-        near = difflib.get_close_matches(
-            path.name, [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
-        )
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise OrdinateError(f"{path}: no such file{hint}")
-
-
 def _array(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[Any]:
     if name not in arrays:
         raise OrdinateError(f"{path}: holds no array {name!r}, takes 'X' and the target; it holds {sorted(arrays)}")
@@ -138,11 +128,7 @@ def _check_samples(X: NDArray[Any], path: Path) -> None:
 
 def require_columns(frame: Any, names: Sequence[str], path: Path) -> None:
     """Raise where a column is not there, and name the nearest that is."""
-    for name in names:
-        if name not in frame.columns:
-            near = difflib.get_close_matches(name, list(frame.columns))
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(map(repr, frame.columns[:20]))}"
-            raise OrdinateError(f"{path}: no column {name!r}; {hint}")
+    require_names(frame.columns, names, path)
 
 
 def _shape_frame(frame: pd.DataFrame, drop: Sequence[str], categorical: Sequence[str], path: Path) -> pd.DataFrame:

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.tables.files import PARQUET, require_columns, require_path
+from ordinate.data.paths import require_path
+from ordinate.data.tables.files import PARQUET, require_columns
 from ordinate.errors import OrdinateError
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from ordinate.commands.division import divide_rows
 from ordinate.commands.fit_options import FitOptions, image_options
 from ordinate.commands.labels import Label
 from ordinate.commands.model_samples import fit_to
-from ordinate.commands.plan import Plan, make_plan, methods_for
+from ordinate.commands.plan import Plan, make_plan, require_fitting
 from ordinate.commands.read_data import read
 from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import Workspace
@@ -24,7 +24,7 @@ from ordinate.data.images.pixels import Decoded
 from ordinate.data.rows import groups_of, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.functional.inputs import check_whole
+from ordinate.papers.commands.options import ProtocolOptions
 from ordinate.papers.figures import protocols as protocol_figures
 from ordinate.papers.protocols.corruption_robustness import corruption_robustness
 from ordinate.papers.protocols.corruptions import CORRUPTIONS, SEVERITIES, corrupt
@@ -39,51 +39,12 @@ from ordinate.papers.protocols.unseen_targets import unseen_targets
 from ordinate.report.figures import save
 from ordinate.report.text import table
 
-OF_ONE = {  # the protocol that an option is of
-    "sizes": "reduced-data", "leave_out": "unseen-targets", "to": "transfer", "to_target": "transfer",
-    "up": "label-bias", "down": "label-bias", "rounds": "epoch-time",
-}  # fmt: skip
 LEARNED, FIXED = "cloc, learned margins", "cloc, fixed margin"  # of label-bias
 FRACTIONS = (8, 4, 2, 1)  # parts of the training samples, where no sizes are given
 SHOWN = (
     "mae", "accuracy", "quadratic_weighted_kappa", "critical_error", "rmse", "r2", "geometric_mean_error", "order",
     "genuine_order", "seconds", "ratio",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ProtocolOptions:
-    """What the protocols take beside the options of ``ordinate fit``, under the names of the command line.
-
-    Args:
-        method: names of the methods; none takes what the label allows and the paper compares with.
-        repeats: trainings of each, with as many seeds from ``seed`` on; the test samples stay the same.
-        sizes: of reduced-data, numbers of training samples; none takes an eighth, a quarter, half and all.
-        leave_out: of unseen-targets, the ranges ``LOWEST:HIGHEST``.
-        to: of transfer, the second data set.
-        to_target: of transfer, its label, where that has another name.
-        up: of label-bias, the share of the lower rank's samples that is relabelled.
-        down: of label-bias, the share of the higher rank's.
-        rounds: of epoch-time, trainings of each method.
-    """
-
-    method: Sequence[str] = ()
-    repeats: int = 1
-    sizes: Sequence[int] = ()
-    leave_out: Sequence[str] = ()
-    to: str | None = None
-    to_target: str | None = None
-    up: float = 0.6
-    down: float = 0.3
-    rounds: int = 3
-
-    def check(self, protocol: str) -> None:
-        """Raise where an option is of another protocol than this."""
-        for name, other in OF_ONE.items():
-            if protocol != other and getattr(self, name) not in (getattr(ProtocolOptions(), name), []):
-                raise OrdinateError(f"--{name.replace('_', '-')}: is for {other}, got it for {protocol}")
-        if protocol == "epoch-time" and self.repeats > 1:
-            raise OrdinateError(f"--repeats: got {self.repeats}, and epoch-time trains each method --rounds times")
 
 
 @dataclass(frozen=True)
@@ -170,21 +131,11 @@ def protocol(name: str, **given: Any) -> None:
     What was finished before a stop is kept beside the folder, and the same command goes on from there.
 
     Args:
-        name: of the protocol, one of :data:`PROTOCOLS`.
-        given: the fields of :class:`ProtocolOptions`, and those of
+        name: one of :data:`~ordinate.papers.commands.options.PROTOCOLS`.
+        given: the fields of :class:`~ordinate.papers.commands.options.ProtocolOptions` and of
             :class:`~ordinate.commands.fit_options.FitOptions`, of which ``margin`` names the boundary of label-bias.
     """
-    if name not in PROTOCOLS:
-        raise OrdinateError(f"protocol: got {name!r}, takes one of {', '.join(PROTOCOLS)}")
-    own = ProtocolOptions(
-        **{field.name: given.pop(field.name) for field in fields(ProtocolOptions) if field.name in given}
-    )
-    check_whole(own.repeats, "--repeats")
-    own.check(name)
-    options = FitOptions(**given)
-    if options.out is None:
-        options = replace(options, out=f"{Path(options.data).name.split('.')[0]}-{name}")
-    options.check()
+    own, options = ProtocolOptions.divide(name, given)
     data, plan = Divided.read(options, image_options({}, options))
     second = _second(options, own, data) if name == "transfer" else None
     methods = _methods(name, own, plan)
@@ -196,7 +147,7 @@ def protocol(name: str, **given: Any) -> None:
             print("continuing the run that was stopped")
         sizes = f"{len(data.rows)} samples to train, {len(data.test_rows)} to measure on"
         print(f"{name}: {'; '.join(methods)}; {sizes}")
-        outcome = PROTOCOLS[name](study, methods)
+        outcome = RUN[name](study, methods)
         result = workspace.partial / "result"
         result.mkdir(exist_ok=True)
         _write(name, options.data, digests, outcome, result)
@@ -206,17 +157,16 @@ def protocol(name: str, **given: Any) -> None:
 
 def _second(options: FitOptions, own: ProtocolOptions, first: Divided) -> Divided:
     """Return the data set that transfer goes to; images as the first set's were decoded."""
-    if own.to is None:
-        raise OrdinateError("--to: transfer takes the data set that the encoder is taken over to")
     images = image_options({}, options)
     if isinstance(first.samples.X, Decoded):
         chosen = first.samples.X.preprocessing
         images = replace(images, size=chosen.size, channels=chosen.channels)
-    second, _ = Divided.read(
-        replace(options, data=own.to, target=own.to_target or options.target), images, all_columns=True
-    )
+    to = replace(options, data=str(own.to), target=own.to_target or options.target)
+    second, _ = Divided.read(to, images, all_columns=True)
     if second.label.is_ranks != first.label.is_ranks:
-        raise OrdinateError(f"--to: {own.to} and {options.data} differ in kind, takes ranks in both or targets in both")
+        raise OrdinateError(
+            f"--to: {own.to} and {options.data} differ in kind, expected ranks in both or targets in both"
+        )
     return second
 
 
@@ -232,21 +182,16 @@ def _write(name: str, data: str, digests: list[str], outcome: Outcome, folder: P
 def _methods(name: str, own: ProtocolOptions, plan: Plan) -> list[str]:
     """Return the names of what is compared, each of which fits the label."""
     plain = "cross_entropy" if plan.label.is_ranks else "l1"
-    chosen = list(own.method) or [
-        *plan.candidates,
-        "supcon" if name in ("epoch-time", "label-permutation") else plain,
-    ]
-    fitting = methods_for(plan.label.is_ranks)
-    unknown = [method for method in chosen if method not in fitting]
-    if unknown:
-        kind = "ranks" if plan.label.is_ranks else "a continuous target"
-        raise OrdinateError(f"--method: {unknown[0]} does not take {kind}; takes one of {', '.join(fitting)}")
+    baseline = "supcon" if name in ("epoch-time", "label-permutation") else plain
+    chosen = own.method or [*plan.candidates, baseline]
+    for method in chosen:
+        require_fitting(method, plan.label)
     if name != "label-bias":
         if plan.margins and "cloc" not in chosen:
             raise OrdinateError(f"--margin: is for CLOC, got --method {' '.join(chosen)}")
         return chosen
     if len(plan.margins) != 1:
-        raise OrdinateError("--margin: label-bias takes it once, for the boundary that is biased, as in 1,2=1.2")
+        raise OrdinateError("--margin: expected once for label-bias, for the boundary that is biased, as in 1,2=1.2")
     return [LEARNED, FIXED, *(method for method in chosen if method != "cloc")]
 
 
@@ -256,7 +201,7 @@ def _methods(name: str, own: ProtocolOptions, plan: Plan) -> list[str]:
 def _corruption_robustness(study: Study, methods: Sequence[str]) -> Outcome:
     images, labels = study.data.test
     if not isinstance(images, Decoded):
-        raise OrdinateError(f"{study.options.data}: holds no images, which corruption-robustness takes")
+        raise OrdinateError(f"{study.options.data}: holds no images, expected some for corruption-robustness")
 
     def run(contender: Contender) -> Figures:
         model = train(contender.estimator, *study.data.training, "clean", study.data.groups)
@@ -279,14 +224,9 @@ def _reduced_data(study: Study, methods: Sequence[str]) -> Outcome:
 
     def run(contender: Contender) -> Figures:
         return reduced_data(
-            contender.estimator,
-            *study.data.training,
-            *study.data.test,
-            sizes=sizes,
-            groups=study.data.groups,
-            seed=contender.seed,
-            keep=contender.keep,
-        )
+            contender.estimator, *study.data.training, *study.data.test, sizes=sizes, groups=study.data.groups,
+            seed=contender.seed, keep=contender.keep,
+        )  # fmt: skip
 
     records = _run(study, methods, run)
     figure = protocol_figures.error_by_training_size(sizes, _spreads(records, "size", "mae"))
@@ -294,30 +234,27 @@ def _reduced_data(study: Study, methods: Sequence[str]) -> Outcome:
 
 
 def _transfer(study: Study, methods: Sequence[str]) -> Outcome:
-    second = study.second
-    if second is None:
-        raise OrdinateError("--to: transfer takes the data set that the encoder is taken over to")
+    second, to = study.second, str(study.own.to)
+    assert second is not None  # noqa: S101  # as protocol() reads it for this one
+    (X, y), (X_test, y_test) = second.training, second.test
     epochs = 100 if study.options.epochs is None else study.options.epochs
 
     def run(contender: Contender) -> Figures:
         model = train(contender.estimator, *study.data.training, "first", study.data.groups)
-        (X, y), (X_test, y_test) = second.training, second.test
-        X, X_test = fit_to(model, X, str(study.own.to)), fit_to(model, X_test, str(study.own.to))
         return transfer(
-            model, X, y, X_test, y_test, class_order=second.label.classes, epochs=epochs, seed=contender.seed,
-            checkpoint_dir=contender.estimator.checkpoint_dir, keep=contender.keep,
+            model, fit_to(model, X, to), y, fit_to(model, X_test, to), y_test, class_order=second.label.classes,
+            epochs=epochs, seed=contender.seed, checkpoint_dir=contender.estimator.checkpoint_dir, keep=contender.keep,
         )  # fmt: skip
 
     records = _run(study, methods, run)
-    return Outcome(
-        records, ["scheme"], {"transfer": _bars(records, "scheme", "mae", "Transfer", "mean absolute error")}
-    )
+    figure = _bars(records, "scheme", "mae", "Transfer", "mean absolute error")
+    return Outcome(records, ["scheme"], {"transfer": figure})
 
 
 def _unseen_targets(study: Study, methods: Sequence[str]) -> Outcome:
     ranges = [_range(text) for text in study.own.leave_out]
     if not ranges:
-        raise OrdinateError("--leave-out: unseen-targets takes the ranges to leave out of training, as in 20:25")
+        raise OrdinateError("--leave-out: expected the ranges to leave out of training, as in 20:25")
 
     def run(contender: Contender) -> Figures:
         return unseen_targets(
@@ -344,9 +281,8 @@ def _label_bias(study: Study, methods: Sequence[str]) -> Outcome:
     records = _run(study, methods, run)
     shares = records.melt(["method", "seed"], ["accuracy", "critical_error"], "share", "value")
     shares["share"] = shares["share"].str.replace("_", " ")
-    return Outcome(
-        records, [], {"label-bias": _bars(shares, "share", "value", "Biased labels", "share of test samples")}
-    )
+    figure = _bars(shares, "share", "value", "Biased labels", "share of test samples")
+    return Outcome(records, [], {"label-bias": figure})
 
 
 def _label_permutation(study: Study, methods: Sequence[str]) -> Outcome:
@@ -365,19 +301,15 @@ def _label_permutation(study: Study, methods: Sequence[str]) -> Outcome:
 
 
 def _epoch_time(study: Study, methods: Sequence[str]) -> Outcome:
-    contenders = list(study.contenders(methods))
-    figures = epoch_time(
-        {contender.method: contender.estimator for contender in contenders},
-        *study.data.training,
-        rounds=study.own.rounds,
-    )
+    estimators = {contender.method: contender.estimator for contender in study.contenders(methods)}
+    figures = epoch_time(estimators, *study.data.training, rounds=study.own.rounds)
     records = pd.DataFrame(figures["rows"])
     seconds = {row["method"]: ([row["seconds"]], [0.0]) for row in figures["rows"]}
     figure = protocol_figures.grouped_bars([study.options.data], seconds, "Time of an epoch", "seconds, median")
     return Outcome(records, [], {"epoch-time": figure})
 
 
-PROTOCOLS: dict[str, Callable[[Study, Sequence[str]], Outcome]] = {
+RUN: dict[str, Callable[[Study, Sequence[str]], Outcome]] = {
     "corruption-robustness": _corruption_robustness,
     "epoch-time": _epoch_time,
     "label-bias": _label_bias,
@@ -419,7 +351,7 @@ def _range(text: str) -> tuple[float, float]:
     try:
         return float(low), float(high)
     except ValueError:
-        raise OrdinateError(f"--leave-out: got {text!r}, takes LOWEST:HIGHEST, as in 20:25") from None
+        raise OrdinateError(f"--leave-out: got {text!r}, expected LOWEST:HIGHEST, as in 20:25") from None
 
 
 def _table(outcome: Outcome) -> str:

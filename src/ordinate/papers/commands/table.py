@@ -1,10 +1,11 @@
 """``ordinate table``: the papers' tables, which of their runs can run here, and what comes out beside the paper."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from ordinate.errors import OrdinateError
+from ordinate.papers.commands.options import TableOptions
 from ordinate.papers.tables.catalogue import CATALOGUE, find
 from ordinate.papers.tables.rendering import FilledTable, as_text, write
 from ordinate.papers.tables.results import Result, ResultsDatabase
@@ -15,56 +16,38 @@ from ordinate.papers.tables.workers import complete
 WIDTH = 140  # characters of a line of the list
 
 
-def table(
-    name: str | None,
-    dataset: Sequence[str],
-    seeds: int,
-    quick: bool,
-    jobs: int | None,
-    ray: str | None,
-    results: str,
-    out: str,
-    tune: int | None,
-    dry_run: bool,
-    retry_failed: bool,
-) -> None:
-    """List the tables, or complete one and show it; the options of the command line."""
-    if seeds < 1:
-        raise OrdinateError(f"--seeds: got {seeds}, takes a whole number, 1 or more")
-    if jobs is not None and jobs < 1:
-        raise OrdinateError(f"--jobs: got {jobs}, takes a whole number, 1 or more")
-    if tune is not None and (tune < 1 or dry_run):
-        raise OrdinateError(f"--tune: got {tune}, takes a whole number, 1 or more, and no --dry-run")
-    if dry_run and retry_failed:
-        raise OrdinateError("--retry-failed: runs them again, and --dry-run runs nothing; expected one of the two")
-    if name is None:
-        if dataset:
-            raise OrdinateError("--dataset: takes the name of a table before it, as in ordinate table supcr-1")
-        of_runs = {"--tune": tune, "--jobs": jobs, "--ray": ray, "--dry-run": dry_run, "--retry-failed": retry_failed}
-        given = next((option for option, value in of_runs.items() if value), None)
-        if given is not None:
-            raise OrdinateError(f"{given}: got no table to run, expected its name before, as in ordinate table supcr-1")
-        _list(seeds, quick, results)
+def table(**given: Any) -> None:
+    """List the tables, or complete one and show it.
+
+    Args:
+        given: the fields of :class:`~ordinate.papers.commands.options.TableOptions`.
+    """
+    options = TableOptions(**given)
+    options.check()
+    results = options.results
+    if options.name is None:
+        _list(options.seeds, options.quick, results)
         return
-    chosen = find(name).on(dataset) if dataset else find(name)
-    plan = chosen.plan(seeds, quick=quick)
+    chosen = find(options.name)
+    chosen = chosen.on(options.dataset) if options.dataset else chosen
+    plan = chosen.plan(options.seeds, quick=options.quick)
     runs = plan.all_runs
-    if dry_run:
+    if options.dry_run:
         filled = FilledTable(chosen, plan, _known(runs, results))
         ended = sum(result.state in ("done", "failed") for result in filled.results.values())
         print(as_text(filled))
         print(f"{len(runs)} runs can run here; {ended} of them have, {len(runs) - ended} are to be done")
         return
     with ResultsDatabase(results) as database:
-        if tune is not None:
-            plan = tuned(plan, tune, database, f"{results}-state", jobs=jobs, ray=ray)
+        if options.tune is not None:
+            plan = tuned(plan, options.tune, database, f"{results}-state", jobs=options.jobs, ray=options.ray)
             runs = plan.all_runs
-        if retry_failed:
+        if options.retry_failed:
             database.retry_failed(runs)
-        found = complete(runs, EXECUTE, database, f"{results}-state", jobs, ray)
+        found = complete(runs, EXECUTE, database, f"{results}-state", options.jobs, options.ray)
     filled = FilledTable(chosen, plan, found)
     print(as_text(filled))
-    print("\n".join(map(str, write(filled, Path(out)))))
+    print("\n".join(map(str, write(filled, Path(options.out)))))
 
 
 def _known(runs: Iterable[Run], results: str) -> dict[Run, Result]:

@@ -7,13 +7,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.samplers import RankBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.voting import VotingClassifier
 from ordinate.functional.inputs import check_positive
 from ordinate.functional.similarity import unit
-from ordinate.methods.training import ArrayBatches
 from ordinate.papers.methods.gol import GOL
 from ordinate.papers.methods.rank_probabilities import probabilities_around
 

@@ -7,12 +7,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.samplers import RankBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_whole
-from ordinate.methods.training import ArrayBatches
 from ordinate.papers.methods.mwr import MWR, MovingWindow, choose_references
 
 

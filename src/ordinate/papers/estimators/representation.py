@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.samplers import RankBatches, ShuffledBatches
 from ordinate.data.series.reader import SeriesScaler
@@ -28,7 +29,6 @@ from ordinate.losses.supcr import SupCRLoss
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.regression import Regression
 from ordinate.methods.staged import StagedMethod
-from ordinate.methods.training import ArrayBatches
 from ordinate.papers.methods.dino import DINO, DINORegression
 from ordinate.papers.methods.drawn_views import DrawViews, SeriesViews, TableViews, dropout_views
 from ordinate.papers.methods.pairs import PAIR_LOSSES, build_pair_loss

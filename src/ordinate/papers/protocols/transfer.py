@@ -14,6 +14,7 @@ from sklearn.base import is_classifier
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -22,7 +23,6 @@ from ordinate.functional.inputs import check_choice, check_positive, check_whole
 from ordinate.heads.linear import LinearHead
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import Stage, StagedMethod
-from ordinate.methods.training import ArrayBatches
 from ordinate.methods.training import train as train_method
 from ordinate.metrics import continuous_report
 from ordinate.papers.protocols.parts import Figures, Keep, compute

@@ -1,24 +1,22 @@
 """Several models on the same samples, on one page."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate import __version__
 from ordinate.data.part import random_part
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.report.output import write
 from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import MOST_SAMPLES, Contents, gather, kind_of_samples
-from ordinate.report.page.groups import group_by_label
-from ordinate.report.page.page import score_rows, versions
+from ordinate.report.page.measures import Predictor, group_by_label, score_all
 from ordinate.report.page.projections import project
-from ordinate.report.page.scores import Predictor, score_all
+from ordinate.report.page.view import LARGE_ERROR, shared_values, versions
 
 
 def write_comparison(
@@ -66,7 +64,7 @@ def write_comparison(
         True
     """
     if len(models) < 2:
-        raise OrdinateError(f"models: got {len(models)}, takes at least two to compare")
+        raise OrdinateError(f"models: got {len(models)}, expected at least two to compare")
     given = X if isinstance(X, dict) else dict.fromkeys(models, X)
     count = len(next(iter(given.values())))
     if count > MOST_SAMPLES and all(len(samples) == len(y) for samples in given.values()):
@@ -78,13 +76,12 @@ def write_comparison(
     for name, contents in gathered.items():
         if contents.names != first.names:
             raise OrdinateError(
-                f"models: {name} predicts {_predicts(contents)}, and {next(iter(models))} {_predicts(first)}; takes "
+                f"models: {name} predicts {_predicts(contents)}, and {next(iter(models))} {_predicts(first)}; expected "
                 "models of one label"
             )
     scored = {name: score_all(contents) for name, contents in gathered.items()}
     predictors = [Predictor(name, of[0].predicted, of[0].scores) for name, of in scored.items()]
     predictors += next(iter(scored.values()))[1:]
-    groups = group_by_label(first)
     columns: dict[str, NDArray[Any]] = {}
     for place, contents in enumerate(gathered.values()):
         points = project(contents.embeddings, ("pca",))[0].points
@@ -98,32 +95,22 @@ def write_comparison(
         "ranks": first.names,
         "true": first.true.tolist(),
         "range": [float(first.true.min()), float(first.true.max())],
-        "largeError": float(np.quantile(errors, 0.95)) or 1.0,
+        "largeError": float(np.quantile(errors, LARGE_ERROR)) or 1.0,
         "models": [
             {"predicted": contents.predicted.tolist(), "error": contents.errors.tolist()}
             for contents in gathered.values()
         ],
     }
-    page = document.render(
-        "compare.html",
-        "compare.js",
-        title=f"{len(models)} models of {target}",
-        introduction=_introduce(first, count, unseen=unseen),
-        scores=score_rows(predictors, own=len(models)),
-        metrics=list(predictors[0].scores),
-        models=[{"name": name, "note": _note(predictor)} for name, predictor in zip(models, predictors, strict=False)],
-        colours=document.rank_colours(len(first.names) if first.names else document.SHADES),
-        ranks=first.names,
-        counts=np.bincount(groups.of, minlength=len(groups.names)).tolist(),
-        range=[first.label_name(first.true.min()), first.label_name(first.true.max())],
-        command=command,
-        facts=[*(facts or {}).items(), *versions()],
-        version=__version__,
-        date=date.today().isoformat(),
-        data=data,
-        plots=plots.document(drawn),
-    )
-    return document.write(page, path)
+    values = {
+        **shared_values(first, group_by_label(first), predictors, command, len(models)),
+        "title": f"{len(models)} models of {target}",
+        "introduction": _introduce(first, count, unseen=unseen),
+        "models": [{"name": name, "note": _note(each)} for name, each in zip(models, predictors, strict=False)],
+        "facts": [*(facts or {}).items(), *versions()],
+        "data": data,
+        "plots": plots.document(drawn),
+    }
+    return write(document.render("compare.html", "compare.js", **values), path)
 
 
 def _introduce(contents: Contents, given: int, *, unseen: bool) -> str:
@@ -154,4 +141,4 @@ def names_of(folders: Sequence[str]) -> list[str]:
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
             return names
-    raise OrdinateError(f"models: got {folders[0]} twice, takes different ones")
+    raise OrdinateError(f"models: got {folders[0]} twice, expected different ones")

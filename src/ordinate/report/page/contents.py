@@ -15,6 +15,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.rank_labels import to_ranks
 from ordinate.metrics.embedding import unit_norm
@@ -79,28 +80,49 @@ class Contents:
 
 
 def gather(model: EmbeddingEstimator, X: Any, y: Any, training: tuple[Any, Any] | None = None) -> Contents:
-    """Embed and predict labelled samples, reading each once.
+    """Predict labelled samples, each once, see :func:`gather_predictions`."""
+    return gather_predictions(Predictions.of(model, X, y), training)
+
+
+def gather_predictions(predictions: Predictions, training: tuple[Any, Any] | None = None) -> Contents:
+    """Return what a report on predictions is about; ``training`` is (X, y) that the model was trained on.
 
     Raises:
-        OrdinateError: labels that do not fit the samples or the model, fewer than 3 samples, or targets of several
-            dimensions.
+        OrdinateError: fewer than 3 samples, targets of several dimensions or that are not finite, or training labels
+            that do not fit.
     """
-    samples, true = _labelled(model, X, y, "y")
-    if len(true) < LEAST:
-        raise OrdinateError(f"y: got {len(true)} samples, takes at least {LEAST} to report on")
-    embedded = model._embed(samples)  # once, for the embedding and for the prediction
-    embeddings = embedded.numpy()
-    probabilities, names = None, None
+    if len(predictions) < LEAST:
+        raise OrdinateError(f"y: got {len(predictions)} samples, expected at least {LEAST} to report on")
+    model, classes = predictions.model, predictions.classes
+    if classes is None:
+        _check_targets(predictions.true, "y")
+    embeddings = predictions.embeddings if classes is None else unit_norm(predictions.embeddings)
+    names = None if classes is None else [str(name) for name in classes]
+    seen, seen_labels = (None, None) if training is None else _training(model, *training)
+    return Contents(
+        model, names, predictions.inputs, predictions.true, predictions.predicted, predictions.probabilities,
+        embeddings, seen, seen_labels,
+    )  # fmt: skip
+
+
+def _training(model: EmbeddingEstimator, X: Any, y: Any) -> tuple[Tensor, NDArray[Any]]:
+    X, y = inputs.unpack(X, y)
+    samples = model._read(X)
     if isinstance(model, RankClassifier):
-        probabilities = model._probabilities_of(embedded)
-        names = [str(name) for name in model.ordered_classes_]
-        predicted = model.decide(probabilities)
-        embeddings = unit_norm(embeddings)
+        labels: NDArray[Any] = to_ranks(y, model.ordered_classes_)
     else:
-        with torch.no_grad():
-            predicted = model.head_(embedded).double().numpy()[:, 0] + model.target_offset_[0]
-    seen, seen_labels = (None, None) if training is None else _labelled(model, *training, "training")
-    return Contents(model, names, samples, true, predicted, probabilities, embeddings, seen, seen_labels)
+        labels = np.asarray(y, dtype=np.float64)
+        _check_targets(labels, "training")
+    if len(labels) != len(samples):
+        raise OrdinateError(f"training: got {len(labels)} labels for {len(samples)} samples, expected one per sample")
+    return samples, labels
+
+
+def _check_targets(targets: NDArray[np.float64], name: str) -> None:
+    if targets.ndim != 1:
+        raise OrdinateError(f"{name}: got labels of shape {targets.shape}, expected one target per sample, (n,)")
+    if not np.isfinite(targets).all():
+        raise OrdinateError(f"{name}: got NaN or infinity, expected finite targets")
 
 
 def plain_features(x: Tensor) -> NDArray[np.float32]:
@@ -122,22 +144,6 @@ def plain_features(x: Tensor) -> NDArray[np.float32]:
         parts = [one[None, :, :end] for one, end in zip(x, ends, strict=True)]
         x = torch.cat([adaptive_avg_pool1d(part, POOLED_LENGTH) for part in parts])
     return x.flatten(1).numpy()
-
-
-def _labelled(model: EmbeddingEstimator, X: Any, y: Any, name: str) -> tuple[Tensor, NDArray[Any]]:
-    X, y = inputs.unpack(X, y)
-    samples = model._read(X)
-    if isinstance(model, RankClassifier):
-        labels: NDArray[Any] = to_ranks(y, model.ordered_classes_)
-    else:
-        labels = np.asarray(y, dtype=np.float64)
-        if labels.ndim != 1 or not model.target_is_vector_:
-            raise OrdinateError(f"{name}: got labels of shape {labels.shape}, a report takes one target a sample, (n,)")
-        if not np.isfinite(labels).all():
-            raise OrdinateError(f"{name}: got NaN or infinity, takes finite targets")
-    if len(labels) != len(samples):
-        raise OrdinateError(f"{name}: got {len(labels)} labels for {len(samples)} samples, takes one a sample")
-    return samples, labels
 
 
 def kind_of_samples(contents: Contents) -> str:

@@ -1,9 +1,8 @@
-"""One HTML file that needs nothing else: everything inlined, nothing allowed to be fetched."""
+"""One HTML page that needs nothing else: everything inlined, nothing allowed to be fetched."""
 
 import base64
 import hashlib
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from markupsafe import Markup
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from ordinate.errors import OrdinateError
 from ordinate.report.figures import COLOURS
 
 LIGHT, DARK = (0.0, 0.86), (0.22, 1.0)  # parts of the colours of ranks that show on white and on black
@@ -41,27 +39,6 @@ def render(template: str, script: str, **values: Any) -> str:
         **{**values, "style": Markup(_asset("page.css")), "policy": policy},  # noqa: S704  # assets of this package
         scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704  # likewise
     )
-
-
-def write(page: str, path: str | Path) -> Path:
-    """Write a page whole or not at all.
-
-    Raises:
-        OrdinateError: it cannot be written there.
-    """
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise OrdinateError(f"--out: {path} cannot be written: No such folder as {path.parent}")
-    if path.is_dir():
-        raise OrdinateError(f"--out: {path} is a folder, takes a file")
-    pending = path.with_name(f".{path.name}.partial")
-    try:
-        pending.write_text(page, encoding="utf-8")
-        pending.replace(path)
-    except OSError as error:
-        pending.unlink(missing_ok=True)
-        raise OrdinateError(f"--out: {path} cannot be written: {error.strerror or error}") from error
-    return path
 
 
 def rank_colours(count: int) -> dict[str, list[str]]:

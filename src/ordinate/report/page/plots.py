@@ -10,7 +10,7 @@ from bokeh.models import BoxSelectTool, ColumnDataSource, LassoSelectTool, PanTo
 from bokeh.plotting import figure
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.report.page.calibration import Calibration
+from ordinate.report.page.measures import Calibration
 
 DRAGS: dict[str, type[Tool]] = {"pan": PanTool, "box": BoxSelectTool, "lasso": LassoSelectTool}
 INK = "#000000"  # the page puts its own in place of it

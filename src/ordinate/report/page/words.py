@@ -1,24 +1,19 @@
 """What was trained, how good it is and what to be careful about, in plain words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ordinate.metrics import adjacent_error_rates
-from ordinate.report.page.calibration import Calibration
 from ordinate.report.page.contents import Contents, kind_of_samples
-from ordinate.report.page.duplicates import Duplicates
-from ordinate.report.page.groups import FEW
-from ordinate.report.page.scores import Predictor, gain
+from ordinate.report.page.measures import FEW, Calibration, Duplicates, Predictor, gain
 
 FEW_MEASURED = 10  # samples of a rank, below which little is known of it
-OFTEN_CROSSED, CROSSINGS = (
-    0.1,
-    3,
-)  # share beside a boundary and number of samples from which crossing it is worth a word
+OFTEN_CROSSED, CROSSINGS = 0.1, 3  # share beside a boundary and number of samples, from which a crossing is named
 POORLY_CALIBRATED = 0.1
 NAMED = 4  # ranks or boundaries that a caution names
 LABELS_IN_A_SENTENCE = 8
@@ -71,148 +66,115 @@ def find_cautions(
     suspects: pd.DataFrame,
 ) -> list[Caution]:
     """Return what to be careful about, what weighs most first."""
-    found = [
+    return [
         *_about_the_samples(contents, duplicates),
         *_about_simple_predictors(contents, predictors),
         *_about_margins(contents),
-        *_about_missed_ranks(contents),
-        *_about_small_ranks(contents),
+        *_about_ranks(contents),
         *_about_boundaries(contents),
+        *_about_probabilities(contents, calibration),
+        *_about_labels(duplicates, suspects),
     ]
-    if calibration is not None and calibration.error > POORLY_CALIBRATED:
-        promised = np.nansum(calibration.promised * calibration.counts) / len(contents)
-        direction = "too sure" if promised > np.mean(contents.errors == 0) else "not sure enough"
-        found.append(
-            Caution(
-                f"Its probabilities are {direction}",
-                f"They promise {promised:.0%} right on average; {np.mean(contents.errors == 0):.0%} are. "
-                "Do not read them as chances before calibrating them.",
-            )
-        )
-    if duplicates.contradicting:
-        found.append(
-            Caution(
-                "The same sample, other labels",
-                f"{_count(duplicates.contradicting, 'sample')} equal another in all that the model sees and have "
-                "another label. No model can be right on all of them.",
-            )
-        )
-    if len(suspects):
-        found.append(
-            Caution(
-                f"{_count(len(suspects), 'label')} to check",
-                "What is nearest to them has another label, or models trained without them say so; see “Labels to "
-                "check”.",
-            )
-        )
-    return found
 
 
-def _about_the_samples(contents: Contents, duplicates: Duplicates) -> list[Caution]:
+def _about_the_samples(contents: Contents, duplicates: Duplicates) -> Iterator[Caution]:
     if contents.training_labels is None:
-        return [
-            Caution(
-                "It may have seen these samples",
-                "It is not known which samples the model was trained on. If these are among them, everything here "
-                "looks better than it is.",
-            )
-        ]
-    if duplicates.seen:
-        return [
-            Caution(
-                "Samples from training",
-                f"{duplicates.seen:,} of {len(contents):,} samples equal one that the model was trained on, in all "
-                "that it sees. On them it is easily right.",
-            )
-        ]
-    return []
+        yield Caution(
+            "It may have seen these samples",
+            "It is not known which samples the model was trained on. If these are among them, everything here looks "
+            "better than it is.",
+        )
+    elif duplicates.seen:
+        yield Caution(
+            "Samples from training",
+            f"{duplicates.seen:,} of {len(contents):,} samples equal one that the model was trained on, in all that it "
+            "sees. On them it is easily right.",
+        )
 
 
-def _about_simple_predictors(contents: Contents, predictors: Sequence[Predictor]) -> list[Caution]:
+def _about_simple_predictors(contents: Contents, predictors: Sequence[Predictor]) -> Iterator[Caution]:
     error = next(name for name in predictors[0].scores if name.startswith("mean error"))
     best = min(predictors[1:], key=lambda other: other.scores[error].value)
     lead = gain(contents, best)
-    if lead.low > 0:
-        return []
-    title = "Worse than something simple" if lead.high < 0 else "Not clearly better than something simple"
-    return [
-        Caution(
-            title,
+    if lead.low <= 0:
+        yield Caution(
+            "Worse than something simple" if lead.high < 0 else "Not clearly better than something simple",
             f"The mean error of “{best.name}” is {best.scores[error].value:.3g}, the model's "
             f"{predictors[0].scores[error].value:.3g}" + (", within chance." if lead.high >= 0 else "."),
         )
-    ]
 
 
-def _about_margins(contents: Contents) -> list[Caution]:
-    if not contents.collapsed or contents.names is None:
-        return []
-    names = [f"{contents.names[low]} | {contents.names[high]}" for low, high in contents.collapsed]
-    return [
-        Caution(
+def _about_margins(contents: Contents) -> Iterator[Caution]:
+    if contents.collapsed and contents.names is not None:
+        names = [f"{contents.names[low]} | {contents.names[high]}" for low, high in contents.collapsed]
+        yield Caution(
             "Collapsed margins",
             f"Between {_listed(names)} the learned margin is almost 0: training did not keep these ranks apart. Fix "
             "the margin, set a floor, or end phase one earlier.",
         )
-    ]
 
 
-def _about_small_ranks(contents: Contents) -> list[Caution]:
+def _about_ranks(contents: Contents) -> Iterator[Caution]:
+    """Warn of ranks that are never found, and of those with few samples."""
     if contents.names is None:
-        if len(contents) >= 5 * FEW_MEASURED:
-            return []
-        return [Caution("Few samples", f"All is measured on {len(contents)} samples; look at the intervals.")]
-    found = []
-    measured = np.bincount(contents.true, minlength=len(contents.names))
+        if len(contents) < 5 * FEW_MEASURED:
+            yield Caution("Few samples", f"All is measured on {len(contents)} samples; look at the intervals.")
+        return
+    count = len(contents.names)
+    measured = np.bincount(contents.true, minlength=count)
+    hits = np.bincount(contents.true[contents.errors == 0], minlength=count)
+    missed = _named(contents.names, measured, (hits == 0) & (measured >= CROSSINGS))
+    if missed:
+        yield Caution("Ranks it never finds", f"No sample of {missed} is predicted as what it is.")
     if contents.training_labels is not None:
-        counts = np.bincount(contents.training_labels, minlength=len(contents.names))
-        small = [f"{name} ({count})" for name, count in zip(contents.names, counts, strict=True) if count < FEW]
+        counts = np.bincount(contents.training_labels, minlength=count)
+        small = _named(contents.names, counts, counts < FEW)
         if small:
-            found.append(
-                Caution("Ranks with few training samples", f"{_listed(small)}: fewer than {FEW} to learn from.")
-            )
+            yield Caution("Ranks with few training samples", f"{small}: fewer than {FEW} to learn from.")
     absent = [name for name, count in zip(contents.names, measured, strict=True) if count == 0]
     if absent:
-        found.append(Caution("Ranks without a sample here", f"{_listed(absent)}: nothing is known of them."))
-    small = [f"{name} ({n})" for name, n in zip(contents.names, measured, strict=True) if 0 < n < FEW_MEASURED]
+        yield Caution("Ranks without a sample here", f"{_listed(absent)}: nothing is known of them.")
+    small = _named(contents.names, measured, (measured > 0) & (measured < FEW_MEASURED))
     if small:
-        found.append(
-            Caution("Ranks with few samples here", f"{_listed(small)}: what is measured on them is mostly chance.")
-        )
-    return found
+        yield Caution("Ranks with few samples here", f"{small}: what is measured on them is mostly chance.")
 
 
-def _about_missed_ranks(contents: Contents) -> list[Caution]:
+def _about_boundaries(contents: Contents) -> Iterator[Caution]:
     if contents.names is None:
-        return []
-    counts = np.bincount(contents.true, minlength=len(contents.names))
-    hits = np.bincount(contents.true[contents.errors == 0], minlength=len(contents.names))
-    missed = [
-        f"{name} ({count})"
-        for name, count, hit in zip(contents.names, counts, hits, strict=True)
-        if hit == 0 and count >= CROSSINGS
-    ]
-    if not missed:
-        return []
-    return [Caution("Ranks it never finds", f"No sample of {_listed(missed)} is predicted as what it is.")]
-
-
-def _about_boundaries(contents: Contents) -> list[Caution]:
-    if contents.names is None:
-        return []
+        return
     rates = adjacent_error_rates(contents.true, contents.predicted, len(contents.names))
     worst = int(np.nanargmax(rates))
-    low, high = contents.names[worst], contents.names[worst + 1]
     pair = {worst, worst + 1}
     crossed = sum(t != p and {t, p} == pair for t, p in zip(contents.true, contents.predicted, strict=True))
-    if rates[worst] < OFTEN_CROSSED or crossed < CROSSINGS:
-        return []
-    return [
-        Caution(
-            f"The boundary {low} | {high} is often crossed",
+    if rates[worst] >= OFTEN_CROSSED and crossed >= CROSSINGS:
+        yield Caution(
+            f"The boundary {contents.names[worst]} | {contents.names[worst + 1]} is often crossed",
             f"{rates[worst]:.0%} of the samples of these two ranks are taken for the other one.",
         )
-    ]
+
+
+def _about_probabilities(contents: Contents, calibration: Calibration | None) -> Iterator[Caution]:
+    if calibration is not None and calibration.error > POORLY_CALIBRATED:
+        promised, right = np.nansum(calibration.promised * calibration.counts) / len(contents), contents.errors == 0
+        yield Caution(
+            f"Its probabilities are {'too sure' if promised > np.mean(right) else 'not sure enough'}",
+            f"They promise {promised:.0%} right on average; {np.mean(right):.0%} are. Do not read them as chances "
+            "before calibrating them.",
+        )
+
+
+def _about_labels(duplicates: Duplicates, suspects: pd.DataFrame) -> Iterator[Caution]:
+    if duplicates.contradicting:
+        yield Caution(
+            "The same sample, other labels",
+            f"{_count(duplicates.contradicting, 'sample')} equal another in all that the model sees and have another "
+            "label. No model can be right on all of them.",
+        )
+    if len(suspects):
+        yield Caution(
+            f"{_count(len(suspects), 'label')} to check",
+            "What is nearest to them has another label, or models trained without them say so; see “Labels to check”.",
+        )
 
 
 def _label(contents: Contents, target: str) -> str:
@@ -238,6 +200,11 @@ def percent(share: float) -> str:
 def boundary_names(names: Sequence[str]) -> list[str]:
     """Return the name of every boundary between adjacent ranks."""
     return [f"{low} | {high}" for low, high in pairwise(names)]
+
+
+def _named(names: Sequence[str], counts: NDArray[np.int64], kept: NDArray[np.bool_]) -> str:
+    """Return some of the ranks with their counts."""
+    return _listed([f"{names[rank]} ({counts[rank]})" for rank in np.flatnonzero(kept)])
 
 
 def _listed(names: Sequence[str]) -> str:

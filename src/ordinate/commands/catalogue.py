@@ -1,0 +1,190 @@
+"""The commands of the core: what each is, its options, and what it refuses before anything heavy is imported."""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ordinate.commands.csv_file import check_new
+from ordinate.commands.early_checks import check_fit, check_inputs
+from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.options import add_options
+from ordinate.report.output import check_output
+
+MODEL, LABELLED = "folder that fit wrote", "labelled samples, as for fit"
+KNOWN_TARGET = "column of the label (the one that fit was given)"
+PAGE = "file to write; one that is there is replaced (%(default)s)"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, of which nothing heavy is imported before it runs.
+
+    Args:
+        name: such as ``"fit"``.
+        help: one line.
+        description: what ``--help`` begins with.
+        add_options: adds its arguments and options to its parser.
+        run: the function that runs it, as ``"module:function"``.
+        check: raises where it cannot run, as far as its options and the names of files tell.
+    """
+
+    name: str
+    help: str
+    description: str
+    add_options: Callable[[argparse.ArgumentParser], None]
+    run: str
+    check: Callable[[dict[str, Any]], None] = lambda _: None
+
+
+def _add_demo(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", default="ordinate-demo", help="new folder for models, reports, pictures (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of splits and training (%(default)s)")
+
+
+def _add_predict(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help=MODEL)
+    parser.add_argument("data", help="file with the columns that the model was trained on; others are ignored")
+    parser.add_argument(
+        "--coverage", type=float, metavar="SHARE",
+        help="add lower and upper, between which the label lies this often, such as 0.9",
+    )  # fmt: skip
+    add_options(
+        parser,
+        FitOptions,
+        ("critical", "costs", "decision"),
+        critical="predict the rank of least expected cost: the cost of a mistake across the boundary of A and B, 1 at "
+        "others; may be repeated",
+        decision="the rank that is predicted: the most probable (mode: fewest wrong ranks) or the median of the "
+        "probabilities (least mean distance of ranks); without it as the model was trained",
+    )
+    parser.add_argument("--out", help="csv file to write; without it the predictions are printed")
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help=MODEL)
+    parser.add_argument("data", help=LABELLED)
+    parser.add_argument("--target", help=KNOWN_TARGET)
+    parser.add_argument("--suspects", metavar="CSV", help="labels to check, as `ordinate suspects` wrote them for DATA")
+    parser.add_argument("--out", default="report.html", help=PAGE)
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("models", nargs="+", help="folders that fit wrote, two or more")
+    parser.add_argument("--data", required=True, help=LABELLED)
+    parser.add_argument("--target", help=KNOWN_TARGET)
+    parser.add_argument("--out", default="comparison.html", help=PAGE)
+
+
+def _add_suspects(parser: argparse.ArgumentParser) -> None:
+    add_options(
+        parser,
+        FitOptions,
+        ("data", "target", "task", "order", "drop", "keep", "categorical", "group", "epochs"),
+        data="as for fit",
+        epochs="of each model, instead of the method's default; 60 are often enough for a table",
+    )
+    parser.add_argument("--folds", type=int, default=5, help="as many models are trained (%(default)s)")
+    parser.add_argument("--out", help="csv file to write; without it the table is printed")
+    add_options(parser, FitOptions, ("accelerator", "seed", "quiet"), seed="of folds and training (%(default)s)")
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help=MODEL)
+    parser.add_argument("query", help="file, or folder or zip of images, with the samples to search by")
+    parser.add_argument("--among", required=True, metavar="DATA", help="file, or folder or zip of images, to search in")
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="column of DATA's label, to show it; folders of one rank each need none"
+    )
+    parser.add_argument("--k", type=int, default=10, help="neighbours of each query (%(default)s)")
+    parser.add_argument("--out", help="csv file to write; without it a table is printed")
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help=MODEL)
+    parser.add_argument(
+        "--format", dest="file_format", choices=("onnx", "torch"), default="onnx",
+        help="onnx, or torch for a .pt2 of torch.export (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="FILE", help="new file (MODEL's name with .onnx or .pt2)")
+
+
+def _check_new_csv(options: dict[str, Any]) -> None:
+    check_new(options["out"])
+    check_inputs(options)
+
+
+def _check_page(options: dict[str, Any]) -> None:
+    check_output(options["out"])
+    check_inputs(options)
+
+
+COMMANDS = (
+    Command(
+        "demo",
+        "the main job on real data, no network",
+        "Train on SWD (ranks) and diabetes (continuous), measure beside simple baselines, save models, reports and "
+        "pictures.",
+        _add_demo,
+        "ordinate.commands.demo:demo",
+    ),
+    Command(
+        "fit",
+        "train, measure and save a model",
+        "Train on a table, series or images with a graded label, measure on held-out samples, save the model. A run "
+        "that was stopped continues when the same command is given again.",
+        lambda parser: add_options(parser, FitOptions),
+        "ordinate.commands.fit:fit",
+        lambda options: check_fit(FitOptions(**options)),
+    ),
+    Command(
+        "predict",
+        "predict with a saved model",
+        "Predict every row of a file; for ranks with a column of probabilities per rank.",
+        _add_predict,
+        "ordinate.commands.predict:predict",
+        _check_new_csv,
+    ),
+    Command(
+        "report",
+        "one HTML page on a model",
+        "Write one HTML file, which opens offline, on a saved model and its predictions of labelled samples: those "
+        "that fit held out, where DATA is what it was given.",
+        _add_report,
+        "ordinate.commands.report:report",
+        _check_page,
+    ),
+    Command(
+        "compare",
+        "several models on one HTML page",
+        "Set saved models side by side on the same labelled samples.",
+        _add_compare,
+        "ordinate.commands.compare:compare",
+        _check_page,
+    ),
+    Command(
+        "suspects",
+        "samples that look mislabelled, worst first",
+        "Check every label by models that were trained without it: CLOC for ranks, SupCR for continuous targets.",
+        _add_suspects,
+        "ordinate.commands.suspects:suspects",
+        _check_new_csv,
+    ),
+    Command(
+        "search",
+        "the samples nearest to a query in a model's embedding",
+        "Find the samples of a data set that lie nearest to each query, by the cosine of their embeddings.",
+        _add_search,
+        "ordinate.commands.search:search",
+        _check_new_csv,
+    ),
+    Command(
+        "export",
+        "a saved model as one graph for other runtimes",
+        "Write a model's inference as one graph, from what it reads to embeddings and predictions, with a JSON that "
+        "says how a row becomes its input. The graph is checked against the model first.",
+        _add_export,
+        "ordinate.commands.export:export",
+        check_inputs,
+    ),
+)

@@ -1,0 +1,52 @@
+"""What commands refuse before anything heavy is imported: options, and files and folders that are not there.
+
+Whoever reads a file or folder checks the same again, as Python may call it too.
+"""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from ordinate.commands.fit_options import FitOptions
+from ordinate.data.paths import require_names, require_path
+from ordinate.estimators.model_folder import require_model
+from ordinate.estimators.recipes import read_recipe
+from ordinate.report.output import check_free
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+
+def check_fit(options: FitOptions) -> None:
+    """Raise where ``ordinate fit`` cannot run with its options."""
+    options.check()
+    if options.recipe is not None:
+        read_recipe(options.recipe, quick=options.quick)
+    check_data(options.data, options.target)
+    check_free(options.path)
+
+
+def check_inputs(options: dict[str, Any]) -> None:
+    """Raise where a folder holds no model, or data is not there; models of a hub are left to what fetches them."""
+    for folder in options.get("models", [options.get("model", "hf://")]):
+        if not folder.startswith("hf://"):
+            require_model(folder)
+    for name in ("data", "among", "query"):
+        if name in options:
+            check_data(options[name], options.get("target") if name != "query" else None)
+
+
+def check_data(data: str, target: str | None = None) -> None:
+    """Raise where data is a path to nothing, or a table without the target; names of data sets are left to others."""
+    path = Path(data)
+    if path.suffix or len(path.parts) > 1:
+        require_path(path)
+    if target is None or path.suffix.lower() not in SEPARATORS or not path.is_file():
+        return
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.reader(file, delimiter=SEPARATORS[path.suffix.lower()], skipinitialspace=True)
+            names = next((row for row in rows if row), [])
+    except (OSError, ValueError, csv.Error):
+        return  # whoever reads the file says what is wrong with it
+    if len(names) > 1 and all(names) and len(set(names)) == len(names):  # others are renamed when they are read
+        require_names(names, [target], path)

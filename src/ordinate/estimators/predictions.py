@@ -1,0 +1,82 @@
+"""Predictions of labelled samples, made once for all that is measured, drawn and kept of them."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, from_numpy
+
+from ordinate.data.rows import take
+from ordinate.errors import OrdinateError
+from ordinate.estimators import inputs
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.rank_labels import to_ranks
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What a fitted model predicts of labelled samples, and their embeddings.
+
+    Args:
+        model: fitted.
+        X: n samples as they were given.
+        inputs: (n, ...), the same as the encoder takes them.
+        true: (n,) ranks 0..C-1, or targets (n,) or (n, p).
+        predicted: likewise.
+        probabilities: (n, C) of the ranks from lowest to highest; None for targets.
+        embeddings: (n, d).
+
+    Example:
+        >>> from ordinate import OTDClassifier
+        >>> X = np.linspace(0, 1, 40)[:, None]
+        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X, X[:, 0] > 0.5)
+        >>> predictions = Predictions.of(model, X[::4], X[::4, 0] > 0.5)
+        >>> predictions.predicted.shape, predictions.probabilities.shape
+        ((10,), (10, 2))
+    """
+
+    model: EmbeddingEstimator
+    X: Any
+    inputs: Tensor
+    true: NDArray[Any]
+    predicted: NDArray[Any]
+    probabilities: NDArray[np.float64] | None
+    embeddings: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, model: EmbeddingEstimator, X: Any, y: Any) -> Self:
+        """Read, embed and predict samples X with labels y, each once.
+
+        Raises:
+            OrdinateError: samples or labels that the model does not know, or another number of labels than samples.
+        """
+        X, y = inputs.unpack(X, y)
+        ranks = isinstance(model, RankClassifier)
+        read = model._read(X)
+        true = to_ranks(y, model.ordered_classes_) if ranks else np.asarray(y, dtype=np.float64)
+        if len(true) != len(read):
+            raise OrdinateError(f"y: got {len(true)} labels for {len(read)} samples, expected one per sample")
+        embedded = model._embed(read)
+        if ranks:
+            probabilities = model._probabilities_of(embedded)
+            predicted = model.decide(probabilities)
+        else:
+            probabilities, predicted = None, model._predictions_of(embedded)
+        return cls(model, X, read, true, predicted, probabilities, embedded.numpy())
+
+    def __len__(self) -> int:
+        return len(self.true)
+
+    @property
+    def classes(self) -> list[Any] | None:
+        """The labels of the ranks from lowest to highest; None for targets."""
+        return self.model.ordered_classes_.tolist() if isinstance(self.model, RankClassifier) else None
+
+    def take(self, rows: NDArray[np.int64]) -> Self:
+        """Return the predictions of some samples."""
+        kept = {name: getattr(self, name)[rows] for name in ("true", "predicted", "embeddings")}
+        probabilities = None if self.probabilities is None else self.probabilities[rows]
+        X = take(self.X, rows)
+        return replace(self, X=X, inputs=self.inputs[from_numpy(rows)], probabilities=probabilities, **kept)

@@ -1,0 +1,38 @@
+"""Where results are written to: checked before any work; and pages, written whole or not at all."""
+
+from pathlib import Path
+
+from ordinate.errors import OrdinateError
+
+
+def check_output(out: str | Path) -> None:
+    """Raise where a page cannot be written."""
+    path = Path(out)
+    if path.is_dir():
+        raise OrdinateError(f"--out: {path} is a folder, expected a file")
+    if not path.parent.is_dir():
+        raise OrdinateError(f"--out: {path} cannot be written: No such folder as {path.parent}")
+
+
+def check_free(out: Path) -> None:
+    """Raise where a folder to write a result to holds something already."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OrdinateError(f"--out: {out} already holds something, expected a new or empty folder")
+
+
+def write(page: str, out: str | Path) -> Path:
+    """Write a page and return its path.
+
+    Raises:
+        OrdinateError: it cannot be written there.
+    """
+    check_output(out)
+    path = Path(out)
+    pending = path.with_name(f".{path.name}.partial")
+    try:
+        pending.write_text(page, encoding="utf-8")
+        pending.replace(path)
+    except OSError as error:
+        pending.unlink(missing_ok=True)
+        raise OrdinateError(f"--out: {path} cannot be written: {error.strerror or error}") from error
+    return path

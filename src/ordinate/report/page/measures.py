@@ -1,0 +1,387 @@
+"""What a report measures: scores beside baselines, calibration, coverage, order, groups, duplicates and suspects."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from torch import Tensor
+
+from ordinate.decisions import interval_coverage_report, rank_coverage_report
+from ordinate.errors import OrdinateError
+from ordinate.metrics import accuracy, is_rank_ordered, mae, quadratic_weighted_kappa, r2, rank_cosine_matrix, spearman
+from ordinate.metrics.embedding import unit_norm
+from ordinate.report.page.contents import Contents, plain_features
+
+Metric = Callable[[Any, Any], float]
+
+OF_RANKS: dict[str, Metric] = {
+    "accuracy": accuracy,
+    "mean error, in ranks": mae,
+    "weighted kappa": quadratic_weighted_kappa,
+}
+OF_TARGETS: dict[str, Metric] = {"mean error": mae, "R²": r2, "rank correlation": spearman}
+LOWER_IS_BETTER = ("mean error", "mean error, in ranks")
+RESAMPLES = 300  # of the bootstrap
+NEIGHBOURS = 5  # of the baseline
+MOST_REFERENCES = 5000  # training samples that the baseline looks for neighbours among
+BINS = 10  # of calibration
+COVERAGES, LEAST_FOR_COVERAGE = (0.8, 0.9, 0.95), 80  # samples, half of which calibrate
+MANY, FEW = 100, 20  # shots: above, and below (Yang et al., Delving into Deep Imbalanced Regression, ICML 2021)
+RANGES, SAMPLES_PER_RANGE = 10, 5  # of a target: at most, and on average at least
+NEAREST = 10  # neighbours in the embedding that a label is compared with
+AGREEING = 0.8  # share of them that have to agree on another rank
+DEVIATIONS = 3.0  # from their median, in robust deviations, from which a target is suspected
+SUSPECT_COLUMNS = ("row", "label", "suggested", "suspicion")
+
+
+@dataclass(frozen=True)
+class Score:
+    """A metric and the interval that holds it in 95 of 100 drawings of as many samples."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """What predicts, the model first, and its scores by metric."""
+
+    name: str
+    predicted: NDArray[Any]
+    scores: dict[str, Score]
+
+
+def score_all(contents: Contents) -> list[Predictor]:
+    """Score the model and two baselines: a constant, and neighbours by plain features."""
+    predictions = {contents.method: contents.predicted, **_baselines(contents)}
+    metrics = OF_RANKS if contents.names else OF_TARGETS
+    return [
+        Predictor(name, predicted, {metric: _score(f, contents.true, predicted) for metric, f in metrics.items()})
+        for name, predicted in predictions.items()
+    ]
+
+
+def gain(contents: Contents, other: Predictor) -> Score:
+    """Return by how much the model's mean error is below another's, with its interval over the same drawings."""
+    difference = np.abs(other.predicted - contents.true) - np.abs(contents.errors)
+    drawn = np.mean(difference[_drawings(len(difference))], axis=1)
+    return Score(float(difference.mean()), *_interval(drawn))
+
+
+def _baselines(contents: Contents) -> dict[str, NDArray[Any]]:
+    labels = contents.true if contents.training_labels is None else contents.training_labels
+    if contents.names:
+        commonest = int(np.bincount(labels).argmax())
+        found = {f"the commonest rank, {contents.names[commonest]}": np.full(len(contents), commonest)}
+    else:
+        found = {f"the mean, {labels.mean():.4g}": np.full(len(contents), labels.mean())}
+    neighbours = _by_neighbours(contents)
+    return found if neighbours is None else {**found, f"the {NEIGHBOURS} nearest neighbours, untrained": neighbours}
+
+
+def _by_neighbours(contents: Contents) -> NDArray[Any] | None:
+    """Predict from the samples nearest by plain features: of the training set, or of the other four fifths."""
+    machine = (KNeighborsClassifier if contents.names else KNeighborsRegressor)(NEIGHBOURS)
+    features = plain_features(contents.inputs)
+    if contents.training_inputs is None or contents.training_labels is None:
+        if len(contents) < 2 * NEIGHBOURS:
+            return None
+        folds = KFold(5, shuffle=True, random_state=0)
+        return np.asarray(cross_val_predict(machine, features, contents.true, cv=folds))
+    count = len(contents.training_labels)
+    if count < NEIGHBOURS:
+        return None
+    rows = np.random.default_rng(0).permutation(count)[:MOST_REFERENCES]
+    machine.fit(plain_features(contents.training_inputs[rows]), contents.training_labels[rows])
+    return np.asarray(machine.predict(features))
+
+
+def _score(metric: Metric, true: NDArray[Any], predicted: NDArray[Any]) -> Score:
+    drawn = np.array([metric(true[rows], predicted[rows]) for rows in _drawings(len(true))])
+    return Score(metric(true, predicted), *_interval(drawn))
+
+
+def _drawings(n: int) -> NDArray[np.int64]:
+    """(RESAMPLES, n), rows drawn with replacement; the same for every predictor."""
+    return np.random.default_rng(0).integers(0, n, (RESAMPLES, n))
+
+
+def _interval(drawn: NDArray[np.float64]) -> tuple[float, float]:
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Samples grouped by the probability of what was predicted.
+
+    Args:
+        counts: (10,), samples whose probability is in each tenth.
+        promised: (10,), their mean probability, NaN where there is none.
+        measured: (10,), the share of them that is right, likewise.
+        error: mean distance of the two, weighted by the counts (expected calibration error, Naeini et al., AAAI 2015).
+    """
+
+    counts: NDArray[np.int64]
+    promised: NDArray[np.float64]
+    measured: NDArray[np.float64]
+    error: float
+
+
+def calibrate(confidence: ArrayLike, right: ArrayLike) -> Calibration:
+    """Compare the probabilities of predictions with how often these are right.
+
+    Args:
+        confidence: (n,), the probability of the predicted rank, from 0 to 1.
+        right: (n,), whether it is the true one.
+
+    Example:
+        >>> calibrate([0.95, 0.95, 0.65, 0.65], [True, True, True, False]).error
+        0.1
+    """
+    promised, hits = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    bins = np.minimum((promised * BINS).astype(np.int64), BINS - 1)
+    counts = np.bincount(bins, minlength=BINS)
+    with np.errstate(invalid="ignore"):
+        mean = np.bincount(bins, weights=promised, minlength=BINS) / counts
+        share = np.bincount(bins, weights=hits, minlength=BINS) / counts
+    error = float(np.nansum(np.abs(mean - share) * counts) / len(promised))
+    return Calibration(counts, mean, share, round(error, 12))
+
+
+def measure_coverage(contents: Contents) -> pd.DataFrame | None:
+    """Return a row for every promised coverage, by split conformal prediction within the samples.
+
+    Returns:
+        The columns ``promised``, ``measured``, ``mean_size`` (in ranks, or in units of the target) and, for ranks, the
+        measured coverage of every rank under its name; None for fewer than 80 samples.
+    """
+    if len(contents) < LEAST_FOR_COVERAGE:
+        return None
+    rows = []
+    for promised in COVERAGES:
+        if contents.names is None or contents.probabilities is None:
+            report = interval_coverage_report(contents.true, contents.predicted, promised, repeats=20)
+            size, by_rank = report["mean_width"], {}
+        else:
+            report = rank_coverage_report(contents.true, contents.probabilities, promised, repeats=20)
+            size, by_rank = report["mean_size"], dict(zip(contents.names, report["coverage_by_rank"], strict=True))
+        rows.append({"promised": promised, "measured": report["coverage"], "mean_size": size, **by_rank})
+    return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True)
+class Order:
+    """Where ranks lie in the embedding.
+
+    Args:
+        cosines: (C, C), mean cosine between the samples of every two ranks; NaN where there is no pair.
+        ordered: whether it falls with the distance of ranks everywhere.
+        angles: (C,), between the mean directions of the lowest rank that has samples and of every rank, 0 to 180
+            degrees; NaN for ranks without samples.
+    """
+
+    cosines: NDArray[np.float64]
+    ordered: bool
+    angles: NDArray[np.float64]
+
+
+def find_order(embeddings: NDArray[np.float64], ranks: NDArray[np.int64], count: int) -> Order:
+    """Return where ``count`` ranks lie.
+
+    Args:
+        embeddings: (n, d), of norm 1.
+        ranks: (n,), 0..C-1.
+        count: C.
+
+    Example:
+        >>> order = find_order(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), np.array([0, 1, 2]), 3)
+        >>> order.ordered, order.angles
+        (True, array([  0.,  90., 180.]))
+    """
+    cosines = rank_cosine_matrix(embeddings, ranks, count)
+    sums = np.zeros((count, embeddings.shape[1]))
+    np.add.at(sums, ranks, embeddings)
+    present = np.bincount(ranks, minlength=count) > 0
+    directions = unit_norm(sums)
+    angles = np.degrees(np.arccos(np.clip(directions @ directions[present.argmax()], -1, 1)))
+    return Order(cosines, is_rank_ordered(cosines), np.where(present, angles, np.nan))
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of samples with similar labels: one per rank, or ranges of a target.
+
+    Args:
+        names: (g,).
+        of: (n,), the group of every sample.
+        trained_on: (g,), training samples; None where they are not known.
+    """
+
+    names: list[str]
+    of: NDArray[np.int64]
+    trained_on: NDArray[np.int64] | None
+
+    @property
+    def shots(self) -> list[str]:
+        """How many training samples, in a word; empty where it is not known."""
+        counts = [] if self.trained_on is None else self.trained_on.tolist()
+        return ["many" if count > MANY else "few" if count < FEW else "medium" for count in counts]
+
+
+def group_by_label(contents: Contents) -> Groups:
+    """Return a group for every rank, or for ranges of equal width between round numbers."""
+    known = contents.training_labels
+    if contents.names:
+        count = len(contents.names)
+        return Groups(contents.names, contents.true, None if known is None else np.bincount(known, minlength=count))
+    edges = _edges(contents.true)
+    inner = edges[1:-1]
+    names = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(edges)]
+    trained_on = None if known is None else np.bincount(np.digitize(known, inner), minlength=len(names))
+    return Groups(names, np.digitize(contents.true, inner), trained_on)
+
+
+def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return round numbers from below the lowest value to above the highest."""
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        return np.array([low, high])
+    wanted = (high - low) / max(2, min(RANGES, len(values) // SAMPLES_PER_RANGE))
+    power = 10.0 ** np.floor(np.log10(wanted))
+    step = float(next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= wanted * (1 - 1e-9)))
+    first, last = np.floor(low / step), np.ceil(high / step)
+    return np.arange(first, max(last, first + 1) + 0.5) * step
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """How many samples equal another in all that the encoder sees.
+
+    Args:
+        seen: samples that the model was also trained on.
+        contradicting: samples of which another, the same in all, has another label.
+    """
+
+    seen: int
+    contradicting: int
+
+
+def find_duplicates(contents: Contents) -> Duplicates:
+    """Count samples whose inputs equal those of another, to the last bit."""
+    digests = _digests(contents.inputs)
+    known = set() if contents.training_inputs is None else set(_digests(contents.training_inputs))
+    labels: dict[bytes, set[float]] = {}
+    for digest, label in zip(digests, contents.true.tolist(), strict=True):
+        labels.setdefault(digest, set()).add(label)
+    return Duplicates(
+        seen=sum(digest in known for digest in digests),
+        contradicting=sum(len(labels[digest]) > 1 for digest in digests),
+    )
+
+
+def _digests(x: Tensor) -> list[bytes]:
+    return [hashlib.blake2b(sample.tobytes(), digest_size=16).digest() for sample in x.numpy()]
+
+
+def nearest(embeddings: NDArray[np.float64], k: int = NEAREST) -> NDArray[np.int64]:
+    """Return (n, k), the other samples nearest to each, the nearest first; fewer columns where there are fewer."""
+    count = min(k, len(embeddings) - 1)
+    machine = NearestNeighbors(n_neighbors=count).fit(embeddings)
+    return np.asarray(machine.kneighbors(return_distance=False), dtype=np.int64)
+
+
+def find_suspects(contents: Contents, neighbours: NDArray[np.int64]) -> pd.DataFrame:
+    """Return samples that look mislabelled, worst first: row, label, the label expected, and the suspicion, 0 to 1.
+
+    Ranks: the share of the neighbours that agree on one other rank, where that is at least 8 of 10 of them; of equal
+    shares the rank farther off is worse. Targets: how far the label is from the neighbours' median, where that is
+    more than three robust deviations, 1 for the farthest.
+    """
+    near = contents.true[neighbours]
+    if contents.names:
+        suggested, suspicion, distance = _disagreeing(contents.true, near, len(contents.names))
+        kept = suspicion >= AGREEING
+    else:
+        suggested = np.median(near, axis=1)
+        distance = np.abs(suggested - contents.true)
+        suspicion = distance / max(float(distance.max()), 1e-300)
+        spread = 1.4826 * float(np.median(distance))
+        kept = distance > DEVIATIONS * spread
+    rows = np.flatnonzero(kept)
+    rows = rows[np.lexsort((rows, -distance[rows], -suspicion[rows]))]
+    labels, names = ([contents.label_name(label) for label in values[rows]] for values in (contents.true, suggested))
+    return pd.DataFrame({"row": rows, "label": labels, "suggested": names, "suspicion": suspicion[rows].round(4)})
+
+
+def _disagreeing(
+    ranks: NDArray[np.int64], near: NDArray[np.int64], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the rank other than its own that most neighbours have, their share, and how far it is."""
+    votes = np.zeros((len(ranks), count))
+    np.add.at(votes, (np.arange(len(ranks))[:, None], near), 1 / near.shape[1])
+    votes[np.arange(len(ranks)), ranks] = -1
+    suggested = votes.argmax(axis=1)
+    return suggested, votes.max(axis=1), np.abs(suggested - ranks)
+
+
+def check_suspects(suspects: pd.DataFrame, samples: int) -> pd.DataFrame:
+    """Return a table of suspects made elsewhere, its columns in order."""
+    absent = [name for name in SUSPECT_COLUMNS if name not in suspects]
+    if absent:
+        raise OrdinateError(f"suspects: got no {', '.join(absent)}, expected the columns {', '.join(SUSPECT_COLUMNS)}")
+    rows = suspects["row"].to_numpy()
+    if rows.dtype.kind not in "iu" or (len(rows) and not 0 <= rows.min() <= rows.max() < samples):
+        raise OrdinateError(
+            f"suspects: got rows that are none of the samples, expected numbers from 0 to {samples - 1}"
+        )
+    return suspects[list(SUSPECT_COLUMNS)].reset_index(drop=True)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """All that is measured for the report of one model.
+
+    Args:
+        predictors: the model and baselines, with their scores.
+        calibration: of the probabilities; None for targets.
+        coverage: of prediction sets, one row per promised coverage; None for too few samples.
+        order: of the ranks in the embedding; None for targets.
+        groups: of samples by label.
+        duplicates: among the samples.
+        neighbours: (n, 10), the other samples nearest to each in the embedding, or all where there are fewer.
+        suspects: labels to check, worst first.
+    """
+
+    predictors: list[Predictor]
+    calibration: Calibration | None
+    coverage: pd.DataFrame | None
+    order: Order | None
+    groups: Groups
+    duplicates: Duplicates
+    neighbours: NDArray[np.int64]
+    suspects: pd.DataFrame
+
+
+def measure(contents: Contents, coverage: pd.DataFrame | None, suspects: pd.DataFrame | None) -> Measures:
+    """Measure the predictions of a report; coverage and suspects are measured where they are not given."""
+    neighbours = nearest(contents.embeddings)
+    ranked = contents.names is not None
+    return Measures(
+        predictors=score_all(contents),
+        calibration=calibrate(contents.confidence, contents.errors == 0) if ranked else None,
+        coverage=measure_coverage(contents) if coverage is None else coverage,
+        order=find_order(contents.embeddings, contents.true, len(contents.names)) if contents.names else None,
+        groups=group_by_label(contents),
+        duplicates=find_duplicates(contents),
+        neighbours=neighbours,
+        suspects=find_suspects(contents, neighbours) if suspects is None else suspects,
+    )
