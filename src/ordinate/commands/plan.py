@@ -23,11 +23,14 @@ from ordinate.decisions import margins_from_costs
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.recipes import Recipe
-from ordinate.estimators.registry import build, models, unavailable
+from ordinate.estimators.registry import Task, build, models, unavailable
 
-RANK_METHODS, CONTINUOUS_METHODS = ("cloc", "otd"), ("supcr", "supremix")
+METHODS: dict[Task, tuple[str, ...]] = {"ranks": ("cloc", "otd"), "continuous": ("supcr", "supremix")}
+HEADS: dict[Task, tuple[str, ...]] = {  # tried after these, within a time limit
+    "ranks": ("cross_entropy", "orcnn", "corn_ranks"),
+    "continuous": ("l1", "mse", "huber"),
+}
 LOSS_OPTIONS = ("label_distance", "similarity", "temperature", "num_positives")
-RANK_HEADS, CONTINUOUS_HEADS = ("cross_entropy", "orcnn", "corn_ranks"), ("l1", "mse", "huber")  # tried after these
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,9 @@ def make_plan(
         settings["series"] = SeriesOptions(**{**settings.get("series", {}), **crop})
     if options.encoder is not None:
         settings["encoder"] = options.encoder
-    method = options.method if recipe is None else _method_of(recipe, options.method)
+    method = options.method if recipe is None else recipe.method
+    if recipe is not None and options.method not in ("auto", recipe.method):
+        raise OrdinateError(f"--method: got {options.method}, but the recipe {recipe.name} is one of {recipe.method}")
     label = understand_label(samples.y, options.task, options.order, samples.name)
     candidates = _candidates(method, label, with_heads=options.time_limit is not None)
     margins = parse_boundaries("--margin", options.margin, label.classes)
@@ -113,26 +118,18 @@ def _are_series(samples: Samples) -> bool:
     return isinstance(samples.X, np.ndarray) and samples.X.ndim == 3
 
 
-def _method_of(recipe: Recipe, method: str) -> str:
-    if method not in ("auto", recipe.method):
-        raise OrdinateError(f"--method: got {method}, but the recipe {recipe.name} is one of {recipe.method}")
-    return recipe.method
-
-
 def _candidates(method: str, label: Label, *, with_heads: bool) -> tuple[str, ...]:
     if method != "auto":
         require_fitting(method, label)
         return (method,)
-    own, heads = (RANK_METHODS, RANK_HEADS) if label.is_ranks else (CONTINUOUS_METHODS, CONTINUOUS_HEADS)
-    return own + heads if with_heads else own
+    return METHODS[label.task] + HEADS[label.task] if with_heads else METHODS[label.task]
 
 
 def require_fitting(method: str, label: Label) -> None:
     """Raise where a method is not for this kind of label, or learns no embedding."""
     kind, other = ("ranks", "continuous") if label.is_ranks else ("a continuous target", "ranks")
-    own = RANK_METHODS if label.is_ranks else CONTINUOUS_METHODS
     embedding = [name for name, model in models().items() if label.task in model.estimators and model.embeds]
-    fitting = list(dict.fromkeys([*own, *embedding]))
+    fitting = list(dict.fromkeys([*METHODS[label.task], *embedding]))
     if method not in fitting:
         raise OrdinateError(
             f"--method: {method} is not for {kind}; expected one of {', '.join(fitting)}, or --task {other}"

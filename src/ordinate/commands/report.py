@@ -37,6 +37,7 @@ from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.model_folder import CONFIG
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
@@ -81,7 +82,8 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     predictions, costs = None, None
     if isinstance(estimator, RankClassifier) and not isinstance(estimator.rule, str):
         predictions = Predictions.of(estimator, X, y)
-        costs = costs_of_rules(compare_decisions(predictions.true, predictions.probabilities, estimator.rule))
+        held_out = HeldOut.of(predictions)
+        costs = costs_of_rules(compare_decisions(held_out.labels, held_out.predicted, estimator.rule))
     path = write_report(
         estimator,
         X,

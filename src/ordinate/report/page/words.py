@@ -204,7 +204,7 @@ def boundary_names(names: Sequence[str]) -> list[str]:
 
 def _named(names: Sequence[str], counts: NDArray[np.int64], kept: NDArray[np.bool_]) -> str:
     """Return some of the ranks with their counts."""
-    return _listed([f"{names[rank]} ({counts[rank]})" for rank in np.flatnonzero(kept)])
+    return _listed([f"{names[rank]} ({counts[rank]})" for rank in np.flatnonzero(kept).tolist()])
 
 
 def _listed(names: Sequence[str]) -> str:
