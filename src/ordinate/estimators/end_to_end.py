@@ -15,6 +15,7 @@ from ordinate.functional.inputs import check_whole
 from ordinate.heads.binned import BinSize
 from ordinate.methods.end_to_end import EndToEnd
 from ordinate.methods.imbalance import Imbalance
+from ordinate.options import HeadLoss
 
 NAMES = {
     "l1": "L1", "mse": "MSE", "huber": "Huber", "dex": "DEX", "dldl_v2": "DLDL-v2", "or": "OR", "corn": "CORN"
@@ -74,7 +75,7 @@ class EndToEndRegressor(ContrastiveRegressor):
         encoder: str = "auto",
         *,
         embedding_dim: int = 64,
-        head_loss: str = "l1",
+        head_loss: HeadLoss = "l1",
         bin_size: BinSize = None,
         epochs: int = 500,
         patience: int | None = None,

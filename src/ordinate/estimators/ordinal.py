@@ -17,6 +17,7 @@ from ordinate.estimators import inputs
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.ordinal import Ordinal
+from ordinate.options import OrdinalLoss
 
 DECAY, IMAGE_DECAY = 3.0, 0.05
 NAMES = {"cross_entropy": "Cross-entropy", "or": "ORCNN", "corn": "CORN", "coral": "CORAL"}
@@ -79,7 +80,7 @@ class OrdinalClassifier(RankClassifier):
         self,
         encoder: str = "auto",
         *,
-        loss: str = "cross_entropy",
+        loss: OrdinalLoss = "cross_entropy",
         embedding_dim: int = 64,
         class_order: Sequence[Any] | None = None,
         decision: str | ArrayLike | None = None,

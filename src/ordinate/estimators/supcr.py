@@ -20,6 +20,7 @@ from ordinate.functional.similarity import SIMILARITIES
 from ordinate.heads.binned import BinSize
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.supcr import SupCR
+from ordinate.options import HeadLoss, Scheme, Similarity
 
 
 class SupCRRegressor(ContrastiveRegressor):
@@ -85,12 +86,12 @@ class SupCRRegressor(ContrastiveRegressor):
         encoder: str = "auto",
         *,
         embedding_dim: int = 64,
-        scheme: str = "linear_probe",
+        scheme: Scheme = "linear_probe",
         head: str = "auto",
-        head_loss: str = "l1",
+        head_loss: HeadLoss = "l1",
         bin_size: BinSize = None,
         temperature: float = 2.0,
-        similarity: str = "neg_l2",
+        similarity: Similarity = "neg_l2",
         label_distance: LabelDistance = "l1",
         num_positives: int | None = None,
         epochs: tuple[int, int] = (400, 100),

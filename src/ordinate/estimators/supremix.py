@@ -17,6 +17,7 @@ from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.regression import Regression
 from ordinate.methods.supremix import SupReMix
+from ordinate.options import HeadLoss, Scheme
 
 NEIGHBOURS_IN_WINDOW = 8  # samples of a batch on each side of an anchor that the automatic window holds
 
@@ -79,9 +80,9 @@ class SupReMixRegressor(ContrastiveRegressor):
         encoder: str = "auto",
         *,
         embedding_dim: int = 64,
-        scheme: str = "linear_probe",
+        scheme: Scheme = "linear_probe",
         head: str = "auto",
-        head_loss: str = "l1",
+        head_loss: HeadLoss = "l1",
         bin_size: float | None = None,
         temperature: float = 0.2,
         beta: tuple[float, float] = (2.0, 8.0),
