@@ -19,7 +19,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -33,7 +33,7 @@ from ordinate.papers.protocols.imbalance import draw_imbalanced, evaluate_shots
 from ordinate.report.text import table
 
 RESULTS = Path(__file__).parent / "results" / "imbalance.json"
-LDS = "sqrt_inverse"
+LDS: Final = "sqrt_inverse"
 REGIONS = ("all", "many", "medium", "few")
 METRICS = {"mae": "MAE", "geometric_mean_error": "GM"}
 

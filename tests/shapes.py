@@ -5,10 +5,12 @@ nothing wrong. Left out are what compilers read as source (Triton's and Numba's 
 whose annotations would be compiled at every call.
 """
 
+import dataclasses
 import functools
 from types import FunctionType
 
 import jaxtyping
+import torch
 from beartype import BeartypeConf, BeartypeStrategy, beartype
 
 PACKAGES = ("ordinate.functional", "ordinate.heads", "ordinate.losses", "ordinate.metrics")
@@ -23,7 +25,11 @@ def checked(function=None, *, typechecker):
     """Stand in for ``jaxtyping.jaxtyped`` in modules that the hook imports."""
     if function is None:
         return functools.partial(checked, typechecker=typechecker)
-    if not isinstance(function, FunctionType):
+    if dataclasses.is_dataclass(function):
+        function.__init__ = checked(function.__init__, typechecker=typechecker)
+    if isinstance(function, type):
+        return function
+    if not isinstance(function, FunctionType):  # a property, or a class's or static method
         return jaxtyped(function, typechecker=typechecker)
     shaped = any("Tensor" in str(annotation) for annotation in function.__annotations__.values())
     if not shaped or "<locals>" in function.__qualname__ or function.__module__.startswith(COMPILED):
@@ -32,6 +38,8 @@ def checked(function=None, *, typechecker):
 
     @functools.wraps(function)
     def call(*arguments, **options):
+        if torch.compiler.is_compiling():
+            return function(*arguments, **options)
         try:
             return strict(*arguments, **options)
         except jaxtyping.TypeCheckError:

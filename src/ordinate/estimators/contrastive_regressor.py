@@ -28,6 +28,7 @@ from ordinate.heads.neighbours import NeighbourMean
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.optimization import Optimization
+from ordinate.options import HeadLoss, Scheme
 
 if TYPE_CHECKING:
     from ordinate.methods.regression import Regression
@@ -60,9 +61,9 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
 
     weight_decay: float = 1e-4
     validation_fraction: float = 0.1
-    scheme: str = "linear_probe"
+    scheme: Scheme = "linear_probe"
     head: str = "auto"
-    head_loss: str = "l1"
+    head_loss: HeadLoss = "l1"
     bin_size: BinSize = None
     epochs: tuple[int, int] | int = (400, 100)
     imbalance: Imbalance | None = None

@@ -8,6 +8,7 @@ from torch import nn
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.functional.inputs import check_whole
+from ordinate.options import Scheme
 
 if TYPE_CHECKING:
     from ordinate.methods.end_to_end import EndToEnd
@@ -36,7 +37,7 @@ class EndToEndRegressor(ContrastiveRegressor):
         ((1,), (1, 64))
     """
 
-    scheme: str = field(default="regularise", init=False)
+    scheme: Scheme = field(default="regularise", init=False)
     head: str = field(default="linear", init=False)  # the one that was trained
     epochs: int = 500
     method_: "EndToEnd" = field(init=False)

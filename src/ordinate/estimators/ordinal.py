@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.options import OrdinalLoss
 
 if TYPE_CHECKING:
     from ordinate.methods.ordinal import Ordinal
@@ -38,7 +39,7 @@ class OrdinalClassifier(RankClassifier):
         [0, 2]
     """
 
-    loss: str = "cross_entropy"
+    loss: OrdinalLoss = "cross_entropy"
     method_: "Ordinal" = field(init=False)
 
     @property

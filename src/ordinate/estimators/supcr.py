@@ -12,6 +12,7 @@ from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.functional.inputs import check_choice, check_positive, check_whole
 from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance
 from ordinate.functional.similarity import SIMILARITIES
+from ordinate.options import Similarity
 
 if TYPE_CHECKING:
     from ordinate.methods.supcr import SupCR
@@ -39,7 +40,7 @@ class SupCRRegressor(ContrastiveRegressor):
     """
 
     temperature: float = 2.0
-    similarity: str = "neg_l2"
+    similarity: Similarity = "neg_l2"
     label_distance: LabelDistance = "l1"
     num_positives: int | None = None
 

@@ -28,7 +28,9 @@ class Contrast:
     weights: Float[Tensor, " n"] | None
     group: Group
 
-    def ascending(self, labels: Float[Tensor, " n"], ref_labels: Float[Tensor, " m"], *, stable: bool = False) -> Order:
+    def ascending(
+        self, labels: Shaped[Tensor, " n"], ref_labels: Shaped[Tensor, " m"], *, stable: bool = False
+    ) -> Order:
         """Return the order of anchors and of references by these labels, and where anchors stand in it."""
         order = labels.argsort(stable=stable)
         ref_order = order if ref_labels is labels else ref_labels.argsort(stable=stable)
@@ -107,6 +109,7 @@ def prepare(
     if ref_emb is None or ref_labels is None:
         if own is not None:
             raise OrdinateError("own: got positions without ref_emb, expected None: every anchor is left out already")
+        self_index: Tensor | None
         references, start = gathered(anchors, group)
         everyone = gathered(labels, group)[0]
         self_index = torch.arange(start, start + len(anchors), device=anchors.device)
@@ -116,7 +119,7 @@ def prepare(
             raise OrdinateError(
                 f"ref_emb: got {references.shape[1]} dimensions, expected {anchors.shape[1]}, those of embeddings"
             )
-        self_index = own if own is None else check_self_index(own, labels, ref_labels)
+        self_index = None if own is None else check_self_index(own, labels, ref_labels)
     ref_checked = checked if everyone is labels else check_labels(everyone, len(references), "ref_labels")
     if ref_checked.shape[1:] != checked.shape[1:]:
         raise OrdinateError(f"ref_labels: got {ref_checked.shape[1]} dimensions per label, expected {checked.shape[1]}")

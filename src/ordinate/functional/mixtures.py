@@ -91,7 +91,9 @@ def draw_shares(
     """Return shares that follow from one seed, which the generator draws; every process has its own."""
     device = references.device if generator is None else generator.device
     seed = int(torch.randint(2**62, (), generator=generator, device=device))
-    return DrawnShares(*map(float, beta), len(references), seed + (place_among(group) << 48), references.device)
+    return DrawnShares(
+        float(beta[0]), float(beta[1]), len(references), seed + (place_among(group) << 48), references.device
+    )
 
 
 @dataclass(frozen=True)

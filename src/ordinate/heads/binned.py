@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
@@ -72,7 +72,7 @@ def _usual_size(targets: Float[Tensor, " n"]) -> float:
     return extent / max(1, round(min(MOST_BINS - 1, extent / float(values.diff().min()))))
 
 
-def check_positions(positions: Tensor, logits: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+def check_positions(positions: Tensor, logits: Float[Tensor, "n k"]) -> Shaped[Tensor, " n"]:
     """Return the positions once they are known to be one per row of logits, and not to broadcast against them."""
     if positions.shape != logits.shape[:1]:
         raise OrdinateError(f"positions: got shape {tuple(positions.shape)}, expected ({len(logits)},), one per row")
@@ -114,7 +114,7 @@ class BinnedHead(RegressionHead):
     def positions(self, logits: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """Return the predicted positions in one dimension."""
 
-    def standardise(self, targets: Float[Tensor, "n p"]) -> None:
+    def standardise(self, targets: Shaped[Tensor, "n *p"]) -> None:
         """Take the bins from the training targets; layers for another number of bins start anew."""
         lowest, size, counts = equal_bins(self.as_targets(targets, len(targets)), self.given_size)
         self.lowest.copy_(lowest)

@@ -1,5 +1,7 @@
 """The head that the name of its loss stands for."""
 
+from typing import cast
+
 from ordinate.functional.inputs import check_choice
 from ordinate.heads.binned import BinnedHead, BinSize
 from ordinate.heads.corn import CORNHead
@@ -8,7 +10,7 @@ from ordinate.heads.dldl_v2 import DLDLv2Head
 from ordinate.heads.extended_binary import ORHead
 from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
 from ordinate.heads.regression_head import RegressionHead
-from ordinate.options import HeadLoss
+from ordinate.options import HeadLoss, LinearLoss
 
 BINNED: dict[str, type[BinnedHead]] = {"dex": DEXHead, "dldl_v2": DLDLv2Head, "or": ORHead, "corn": CORNHead}
 HEAD_LOSSES = (*REGRESSION_LOSSES, *BINNED)
@@ -38,4 +40,4 @@ def build_head(name: HeadLoss, embedding_dim: int, target_dim: int = 1, *, bin_s
     check_choice(name, HEAD_LOSSES, "head_loss")
     if name in BINNED:
         return BINNED[name](embedding_dim, target_dim, bin_size)
-    return LinearHead(embedding_dim, target_dim, name)
+    return LinearHead(embedding_dim, target_dim, cast(LinearLoss, name))

@@ -1,7 +1,7 @@
 """CORN: each threshold is asked of those above the one before it (Shi et al., 2021)."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
@@ -9,7 +9,7 @@ from ordinate.heads.binned import BinnedHead, check_positions
 from ordinate.heads.extended_binary import thresholds
 
 
-def corn_losses(logits: Float[Tensor, "n t"], positions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+def corn_losses(logits: Float[Tensor, "n t"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
     """Return the binary cross-entropy of every sample, summed over the thresholds it is asked of, over t.
 
     A sample is asked of the lowest threshold, and of each whose predecessor it lies above. The paper divides a
@@ -59,7 +59,7 @@ class CORNHead(BinnedHead):
     def outputs(self, bins: int) -> int:
         return bins - 1
 
-    def standardise(self, targets: Float[Tensor, "n p"]) -> None:
+    def standardise(self, targets: Shaped[Tensor, "n *p"]) -> None:
         """Take the bins from the training targets, and let the biases start at the share that passes each threshold.
 
         From biases around 0, the product of a hundred halves would predict the lowest bins for long.

@@ -1,14 +1,14 @@
 """DEX: classify the bin, predict the expectation (Rothe et al., 2015, "Deep EXpectation of apparent age")."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ordinate.heads.binned import BinnedHead, check_positions
 
 
-def dex_losses(logits: Float[Tensor, "n k"], positions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+def dex_losses(logits: Float[Tensor, "n k"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
     """Return the cross-entropy of every sample with the bin whose centre is nearest.
 
     Args:

@@ -1,7 +1,7 @@
 """DLDL-v2: learn a distribution and its expectation at once (Gao et al., 2018)."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from ordinate.heads.binned import BinnedHead, check_positions
@@ -10,7 +10,7 @@ from ordinate.heads.dex import expected_positions
 DEVIATION = 2.0  # of the normal distribution, in bins; 2 years with bins of a year in the paper
 
 
-def dldl_v2_losses(logits: Float[Tensor, "n k"], positions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+def dldl_v2_losses(logits: Float[Tensor, "n k"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
     """Return divergence from a normal distribution around the target plus absolute error of the expectation.
 
     The normal distribution, with a deviation of 2 bins, is taken at the bins' centres and made to sum to 1; the

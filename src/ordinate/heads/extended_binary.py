@@ -1,14 +1,14 @@
 """OR: one binary classifier a threshold (Niu et al., 2016, "Ordinal regression with multiple output CNN")."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ordinate.heads.binned import BinnedHead, check_positions
 
 
-def extended_binary_losses(logits: Float[Tensor, "n t"], positions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+def extended_binary_losses(logits: Float[Tensor, "n t"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
     """Return the binary cross-entropy of every sample, the mean over the thresholds.
 
     Threshold k lies at k + 1/2, between the bins (or ranks) k and k+1; all are of the same importance.

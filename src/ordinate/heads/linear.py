@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import huber_loss, l1_loss, mse_loss
 
@@ -38,7 +38,7 @@ class LinearHead(RegressionHead):
         self.register_buffer("target_mean", torch.zeros(target_dim))
         self.register_buffer("target_scale", torch.ones(target_dim))
 
-    def standardise(self, targets: Float[Tensor, "n p"]) -> None:
+    def standardise(self, targets: Shaped[Tensor, "n *p"]) -> None:
         """Take mean and deviation of the training targets as those to predict around."""
         targets = self.as_targets(targets, len(targets))
         self.target_mean.copy_(targets.mean(0))

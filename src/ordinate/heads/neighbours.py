@@ -1,7 +1,7 @@
 """Prediction from the nearest training embeddings."""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from ordinate.functional.inputs import check_targets
@@ -58,7 +58,7 @@ class NeighbourMean(nn.Module):
     embeddings: Tensor
     targets: Tensor
 
-    def __init__(self, embeddings: Float[Tensor, "m d"], targets: Float[Tensor, "m p"], k: int = 5) -> None:
+    def __init__(self, embeddings: Float[Tensor, "m d"], targets: Shaped[Tensor, "m *p"], k: int = 5) -> None:
         super().__init__()
         self.register_buffer("embeddings", embeddings)
         self.register_buffer("targets", check_targets(targets, len(embeddings), "targets"))

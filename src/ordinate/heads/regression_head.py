@@ -3,7 +3,7 @@
 from abc import abstractmethod
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
@@ -60,7 +60,7 @@ class RegressionHead(nn.Module):
         return targets
 
     @abstractmethod
-    def standardise(self, targets: Float[Tensor, "n p"]) -> None:
+    def standardise(self, targets: Shaped[Tensor, "n *p"]) -> None:
         """Fit the scale, or the bins, to the training targets."""
 
     @abstractmethod
@@ -70,7 +70,7 @@ class RegressionHead(nn.Module):
     def loss(
         self,
         embeddings: Float[Tensor, "n d"],
-        targets: Float[Tensor, "n p"],
+        targets: Shaped[Tensor, "n *p"],
         weights: Float[Tensor, " n"] | None = None,
     ) -> Float[Tensor, ""]:
         """Return the mean loss of the samples.

@@ -2,7 +2,7 @@
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from sklearn.linear_model import RidgeCV
 from torch import Tensor
 
@@ -10,7 +10,7 @@ from ordinate.functional.inputs import check_targets
 from ordinate.heads.linear import LinearHead
 
 
-def fit_ridge(embeddings: Float[Tensor, "n d"], targets: Float[Tensor, "n p"]) -> LinearHead:
+def fit_ridge(embeddings: Float[Tensor, "n d"], targets: Shaped[Tensor, "n *p"]) -> LinearHead:
     """Return the linear head of least squared error with the penalty that generalised cross-validation chooses.
 
     Args:

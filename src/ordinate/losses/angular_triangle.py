@@ -1,5 +1,7 @@
 """OTD's loss as a module."""
 
+from typing import Any
+
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -31,7 +33,7 @@ class AngularTriangleLoss(FormulaLoss):
         block_size: int | None = None,
         gather_distributed: bool = True,
     ) -> None:
-        options = {"num_classes": num_classes, "reduction": reduction, "block_size": block_size}
+        options: dict[str, Any] = {"num_classes": num_classes, "reduction": reduction, "block_size": block_size}
         check_angular_triangle_options(**options)
         super().__init__(angular_triangle, gather_distributed=gather_distributed, **options)
 
@@ -45,4 +47,4 @@ class AngularTriangleLoss(FormulaLoss):
         own: Int[Tensor, " n"] | None = None,
         triplets: Int[Tensor, "t 3"] | None = None,
     ) -> Float[Tensor, "*n"]:
-        return super().forward(embeddings, labels, ref_emb, ref_labels, weights, own, triplets=triplets)
+        return self.loss(embeddings, labels, ref_emb, own, ref_labels=ref_labels, weights=weights, triplets=triplets)

@@ -48,17 +48,12 @@ class FormulaLoss(nn.Module):
         ref_labels: Shaped[Tensor, "m *p"] | None = None,
         weights: Float[Tensor, " n"] | None = None,
         own: Int[Tensor, " n"] | None = None,
-        **others: Any,
     ) -> Float[Tensor, "*n"]:
-        """Return the loss; the arguments are those of the formula, ``others`` included."""
-        return self.formula(
-            embeddings,
-            labels,
-            ref_emb=ref_emb,
-            ref_labels=ref_labels,
-            weights=weights,
-            own=own,
-            group=joined_processes(self.gather_distributed, ref_emb, own),
-            **self.options(),
-            **others,
-        )
+        return self.loss(embeddings, labels, ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, own=own)
+
+    def loss(
+        self, embeddings: Tensor, labels: Tensor, ref_emb: Tensor | None, own: Tensor | None, **inputs: Any
+    ) -> Tensor:
+        """Return the formula's value, of the joined batches where the references are not the caller's own."""
+        group = joined_processes(self.gather_distributed, ref_emb, own)
+        return self.formula(embeddings, labels, ref_emb=ref_emb, own=own, group=group, **inputs, **self.options())

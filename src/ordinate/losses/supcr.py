@@ -1,5 +1,7 @@
 """SupCR's loss as a module."""
 
+from typing import Any
+
 from ordinate.functional import supcr
 from ordinate.functional.label_distance import LabelDistance
 from ordinate.functional.supcr import check_supcr_options
@@ -31,7 +33,7 @@ class SupCRLoss(FormulaLoss):
         block_size: int | None = None,
         gather_distributed: bool = True,
     ) -> None:
-        options = {
+        options: dict[str, Any] = {
             "temperature": temperature, "similarity": similarity, "label_distance": label_distance,
             "num_positives": num_positives, "tie_tolerance": tie_tolerance, "reduction": reduction,
             "block_size": block_size,

@@ -1,5 +1,7 @@
 """SupReMix's loss as a module."""
 
+from typing import Any
+
 from jaxtyping import Float, Int, Shaped
 from torch import Generator, Tensor
 
@@ -37,7 +39,7 @@ class SupReMixLoss(FormulaLoss):
         block_size: int | None = None,
         gather_distributed: bool = True,
     ) -> None:
-        options = {
+        options: dict[str, Any] = {
             "temperature": temperature, "window": window, "beta": beta, "mix_negatives": mix_negatives,
             "mix_positives": mix_positives, "distance_magnifying": distance_magnifying, "label_range": label_range,
             "renormalize": renormalize, "detach_mixtures": detach_mixtures, "reduction": reduction,
@@ -56,4 +58,4 @@ class SupReMixLoss(FormulaLoss):
         own: Int[Tensor, " n"] | None = None,
         generator: Generator | None = None,
     ) -> Float[Tensor, "*n"]:
-        return super().forward(embeddings, labels, ref_emb, ref_labels, weights, own, generator=generator)
+        return self.loss(embeddings, labels, ref_emb, own, ref_labels=ref_labels, weights=weights, generator=generator)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -12,13 +11,12 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_choice, check_positive
 from ordinate.functional.precision import widened
 from ordinate.functional.similarity import unit
-from ordinate.options import PairLoss
 
-PAIR_LOSSES = get_args(PairLoss)
+PAIR_LOSSES = ("supcon", "siamese", "triplet", "quadruplet", "n_pair")
 TEMPERATURE = 0.1  # of SupCon (Khosla et al., 2020)
 
 
-def build_pair_loss(name: PairLoss, temperature: float | None = None) -> nn.Module:
+def build_pair_loss(name: str, temperature: float | None = None) -> nn.Module:
     """Return the loss, a module of embeddings (n, d) and labels (n,).
 
     Args:
