@@ -3,23 +3,17 @@
 import sys
 from functools import partial
 
-import numpy as np
-
 from ordinate.commands.csv_file import check_new, write_csv
 from ordinate.commands.fit_options import names_in
 from ordinate.commands.labels import Label, understand_label
 from ordinate.commands.row_columns import leave_out_row_columns
 from ordinate.commands.samples import (
     Samples,
-    array_as_pictures,
-    is_images,
-    is_series,
-    read_pictures,
-    read_signals,
-    read_table,
+    decode_array,
+    modality_of_data,
+    read_samples,
 )
-from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Decoded
+from ordinate.data.modality import Request
 from ordinate.errors import OrdinateError
 from ordinate.estimators import CLOCClassifier, SupCRRegressor
 from ordinate.estimators.label_errors import find_label_errors
@@ -75,7 +69,6 @@ def suspects(
     samples = _read(data, target, names_in(drop), names_in(keep), names_in(categorical), group, progress=not quiet)
     label = understand_label(samples.y, task, order, samples.name)
     estimator = _estimator(label, epochs).set_params(
-        images=ImageOptions() if isinstance(samples.X, Decoded) else None,
         accelerator=accelerator, verbose=0 if quiet else 1, random_state=seed,
     )  # fmt: skip
     found = find_label_errors(estimator, samples.X, label.values, folds=folds, groups=samples.groups)
@@ -101,20 +94,18 @@ def _read(
 ) -> Samples:
     of_tables = {"--drop": drop, "--keep": keep, "--categorical": categorical}
     given = next((option for option, columns in of_tables.items() if columns), None)
-    kind = "series" if is_series(data) else "images" if is_images(data) else "a table"
-    if given is not None and kind != "a table":
-        raise OrdinateError(f"{given}: is for a table, and {data} holds {kind}")
-    if kind == "series":
-        return read_signals(data, target, None, group, skip_unreadable=False, progress=progress, say=lambda _: None)
-    if kind == "images":
-        return read_pictures(
-            data, target, None, group, ImageOptions(), fold=0, skip_unreadable=False, progress=progress,
-            say=lambda _: None,  # all folds of a data set are judged alike
-        )  # fmt: skip
-    samples = read_table(data, target, drop, categorical, None, group)
+    modality = modality_of_data(data)
+    if given is not None and modality.name != "tables":
+        raise OrdinateError(f"{given}: is for tables, and {data} holds {modality.name}")
+    request = Request(
+        target, group=group, drop=tuple(drop), categorical=tuple(categorical), progress=progress,
+        say=lambda _: None,  # all folds of a data set are treated alike
+    )  # fmt: skip
+    samples = read_samples(data, request, {})
+    if modality.name != "tables":
+        return samples
     say = partial(print, file=sys.stderr)  # the samples themselves go to the standard output
-    samples = leave_out_row_columns(samples, keep, data, say)
-    return array_as_pictures(samples, ImageOptions()) if np.ndim(samples.X) == 4 else samples
+    return decode_array(leave_out_row_columns(samples, keep, data, say), request, {})
 
 
 def _estimator(label: Label, epochs: int | None) -> CLOCClassifier | SupCRRegressor:

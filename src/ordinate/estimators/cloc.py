@@ -19,7 +19,6 @@ from ordinate.data.text.options import TextOptions
 from ordinate.data.view_batches import ViewBatches
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.methods.cloc import CLOC
@@ -27,7 +26,7 @@ from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.training import ArrayBatches
 
-DECAY, IMAGE_DECAY = 3.0, 0.05
+DECAY = 3.0
 
 
 class CLOCClassifier(RankClassifier):
@@ -208,7 +207,7 @@ class CLOCClassifier(RankClassifier):
     def _optimization(self) -> Optimization:
         if self.weight_decay is not None:
             return super()._optimization()
-        return Optimization("adamw", self.learning_rate, IMAGE_DECAY if inputs.holds_images(self.reader_) else DECAY)
+        return Optimization("adamw", self.learning_rate, self.reader_.weight_decay or DECAY)
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         if self.method_.collapsed_boundaries:

@@ -1,6 +1,5 @@
 """What the four estimators share: reading X, the encoder, training, embeddings, saving."""
 
-import copy
 import hashlib
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -17,23 +16,16 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.reader import ImageReader
+from ordinate.data.modality import Modality, Reader
+from ordinate.data.registry import modality_of_reader
+from ordinate.data.rows import take
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.series.crop import RandomCrop
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.reader import SeriesScaler
 from ordinate.data.text.options import TextOptions
-from ordinate.data.text.token_reader import TokenReader
-from ordinate.data.text.transformer import MINILM
-from ordinate.data.text.word_reader import WordReader
 from ordinate.data.view_batches import ViewBatches
 from ordinate.data.volumes.options import VolumeOptions
-from ordinate.data.volumes.reader import VolumeReader
-from ordinate.encoders.build import build_encoder
 from ordinate.encoders.image import FrozenImageEncoder
-from ordinate.encoders.text import BiLSTM, TextEncoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.fingerprint import describe
@@ -45,9 +37,7 @@ from ordinate.methods.staged import StagedMethod
 from ordinate.methods.step_cost import measure_step
 from ordinate.methods.training import ArrayBatches, check_accelerator, train
 
-EMBED_ROWS, EMBED_IMAGES, EMBED_VOLUMES = 4096, 64, 1
-EMBED_POINTS = 2**20  # of series
-BATCH_SIZE, BATCH_SIZE_OF_IMAGES = 256, 64
+READ_AT_ONCE, FEATURES_AT_ONCE = 4096, 64  # samples
 CACHED_FEATURES = 100_000  # images whose features by frozen networks are kept for the next training
 _features_of: dict[bytes, Tensor] = {}
 MOST_EMBEDDED = 50_000  # training samples that neighbours and ridge regression keep; a random part of more
@@ -77,6 +67,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     verbose: int
     random_state: Any
     method_: StagedMethod
+    reader_: Reader
     views_of_images = 1
 
     def __sklearn_tags__(self) -> Tags:
@@ -128,7 +119,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             share = min(self.validation_fraction, MOST_VALIDATION / len(targets))
             rows, held_out_rows = hold_out(targets, groups, share, seed, stratify=stratify)
             held_out = (
-                (inputs.take_rows(checked, held_out_rows), targets[held_out_rows]) if len(held_out_rows) else None
+                (take(checked, held_out_rows, renumber=True), targets[held_out_rows]) if len(held_out_rows) else None
             )
             if len(rows) < 4:
                 raise OrdinateError(
@@ -141,17 +132,10 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 raise OrdinateError(
                     f"y: got {len(held_out[1])} labels for {len(held_out[0])} samples of validation, takes one a sample"
                 )
-        checked, targets = inputs.take_rows(checked, rows), targets[rows]
-        self.reader_, checked = inputs.fit_reader(
-            checked,
-            self._images,
-            volumes=self.volumes,
-            text=self.text,
-            encoder=self.encoder,
-            progress=bool(self.verbose),
-        )
-        if isinstance(self.reader_, TokenReader):
-            self.reader_.on_gpu = self._on_gpu
+        checked, targets = take(checked, rows, renumber=True), targets[rows]
+        self.reader_, checked = inputs.fit_reader(self, checked, progress=bool(self.verbose))
+        self.reader_.on_gpu = self._on_gpu
+        self.n_features_in_ = self.reader_.n_features_in
         training_data = self._training_data(inputs.read(self.reader_, checked, folder), torch.from_numpy(targets))
         validation_data = None
         if held_out is not None:
@@ -164,7 +148,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         with torch.random.fork_rng(devices):
             torch.manual_seed(seed)
             self.method_ = self._new_method(training_data.y)
-            if self.verbose and isinstance(self.reader_, VolumeReader):
+            if self.verbose and self.reader_.steps_are_long:
                 print(self._step_cost(training_data.x))
             run = "" if folder is None else self._fingerprint(training_data, validation_data, seed)
             if isinstance(self.method_.encoder, FrozenImageEncoder):
@@ -193,39 +177,30 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """What trains it, as people call it."""
         return type(self).__name__.removesuffix("Classifier").removesuffix("Regressor")
 
-    @property
-    def _images(self) -> ImageOptions:
-        return ImageOptions() if self.images is None else self.images
+    def _options_of(self, modality: Modality) -> Any:
+        """Return the options of a kind of data, the defaults where none are given."""
+        given = getattr(self, modality.parameter, None)
+        return modality.options_class() if given is None and modality.options_class is not None else given
 
     @property
-    def _series(self) -> SeriesOptions:
-        return SeriesOptions() if self.series is None else self.series
+    def _data_options(self) -> Any:
+        """The options of the kind of data that the estimator is fitted on."""
+        return self._options_of(modality_of_reader(self.reader_))
 
     def _step_cost(self, x: Tensor) -> str:
         """Say what a training step takes, measured on one."""
         batch = x[: self._samples_a_batch]
         cost = measure_step(self.method_.encoder, batch, chunk_size=self.chunk_size, gpu=self._on_gpu)
-        sides = " x ".join(map(str, batch.shape[2:]))
         epoch = cost.seconds * self.n_batches_
         return (
-            f"a step on {len(batch)} volumes of {sides} voxels takes about {cost.seconds:.3g} s and "
+            f"a step on {len(batch)} {self.reader_.describe(batch)} takes about {cost.seconds:.3g} s and "
             f"{cost.bytes / 2**30:.3g} GiB; an epoch has {self.n_batches_}, about {epoch:.3g} s"
         )
 
     def _training_data(self, x: Tensor, y: Tensor) -> ArrayBatches | ViewBatches:
-        """Return the samples as training sees them: images as augmented views, series as crops if asked."""
-        if isinstance(self.reader_, VolumeReader):
-            self.n_features_in_ = x.shape[1]
-        if isinstance(self.reader_, SeriesScaler) and self._series.crop is not None:
-            views = self._series.views or self.views_of_images
-            return ViewBatches(x, y, RandomCrop(self._series.crop), views, workers=0)
-        if not isinstance(self.reader_, ImageReader):
-            return ArrayBatches(x, y)
-        self.n_features_in_ = x.shape[1]
-        options = self._images
-        augmentation = Augmentation(options.augmentation, self.reader_.preprocessing.size)
-        views = options.views or (self.views_of_images if augmentation.changes else 1)
-        return ViewBatches(x, y, augmentation, views, options.workers)
+        """Return the samples as training sees them, with views drawn of each where the kind of data has some."""
+        views = self.reader_.views(self._data_options, self.views_of_images)
+        return ArrayBatches(x, y) if views is None else ViewBatches(x, y, *views)
 
     def _features(self, data: ArrayBatches | ViewBatches) -> ArrayBatches:
         """Return the features of images that a frozen network gives, in their place; those it gave before are kept."""
@@ -233,7 +208,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         encoder = self.method_.encoder
         assert isinstance(encoder, FrozenImageEncoder)  # noqa: S101  # as it is asked for such a network alone
         frozen = encoder.to(device).eval()
-        network = hashlib.sha256(repr((self.encoder, self._images)).encode())
+        network = hashlib.sha256(repr((self.encoder, self._data_options)).encode())
         for value in (*frozen.backbone.state_dict().values(), frozen.mean, frozen.std):
             network.update(value.cpu().contiguous().numpy().tobytes())
         network.update(repr(tuple(data.x.shape[1:])).encode())
@@ -242,7 +217,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             _features_of.clear()
         new = torch.tensor([row for row, key in enumerate(keys) if key not in _features_of], dtype=torch.long)
         with torch.no_grad():
-            for rows in new.split(EMBED_IMAGES):
+            for rows in new.split(FEATURES_AT_ONCE):
                 found = frozen.features(data.x[rows].to(device)).cpu()
                 _features_of.update((keys[row], one.clone()) for row, one in zip(rows.tolist(), found, strict=True))
         encoder.cpu()
@@ -253,7 +228,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """``batch_size``, or what suits the data."""
         if self.batch_size is not None:
             return self.batch_size
-        return BATCH_SIZE_OF_IMAGES if inputs.holds_images(self.reader_) else BATCH_SIZE
+        return self.reader_.batch_size
 
     def _fingerprint(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None, seed: int) -> str:
         """Return a digest of all that determines the weights."""
@@ -271,39 +246,13 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._build_method(self._new_encoder())
 
     def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
-        shape = inputs.sample_shape(self.reader_)
-        if isinstance(self.reader_, ImageReader):
-            pretrained = self._images.pretrained
-            options: dict[str, Any] = {"mean": self.reader_.mean, "std": self.reader_.scale}
-            if pretrained:  # normalised as its weights are used to, which saved weights bring along
-                options = {"small_stem": False} if for_saved_weights else {"pretrained": pretrained}
-                options["frozen"] = self._images.frozen
-            return build_encoder(self.encoder, shape, self.embedding_dim, **options)
-        if isinstance(self.reader_, WordReader | TokenReader):
-            return self._new_text_encoder(self.reader_)
-        if isinstance(self.reader_, VolumeReader):
-            mean, std = self.reader_.mean, self.reader_.scale
-            return build_encoder(self.encoder, shape, self.embedding_dim, mean=mean, std=std)
-        return build_encoder(
+        return self.reader_.new_encoder(
             self.encoder,
-            shape,
             self.embedding_dim,
-            numeric=inputs.numeric_positions(self.reader_),
+            self._data_options,
+            for_saved_weights=for_saved_weights,
             **self._encoder_options(),
         )
-
-    def _new_text_encoder(self, reader: WordReader | TokenReader) -> TextEncoder:
-        options = TextOptions() if self.text is None else self.text
-        sentences: nn.Module | None = None
-        if isinstance(reader, WordReader):
-            frozen = options.frozen and options.word_vectors is not None
-            sentences = BiLSTM(torch.tensor(reader.vectors), options.hidden, frozen=frozen)
-            width = 2 * options.hidden
-        else:
-            width = reader.pretrained.network.width
-            if not reader.frozen:
-                sentences = copy.deepcopy(reader.pretrained.network)
-        return TextEncoder(sentences, width, reader.per_sample, self.embedding_dim)
 
     def _encoder_options(self) -> dict[str, Any]:
         """Return options of the encoder that depend on what is predicted."""
@@ -313,16 +262,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_whole(self.embedding_dim, "embedding_dim")
         if self.batch_size is not None:
             check_whole(self.batch_size, "batch_size", least=4)
-        if self.images is not None and not isinstance(self.images, ImageOptions):
-            raise OrdinateError(f"images: got {self.images!r}, takes ordinate.ImageOptions(...) or None")
-        if self.volumes is not None and not isinstance(self.volumes, VolumeOptions):
-            raise OrdinateError(f"volumes: got {self.volumes!r}, takes ordinate.VolumeOptions(...) or None")
-        if self.series is not None and not isinstance(self.series, SeriesOptions):
-            raise OrdinateError(f"series: got {self.series!r}, takes ordinate.SeriesOptions(...) or None")
-        if self.text is not None and not isinstance(self.text, TextOptions):
-            raise OrdinateError(f"text: got {self.text!r}, takes ordinate.TextOptions(...) or None")
-        if self.text is None and self.encoder in (inputs.BILSTM, MINILM):
-            raise OrdinateError(f"text: got None, the encoder {self.encoder!r} takes ordinate.TextOptions(...)")
+        inputs.check_options(self)
         if self.chunk_size is not None:
             check_whole(self.chunk_size, "chunk_size")
         check_positive(self.learning_rate, "learning_rate")
@@ -363,17 +303,13 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _read(self, X: Any) -> Tensor:
         """Return samples as the encoder takes them."""
-        X = inputs.unpack(X, None)[0]
-        inputs.check_kind(self.reader_, X)
-        return inputs.read(self.reader_, inputs.check_input(self, X, reset=False))
+        return inputs.read_new(self, X)
 
     def _embed(self, x: Tensor) -> Tensor:
         """Embeddings in float64, so that a sample's does not depend on those beside it."""
-        if inputs.in_float32(self.reader_):
-            return self._embed_images(x)
-        rows = EMBED_ROWS
-        if isinstance(self.reader_, SeriesScaler):
-            rows = max(1, min(rows, EMBED_POINTS // x.shape[2]))
+        if self.reader_.in_float32:
+            return self._embed_in_float32(x)
+        rows = self.reader_.embedded_at_once(x)
         embeddings = torch.empty(len(x), self.embedding_dim, dtype=torch.float64)
         with torch.no_grad():
             for place, part in zip(embeddings.split(rows), x.split(rows), strict=True):
@@ -382,16 +318,16 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _embed_rows(self, x: Tensor, rows: NDArray[np.int64]) -> Tensor:
         """Embeddings of some samples, a few thousand read at a time."""
-        return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(EMBED_ROWS)])
+        return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(READ_AT_ONCE)])
 
-    def _embed_images(self, x: Tensor) -> Tensor:
+    def _embed_in_float32(self, x: Tensor) -> Tensor:
         """Embeddings computed in float32, on the GPU if there is one; float64 would take image networks far longer."""
         known: dict[Any, tuple[Tensor, Tensor]] = getattr(self, "_embedded", {})
         key = (x.data_ptr(), tuple(x.shape))
         if key in known:
             return known[key][1].clone()
         device = torch.device("cuda" if self._on_gpu else "cpu")
-        at_once = EMBED_VOLUMES if isinstance(self.reader_, VolumeReader) else EMBED_IMAGES
+        at_once = self.reader_.embedded_at_once(x)
         encoder = self.method_.encoder.to(device)
         with torch.no_grad():
             parts = [encoder(part.to(device)).double().cpu() for part in x.split(at_once)]
@@ -420,7 +356,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         method._trainer = None
         method._fabric_optimizers = []
         method.cpu().double().eval()
-        if inputs.in_float32(self.reader_):
+        if self.reader_.in_float32:
             method.encoder.float()
 
     @property

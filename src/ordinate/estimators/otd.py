@@ -15,7 +15,6 @@ from ordinate.data.series.options import SeriesOptions
 from ordinate.data.text.options import TextOptions
 from ordinate.data.view_batches import ViewBatches
 from ordinate.data.volumes.options import VolumeOptions
-from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_whole
@@ -26,7 +25,7 @@ from ordinate.methods.optimization import Optimization
 from ordinate.methods.otd import OTD
 from ordinate.methods.training import ArrayBatches
 
-DECAY_OF_NUMBERS, DECAY, IMAGE_DECAY = 3.0, 10.0, 0.05
+DECAY_OF_NUMBERS, DECAY = 3.0, 10.0
 
 
 class OTDClassifier(RankClassifier):
@@ -149,8 +148,8 @@ class OTDClassifier(RankClassifier):
     def _optimization(self) -> Optimization:
         if self.weight_decay is not None:
             return super()._optimization()
-        decay = DECAY_OF_NUMBERS if inputs.holds_numbers_alone(self.reader_) else DECAY
-        decay = IMAGE_DECAY if inputs.holds_images(self.reader_) else decay
+        decay = DECAY_OF_NUMBERS if self.reader_.numbers_only else DECAY
+        decay = self.reader_.weight_decay or decay
         return Optimization("adamw", self.learning_rate, decay)
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,20 +14,10 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.reader import ImageReader
-from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.reader import SeriesScaler
-from ordinate.data.tables.features import TableFeatures
-from ordinate.data.text.options import TextOptions
-from ordinate.data.text.token_reader import TokenReader
-from ordinate.data.text.word_reader import WordReader
-from ordinate.data.volumes.options import VolumeOptions
-from ordinate.data.volumes.reader import VolumeReader
+from ordinate.data.registry import modalities, read_state
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.inputs import Reader
 from ordinate.estimators.registry import estimator_named
 from ordinate.methods.imbalance import Imbalance
 
@@ -35,14 +25,6 @@ FORMAT = 2
 CONFIG, WEIGHTS, HISTORY = "config.json", "weights.safetensors", "history.json"
 COSTS = "costs.csv"  # beside a classifier of format 1 that was trained with costs
 PAIRS = {"beta", "bin_size", "epochs", "phase_epochs"}  # settings that are tuples, which JSON has no word for
-READERS: dict[str, type[Reader]] = {
-    "table": TableFeatures,
-    "series": SeriesScaler,
-    "images": ImageReader,
-    "volumes": VolumeReader,
-    "words": WordReader,
-    "tokens": TokenReader,
-}
 
 
 def save_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
@@ -66,8 +48,7 @@ def write_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
     """Write the files of a model into an existing folder."""
     tensors = {f"method.{name}": value for name, value in estimator.method_.state_dict().items()}
     tensors |= {f"fitted.{name}": value for name, value in estimator._tensors().items()}
-    if isinstance(estimator.reader_, TokenReader):
-        tensors |= {f"reader.{name}": value for name, value in estimator.reader_.tensors().items()}
+    tensors |= {f"reader.{name}": value for name, value in estimator.reader_.tensors().items()}
     tensors = {name: _storable(value) for name, value in tensors.items()}
     (folder / WEIGHTS).write_bytes(save(tensors))  # save_file would let only its owner read it
     (folder / HISTORY).write_text(json.dumps(estimator.history_, indent=1) + "\n")
@@ -75,7 +56,7 @@ def write_estimator(estimator: EmbeddingEstimator, folder: Path) -> None:
         "format": FORMAT,
         "estimator": type(estimator).__name__,
         "params": _plain(estimator.get_params()),
-        "reader": {"kind": _kind(estimator.reader_), **estimator.reader_.to_dict()},
+        "reader": {"kind": estimator.reader_.kind, **estimator.reader_.to_dict()},
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": list(getattr(estimator, "feature_names_in_", [])),
         "fitted": _plain(estimator._state()),
@@ -147,14 +128,9 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
     params = config["params"]
     if params.get("critical_margins"):
         params["critical_margins"] = {(low, high): margin for low, high, margin in params["critical_margins"]}
-    if params.get("images"):
-        params["images"] = ImageOptions(**params["images"])
-    if params.get("text"):
-        params["text"] = TextOptions(**params["text"])
-    if params.get("volumes"):
-        params["volumes"] = VolumeOptions(**params["volumes"])
-    if params.get("series"):
-        params["series"] = SeriesOptions(**params["series"])
+    for modality in modalities():
+        if params.get(modality.parameter) and modality.options_class is not None:
+            params[modality.parameter] = modality.options_class(**params[modality.parameter])
     if params.get("imbalance"):
         params["imbalance"] = Imbalance(**params["imbalance"])
     for name in PAIRS.intersection(key for key, value in params.items() if isinstance(value, list)):
@@ -164,8 +140,7 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
     if kind is None:
         raise OrdinateError(f"model: holds a {name!r}, which this version of Ordinate does not know")
     estimator = kind(**params)
-    reader = config["reader"]
-    estimator.reader_ = READERS[reader.pop("kind")].from_dict(reader)
+    estimator.reader_ = read_state(config["reader"])
     estimator.n_features_in_ = config["n_features_in"]
     if config["feature_names_in"]:
         estimator.feature_names_in_ = np.asarray(config["feature_names_in"], dtype=object)
@@ -176,16 +151,11 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
         {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
         for prefix in ("method.", "fitted.", "reader.")
     )
-    if isinstance(estimator.reader_, TokenReader):
-        estimator.reader_.restore(read)
+    estimator.reader_.restore(read)
     with torch.random.fork_rng(devices=[]):  # a new method draws its weights, before it gets the saved ones
         estimator._restore_method(method)
     estimator._restore_tensors(fitted)
     return estimator
-
-
-def _kind(reader: Reader) -> str:
-    return next(kind for kind, cls in READERS.items() if isinstance(reader, cls))
 
 
 def _storable(value: torch.Tensor) -> torch.Tensor:
@@ -205,7 +175,7 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    if isinstance(value, ImageOptions | VolumeOptions | SeriesOptions | TextOptions | Imbalance):
+    if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
     if isinstance(value, Path):
         return str(value)

@@ -14,7 +14,6 @@ from torch import Tensor
 from ordinate.data.label_density import LabelBins
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_labels import find_classes, to_ranks
 from ordinate.methods.balanced import BalancedMethod
@@ -128,7 +127,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
             )
 
     def _encoder_options(self) -> dict[str, Any]:
-        return {"activation": "tanh"} if inputs.holds_numbers_alone(self.reader_) else {}
+        return {"activation": "tanh"} if self.reader_.numbers_only else {}
 
     def _evaluate(self, validation: ArrayBatches) -> None:
         if len(validation.y) > 1:

@@ -12,6 +12,7 @@ from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Decoded
 from ordinate.data.part import random_part
+from ordinate.data.rows import take
 from ordinate.estimators import inputs
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -69,7 +70,7 @@ def _compared(X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     if len(labels) <= MOST_COMPARED:
         return X, labels
     rows = random_part(len(labels), MOST_COMPARED)
-    return inputs.take_rows(X, rows), labels[rows]
+    return take(X, rows, renumber=True), labels[rows]
 
 
 def _figures(model: EmbeddingEstimator, X: Any, y: Any) -> dict[str, Figure]:

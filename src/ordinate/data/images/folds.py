@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ordinate.data.images.labelled import LabelledImages
+from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 
 FOLDS = tuple("01234")
@@ -47,7 +47,7 @@ def rank_folds(ranks: ArrayLike, share: float, seed: int) -> pd.Series:
     return pd.Series(fold, name="split")
 
 
-def hold_out(images: LabelledImages, fold: int) -> LabelledImages:
+def hold_out(images: Labelled, fold: int) -> Labelled:
     """Return the images with one fold as ``"test"`` and all others as ``"train"``.
 
     Raises:

@@ -13,7 +13,8 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from ordinate.data.series.matrices import LabelledSeries, require_readable_series
+from ordinate.data.labelled import Labelled
+from ordinate.data.series.matrices import require_readable_series
 from ordinate.data.series.reader import stack_series
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_positive
@@ -44,7 +45,7 @@ def read_tuab(
     seed: int = 0,
     skip_unreadable: bool = False,
     progress: bool = False,
-) -> LabelledSeries:
+) -> Labelled:
     """Read the recordings of the subjects without a pathology, with their ages.
 
     TUAB is given to those who apply at https://isip.piconepress.com/projects/nedc/html/tuh_eeg. Its folders say
@@ -97,12 +98,12 @@ def read_tuab(
         tested = set(held_out.tolist())
     else:
         tested = {row for row, subject in enumerate(subjects) if "eval" in _below(files[subject], path)}
-    return LabelledSeries(
-        stack_series([series[row] for row in series]),
+    return Labelled(
+        stack_series(list(series.values())),
         pd.Series([ages[row] for row in series], name="age"),
-        np.array([str(files[subjects[row]]) for row in series]),
         pd.Series(["test" if row in tested else "train" for row in series], name="split"),
         pd.Series([subjects[row] for row in series], name="group"),
+        np.array([str(files[subjects[row]]) for row in series]),
         tuple(failures.values()),
     )
 

@@ -1,45 +1,23 @@
-"""Reading labelled series: a folder of matrices, such as activity by brain region and time, with a labels.csv."""
+"""Read labelled series: a folder of matrices, such as activity by brain region and time, with a labels.csv."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from ordinate.data.images.files import ImageFiles
-from ordinate.data.images.labelled import LABELS, read_images, read_labelled_images
+from ordinate.data.decoded import require_readable
+from ordinate.data.images.labelled import read_images, read_labelled_images
+from ordinate.data.labelled import Labelled
+from ordinate.data.labels_file import LABELS
 from ordinate.data.series.reader import stack_series
 from ordinate.errors import OrdinateError
 
 CSV, NPY = ".csv", ".npy"
 NAMED = 5  # files that an error names
-
-
-@dataclass(frozen=True)
-class LabelledSeries:
-    """Series with a label each, and where the data set has them, a split and a group each.
-
-    Args:
-        series: (n, channels, length), NaN where one is shorter than the longest.
-        labels: (n,) ranks, numbers or text.
-        paths: (n,) of the files.
-        splits: (n,) such as ``"train"``, ``"validation"``, ``"test"``.
-        groups: (n,), such as the subject; no group is to stand on both sides of a split.
-        left_out: why each file that could not be read is not among them.
-    """
-
-    series: Float[NDArray[Any], "n c t"]
-    labels: pd.Series
-    paths: NDArray[np.str_]
-    splits: pd.Series | None = None
-    groups: pd.Series | None = None
-    left_out: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.series)
 
 
 def holds_matrices(path: str | Path) -> bool:
@@ -59,7 +37,7 @@ def read_matrices(
     group: str | None = None,
     *,
     skip_unreadable: bool = False,
-) -> LabelledSeries:
+) -> Labelled:
     r"""Read a folder of matrices (regions, time), one a sample, and their labels.
 
     So may the parcellated functional MRI of HCP-Aging be kept, on which SupReMix predicts ages: a matrix a subject, a
@@ -84,15 +62,13 @@ def read_matrices(
         ...     _ = (Path(folder) / "a.csv").write_text("1,2,3\n4,5,6\n")
         ...     _ = (Path(folder) / "b.csv").write_text("1,2\n4,5\n")
         ...     read = read_matrices(folder)
-        >>> read.series.shape, read.labels.tolist()
+        >>> read.samples.shape, read.labels.tolist()
         ((2, 2, 3), [41, 67])
     """
     table = read_labelled_images(path, target, split, group)
-    paths = cast(ImageFiles, table.images).paths
+    paths = table.samples.paths
     series, rows, failures = _read_all(paths, path, skip_unreadable=skip_unreadable)
-    table = table.take(rows)
-    labels = cast(pd.Series, table.labels)
-    return LabelledSeries(series, labels, paths[rows], table.splits, table.groups, failures)
+    return replace(table.take(rows), samples=series, paths=paths[rows], left_out=failures)
 
 
 def read_unlabelled_matrices(path: str | Path) -> Float[NDArray[Any], "n c t"]:
@@ -125,12 +101,10 @@ def _read_all(
 
 
 def require_readable_series(failures: dict[int, str], path: str | Path, total: int, *, skip_unreadable: bool) -> None:
-    """Raise where files could not be read, and name them."""
-    if failures and (not skip_unreadable or len(failures) == total):
-        named = "; ".join(list(failures.values())[:NAMED])
-        more = f"; and {len(failures) - NAMED} more" if len(failures) > NAMED else ""
+    """Raise where files could not be read and are not to be left out, or where none could be."""
+    if not skip_unreadable or len(failures) == total:
         way_out = "" if len(failures) == total else "; --skip-unreadable leaves them out"
-        raise OrdinateError(f"{path}: {len(failures)} of {total} files cannot be read: {named}{more}{way_out}")
+        require_readable(failures, total, "files", str(path), way_out, NAMED)
 
 
 def _read_matrix(path: Path) -> NDArray[Any]:

@@ -1,16 +1,22 @@
 """From series (n, channels, length) to what an encoder takes."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
 
+from ordinate.data.modality import EMBEDDED_AT_ONCE, Reader, Views
+from ordinate.data.series.crop import RandomCrop
+from ordinate.data.series.options import SeriesOptions
 from ordinate.data.tables.features import CONSTANT
+from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 
 ROWS_AT_ONCE = 256
+EMBEDDED_POINTS = 2**20  # at once
 
 
 def stack_series(series: Sequence[ArrayLike]) -> Float[NDArray[Any], "n c t"]:
@@ -41,6 +47,13 @@ def stack_series(series: Sequence[ArrayLike]) -> Float[NDArray[Any], "n c t"]:
     return stacked
 
 
+def are_series(X: Any) -> bool:
+    """Return whether X is one array (channels, length) per sample, as series of several lengths are."""
+    if not hasattr(X, "__len__") or hasattr(X, "columns") or getattr(X, "ndim", 1) != 1 or len(X) == 0:
+        return False
+    return hasattr(first := next(iter(X)), "shape") and len(first.shape) == 2
+
+
 def series_lengths(series: Float[NDArray[Any], "n c t"]) -> Int[NDArray[np.int64], " n"]:
     """Return how long each series is: up to its last point at which a channel has a value, and at least 1.
 
@@ -53,7 +66,7 @@ def series_lengths(series: Float[NDArray[Any], "n c t"]) -> Int[NDArray[np.int64
     return np.where(there.any(axis=1), there.shape[1] - trailing, 1)
 
 
-class SeriesScaler:
+class SeriesScaler(Reader):
     """Standardises each channel over the points that are there; missing points become the channel's mean.
 
     Points after the last one at which a channel has a value are no missing points but padding, which stays NaN: the
@@ -67,6 +80,13 @@ class SeriesScaler:
         >>> scaler.notes
         ['series: of 3 to 4 points', 'series: 1 of 7 points missing, set to the mean of their channel']
     """
+
+    kind = "series"
+    hub_tags = ("time-series",)
+    export_note: ClassVar[str] = (
+        "samples[:, c] is (series[:, c] - reader.mean[c]) / reader.scale[c], and 0 where a point is missing; NaN "
+        "beyond the end of a series that is shorter than others in its batch."
+    )
 
     def __init__(self, mean: NDArray[np.float64], scale: NDArray[np.float64], length: int, notes: list[str]) -> None:
         self.mean = mean
@@ -117,6 +137,29 @@ class SeriesScaler:
         if np.nanmax(np.abs(scaled), initial=0) > np.finfo(np.float32).max:
             raise OrdinateError("X: got numbers that pass the range of float32 once standardised; takes smaller ones")
         return np.where(np.isnan(values), 0, scaled)
+
+    def new_encoder(
+        self, name: str, embedding_dim: int, options: SeriesOptions, *, for_saved_weights: bool, **task: Any
+    ) -> nn.Module:
+        return build_encoder(name, self.sample_shape, embedding_dim, **task)
+
+    def embedded_at_once(self, x: Tensor) -> int:
+        return max(1, min(EMBEDDED_AT_ONCE, EMBEDDED_POINTS // x.shape[2]))
+
+    def views(self, options: SeriesOptions, usual: int) -> Views | None:
+        return None if options.crop is None else Views(RandomCrop(options.crop), options.views or usual, workers=0)
+
+    def summary(self) -> str:
+        return f"series of {len(self.mean)} channels"
+
+    def describe(self, x: Tensor) -> str:
+        _, count, length = x.shape
+        channels = "one channel" if count == 1 else f"{count} channels"
+        some_end_before = (series_lengths(x.numpy()) < length).any()
+        return f"series of {'up to ' if some_end_before else ''}{length} steps in {channels}"
+
+    def shown(self, X: Any, x: Tensor) -> NDArray[np.float64]:
+        return (stack_series(list(X)) if are_series(X) else np.asarray(X)).astype(np.float64)
 
     @property
     def sample_shape(self) -> tuple[int, int]:

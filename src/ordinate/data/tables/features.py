@@ -3,14 +3,20 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 from scipy.special import ndtri
+from torch import Tensor, nn
 
+from ordinate.data.mapped_matrix import mapped_matrix
+from ordinate.data.modality import Reader
 from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 
 FEW_VALUES = 10  # different values up to which a column gets no normal score: it would add nothing
@@ -18,6 +24,7 @@ CONSTANT = 1e-12  # deviation, relative to the largest value, below which a colu
 KNOTS = 200  # quantiles kept of a column
 MOST_CATEGORIES = 1000  # of a column, each of which becomes a column, however many rows there are
 ROWS_AT_ONCE = 1 << 16  # in float64
+IN_MEMORY = 2**27  # bytes of a parquet table's numbers from which they lie in a file
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,12 @@ class NumericColumn:
     @property
     def width(self) -> int:
         return self.numbers + self.indicator
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the columns that it becomes."""
+        score = [f"{self.name}, normal score"] if self.quantiles else []
+        return [self.name, *score, *([f"{self.name}, missing"] if self.indicator else [])]
 
     def fill(self, values: pd.Series, out: NDArray[np.float32]) -> None:
         """Write the columns (n, width) of a column's values."""
@@ -80,6 +93,11 @@ class CategoricalColumn:
     def width(self) -> int:
         return len(self.categories)
 
+    @property
+    def features(self) -> list[str]:
+        """Names of the columns that it becomes."""
+        return [f"{self.name} is {category}" for category in self.categories]
+
     def fill(self, values: pd.Series, out: NDArray[np.float32]) -> None:
         """Write the columns (n, width) of a column's values; those never seen in training are named in a warning."""
         places, texts = _texts(values)
@@ -97,7 +115,7 @@ class CategoricalColumn:
 Column = NumericColumn | CategoricalColumn
 
 
-class TableFeatures:
+class TableFeatures(Reader):
     """Turns tables into float32 matrices, fitted once on the training rows.
 
     Numbers are standardised and scored; booleans, text and pandas categories become one column a value. Missing
@@ -111,6 +129,17 @@ class TableFeatures:
         >>> features.notes
         ['size: 1 of 3 values missing, set to the median 1.5 and marked in a column of their own']
     """
+
+    kind = "table"
+    graph_dtype = torch.float64
+    export_note: ClassVar[str] = (
+        "samples has a column for each of features: those of reader.columns in their order. A column with a mean is a "
+        "number x, its median where missing: first (x - mean) / scale; with quantiles, then its normal score, the "
+        "standard normal quantile, within -3 and 3, of its place among them: the mean of the place interpolated from "
+        "the left and from the right, 0 at the first quantile and 1 at the last; with indicator, then 1 where it was "
+        "missing and 0 elsewhere. A column with categories is text (whole numbers without .0): 1 at its category and "
+        "0 at the others, all 0 where missing or none of them."
+    )
 
     def __init__(self, columns: Sequence[Column], notes: Sequence[str] = ()) -> None:
         self.columns = tuple(columns)
@@ -163,6 +192,28 @@ class TableFeatures:
             start += column.width
         return out
 
+    def read(self, X: pd.DataFrame | ParquetTable, folder: Path | None = None) -> Tensor:
+        """Return the matrix; that of a large parquet table lies in a file in ``folder``, or among temporary files."""
+        shape = (len(X), self.width)
+        in_file = isinstance(X, ParquetTable) and 4 * shape[0] * shape[1] > IN_MEMORY
+        return torch.from_numpy(self.transform(X, mapped_matrix(shape, folder) if in_file else None))
+
+    def new_encoder(
+        self, name: str, embedding_dim: int, options: None, *, for_saved_weights: bool, **task: Any
+    ) -> nn.Module:
+        return build_encoder(name, self.sample_shape, embedding_dim, numeric=self.numeric_positions, **task)
+
+    def summary(self) -> str:
+        return f"a table of {len(self.columns)} columns"
+
+    def describe(self, x: Tensor) -> str:
+        return "rows of one column" if len(self.columns) == 1 else f"rows of {len(self.columns)} columns"
+
+    def shown(self, X: Any, x: Tensor) -> pd.DataFrame:
+        if isinstance(X, ParquetTable):
+            return X.to_pandas()
+        return X if isinstance(X, pd.DataFrame) else as_frame(np.asarray(X))
+
     @property
     def names(self) -> list[str]:
         return [column.name for column in self.columns]
@@ -171,6 +222,22 @@ class TableFeatures:
     def width(self) -> int:
         """Columns of the matrix."""
         return sum(column.width for column in self.columns)
+
+    @property
+    def sample_shape(self) -> tuple[int]:
+        return (self.width,)
+
+    @property
+    def n_features_in(self) -> int:
+        return len(self.columns)
+
+    @property
+    def numbers_only(self) -> bool:
+        return all(isinstance(column, NumericColumn) for column in self.columns)
+
+    @property
+    def features(self) -> list[str]:
+        return [name for column in self.columns for name in column.features]
 
     @property
     def numeric_positions(self) -> list[int]:
@@ -196,6 +263,11 @@ class TableFeatures:
             else:
                 columns.append(NumericColumn(**{**column, "quantiles": tuple(column["quantiles"])}))
         return cls(columns, state["notes"])
+
+
+def as_frame(values: NDArray[Any]) -> pd.DataFrame:
+    """Return an array (n, features) as a table with the columns x0, x1, and so on."""
+    return pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])])
 
 
 def _normal_score(values: NDArray[np.float64], quantiles: NDArray[np.float64]) -> NDArray[np.float64]:

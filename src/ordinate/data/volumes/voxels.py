@@ -15,17 +15,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, UInt8
 from numpy.typing import ArrayLike, NDArray
-from torch.utils.data import DataLoader, Dataset
-from tqdm import tqdm
 
-from ordinate.data.images.pixels import LOOKED_AT, room, usable_workers
+from ordinate.data.decoded import LOOKED_AT, DecodedSamples, decode_samples, evenly_spread
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 
 SUFFIXES = (".nii", ".nii.gz")
 LARGEST_SIDE = 100  # of volumes whose size is not given: SupReMix, B.1.4
 PERCENTILES = (0.5, 99.5)
-FEW = 4  # volumes that are not worth a process
 AXES = (("L", "R"), ("P", "A"), ("I", "S"))
 
 
@@ -126,7 +123,7 @@ class VolumePreprocessing:
     spacing: tuple[float, float, float] | None = None
     intensity: tuple[float, float] | None = None
 
-    def __call__(self, volumes: Volumes, index: int) -> UInt8[np.ndarray, "c d h w"]:
+    def read(self, volumes: Volumes, index: int) -> UInt8[np.ndarray, "c d h w"]:
         """Return a volume as the encoder sees it.
 
         Raises:
@@ -149,18 +146,12 @@ class VolumePreprocessing:
         return levels
 
 
-@dataclass(frozen=True)
-class DecodedVolumes:
-    """Volumes (n, c, d, h, w) beside what was done to get them, so that it is not done again."""
+class DecodedVolumes(DecodedSamples):
+    """Voxels (n, c, d, h, w) of volumes."""
 
-    voxels: NDArray[np.uint8]
-    preprocessing: VolumePreprocessing
-
-    def __len__(self) -> int:
-        return len(self.voxels)
-
-    def __getitem__(self, rows: Any) -> "DecodedVolumes":
-        return DecodedVolumes(self.voxels[rows], self.preprocessing)
+    @property
+    def voxels(self) -> NDArray[np.uint8]:
+        return self.pixels
 
 
 def choose_volume_preprocessing(volumes: Volumes, options: VolumeOptions) -> tuple[VolumePreprocessing, list[str]]:
@@ -187,38 +178,10 @@ def choose_volume_preprocessing(volumes: Volumes, options: VolumeOptions) -> tup
 def decode_volumes(
     volumes: Volumes | DecodedVolumes, preprocessing: VolumePreprocessing, workers: int = 2, progress: bool = False
 ) -> tuple[NDArray[np.uint8], dict[int, str]]:
-    """Return all volumes as the encoder sees them, and what is wrong with those that could not be read.
-
-    Args:
-        volumes: n volumes.
-        preprocessing: done to each.
-        workers: processes that read; 0 reads in this one, and so do few volumes.
-        progress: show a progress bar.
-
-    Returns:
-        Voxels (n, c, d, h, w), in memory or, past 4 GiB, in an unnamed file on disk; and from the index of every
-        volume that could not be read (its voxels are 0) to the reason, which names it.
-    """
-    if isinstance(volumes, DecodedVolumes):
-        if volumes.preprocessing != preprocessing:
-            raise OrdinateError(f"X: was decoded with {volumes.preprocessing}, takes {preprocessing}, as in training")
-        return volumes.voxels, {}
-    _monai("transforms")  # once, before processes are made
-    voxels = room((len(volumes), preprocessing.channels, *preprocessing.size))
-    failures: dict[int, str] = {}
-    loader = DataLoader(
-        _Each(volumes, preprocessing),
-        batch_size=None,
-        num_workers=usable_workers(workers) if len(volumes) > FEW else 0,
-    )
-    with tqdm(total=len(volumes), desc="reading volumes", unit="volume", disable=not progress, leave=False) as bar:
-        for row, (volume, reason) in enumerate(loader):
-            if reason is None:
-                voxels[row] = volume
-            else:
-                failures[row] = reason
-            bar.update()
-    return voxels, failures
+    """Return the voxels (n, c, d, h, w) of volumes, see :func:`~ordinate.data.decoded.decode_samples`."""
+    if not isinstance(volumes, DecodedVolumes):
+        _monai("transforms")  # once, before processes are made
+    return decode_samples(volumes, preprocessing, "volume", workers=workers, progress=progress)
 
 
 def as_volumes(array: NDArray[Any]) -> NDArray[Any]:
@@ -234,32 +197,14 @@ def as_volumes(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-class _Each(Dataset[tuple[NDArray[np.uint8], str | None]]):
-    """Volumes one by one, read where they are asked for: in a worker process."""
-
-    def __init__(self, volumes: Volumes, preprocessing: VolumePreprocessing) -> None:
-        self.volumes = volumes
-        self.preprocessing = preprocessing
-
-    def __len__(self) -> int:
-        return len(self.volumes)
-
-    def __getitem__(self, index: int) -> tuple[NDArray[np.uint8], str | None]:
-        try:
-            return self.preprocessing(self.volumes, index), None
-        except OrdinateError as error:
-            return np.zeros(0, dtype=np.uint8), str(error)
-
-
 def _extents(volumes: Volumes, options: VolumeOptions) -> tuple[int, list[tuple[int, ...]]]:
     """Channels of the first volume, and (depth, height, width) of those looked at, at the spacing asked for."""
     if not isinstance(volumes, VolumeFiles):
         return volumes.shape[1], [volumes.shape[2:]]
-    rows = np.unique(np.linspace(0, len(volumes) - 1, min(LOOKED_AT, len(volumes))).astype(int))
     channels, sizes = 1, []
-    for row in rows[::-1]:
+    for row in reversed(evenly_spread(len(volumes), LOOKED_AT)):
         try:
-            channels, voxels, lengths = volumes.extent(int(row))
+            channels, voxels, lengths = volumes.extent(row)
         except OrdinateError:
             continue  # reading will name it
         if options.spacing is not None:

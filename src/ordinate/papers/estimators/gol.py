@@ -15,7 +15,6 @@ from ordinate.data.series.options import SeriesOptions
 from ordinate.data.text.options import TextOptions
 from ordinate.data.view_batches import ViewBatches
 from ordinate.data.volumes.options import VolumeOptions
-from ordinate.estimators import inputs
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.functional.similarity import unit
@@ -25,7 +24,7 @@ from ordinate.methods.training import ArrayBatches
 from ordinate.papers.methods.gol import GOL
 from ordinate.papers.methods.rank_probabilities import probabilities_around
 
-DECAY, IMAGE_DECAY = 3.0, 0.05
+DECAY = 3.0
 
 
 class GOLClassifier(RankClassifier):
@@ -154,7 +153,7 @@ class GOLClassifier(RankClassifier):
     def _optimization(self) -> Optimization:
         if self.weight_decay is not None:
             return super()._optimization()
-        return Optimization("adamw", self.learning_rate, IMAGE_DECAY if inputs.holds_images(self.reader_) else DECAY)
+        return Optimization("adamw", self.learning_rate, self.reader_.weight_decay or DECAY)
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:
         # two ranks, so that there is a pair to order

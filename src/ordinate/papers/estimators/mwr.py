@@ -15,14 +15,13 @@ from ordinate.data.series.options import SeriesOptions
 from ordinate.data.text.options import TextOptions
 from ordinate.data.view_batches import ViewBatches
 from ordinate.data.volumes.options import VolumeOptions
-from ordinate.estimators import inputs
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_whole
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.training import ArrayBatches
 from ordinate.papers.methods.mwr import MWR, MovingWindow, choose_references
 
-DECAY, IMAGE_DECAY = 3.0, 0.05
+DECAY = 3.0
 
 
 class MWRClassifier(RankClassifier):
@@ -141,7 +140,7 @@ class MWRClassifier(RankClassifier):
     def _optimization(self) -> Optimization:
         if self.weight_decay is not None:
             return super()._optimization()
-        return Optimization("adamw", self.learning_rate, IMAGE_DECAY if inputs.holds_images(self.reader_) else DECAY)
+        return Optimization("adamw", self.learning_rate, self.reader_.weight_decay or DECAY)
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:
         # two ranks, so that there is a window between them

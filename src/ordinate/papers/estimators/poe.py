@@ -14,14 +14,13 @@ from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.text.options import TextOptions
 from ordinate.data.volumes.options import VolumeOptions
-from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.methods.optimization import Optimization
 from ordinate.papers.methods.poe import POE, GaussianEncoder
 
-DECAY, IMAGE_DECAY = 3.0, 0.05
+DECAY = 3.0
 
 
 class POEClassifier(RankClassifier):
@@ -160,7 +159,7 @@ class POEClassifier(RankClassifier):
     def _optimization(self) -> Optimization:
         if self.weight_decay is not None:
             return super()._optimization()
-        return Optimization("adamw", self.learning_rate, IMAGE_DECAY if inputs.holds_images(self.reader_) else DECAY)
+        return Optimization("adamw", self.learning_rate, self.reader_.weight_decay or DECAY)
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> ShuffledBatches:
         return ShuffledBatches(len(targets), self._samples_a_batch, seed=seed)

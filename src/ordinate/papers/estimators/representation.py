@@ -1,6 +1,6 @@
 """The rivals that learn a representation, behind scikit-learn's interface."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,14 @@ from sklearn.utils import Tags
 from torch import Tensor, nn
 
 from ordinate.data.images.options import ImageOptions
+from ordinate.data.modality import Modality
+from ordinate.data.registry import modality_of_reader
 from ordinate.data.samplers import RankBatches, ShuffledBatches
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.reader import SeriesScaler
-from ordinate.data.tables.features import TableFeatures
 from ordinate.data.text.options import TextOptions
 from ordinate.data.view_batches import ViewBatches
 from ordinate.data.volumes.options import VolumeOptions
-from ordinate.data.volumes.reader import VolumeReader
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_classifier import RankClassifier
@@ -52,7 +50,11 @@ NAMES = {
     "supcon": "SupCon", "supcr": "RnC", "simclr": "SimCLR", "dino": "DINO", "siamese": "Siamese network",
     "triplet": "Triplet network", "quadruplet": "Quadruplet network", "n_pair": "N-pair network", SIMCSE: "SimCSE",
 }  # fmt: skip
-DECAY, IMAGE_DECAY = 1.0, 0.05
+DECAY = 1.0
+DRAWN_VIEWS: dict[str, Callable[[Any], DrawViews]] = {  # of samples that do not come as views, by the kind of reader
+    "table": lambda reader: TableViews([column.width for column in reader.columns]),
+    "series": lambda _: SeriesViews(),
+}
 BATCHES_AT_MOST, EPOCHS = 3000, 300
 
 
@@ -97,18 +99,20 @@ class RepresentationEstimator(EmbeddingEstimator):
             return dropout_views
         if self.loss not in OF_VIEWS:
             return None
-        if isinstance(self.reader_, TableFeatures):
-            return TableViews([column.width for column in self.reader_.columns])
-        return SeriesViews() if isinstance(self.reader_, SeriesScaler) and self._series.crop is None else None
+        drawn = DRAWN_VIEWS.get(self.reader_.kind)
+        if drawn is None or self.reader_.views(self._data_options, 2) is not None:
+            return None
+        return drawn(self.reader_)
 
     @property
     def views_of_images(self) -> int:  # type: ignore[override]  # it follows from the loss here
         """Views of an image in a batch, where its augmentation draws any."""
         return 2 if self.loss in (*PROJECTED, *OF_VIEWS, "supcr") else 1
 
-    @property
-    def _images(self) -> ImageOptions:
-        options = super()._images
+    def _options_of(self, modality: Modality) -> Any:
+        options = super()._options_of(modality)
+        if not isinstance(options, ImageOptions):
+            return options
         if self.loss in OF_VIEWS and options.frozen:
             raise OrdinateError(f"frozen: got True, expected False for the loss {self.loss!r}, which needs two views")
         if self.loss in OF_VIEWS and options.augmentation == "auto":
@@ -116,21 +120,20 @@ class RepresentationEstimator(EmbeddingEstimator):
         return options
 
     def _training_data(self, x: Tensor, y: Tensor) -> ArrayBatches | ViewBatches:
-        if self.loss == SIMCSE and not inputs.holds_text(self.reader_):
+        if self.loss == SIMCSE and not self.reader_.has_dropout:
             raise OrdinateError("X: got no text, the loss 'simcse' takes text, whose encoders have dropout")
-        if self.loss in OF_VIEWS and inputs.holds_text(self.reader_):
-            raise OrdinateError(f"X: got text, of which no views are drawn; the loss {self.loss!r} takes two of each")
-        if self.loss in OF_VIEWS and isinstance(self.reader_, VolumeReader):
-            raise OrdinateError(f"X: got volumes, of which no views are drawn, the loss {self.loss!r} takes two")
+        name = modality_of_reader(self.reader_).name
+        drawn = self.reader_.kind in DRAWN_VIEWS or self.reader_.views(self._data_options, 2) is not None
+        if self.loss in OF_VIEWS and not drawn:
+            raise OrdinateError(f"X: got {name}, of which no views are drawn, the loss {self.loss!r} takes two")
         data = super()._training_data(x, y)
         if (
             self.loss in OF_VIEWS
             and isinstance(data, ViewBatches)
             and (data.views != 2 or not data.augmentation.changes)
         ):
-            kind = "series" if isinstance(self.reader_, SeriesScaler) else "images"
             raise OrdinateError(
-                f"{kind}: got {data.views} views of augmentation {data.augmentation.name!r}, the loss {self.loss!r} "
+                f"{name}: got {data.views} views of augmentation {data.augmentation.name!r}, the loss {self.loss!r} "
                 "takes two that differ"
             )
         return data
@@ -273,7 +276,7 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
     def _optimization(self) -> Optimization:
         if self.weight_decay is not None:
             return super()._optimization()
-        return Optimization("adamw", self.learning_rate, IMAGE_DECAY if inputs.holds_images(self.reader_) else DECAY)
+        return Optimization("adamw", self.learning_rate, self.reader_.weight_decay or DECAY)
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> ShuffledBatches:
         if self.loss not in PAIR_LOSSES:

@@ -275,7 +275,7 @@ def _read_images(name: str, seed: int, **options: Any) -> tuple[Any, NDArray[Any
     train, validation, test = (np.flatnonzero(splits == part) for part in PARTS)
     if name in TRAINS_ON_VALIDATION:
         train, validation = np.sort(np.concatenate([train, validation])), train[:0]
-    return images.images, images.labels.to_numpy(), Split(train, validation, test)
+    return images.samples, images.labels.to_numpy(), Split(train, validation, test)
 
 
 def _image_files(name: str) -> list[Path]:
