@@ -7,7 +7,8 @@ from PIL import Image
 
 from ordinate.cli import build_parser, main
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.read_data import FOR, read
+from ordinate.commands.read_data import read
+from ordinate.data import modalities
 from ordinate.data.images.options import ImageOptions
 
 N = 24
@@ -167,4 +168,4 @@ def test_groups_beside_a_split_are_held_to_it(size, note, tmp_path, capsys):
 
 def test_the_options_of_one_kind_of_data_are_options_of_fit():
     fit = vars(build_parser().parse_args(["fit", "table.csv"]))
-    assert set(FOR) <= set(fit)
+    assert {name for modality in modalities() for name in modality.command_options} <= set(fit)

@@ -94,7 +94,7 @@ def test_the_graph_is_the_estimator(make, kind, name, tmp_path):
     for n in (1, 7):
         assert_is_the_model(model, draw(seed=1)[0], exported.path, atol, n)
     assert max(exported.differences.values()) < 10 * atol
-    assert exported.input_shape == inputs.sample_shape(model.reader_)
+    assert exported.input_shape == model.reader_.sample_shape
     assert {path.name for path in tmp_path.iterdir()} == {name, f"{name}.json"}
 
 

@@ -101,12 +101,9 @@ class PixelReader(Reader):
             preprocessing, notes = samples.preprocessing, list[str]()
         else:
             preprocessing, notes = cls.choose(samples, options)
-        reader = cls(preprocessing, (), (), options.workers, notes)
-        reader.progress = progress
-        pixels = reader.transform(samples).numpy()
-        reader.progress = False
-        reader.mean, reader.scale = moments(pixels)
-        return reader, cls.decoded_class(pixels, preprocessing)
+        pixels, failures = cls.decode_all(samples, preprocessing, options.workers, progress)
+        require_readable(failures, len(samples), cls.modality_name)
+        return cls(preprocessing, *moments(pixels), options.workers, notes), cls.decoded_class(pixels, preprocessing)
 
     def transform(self, samples: Any) -> Tensor:
         """Return the pixels (n, c, *size), uint8.

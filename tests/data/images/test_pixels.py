@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from ordinate.data.images import pixels as module
+from ordinate.data import decoded
+from ordinate.data.decoded import require_readable
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import (
     Decoded,
@@ -13,7 +14,6 @@ from ordinate.data.images.pixels import (
     choose_preprocessing,
     decode,
     duplicates,
-    require_readable,
 )
 from ordinate.errors import OrdinateError
 from tests.data import pictures
@@ -99,7 +99,7 @@ def test_any_number_of_workers_reads_the_same(many, workers):
 
 
 def test_pixels_past_the_limit_lie_on_disk(many, monkeypatch):
-    monkeypatch.setattr(module, "IN_MEMORY", 1000)
+    monkeypatch.setattr(decoded, "IN_MEMORY", 1000)
     read, _ = decode(many[1], Preprocessing((16, 16), 1), 2)
     assert isinstance(read, np.memmap)
     assert (read == many[0]).all()
@@ -122,7 +122,7 @@ def test_what_cannot_be_read_is_named_and_black(tmp_path):
 def test_what_was_decoded_is_not_decoded_again_and_only_taken_as_it_was():
     done = Decoded(pictures.draw([0, 1]), Preprocessing((16, 16), 1))
     assert decode(done, done.preprocessing)[0] is done.pixels
-    with pytest.raises(OrdinateError, match="X: was decoded with"):
+    with pytest.raises(OrdinateError, match="X: got samples decoded with"):
         decode(done, Preprocessing((16, 16), 1, equalize=True))
 
 

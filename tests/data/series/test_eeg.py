@@ -65,13 +65,13 @@ def test_the_age_is_that_of_the_header(path):
 
 def test_normal_recordings_are_read_one_a_subject_with_their_ages(tuab):
     read = read_tuab(tuab, start=1.0, seconds=1.5)
-    assert read.series.shape == (20, 21, 300)
+    assert read.samples.shape == (20, 21, 300)
     assert read.labels.tolist() == list(range(20, 40))
     assert read.groups.tolist() == [f"aaaaaa{place:02}" for place in range(20)]
     assert all(group in path for group, path in zip(read.groups, read.paths, strict=True))
     assert "s001" in read.paths[0]
     inner = slice(60, -60)
-    np.testing.assert_allclose(read.series[7][:, inner], sines(200, 1.5, 1.0, seed=7)[:, inner], rtol=0, atol=0.6)
+    np.testing.assert_allclose(read.samples[7][:, inner], sines(200, 1.5, 1.0, seed=7)[:, inner], rtol=0, atol=0.6)
 
 
 def test_a_tenth_of_the_subjects_is_to_test_and_the_seed_draws_it(tuab):

@@ -98,7 +98,7 @@ def test_volumes_are_cut_and_padded_around_their_centre():
     take = VolumePreprocessing((4, 8, 12), 1, intensity=(0.0, 255.0))
     values = np.random.default_rng(1).integers(1, 256, (1, 1, 6, 8, 10)).astype(np.float32)
     expected = np.pad(values[0, 0, 1:5], ((0, 0), (0, 0), (1, 1)))
-    np.testing.assert_array_equal(take(values, 0)[0], expected)
+    np.testing.assert_array_equal(take.read(values, 0)[0], expected)
 
 
 @pytest.mark.parametrize(
@@ -129,12 +129,12 @@ def test_processes_change_nothing_and_large_sets_lie_on_disk(tmp_path, monkeypat
     alone, failures = decode_volumes(files, take, workers=0)
     assert failures == {}
     np.testing.assert_array_equal(decode_volumes(files, take, workers=2)[0], alone)
-    monkeypatch.setattr("ordinate.data.images.pixels.IN_MEMORY", 100)
+    monkeypatch.setattr("ordinate.data.decoded.IN_MEMORY", 100)
     mapped = decode_volumes(files, take, workers=0)[0]
     assert isinstance(mapped, np.memmap)
     np.testing.assert_array_equal(mapped, alone)
     assert decode_volumes(DecodedVolumes(alone, take), take)[0] is alone
-    with pytest.raises(OrdinateError, match="X: was decoded with"):
+    with pytest.raises(OrdinateError, match="X: got samples decoded with"):
         decode_volumes(DecodedVolumes(alone, take), VolumePreprocessing((5, 5, 5), 1))
 
 

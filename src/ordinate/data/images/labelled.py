@@ -101,6 +101,3 @@ def _folder_per_rank(tree: FileTree, root: str) -> Labelled:
     labels = pd.Series(ranks, name="label") if numbers.isna().any() else numbers.rename("label")
     splits = pd.Series([SPLITS[part[0].lower()] for part in parts], name="split") if split else None
     return Labelled(tree.files(tree.images), labels, splits)
-
-
-LabelledImages = Labelled

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.images.labelled import LABELS
+from ordinate.data.labels_file import LABELS
 from ordinate.data.series.eeg import holds_recordings, read_tuab
-from ordinate.data.series.matrices import LabelledSeries, holds_matrices, read_matrices
+from ordinate.data.series.matrices import holds_matrices, read_matrices
 from ordinate.data.series.ts_files import read_ts
 from ordinate.data.volumes.labelled import T1_IN_MNI, read_ukbiobank
 from ordinate.errors import OrdinateError
@@ -316,7 +316,7 @@ def _read_brains(name: str, seed: int) -> tuple[Any, NDArray[np.float64], Split]
     if splits is None:
         subjects = pd.Series(range(len(read))) if read.groups is None else read.groups
         splits = _drawn(subjects, SUPREMIX_PARTS[name], seed)
-    X = read.series if isinstance(read, LabelledSeries) else read.volumes
+    X = read.samples
     return X, read.labels.to_numpy(dtype=np.float64), _given(name, splits)
 
 

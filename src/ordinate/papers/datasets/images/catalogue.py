@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ordinate.data.images.folds import hold_out
-from ordinate.data.images.labelled import LabelledImages
+from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate.papers.datasets.images.adience import read_adience
 from ordinate.papers.datasets.images.clap2015 import read_clap2015
@@ -54,7 +54,7 @@ class ImageSet:
     terms: str
     source: str
     layout: tuple[str, ...]
-    read: Callable[..., LabelledImages]
+    read: Callable[..., Labelled]
     download: Download | None = None
 
 
@@ -319,7 +319,7 @@ def find(name: str) -> Path | None:
     return folder if held else None
 
 
-def load(name: str, root: str | Path | None = None, *, fold: int | None = None, **options: Any) -> LabelledImages:
+def load(name: str, root: str | Path | None = None, *, fold: int | None = None, **options: Any) -> Labelled:
     """Read a set.
 
     Args:
