@@ -90,36 +90,36 @@ def test_samples_are_fitted_predicted_saved_and_loaded(make, tmp_path):
     np.testing.assert_array_equal(loaded.predict(X), predicted)
     np.testing.assert_array_equal(loaded.transform(X[:3] + X[:3])[:3], model.transform(X)[:3])
     assert loaded.n_features_in_ == len(BASES)
-    with pytest.raises(OrdinateError, match="^X: got another kind of data, expected strands of DNA"):
+    with pytest.raises(OrdinateError, match=r"^X: got another kind of data, expected strands of DNA"):
         loaded.predict(np.zeros((2, 4, 12)))
 
 
 def test_the_commands_read_its_files(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("strands.fasta").write_text("".join(f">{y}\n{x}\n" for x, y in zip(X, Y, strict=True)))
-    assert main("fit strands.fasta --method cloc --epochs 2 --quiet --out model".split()) == 0
+    assert main(["fit", "strands.fasta", "--method", "cloc", "--epochs", "2", "--quiet", "--out", "model"]) == 0
     assert "60 samples of strands of DNA, 3 ranks" in capsys.readouterr().out
-    assert main("predict model strands.fasta --out predicted.csv".split()) == 0
+    assert main(["predict", "model", "strands.fasta", "--out", "predicted.csv"]) == 0
     assert pd.read_csv("predicted.csv")["prediction"].tolist() == ordinate.load("model").predict(X).tolist()
-    assert main("report model strands.fasta --out page.html".split()) == 0
+    assert main(["report", "model", "strands.fasta", "--out", "page.html"]) == 0
     page = Path("page.html").read_text()
     assert "samples of shape 4 x 12" in page
     assert sum(strand in page for strand in set(X)) == 12  # those that were held out
-    assert main("export model --format torch".split()) == 2
+    assert main(["export", "model", "--format", "torch"]) == 2
     assert "export: got a model of strands of DNA, expected one of" in capsys.readouterr().err
-    assert main("fit strands.fasta --drop a --out other".split()) == 2
+    assert main(["fit", "strands.fasta", "--drop", "a", "--out", "other"]) == 2
     assert "--drop: is for tables, and strands.fasta holds strands of DNA" in capsys.readouterr().err
 
 
 def test_its_name_and_the_kinds_of_its_readers_are_its_own():
-    with pytest.raises(OrdinateError, match="^modality: got 'strands of DNA'"):
+    with pytest.raises(OrdinateError, match=r"^modality: got 'strands of DNA'"):
         register_modality(Strands())
 
 
 def test_a_model_of_an_unknown_kind_of_data_is_refused(tmp_path, monkeypatch):
     CLOCClassifier(phase_epochs=(1, 1), embedding_dim=4, random_state=0).fit(X, Y).save(tmp_path / "model")
     monkeypatch.setattr(registry, "_registered", [])
-    with pytest.raises(OrdinateError, match="^model: got a reader of 'dna', expected a kind of data that register"):
+    with pytest.raises(OrdinateError, match=r"^model: got a reader of 'dna', expected a kind of data that register"):
         ordinate.load(tmp_path / "model")
 
 

@@ -44,7 +44,8 @@ def build_encoder(
         return build_image_encoder(name, sample_shape, embedding_dim, **options)
     if name != "auto" and name not in ENCODERS:
         raise OrdinateError(
-            f"encoder: got {name!r}, takes 'auto', {', '.join(map(repr, ENCODERS))}; networks for images take samples "
+            f"encoder: got {name!r}, expected 'auto', {', '.join(map(repr, ENCODERS))}; networks for images "
+            f"take samples "
             f"of shape (channels, height, width), these have {tuple(sample_shape)}"
         )
     fitting = [kind for kind, dimensions in ENCODERS.items() if dimensions == len(sample_shape)]

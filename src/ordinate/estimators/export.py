@@ -87,10 +87,10 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
     path = Path(path)
     description = path.with_name(f"{path.name}.json")
     if path.suffix not in (ONNX, TORCH):
-        raise OrdinateError(f"path: got {path}, takes a name that ends in {ONNX} or {TORCH}")
+        raise OrdinateError(f"path: got {path}, expected a name that ends in {ONNX} or {TORCH}")
     for file in (path, description):
         if file.exists():
-            raise OrdinateError(f"path: {file} exists, takes a new file")
+            raise OrdinateError(f"path: {file} exists, expected a new file")
     if not path.parent.is_dir():
         raise OrdinateError(f"path: {path} cannot be written: No such folder as {path.parent}")
     graph = InferenceGraph(estimator).eval()
@@ -223,7 +223,8 @@ def _compare(name: str, found: Tensor, expected: Tensor, tolerance: float, may_d
         difference = difference[~may_differ]
     if not bool((difference <= bound).all()):
         raise OrdinateError(
-            f"export: {name} differs by {float(difference.max()):.2g} from the estimator's, takes at most {bound:.2g}; "
+            f"export: {name} differs by {float(difference.max()):.2g} from the estimator's, expected at most "
+            f"{bound:.2g}; "
             "nothing was written"
         )
 

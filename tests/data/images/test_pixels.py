@@ -115,7 +115,7 @@ def test_what_cannot_be_read_is_named_and_black(tmp_path):
     assert read[:3].any()
     with pytest.raises(OrdinateError) as caught:
         require_readable(failures, 20)
-    assert str(caught.value).startswith(f"X: 12 of 20 images cannot be read: {paths[3]}: is empty, takes an image; ")
+    assert str(caught.value).startswith(f"X: 12 of 20 images cannot be read: {paths[3]}: is empty, expected an image; ")
     assert str(caught.value).endswith("; and 2 more")
 
 
@@ -179,10 +179,10 @@ def test_arrays_of_images_come_in_several_forms(array):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.zeros((2, 5, 8, 8)), r"takes images of 1 or 3 channels"),
+        (np.zeros((2, 5, 8, 8)), r"expected images of 1 or 3 channels"),
         (np.zeros((2, 8, 8)), r"X: got shape \(2, 8, 8\), takes images"),
         (np.zeros((0, 3, 8, 8)), r"X: got shape \(0, 3, 8, 8\)"),
-        (np.full((1, 3, 2, 2), 7.5), r"X: got float64 from 7.5 to 7.5, takes uint8, or floats from 0 to 1"),
+        (np.full((1, 3, 2, 2), 7.5), r"X: got float64 from 7.5 to 7.5, expected uint8, or floats from 0 to 1"),
         (np.full((1, 3, 2, 2), -1), r"X: got int64 from -1 to -1"),
         (np.full((1, 3, 2, 2), np.nan), r"not finite"),
     ],

@@ -110,7 +110,7 @@ def test_files_that_cannot_be_read_are_named_and_left_out_if_asked(tmp_path):
     assert "4 of 5 files cannot be read" in message
     assert "ageless_s001.edf: its header has no age" in message
     assert "few_s001.edf: has no channel F7, " in message
-    assert "short_s001.edf: lasts 1 s, takes more than the 1 s before the series" in message
+    assert "short_s001.edf: lasts 1 s, expected more than the 1 s before the series" in message
     assert "broken_s001.edf: could not be read" in message
     read = read_tuab(tmp_path, start=1.0, skip_unreadable=True)
     assert read.groups.tolist() == ["good"]

@@ -70,7 +70,7 @@ def test_an_npy_is_never_unpickled(folder):
 
 def test_matrices_of_other_regions_are_an_error(folder):
     np.save(folder / "sub" / "b.npy", np.zeros((4, 5)))
-    with pytest.raises(OrdinateError, match=r"a\.csv has 3 rows and .*b\.npy 4, takes the same regions"):
+    with pytest.raises(OrdinateError, match=r"a\.csv has 3 rows and .*b\.npy 4, expected the same regions"):
         read_matrices(folder)
 
 

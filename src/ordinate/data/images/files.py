@@ -35,7 +35,7 @@ class ImageFiles:
     def __init__(self, paths: Iterable[str | Path], archive: str | Path | None = None) -> None:
         self.paths: NDArray[np.str_] = np.array([str(path) for path in paths], dtype=np.str_)
         self.archive = None if archive is None else Path(archive)
-        self._opened = threading.local()  # a zip is opened once a thread and process
+        self._opened = threading.local()  # a zip is opened once per thread and process
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -80,7 +80,7 @@ class ImageFiles:
         except KeyError as error:
             raise OrdinateError(f"{path}: is not in {self.archive}") from error
         except image.UnidentifiedImageError as error:
-            wrong = "is no image that can be read" if content else "is empty, takes an image"
+            wrong = "is no image that can be read" if content else "is empty, expected an image"
             raise OrdinateError(f"{path}: {wrong}") from error
         except (OSError, SyntaxError, ValueError, EOFError, zipfile.BadZipFile, image.DecompressionBombError) as error:
             raise OrdinateError(f"{path}: is damaged or truncated: {error}") from error

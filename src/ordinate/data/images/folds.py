@@ -58,6 +58,6 @@ def hold_out(images: Labelled, fold: int) -> Labelled:
         held = "no splits" if images.splits is None else f"the splits {', '.join(sorted(names))}"
         raise OrdinateError(f"fold: got {fold}, and this set has {held}, no folds")
     if str(fold) not in FOLDS:
-        raise OrdinateError(f"fold: got {fold}, takes 0 to {len(FOLDS) - 1}")
+        raise OrdinateError(f"fold: got {fold}, expected 0 to {len(FOLDS) - 1}")
     held_out = images.splits == str(fold)
     return replace(images, splits=pd.Series(np.where(held_out, "test", "train"), name="split"))

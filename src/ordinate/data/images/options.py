@@ -15,7 +15,7 @@ class ImageOptions:
 
     Args:
         size: (height, width) in pixels that the encoder sees, or one number for both; None keeps the images' own
-            size if they share one of at most 256 pixels a side, and otherwise takes 224 for the longer side.
+            size if they share one of at most 256 pixels per side, and otherwise takes 224 for the longer side.
         channels: 1 for grey, 3 for RGB; None takes grey if the images are.
         crop: (height, width) of the central part that is taken first; None takes all.
         equalize: equalise the histogram after the crop.
@@ -50,11 +50,11 @@ class ImageOptions:
                 object.__setattr__(self, name, given)
             whole = isinstance(given, int) and name == "size"
             if given is not None and not whole and not (isinstance(given, tuple) and len(given) == 2):
-                raise OrdinateError(f"{name}: got {given!r}, takes (height, width) in pixels")
+                raise OrdinateError(f"{name}: got {given!r}, expected (height, width) in pixels")
             for side in () if given is None else (given,) if whole else given:
                 check_whole(side, name)
         if self.channels not in (None, 1, 3):
-            raise OrdinateError(f"channels: got {self.channels!r}, takes 1 (grey) or 3 (RGB)")
+            raise OrdinateError(f"channels: got {self.channels!r}, expected 1 (grey) or 3 (RGB)")
         check_augmentation(self.augmentation)
         if self.views is not None:
             check_whole(self.views, "views")

@@ -77,7 +77,7 @@ def read_tuab(
             an age or one of the channels; names them. Also where MNE is not installed.
     """
     if split not in ("paper", "corpus"):
-        raise OrdinateError(f"split: got {split!r}, takes 'paper' or 'corpus'")
+        raise OrdinateError(f"split: got {split!r}, expected 'paper' or 'corpus'")
     check_positive(start, "start", or_zero=True)
     check_positive(sampling_rate, "sampling_rate")
     if seconds is not None:
@@ -129,7 +129,7 @@ def read_age(path: str | Path) -> int:
         raise OrdinateError(f"{path}: {error.strerror}") from error
     age = AGE.search(header[PATIENT])
     if age is None:
-        raise OrdinateError(f"{path}: its header has no age, takes Age:YEARS in the patient's field")
+        raise OrdinateError(f"{path}: its header has no age, expected Age:YEARS in the patient's field")
     return int(age[1])
 
 
@@ -160,10 +160,10 @@ def read_recording(
             named.setdefault(electrode[1].upper(), name)
     missing = [channel for channel in CHANNELS if channel not in named]
     if missing:
-        raise OrdinateError(f"{path}: has no channel {', '.join(missing)}, takes the 21 of TUAB")
+        raise OrdinateError(f"{path}: has no channel {', '.join(missing)}, expected the 21 of TUAB")
     duration = raw.n_times / raw.info["sfreq"]
     if duration <= start:
-        raise OrdinateError(f"{path}: lasts {duration:g} s, takes more than the {start:g} s before the series")
+        raise OrdinateError(f"{path}: lasts {duration:g} s, expected more than the {start:g} s before the series")
     end = duration if seconds is None else min(start + seconds, duration)
     with _reading(path):
         raw.pick([named[channel] for channel in CHANNELS]).reorder_channels([named[channel] for channel in CHANNELS])
@@ -200,7 +200,7 @@ def _one_a_subject(path: Path) -> dict[str, Path]:
     for file in sorted(file for file in _files(path) if "normal" in _below(file, path)):
         files.setdefault(file.name.split("_")[0], file)
     if not files:
-        raise OrdinateError(f"{path}: holds no EDF file in a folder 'normal', takes TUAB's train and eval")
+        raise OrdinateError(f"{path}: holds no EDF file in a folder 'normal', expected TUAB's train and eval")
     return files
 
 

@@ -38,12 +38,12 @@ def read_matrices(
     *,
     skip_unreadable: bool = False,
 ) -> Labelled:
-    r"""Read a folder of matrices (regions, time), one a sample, and their labels.
+    r"""Read a folder of matrices (regions, time), one per sample, and their labels.
 
-    So may the parcellated functional MRI of HCP-Aging be kept, on which SupReMix predicts ages: a matrix a subject, a
-    line or row a region, a column a point in time, of as many points as there are. A ``labels.csv`` at the top of the
-    folder names the files (column ``path``, ``file``, ``filename`` or ``image``, relative to the folder), their labels,
-    and if it likes their split and group. A file is a csv of numbers without a header, or an npy.
+    The parcellated functional MRI of HCP-Aging, on which SupReMix predicts ages, may be kept so: one matrix per subject,
+    one row per region, one column per point in time, of any number of points. A ``labels.csv`` at the top of the folder
+    names the files (column ``path``, ``file``, ``filename`` or ``image``, relative to the folder), their labels, and
+    optionally their split and group. A file is a csv of numbers without a header, or an npy.
 
     Args:
         path: folder.
@@ -94,7 +94,7 @@ def _read_all(
     if len(regions) > 1:
         few, many = (next(row for row in matrices if len(matrices[row]) == n) for n in (min(regions), max(regions)))
         raise OrdinateError(
-            f"{path}: {paths[few]} has {min(regions)} rows and {paths[many]} {max(regions)}, takes the same regions"
+            f"{path}: {paths[few]} has {min(regions)} rows and {paths[many]} {max(regions)}, expected the same regions"
         )
     require_readable_series(failures, path, len(paths), skip_unreadable=skip_unreadable)
     return stack_series(list(matrices.values())), np.array(list(matrices)), tuple(failures.values())
@@ -113,9 +113,9 @@ def _read_matrix(path: Path) -> NDArray[Any]:
     elif path.suffix.lower() == CSV:
         matrix = pd.read_csv(path, header=None, dtype=np.float64).to_numpy()
     else:
-        raise ValueError(f"takes a file that ends in {CSV} or {NPY}")
+        raise ValueError(f"expected a file that ends in {CSV} or {NPY}")
     if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "biuf":
-        raise ValueError(f"has shape {matrix.shape} and {matrix.dtype}, takes numbers (regions, time)")
+        raise ValueError(f"has shape {matrix.shape} and {matrix.dtype}, expected numbers (regions, time)")
     if np.isinf(matrix).any():
-        raise ValueError("holds infinity, takes finite numbers, or none (csv) or NaN where one is missing")
+        raise ValueError("holds infinity, expected finite numbers, or none (csv) or NaN where one is missing")
     return matrix

@@ -60,13 +60,13 @@ class NumericColumn:
     def fill(self, values: pd.Series, out: NDArray[np.float32]) -> None:
         """Write the columns (n, width) of a column's values."""
         if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_complex_dtype(values):
-            raise OrdinateError(f"column {self.name!r}: got {values.dtype}, takes numbers, as in training")
+            raise OrdinateError(f"column {self.name!r}: got {values.dtype}, expected numbers, as in training")
         try:
             numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError) as error:
-            raise OrdinateError(f"column {self.name!r}: takes numbers, as in training: {error}") from error
+            raise OrdinateError(f"column {self.name!r}: expected numbers, as in training: {error}") from error
         if np.isinf(numbers).any():
-            raise OrdinateError(f"column {self.name!r}: got infinity, takes finite numbers or missing values")
+            raise OrdinateError(f"column {self.name!r}: got infinity, expected finite numbers or missing values")
         quantiles = np.array(self.quantiles)
         for start in range(0, len(numbers), ROWS_AT_ONCE):
             part, rows = numbers[start : start + ROWS_AT_ONCE], out[start : start + ROWS_AT_ONCE]
@@ -118,7 +118,7 @@ Column = NumericColumn | CategoricalColumn
 class TableFeatures(Reader):
     """Turns tables into float32 matrices, fitted once on the training rows.
 
-    Numbers are standardised and scored; booleans, text and pandas categories become one column a value. Missing
+    Numbers are standardised and scored; booleans, text and pandas categories become one column per value. Missing
     values are kept apart, not guessed: see :attr:`notes` for what was done.
 
     Example:
@@ -152,7 +152,7 @@ class TableFeatures(Reader):
         notes: list[str] = []
         twice = frame.columns[frame.columns.duplicated()].tolist()
         if twice:
-            raise OrdinateError(f"columns: got {twice[:5]} twice, takes a name a column")
+            raise OrdinateError(f"columns: got {twice[:5]} twice, expected one name per column")
         for name in frame.columns:
             values = frame[name]
             missing = int(values.isna().sum())
@@ -165,7 +165,7 @@ class TableFeatures(Reader):
                 if len(categories) > min(max(50, len(frame) // 10), MOST_CATEGORIES):
                     raise OrdinateError(
                         f"column {name!r}: got text with {len(categories)} different values in {len(frame)} rows, "
-                        "takes numbers or categories; drop identifiers; for free text see --text (TextOptions)"
+                        "expected numbers or categories; drop identifiers; for free text see --text (TextOptions)"
                     )
                 columns.append(CategoricalColumn(str(name), categories))
                 if missing:
@@ -183,7 +183,7 @@ class TableFeatures(Reader):
         """
         absent = [column.name for column in self.columns if column.name not in frame.columns]
         if absent:
-            raise OrdinateError(f"columns: missing {absent}, takes those of the training data: {self.names}")
+            raise OrdinateError(f"columns: missing {absent}, expected those of the training data: {self.names}")
         if out is None:
             out = np.empty((len(frame), self.width), dtype=np.float32)
         start = 0
@@ -280,7 +280,7 @@ def _normal_score(values: NDArray[np.float64], quantiles: NDArray[np.float64]) -
 
 def _is_number(values: pd.Series) -> bool:
     if pd.api.types.is_complex_dtype(values):
-        raise OrdinateError(f"column {values.name!r}: got complex numbers, takes real ones")
+        raise OrdinateError(f"column {values.name!r}: got complex numbers, expected real ones")
     return bool(pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values))
 
 
@@ -290,7 +290,9 @@ def _texts(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     Whole floats become integers, so that a code read as 1 and as 1.0 is one category.
     """
     if pd.api.types.is_datetime64_any_dtype(values):
-        raise OrdinateError(f"column {values.name!r}: got dates, takes numbers or categories; turn them into numbers")
+        raise OrdinateError(
+            f"column {values.name!r}: got dates, expected numbers or categories; turn them into numbers"
+        )
     if values.dtype == object:  # where 1 and True would be one value
         values = pd.Series([None if pd.isna(value) else plain_text(value) for value in values], dtype=object)
     places, different = pd.factorize(values)
@@ -312,7 +314,7 @@ def plain_text(value: Any) -> str:
 def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isinf(numbers).any():
-        raise OrdinateError(f"column {name!r}: got infinity, takes finite numbers or missing values")
+        raise OrdinateError(f"column {name!r}: got infinity, expected finite numbers or missing values")
     missing = np.isnan(numbers)
     present = numbers[~missing]
     median = float(np.median(present)) if len(present) else 0.0

@@ -60,7 +60,7 @@ class ParquetTable:
             raise self._unreadable(error) from error
         self._columns.columns = [str(name) for name in self._columns.columns]
         if self._rows_in_files == 0:
-            raise OrdinateError(f"{self.path}: holds no rows, takes a table with samples")
+            raise OrdinateError(f"{self.path}: holds no rows, expected a table with samples")
         require_columns(self._columns, [*drop, *categorical], self.path)
         self._columns = self._columns.drop(columns=list(drop))
         self._categorical = frozenset(categorical)

@@ -69,7 +69,7 @@ def load_pretrained(name: str) -> Pretrained:
     """
     source = _minilm_folder() if name == MINILM else name
     if not Path(source).is_dir() and "/" not in source:
-        raise OrdinateError(f"encoder: got {name!r}, takes {KNOWN}")
+        raise OrdinateError(f"encoder: got {name!r}, expected {KNOWN}")
     transformers = _import_transformers()
     where: dict[str, Any] = {"trust_remote_code": False, "local_files_only": Path(source).is_dir()}
     try:
@@ -78,11 +78,13 @@ def load_pretrained(name: str) -> Pretrained:
             network = transformers.AutoModel.from_pretrained(source, dtype=torch.float32, **where)
     except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         reason = str(error).strip().split("\n")[0]
-        raise OrdinateError(f"encoder: {name!r} cannot be loaded, takes {KNOWN}: {reason}") from error
+        raise OrdinateError(f"encoder: {name!r} cannot be loaded, expected {KNOWN}: {reason}") from error
     config = {key: value for key, value in network.config.to_dict().items() if key not in OF_ITS_PLACE}
     config["hidden_size"] = getattr(network.config, "hidden_size", None)  # some networks have another word for it
     if config.get("is_encoder_decoder") or not config["hidden_size"] or not hasattr(tokenizer, "backend_tokenizer"):
-        raise OrdinateError(f"encoder: {name!r} is a {type(network).__name__}, takes an encoder of text, such as BERT")
+        raise OrdinateError(
+            f"encoder: {name!r} is a {type(network).__name__}, expected an encoder of text, such as BERT"
+        )
     longest = min(tokenizer.model_max_length, config.get("max_position_embeddings") or tokenizer.model_max_length)
     pooled = MeanPooledTransformer(config, network.eval())
     return Pretrained(pooled, json.loads(json.dumps(config)), tokenizer.backend_tokenizer.to_str(), longest)
@@ -109,7 +111,7 @@ def _import_transformers() -> Any:
     try:
         import transformers
     except ImportError as error:
-        raise OrdinateError('encoder: takes the package transformers: pip install "ordinate[text]"') from error
+        raise OrdinateError('encoder: expected the package transformers: pip install "ordinate[text]"') from error
     return transformers
 
 

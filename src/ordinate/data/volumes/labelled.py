@@ -92,7 +92,7 @@ def read_ukbiobank(
         group: column of the group; None takes the subject.
 
     Returns:
-        A volume a row of labels.csv, whether its file is there or not: reading names those that are not.
+        One volume per row of labels.csv, whether its file is there or not: reading names those that are not.
 
     Raises:
         OrdinateError: a labels.csv without these columns, or with labels missing.

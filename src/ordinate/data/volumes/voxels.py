@@ -48,7 +48,7 @@ class VolumeFiles:
         return VolumeFiles(np.atleast_1d(self.paths[rows if isinstance(rows, slice) else np.asarray(rows)]))
 
     def extent(self, index: int) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
-        """Return, from the header alone, the number of channels, and voxels and mm a voxel along the axes of RAS."""
+        """Return, from the header alone, the number of channels, and voxels and mm per voxel along the axes of RAS."""
         nibabel, opened = _nibabel(), self._open(index)
         places = np.argsort(nibabel.io_orientation(opened.affine)[:, 0])
         voxels = np.array(opened.shape[:3], dtype=np.float64)[places]
@@ -68,7 +68,7 @@ class VolumeFiles:
         except (OSError, EOFError, ValueError, TypeError, zlib.error) as error:
             raise OrdinateError(f"{path}: is damaged or truncated: {str(error).splitlines()[0]}") from error
         if np.isinf(values).any():
-            raise OrdinateError(f"{path}: holds infinity, takes finite numbers")
+            raise OrdinateError(f"{path}: holds infinity, expected finite numbers")
         values = np.nan_to_num(values)  # what some programs write outside of the brain
         values = values[None] if values.ndim == 3 else np.moveaxis(values, 3, 0)
         transforms, data = _monai("transforms"), _monai("data")
@@ -83,7 +83,7 @@ class VolumeFiles:
         if not Path(path).is_file():
             raise OrdinateError(f"{path}: no such file")
         if Path(path).stat().st_size == 0:
-            raise OrdinateError(f"{path}: is empty, takes a NIfTI volume")
+            raise OrdinateError(f"{path}: is empty, expected a NIfTI volume")
         failures = (
             nibabel.filebasedimages.ImageFileError, nibabel.spatialimages.HeaderDataError, OSError, EOFError,
             ValueError, zlib.error,
@@ -94,7 +94,7 @@ class VolumeFiles:
             raise OrdinateError(f"{path}: is no NIfTI volume that can be read") from error
         shape = opened.shape
         if len(shape) not in (3, 4) or min(shape) == 0:
-            raise OrdinateError(f"{path}: has shape {shape}, takes (x, y, z) or (x, y, z, channels)")
+            raise OrdinateError(f"{path}: has shape {shape}, expected (x, y, z) or (x, y, z, channels)")
         if np.isnan(nibabel.io_orientation(opened.affine)).any():
             raise OrdinateError(f"{path}: does not say how its axes lie: its affine has an axis of length 0")
         return opened
@@ -132,7 +132,7 @@ class VolumePreprocessing:
         values = volumes.read(index, self.spacing) if isinstance(volumes, VolumeFiles) else volumes[index]
         if len(values) != self.channels:
             name = volumes.paths[index] if isinstance(volumes, VolumeFiles) else f"volume {index}"
-            raise OrdinateError(f"{name}: has {len(values)} channels, takes {self.channels}")
+            raise OrdinateError(f"{name}: has {len(values)} channels, expected {self.channels}")
         resized = _monai("transforms").ResizeWithPadOrCrop(self.size)(self.scaled(values))
         return np.asarray(resized.numpy(), dtype=np.uint8)
 
@@ -191,9 +191,9 @@ def as_volumes(array: NDArray[Any]) -> NDArray[Any]:
         OrdinateError: another shape, or values that are no finite numbers.
     """
     if array.ndim != 5 or 0 in array.shape:
-        raise OrdinateError(f"X: got shape {array.shape}, takes volumes (n, channels, depth, height, width)")
+        raise OrdinateError(f"X: got shape {array.shape}, expected volumes (n, channels, depth, height, width)")
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
-        raise OrdinateError(f"X: got volumes of {array.dtype} or not finite, takes finite numbers")
+        raise OrdinateError(f"X: got volumes of {array.dtype} or not finite, expected finite numbers")
     return array
 
 
