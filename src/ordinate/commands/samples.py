@@ -15,6 +15,7 @@ from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
 from ordinate.data.tables.files import require_columns
+from ordinate.data.tables.parquet_table import in_memory
 from ordinate.data.text.samples import as_texts
 from ordinate.errors import OrdinateError
 from ordinate.extensions import extensions
@@ -167,8 +168,7 @@ def text_columns(samples: Samples, names: list[str], data: str) -> Samples:
     if modality_of(samples.X).name != "tables" or not hasattr(samples.X, "columns"):
         raise OrdinateError(f"--text: {data} holds no table, expected one with the columns {', '.join(names)}")
     require_columns(samples.X, names, Path(data))
-    texts = samples.X[names]
-    texts = texts.to_pandas() if hasattr(texts, "to_pandas") else texts
+    texts = in_memory(samples.X[names])
     try:
         as_texts(texts)
     except OrdinateError as error:

@@ -11,12 +11,13 @@ import numpy as np
 import torch
 from jaxtyping import UInt8
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 from tqdm import tqdm
 
 from ordinate.data.modality import Reader
 from ordinate.data.worker_processes import usable_workers
+from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 
 IN_MEMORY = 4 * 2**30  # bytes of pixels; more are kept in an unnamed file on disk
@@ -130,6 +131,11 @@ class PixelReader(Reader):
     @property
     def sample_shape(self) -> tuple[int, ...]:
         return (self.preprocessing.channels, *self.preprocessing.size)
+
+    def new_encoder(
+        self, name: str, embedding_dim: int, options: Any, *, for_saved_weights: bool, **task: Any
+    ) -> nn.Module:
+        return build_encoder(name, self.sample_shape, embedding_dim, mean=self.mean, std=self.scale)
 
     def embedded_at_once(self, x: Tensor) -> int:
         return self.batch_size

@@ -1,6 +1,6 @@
 """Samples with their labels, as a data set gives them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,6 @@ class Labelled:
 
     def take(self, rows: NDArray[np.int64]) -> "Labelled":
         """Return some of them, by index, their labels numbered from 0."""
-        parts = (self.samples, self.labels, self.splits, self.groups, self.paths)
-        return Labelled(
-            *(None if part is None else take(part, rows, renumber=True) for part in parts), left_out=self.left_out
-        )
+        columns = {name: getattr(self, name) for name in ("samples", "labels", "splits", "groups", "paths")}
+        taken = {name: take(column, rows, renumber=True) for name, column in columns.items() if column is not None}
+        return replace(self, **taken)

@@ -132,7 +132,7 @@ class Reader(ABC):
             for_saved_weights: the encoder will get the weights of a saved model.
             task: options of an MLP that depend on what is predicted.
         """
-        return build_encoder(name, self.sample_shape, embedding_dim)
+        return build_encoder(name, self.sample_shape, embedding_dim, **task)
 
     def views(self, options: Any, usual: int) -> Views | None:
         """Return how training draws views, ``usual`` of each sample; None for the samples as they are."""
@@ -232,6 +232,10 @@ class Modality(ABC):
     def describe(self, X: Any) -> str:
         """Return the shape of a sample, for the line that a command prints of its data."""
         return f"shape {X.shape[1:]}" if hasattr(X, "shape") else self.name
+
+    def pictures(self, X: Any) -> NDArray[np.uint8] | None:
+        """Return decoded samples as pictures (n, c, h, w), which pages and figures show; None where they are none."""
+        return None
 
     def paths(self, X: Any) -> NDArray[np.str_] | None:
         """Return the files (n,) that samples lie in; None where they do not lie in one each."""

@@ -12,6 +12,7 @@ from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Decoded
 from ordinate.data.part import random_part
+from ordinate.data.registry import modality_of
 from ordinate.data.rows import take
 from ordinate.estimators import inputs
 from ordinate.estimators.cloc import CLOCClassifier
@@ -57,7 +58,7 @@ def draw(model: EmbeddingEstimator, X: Any, y: Any, folder: Path, seen: tuple[An
     """
     X, y = _compared(X, y)
     drawn = _figures(model, X, y)
-    if seen is not None and isinstance(X, Decoded):
+    if seen is not None and modality_of(X).pictures(X) is not None:
         drawn["image_search"] = _image_search(model, X, y, *seen)
         drawn["views"] = _views(model, seen[0])
     return [figures.save(figure, folder / f"{name}.png") for name, figure in drawn.items()]

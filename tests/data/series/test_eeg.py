@@ -63,7 +63,7 @@ def test_the_age_is_that_of_the_header(path):
     assert read_age(recordings.write(path, 83)) == 83
 
 
-def test_normal_recordings_are_read_one_a_subject_with_their_ages(tuab):
+def test_normal_recordings_are_read_one_per_subject_with_their_ages(tuab):
     read = read_tuab(tuab, start=1.0, seconds=1.5)
     assert read.samples.shape == (20, 21, 300)
     assert read.labels.tolist() == list(range(20, 40))
@@ -83,7 +83,7 @@ def test_a_tenth_of_the_subjects_is_to_test_and_the_seed_draws_it(tuab):
 
 def test_1385_subjects_are_split_as_the_paper_says(monkeypatch, tmp_path):
     files = {f"{place:08}": tmp_path / f"{place:08}_s001.edf" for place in range(1385)}
-    monkeypatch.setattr("ordinate.data.series.eeg._one_a_subject", lambda _: files)
+    monkeypatch.setattr("ordinate.data.series.eeg._one_per_subject", lambda _: files)
     monkeypatch.setattr("ordinate.data.series.eeg.read_age", lambda _: 50)
     monkeypatch.setattr("ordinate.data.series.eeg.read_recording", lambda *_, **__: np.zeros((21, 1), np.float32))
     splits = read_tuab(tmp_path).splits
@@ -141,7 +141,7 @@ def test_a_folder_without_recordings_is_an_error(tmp_path):
 
 def test_without_mne_the_way_out_is_named(tuab, monkeypatch):
     monkeypatch.setitem(sys.modules, "mne", None)
-    with pytest.raises(OrdinateError, match=r'^EEG takes MNE: pip install "ordinate\[eeg\]"$'):
+    with pytest.raises(OrdinateError, match=r'^EEG: requires mne .*: pip install "ordinate\[eeg\]"$'):
         read_tuab(tuab)
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ordinate.data.images.automatic_views import automatic_views
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 if TYPE_CHECKING:
     from torchvision.transforms.v2 import Transform
@@ -115,7 +116,7 @@ class Augmentation:
         check_augmentation(name)
         self.name = name
         self.size = size
-        self.transforms = ONE_BY_ONE[name](_v2(name), size) if name in ONE_BY_ONE else []
+        self.transforms = _transforms(name, size) if name in ONE_BY_ONE else []
 
     def __call__(self, images: Tensor) -> Tensor:
         """Return a view of each, uint8 (n, c, height, width), of images (n, c, h, w); torch's random state draws it."""
@@ -139,12 +140,8 @@ class Augmentation:
         return self.changes and (self.name in ONE_BY_ONE or prod(self.size) > SMALL)
 
 
-def _v2(name: str) -> Any:
-    try:
-        from torchvision.transforms import v2
-    except ImportError as error:
-        raise OrdinateError(f'augmentation: {name!r} requires torchvision: pip install "ordinate[images]"') from error
-    return v2
+def _transforms(name: str, size: Size) -> list["Transform"]:
+    return ONE_BY_ONE[name](optional("torchvision.transforms.v2", "images", f"augmentation {name!r}"), size)
 
 
 def check_augmentation(name: Any) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -69,7 +70,7 @@ class ImageFiles:
         Raises:
             OrdinateError: the file is missing, empty, truncated or no image; names it.
         """
-        image = _pillow()
+        image = optional("PIL.Image", "images", "images")
         path = self.paths[index]
         try:
             content = self.content(index)
@@ -85,11 +86,3 @@ class ImageFiles:
         except (OSError, SyntaxError, ValueError, EOFError, zipfile.BadZipFile, image.DecompressionBombError) as error:
             raise OrdinateError(f"{path}: is damaged or truncated: {error}") from error
         return opened
-
-
-def _pillow() -> Any:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise OrdinateError('images take Pillow: pip install "ordinate[images]"') from error
-    return Image

@@ -43,9 +43,9 @@ def read_labelled_images(
 
     Args:
         path: folder or zip.
-        target: column of the label; None takes ``label``, or the only column that is left.
-        split: column of the split; None takes ``split`` if it is there.
-        group: column of the group, such as a subject; None takes ``group`` if it is there.
+        target: column of the label; see :func:`~ordinate.data.labels_file.label_columns` for the defaults.
+        split: column of the split.
+        group: column of the group.
 
     Raises:
         OrdinateError: whatever is wrong with it, and the way out.

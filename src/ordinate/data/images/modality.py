@@ -55,6 +55,9 @@ class ImageModality(Modality):
         height, width = X.preprocessing.size
         return f"{height} x {width} pixels, {'grey' if X.preprocessing.channels == 1 else 'in colour'}"
 
+    def pictures(self, X: Any) -> NDArray[np.uint8] | None:
+        return X.pixels if isinstance(X, Decoded) else None
+
     def paths(self, X: Any) -> NDArray[np.str_] | None:
         return X.paths if isinstance(X, ImageFiles) else None
 

@@ -37,11 +37,11 @@ class ImageReader(PixelReader):
     def new_encoder(
         self, name: str, embedding_dim: int, options: ImageOptions, *, for_saved_weights: bool, **task: Any
     ) -> nn.Module:
-        settings: dict[str, Any] = {"mean": self.mean, "std": self.scale}
-        if options.pretrained:  # normalised as its weights are used to, which saved weights bring along
-            settings = {"small_stem": False} if for_saved_weights else {"pretrained": options.pretrained}
-            settings["frozen"] = options.frozen
-        return build_encoder(name, self.sample_shape, embedding_dim, **settings)
+        if not options.pretrained:
+            return super().new_encoder(name, embedding_dim, options, for_saved_weights=for_saved_weights)
+        # normalised as its weights are used to, which saved weights bring along
+        weights: dict[str, Any] = {"small_stem": False} if for_saved_weights else {"pretrained": options.pretrained}
+        return build_encoder(name, self.sample_shape, embedding_dim, frozen=options.frozen, **weights)
 
     def views(self, options: ImageOptions, usual: int) -> Views:
         augmentation = Augmentation(options.augmentation, self.preprocessing.size)

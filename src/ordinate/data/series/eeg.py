@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from ordinate.data.series.matrices import require_readable_series
 from ordinate.data.series.reader import stack_series
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_positive
+from ordinate.optional import optional
 
 CHANNELS = (
     "FP1", "FP2", "F7", "F3", "FZ", "F4", "F8", "A1", "T3", "C3", "CZ", "C4", "T4", "A2", "T5", "P3", "PZ", "P4", "T6",
@@ -82,8 +82,8 @@ def read_tuab(
     check_positive(sampling_rate, "sampling_rate")
     if seconds is not None:
         check_positive(seconds, "seconds")
-    files = _one_a_subject(Path(path))
-    _import_mne()
+    files = _one_per_subject(Path(path))
+    optional("mne", "eeg", "EEG")
     subjects = sorted(files)
     series, ages, failures = {}, {}, {}
     for row, subject in enumerate(tqdm(subjects, desc="reading recordings", disable=not progress, leave=False)):
@@ -150,7 +150,7 @@ def read_recording(
         OrdinateError: a file that cannot be read, lacks a channel, or ends before ``start``; names it. Also where MNE
             is not installed.
     """
-    mne = _import_mne()
+    mne = optional("mne", "eeg", "EEG")
     with _reading(path):
         raw = mne.io.read_raw_edf(path, preload=False, verbose="ERROR")
     named: dict[str, str] = {}
@@ -184,15 +184,7 @@ def _reading(path: str | Path) -> Iterator[None]:
         raise OrdinateError(f"{path}: could not be read: {reason[0] if reason else type(error).__name__}") from error
 
 
-def _import_mne() -> ModuleType:
-    try:
-        import mne
-    except ImportError as error:
-        raise OrdinateError('EEG takes MNE: pip install "ordinate[eeg]"') from error
-    return mne
-
-
-def _one_a_subject(path: Path) -> dict[str, Path]:
+def _one_per_subject(path: Path) -> dict[str, Path]:
     """Return the first recording without a pathology of every subject."""
     if not path.is_dir():
         raise OrdinateError(f"{path}: no such folder")

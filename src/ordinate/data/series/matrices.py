@@ -40,16 +40,16 @@ def read_matrices(
 ) -> Labelled:
     r"""Read a folder of matrices (regions, time), one per sample, and their labels.
 
-    The parcellated functional MRI of HCP-Aging, on which SupReMix predicts ages, may be kept so: one matrix per subject,
+    The parcellated functional MRI of HCP-Aging, on which SupReMix predicts ages, may be kept so: a matrix per subject,
     one row per region, one column per point in time, of any number of points. A ``labels.csv`` at the top of the folder
     names the files (column ``path``, ``file``, ``filename`` or ``image``, relative to the folder), their labels, and
     optionally their split and group. A file is a csv of numbers without a header, or an npy.
 
     Args:
         path: folder.
-        target: column of the label; None takes ``label``, or the only column that is left.
-        split: column of the split; None takes ``split`` if it is there.
-        group: column of the group, such as a subject; None takes ``group`` if it is there.
+        target: column of the label; see :func:`~ordinate.data.labels_file.label_columns` for the defaults.
+        split: column of the split.
+        group: column of the group.
         skip_unreadable: leave out files that cannot be read.
 
     Raises:

@@ -6,13 +6,12 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from ordinate.data.modality import EMBEDDED_AT_ONCE, Reader, Views
 from ordinate.data.series.crop import RandomCrop
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.tables.features import CONSTANT
-from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 
 ROWS_AT_ONCE = 256
@@ -139,11 +138,6 @@ class SeriesScaler(Reader):
                 "X: got numbers that pass the range of float32 once standardised; expected smaller ones"
             )
         return np.where(np.isnan(values), 0, scaled)
-
-    def new_encoder(
-        self, name: str, embedding_dim: int, options: SeriesOptions, *, for_saved_weights: bool, **task: Any
-    ) -> nn.Module:
-        return build_encoder(name, self.sample_shape, embedding_dim, **task)
 
     def embedded_at_once(self, x: Tensor) -> int:
         return max(1, min(EMBEDDED_AT_ONCE, EMBEDDED_POINTS // x.shape[2]))

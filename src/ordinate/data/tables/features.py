@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import Reader
-from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 
@@ -210,8 +210,7 @@ class TableFeatures(Reader):
         return "rows of one column" if len(self.columns) == 1 else f"rows of {len(self.columns)} columns"
 
     def shown(self, X: Any, x: Tensor) -> pd.DataFrame:
-        if isinstance(X, ParquetTable):
-            return X.to_pandas()
+        X = in_memory(X)
         return X if isinstance(X, pd.DataFrame) else as_frame(np.asarray(X))
 
     @property

@@ -142,6 +142,11 @@ class ParquetTable:
         return OrdinateError(f"{self.path}: could not be read: {str(error).splitlines()[0]}")
 
 
+def in_memory(X: Any) -> Any:
+    """Return a table in parquet files as a DataFrame, and all else as it is."""
+    return X.to_pandas() if isinstance(X, ParquetTable) else X
+
+
 def holds_parquet(path: str | Path) -> bool:
     """Return whether ``path`` is a parquet file, or a folder that holds some."""
     path = Path(path)

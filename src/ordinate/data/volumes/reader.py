@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from ordinate.data.decoded import PixelReader
 from ordinate.data.volumes.options import VolumeOptions
@@ -16,7 +16,6 @@ from ordinate.data.volumes.voxels import (
     choose_volume_preprocessing,
     decode_volumes,
 )
-from ordinate.encoders.build import build_encoder
 
 
 class VolumeReader(PixelReader):
@@ -39,11 +38,6 @@ class VolumeReader(PixelReader):
     @classmethod
     def choose(cls, samples: Volumes, options: VolumeOptions) -> tuple[VolumePreprocessing, list[str]]:
         return choose_volume_preprocessing(samples, options)
-
-    def new_encoder(
-        self, name: str, embedding_dim: int, options: VolumeOptions, *, for_saved_weights: bool, **task: Any
-    ) -> nn.Module:
-        return build_encoder(name, self.sample_shape, embedding_dim, mean=self.mean, std=self.scale)
 
     def embedded_at_once(self, x: Tensor) -> int:
         return 1

@@ -8,7 +8,6 @@ percentiles, below the noise of an MR scan, and takes a quarter of float32's mem
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ordinate.data.decoded import LOOKED_AT, DecodedSamples, decode_samples, evenly_spread
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 SUFFIXES = (".nii", ".nii.gz")
 LARGEST_SIDE = 100  # of volumes whose size is not given: SupReMix, B.1.4
@@ -49,7 +49,7 @@ class VolumeFiles:
 
     def extent(self, index: int) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
         """Return, from the header alone, the number of channels, and voxels and mm per voxel along the axes of RAS."""
-        nibabel, opened = _nibabel(), self._open(index)
+        nibabel, opened = optional("nibabel", "volumes", "volumes"), self._open(index)
         places = np.argsort(nibabel.io_orientation(opened.affine)[:, 0])
         voxels = np.array(opened.shape[:3], dtype=np.float64)[places]
         lengths = np.array(nibabel.affines.voxel_sizes(opened.affine), dtype=np.float64)[places]
@@ -71,7 +71,10 @@ class VolumeFiles:
             raise OrdinateError(f"{path}: holds infinity, expected finite numbers")
         values = np.nan_to_num(values)  # what some programs write outside of the brain
         values = values[None] if values.ndim == 3 else np.moveaxis(values, 3, 0)
-        transforms, data = _monai("transforms"), _monai("data")
+        transforms, data = (
+            optional("monai.transforms", "volumes", "volumes"),
+            optional("monai.data", "volumes", "volumes"),
+        )
         volume = transforms.Orientation("RAS", labels=AXES)(data.MetaTensor(values, affine=opened.affine))
         if spacing is not None:
             volume = transforms.Spacing(spacing)(volume)
@@ -79,7 +82,7 @@ class VolumeFiles:
 
     def _open(self, index: int) -> Any:
         """Return the file with its data unread."""
-        nibabel, path = _nibabel(), str(self.paths[index])
+        nibabel, path = optional("nibabel", "volumes", "volumes"), str(self.paths[index])
         if not Path(path).is_file():
             raise OrdinateError(f"{path}: no such file")
         if Path(path).stat().st_size == 0:
@@ -133,7 +136,7 @@ class VolumePreprocessing:
         if len(values) != self.channels:
             name = volumes.paths[index] if isinstance(volumes, VolumeFiles) else f"volume {index}"
             raise OrdinateError(f"{name}: has {len(values)} channels, expected {self.channels}")
-        resized = _monai("transforms").ResizeWithPadOrCrop(self.size)(self.scaled(values))
+        resized = optional("monai.transforms", "volumes", "volumes").ResizeWithPadOrCrop(self.size)(self.scaled(values))
         return np.asarray(resized.numpy(), dtype=np.uint8)
 
     def scaled(self, values: NDArray[Any]) -> UInt8[np.ndarray, "c d h w"]:
@@ -180,7 +183,7 @@ def decode_volumes(
 ) -> tuple[NDArray[np.uint8], dict[int, str]]:
     """Return the voxels (n, c, d, h, w) of volumes, see :func:`~ordinate.data.decoded.decode_samples`."""
     if not isinstance(volumes, DecodedVolumes):
-        _monai("transforms")  # once, before processes are made
+        optional("monai.transforms", "volumes", "volumes")  # once, before processes are made
     return decode_samples(volumes, preprocessing, "volume", workers=workers, progress=progress)
 
 
@@ -222,22 +225,3 @@ def _range(channel: NDArray[np.float32]) -> tuple[float, float]:
 
 def _by(sides: Sequence[int] | NDArray[np.int64]) -> str:
     return " x ".join(map(str, sides))
-
-
-def _nibabel() -> Any:
-    try:
-        import nibabel
-    except ImportError as error:
-        raise _missing(error) from error
-    return nibabel
-
-
-def _monai(part: str) -> Any:
-    try:
-        return import_module(f"monai.{part}")
-    except ImportError as error:
-        raise _missing(error) from error
-
-
-def _missing(error: ImportError) -> OrdinateError:
-    return OrdinateError(f'volumes take MONAI and nibabel ({error}): pip install "ordinate[volumes]"')

@@ -20,7 +20,7 @@ from ordinate.commands.read_data import read
 from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import Workspace
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Decoded
+from ordinate.data.registry import modality_of
 from ordinate.data.rows import groups_of, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -209,7 +209,7 @@ def _second(options: FitOptions, own: ProtocolOptions, first: Divided) -> Divide
     if own.to is None:
         raise OrdinateError("--to: transfer takes the data set that the encoder is taken over to")
     images = image_options({}, options)
-    if isinstance(first.samples.X, Decoded):
+    if modality_of(first.samples.X).name == "images":
         chosen = first.samples.X.preprocessing
         images = replace(images, size=chosen.size, channels=chosen.channels)
     second, _ = Divided.read(
@@ -255,7 +255,8 @@ def _methods(name: str, own: ProtocolOptions, plan: Plan) -> list[str]:
 
 def _corruption_robustness(study: Study, methods: Sequence[str]) -> Outcome:
     images, labels = study.data.test
-    if not isinstance(images, Decoded):
+    pictures = modality_of(images).pictures(images)
+    if pictures is None:
         raise OrdinateError(f"{study.options.data}: holds no images, which corruption-robustness takes")
 
     def run(contender: Contender) -> Figures:
@@ -265,7 +266,7 @@ def _corruption_robustness(study: Study, methods: Sequence[str]) -> Outcome:
     records = _run(study, methods, run)
     means = records.groupby(["method", "seed", "severity"], sort=False)["mae"].mean().reset_index()
     severities = [0, *SEVERITIES]
-    first = images.pixels[:1]
+    first = pictures[:1]
     shown = {name: [first[0], *(corrupt(first, name, severity)[0] for severity in SEVERITIES)] for name in CORRUPTIONS}
     pictures = {
         "error-by-severity": protocol_figures.error_by_severity(severities, _spreads(means, "severity", "mae")),

@@ -1,6 +1,7 @@
 """Errors under corruptions of the images to predict (SupCR, Section 4.2, Fig. 3)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -90,11 +91,11 @@ def _errors(
     seed: int,
 ) -> Figures:
     """Return the errors under one corruption, at every severity."""
-    pixels = images.pixels if isinstance(images, Decoded) else images
+    pixels: NDArray[np.uint8] = getattr(images, "pixels", images)
     errors = []
     for severity in severities:
         corrupted: Any = corrupt(pixels, name, severity, seed)
-        if isinstance(images, Decoded):
-            corrupted = Decoded(corrupted, images.preprocessing)
+        if pixels is not images:
+            corrupted = replace(images, pixels=corrupted)
         errors.append(score(model, corrupted, labels)["mae"])
     return {"mae": errors}
