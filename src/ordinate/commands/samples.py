@@ -134,12 +134,13 @@ def _decoded(
     labelled = replace(labelled, samples=X, paths=paths)
     if failures:
         labelled = labelled.take(np.setdiff1d(np.arange(len(labelled)), list(failures)))
-    columns = (labelled.labels, labelled.splits, labelled.groups)
+    y = pd.Series(labelled.labels)
+    columns = (y, labelled.splits, labelled.groups)
     digest = hashlib.sha256(repr([None if column is None else column.tolist() for column in columns]).encode())
     for sample in getattr(labelled.samples, "pixels", labelled.samples):
         digest.update(np.ascontiguousarray(sample).tobytes())
     return Samples(
-        labelled.samples, pd.Series(labelled.labels), f"label {labelled.labels.name!r}", digest.hexdigest(),
+        labelled.samples, y, f"label {y.name!r}", digest.hexdigest(),
         labelled.splits, labelled.groups, labelled.paths,
     )  # fmt: skip
 

@@ -96,7 +96,7 @@ class PixelReader(Reader):
         """Return the preprocessing, with what the options leave open chosen from the samples, and notes."""
 
     @classmethod
-    def fit(cls, samples: Any, options: Any, *, progress: bool = False) -> tuple[Self, DecodedSamples]:
+    def fit(cls, samples: Any, options: Any, *, progress: bool = False) -> tuple[Self, Any]:
         """Choose the preprocessing from the training samples; return the reader and the samples as it reads them."""
         if isinstance(samples, DecodedSamples):
             preprocessing, notes = samples.preprocessing, list[str]()
@@ -119,7 +119,7 @@ class PixelReader(Reader):
     @staticmethod
     @abstractmethod
     def decode_all(
-        samples: Any, preprocessing: Any, workers: int, progress: bool
+        samples: Any, preprocessing: Any, /, workers: int, progress: bool
     ) -> tuple[NDArray[np.uint8], dict[int, str]]:
         """Return the pixels of all samples, and what is wrong with those that could not be read."""
 

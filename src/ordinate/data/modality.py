@@ -28,45 +28,27 @@ class Views(NamedTuple):
     """How training draws views of samples: what draws one, how many of each sample, and in how many processes."""
 
     draw: DrawView
-    count: int
+    per_sample: int
     workers: int
 
 
 class Reader(ABC):
-    """Turn samples into the batch of an encoder, as learned from the training samples. A saved model keeps it.
+    """Turn samples into the batch of an encoder, as learned from the training samples. A saved model keeps it."""
 
-    Attributes:
-        kind: name in saved models.
-        notes: what the user should know of the training samples.
-        batch_size: samples per batch where the user gives none.
-        in_float32: embeddings are computed in float32, on the GPU if there is one, instead of float64.
-        input_dtype: of the batch.
-        graph_dtype: in which an exported graph computes embeddings.
-        export_note: how a raw sample becomes the input of an exported graph; None where export is not supported.
-        features: names of the columns of the batch; None where it has none.
-        weight_decay: that suits encoders of such samples; None leaves it to the method.
-        numbers_only: all features of a sample are numbers.
-        has_dropout: encoders have dropout, so that two passes differ.
-        steps_are_long: training steps are slow enough to be measured and announced.
-        hub_tasks, hub_tags: of models that classify and that predict targets, on the Hugging Face hub.
-        progress: show a progress bar.
-        on_gpu: the reader may use the GPU.
-    """
-
-    kind: ClassVar[str]
-    batch_size: ClassVar[int] = 256
-    in_float32: ClassVar[bool] = False
-    input_dtype: ClassVar[torch.dtype] = torch.float32
-    graph_dtype: ClassVar[torch.dtype] = torch.float32
-    export_note: ClassVar[str | None] = None
-    weight_decay: ClassVar[float | None] = None
-    has_dropout: ClassVar[bool] = False
-    steps_are_long: ClassVar[bool] = False
-    hub_tasks: ClassVar[tuple[str, str]] = ("tabular-classification", "tabular-regression")
+    kind: ClassVar[str]  # its name in saved models
+    batch_size: ClassVar[int] = 256  # where the user gives none
+    input_dtype: ClassVar[torch.dtype] = torch.float32  # of the batch
+    in_float32: ClassVar[bool] = False  # embeddings are computed in float32, on the GPU if there is one, not in float64
+    graph_dtype: ClassVar[torch.dtype] = torch.float32  # in which an exported graph computes embeddings
+    export_note: ClassVar[str | None] = None  # how a raw sample becomes the input of that graph; None: no export
+    weight_decay: ClassVar[float | None] = None  # that suits encoders of such samples; None leaves it to the method
+    has_dropout: ClassVar[bool] = False  # encoders have dropout, so that two passes differ
+    steps_are_long: ClassVar[bool] = False  # training steps are slow enough to be measured and announced
+    hub_tasks: ClassVar[tuple[str, str]] = ("tabular-classification", "tabular-regression")  # on the Hugging Face hub
     hub_tags: ClassVar[tuple[str, ...]] = ()
-    notes: list[str]
-    progress: bool = False
-    on_gpu: bool = False
+    notes: list[str]  # what the user should know of the training samples
+    progress: bool = False  # show a progress bar
+    on_gpu: bool = False  # the reader may use the GPU
 
     @abstractmethod
     def transform(self, X: Any) -> Any:
@@ -110,10 +92,12 @@ class Reader(ABC):
 
     @property
     def numbers_only(self) -> bool:
+        """Whether all features of a sample are numbers."""
         return False
 
     @property
     def features(self) -> list[str] | None:
+        """Names of the columns of the batch; None where it has none."""
         return None
 
     def embedded_at_once(self, x: Tensor) -> int:
@@ -195,25 +179,15 @@ class Request:
 
 
 class Modality(ABC):
-    """A kind of data: which samples and which files are of it, and how they are read.
+    """A kind of data: which samples and which files are of it, and how they are read."""
 
-    Attributes:
-        name: of several samples, such as ``"images"``.
-        expected: what X may be, for messages.
-        readers: classes of its readers, each with a kind of its own.
-        parameter: of the estimators, that holds its options; empty where it has no options.
-        options_class: of these options.
-        encoders: names of encoders that require its options.
-        command_options: of ``ordinate fit`` that do nothing for other kinds of data.
-    """
-
-    name: str
-    expected: str
+    name: str  # of several samples, such as "images"
+    expected: str  # what X may be, for messages
     readers: tuple[type[Reader], ...]
-    parameter: str = ""
+    parameter: str = ""  # of the estimators, that holds the options; empty where there are none
     options_class: type[Any] | None = None
-    encoders: tuple[str, ...] = ()
-    command_options: frozenset[str] = frozenset()
+    encoders: tuple[str, ...] = ()  # names of encoders that require options
+    command_options: frozenset[str] = frozenset()  # of ``ordinate fit`` that do nothing for other kinds of data
 
     # samples
 

@@ -171,12 +171,12 @@ def test_all_files_that_cannot_be_read_are_named_with_the_reason(tmp_path):
 def test_the_reader_learns_the_mean_and_deviation_of_the_training_voxels_and_keeps_them():
     array = np.random.default_rng(2).uniform(0, 1, (5, 2, 4, 4, 4))
     reader, decoded = VolumeReader.fit(array, VolumeOptions(intensity=(0, 1)))
-    shares = decoded.voxels / 255
+    shares = decoded.pixels / 255
     np.testing.assert_allclose(reader.mean, shares.mean((0, 2, 3, 4)), rtol=1e-12)
     np.testing.assert_allclose(reader.scale, shares.std((0, 2, 3, 4)), rtol=1e-12)
     again = VolumeReader.from_dict(reader.to_dict())
     assert vars(again) == vars(reader)
-    np.testing.assert_array_equal(again.transform(array).numpy(), decoded.voxels)
+    np.testing.assert_array_equal(again.transform(array).numpy(), decoded.pixels)
 
 
 @pytest.mark.parametrize("array", [np.zeros((2, 3, 4, 5)), np.full((1, 1, 2, 2, 2), np.nan), np.zeros((0, 1, 2, 2, 2))])

@@ -56,7 +56,7 @@ def read_labelled(
             raise OrdinateError(
                 f"{path}: X holds {len(X)} samples and {target!r} {len(labels)}, expected one label per sample"
             )
-        y = pd.Series(labels)
+        y = pd.Series(labels, name=target)
     else:
         require_columns(content, [target], path)
         y = content[target]

@@ -152,10 +152,6 @@ class VolumePreprocessing:
 class DecodedVolumes(DecodedSamples):
     """Voxels (n, c, d, h, w) of volumes."""
 
-    @property
-    def voxels(self) -> NDArray[np.uint8]:
-        return self.pixels
-
 
 def choose_volume_preprocessing(volumes: Volumes, options: VolumeOptions) -> tuple[VolumePreprocessing, list[str]]:
     """Return the preprocessing with what was left open chosen from the volumes, and what the user should know of it.

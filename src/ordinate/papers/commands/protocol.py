@@ -255,8 +255,8 @@ def _methods(name: str, own: ProtocolOptions, plan: Plan) -> list[str]:
 
 def _corruption_robustness(study: Study, methods: Sequence[str]) -> Outcome:
     images, labels = study.data.test
-    pictures = modality_of(images).pictures(images)
-    if pictures is None:
+    pixels = modality_of(images).pictures(images)
+    if pixels is None:
         raise OrdinateError(f"{study.options.data}: holds no images, which corruption-robustness takes")
 
     def run(contender: Contender) -> Figures:
@@ -266,7 +266,7 @@ def _corruption_robustness(study: Study, methods: Sequence[str]) -> Outcome:
     records = _run(study, methods, run)
     means = records.groupby(["method", "seed", "severity"], sort=False)["mae"].mean().reset_index()
     severities = [0, *SEVERITIES]
-    first = pictures[:1]
+    first = pixels[:1]
     shown = {name: [first[0], *(corrupt(first, name, severity)[0] for severity in SEVERITIES)] for name in CORRUPTIONS}
     pictures = {
         "error-by-severity": protocol_figures.error_by_severity(severities, _spreads(means, "severity", "mae")),

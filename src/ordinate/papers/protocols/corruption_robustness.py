@@ -91,11 +91,12 @@ def _errors(
     seed: int,
 ) -> Figures:
     """Return the errors under one corruption, at every severity."""
-    pixels: NDArray[np.uint8] = getattr(images, "pixels", images)
+    decoded: Any = images  # or an array
+    pixels = getattr(decoded, "pixels", decoded)
     errors = []
     for severity in severities:
         corrupted: Any = corrupt(pixels, name, severity, seed)
-        if pixels is not images:
-            corrupted = replace(images, pixels=corrupted)
+        if pixels is not decoded:
+            corrupted = replace(decoded, pixels=corrupted)
         errors.append(score(model, corrupted, labels)["mae"])
     return {"mae": errors}

@@ -306,7 +306,7 @@ def _pair_files() -> list[Path]:
 
 def _read_recordings(seed: int, **options: Any) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64], Split]:
     read = read_tuab(_folder("tuab"), seed=seed, **options)
-    return read.series, read.labels.to_numpy(dtype=np.float64), _given("tuab", read.splits)
+    return read.samples, read.labels.to_numpy(dtype=np.float64), _given("tuab", read.splits)
 
 
 def _read_brains(name: str, seed: int) -> tuple[Any, NDArray[np.float64], Split]:
