@@ -386,8 +386,8 @@ PREDICT_ERRORS = {
     "columns that lack": ("MODEL narrow.csv", "narrow.csv: lacks the columns other, noise"),
     "text for numbers": ("MODEL text.csv", "column 'number': expected numbers"),
     "infinity": ("MODEL infinity.csv", "column 'number': got infinity"),
-    "series for a table": ("MODEL series.npz", "series.npz: holds an array, takes a table"),
-    "an array of another width": ("MODEL array.npz", "array.npz: holds an array, takes a table"),
+    "series for a table": ("MODEL series.npz", "series.npz: holds no table, expected one with the columns"),
+    "an array of another width": ("MODEL array.npz", "array.npz: holds no table, expected one with the columns"),
     "no folder to write to": ("MODEL new.csv --out a/b.csv", "--out: a/b.csv cannot be written: No such"),
 }
 

@@ -108,7 +108,7 @@ def test_the_commands_read_its_files(tmp_path, monkeypatch, capsys):
     assert main(["export", "model", "--format", "torch"]) == 2
     assert "export: got a model of strands of DNA, expected one of" in capsys.readouterr().err
     assert main(["fit", "strands.fasta", "--drop", "a", "--out", "other"]) == 2
-    assert "--drop: is for tables, and strands.fasta holds strands of DNA" in capsys.readouterr().err
+    assert "--drop: is for a table, and strands.fasta holds strands of DNA" in capsys.readouterr().err
 
 
 def test_its_name_and_the_kinds_of_its_readers_are_its_own():

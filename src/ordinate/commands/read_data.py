@@ -105,11 +105,10 @@ def _of_file(options: FitOptions, samples: Samples, request: Request, data_optio
 
 def _check_modality(options: FitOptions, modality: Modality) -> None:
     """Raise where an option is for other kinds of data, and would do nothing."""
-    every = sorted({name for known in modalities() for name in known.command_options})
-    for name in every:
+    for name in dict.fromkeys(name for known in modalities() for name in known.command_options):
         if name not in modality.command_options:
-            kinds = [known.name for known in modalities() if name in known.command_options]
-            _refuse(options, name, f"holds {modality.name}", f"is for {' or '.join(kinds)}")
+            kinds = [known.noun for known in modalities() if name in known.command_options]
+            _refuse(options, name, f"holds {modality.noun}", f"is for {' or '.join(kinds)}")
 
 
 def _refuse(options: FitOptions, name: str, held: str, purpose: str | None = None) -> None:

@@ -96,7 +96,7 @@ def _read(
     given = next((option for option, columns in of_tables.items() if columns), None)
     modality = modality_of_data(data)
     if given is not None and modality.name != "tables":
-        raise OrdinateError(f"{given}: is for tables, and {data} holds {modality.name}")
+        raise OrdinateError(f"{given}: is for a table, and {data} holds {modality.noun}")
     request = Request(
         target, group=group, drop=tuple(drop), categorical=tuple(categorical), progress=progress,
         say=lambda _: None,  # all folds of a data set are treated alike

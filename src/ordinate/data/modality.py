@@ -187,7 +187,12 @@ class Modality(ABC):
     parameter: str = ""  # of the estimators, that holds the options; empty where there are none
     options_class: type[Any] | None = None
     encoders: tuple[str, ...] = ()  # names of encoders that require options
-    command_options: frozenset[str] = frozenset()  # of ``ordinate fit`` that do nothing for other kinds of data
+    command_options: tuple[str, ...] = ()  # of ``ordinate fit`` that do nothing for other kinds of data
+
+    @property
+    def noun(self) -> str:
+        """What a file of such samples holds, for messages."""
+        return self.name
 
     # samples
 

@@ -36,7 +36,7 @@ class ImageModality(Modality):
     readers = (ImageReader,)
     parameter = "images"
     options_class = ImageOptions
-    command_options = frozenset({"image_size", "augmentation", "pretrained", "frozen", "fold", "skip_unreadable"})
+    command_options = ("image_size", "augmentation", "pretrained", "frozen", "fold", "skip_unreadable")
 
     def recognises(self, X: Any, options: ImageOptions | None = None) -> bool:
         return isinstance(X, ImageFiles | Decoded) or getattr(X, "ndim", 2) == 4 or are_paths(X)

@@ -22,9 +22,10 @@ class Tables(Modality):
     """DataFrames, parquet tables and arrays (n, features); whatever no other kind of data recognises is read as one."""
 
     name = "tables"
+    noun: str = "a table"
     expected = "tables (n, features)"
     readers = (TableFeatures,)
-    command_options = frozenset({"drop", "keep", "categorical", "text"})
+    command_options = ("drop", "keep", "categorical", "text")
 
     def recognises(self, X: Any, options: None = None) -> bool:
         return isinstance(X, pd.DataFrame | ParquetTable)

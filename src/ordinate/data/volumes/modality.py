@@ -30,7 +30,7 @@ class VolumeModality(Modality):
     readers = (VolumeReader,)
     parameter = "volumes"
     options_class = VolumeOptions
-    command_options = frozenset({"volume_size", "spacing", "skip_unreadable"})
+    command_options = ("volume_size", "spacing", "skip_unreadable")
 
     def recognises(self, X: Any, options: VolumeOptions | None = None) -> bool:
         if isinstance(X, VolumeFiles | DecodedVolumes) or getattr(X, "ndim", 2) == 5:
