@@ -101,7 +101,7 @@ def read_samples(
         labelled = modality.read_labelled(data, request)
     else:
         _refuse_columns(data, request)
-        labelled = modality.hold_out_fold(image_sets.read_images(data), data, request)  # type: ignore[attr-defined]  # of images
+        labelled = modality.hold_out_fold(image_sets.read_images(data), data, request)
     if isinstance(labelled.labels, pd.DataFrame):
         raise OrdinateError(f"{data}: has targets of several dimensions, expected one; see SupCRRegressor for more")
     if modality.name == "tables":  # a file, which may hold an array of another kind, that decode_array reads

@@ -43,7 +43,7 @@ class LabelBins:
 
         Args:
             labels: (n,) or (n, p).
-            bin_size: in label units, one or one per dimension; None takes the smallest difference between two labels,
+            bin_size: in label units, one or one per dimension; None uses the smallest difference between two labels,
                 but no more than 100 bins, and for p dimensions no more than 1000 in all.
 
         Raises:
@@ -172,7 +172,7 @@ def label_weights(
     Args:
         labels: (n,) or (n, p) training labels.
         weighting: ``"inverse"`` or ``"sqrt_inverse"``.
-        bin_size: width of a bin in label units, one or one per dimension; None takes the smallest difference between
+        bin_size: width of a bin in label units, one or one per dimension; None uses the smallest difference between
             two labels, but no more than 100 bins, and for p dimensions no more than 1000 in all.
         kernel: ``"gaussian"``, ``"triangular"`` or ``"laplace"``.
         kernel_size: bins that the kernel spans in each dimension, an odd number.

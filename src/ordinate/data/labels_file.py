@@ -46,9 +46,9 @@ def label_columns(
     Args:
         frame: of a labels.csv.
         where: it lies, for messages.
-        target: column of the label; None takes ``label``, or the only column that is left.
-        split: column of the split; None takes ``split`` if it is there.
-        group: column of the group, such as a subject; None takes ``group`` if it is there.
+        target: column of the label; None uses ``label``, or the only column that is left.
+        split: column of the split; None uses ``split`` if it is there.
+        group: column of the group, such as a subject; None uses ``group`` if it is there.
 
     Raises:
         OrdinateError: a column that is not there, or values that are missing.

@@ -16,7 +16,7 @@ def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray
 
     Args:
         shape: of the matrix, neither side 0.
-        folder: where the file lies; None takes the folder of temporary files (``TMPDIR``).
+        folder: where the file lies; None uses the folder of temporary files (``TMPDIR``).
 
     Raises:
         OrdinateError: a folder that cannot be written, or whose disk has no room for all of it.

@@ -110,7 +110,7 @@ class Reader(ABC):
         """Return a new encoder of these samples.
 
         Args:
-            name: of the encoder; ``"auto"`` takes the modality's default.
+            name: of the encoder; ``"auto"`` is the modality's default.
             embedding_dim: d of the embeddings.
             options: of the modality.
             for_saved_weights: the encoder will get the weights of a saved model.
@@ -233,6 +233,10 @@ class Modality(ABC):
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         """Return the samples of a file or folder with their labels."""
         raise OrdinateError(f"data: got {path}, expected another kind of data: {self.name} are not read with labels")
+
+    def hold_out_fold(self, labelled: Labelled, path: str | Path, request: Request) -> Labelled:
+        """Return samples with the fold of the request held out, where data sets of this kind have folds."""
+        return labelled
 
     def read_unlabelled(self, path: str | Path) -> Any:
         """Return the samples of a file or folder, whether it has labels or not."""

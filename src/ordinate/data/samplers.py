@@ -15,9 +15,9 @@ class ShuffledBatches(Sampler[list[int]]):
     """Shuffled batches of nearly equal size that together hold every sample once.
 
     The order follows from the seed and the epoch alone, so that a resumed run draws what it would have drawn. Every
-    process draws the same batches and takes its part of each: all of them together see what one process would.
+    process draws the same batches and uses its part of each: all of them together see what one process would.
 
-    A ``DataLoader`` takes it as ``batch_sampler``, or as ``sampler`` with ``batch_size=None``. A Lightning ``Trainer``
+    A ``DataLoader`` has it as ``batch_sampler``, or as ``sampler`` with ``batch_size=None``. A Lightning ``Trainer``
     of several processes is to have ``use_distributed_sampler=False``: these batches are shared out already.
 
     Args:

@@ -69,14 +69,13 @@ class ImageModality(Modality):
             read_labelled_images(path, request.target, request.split, request.group), path, request
         )
 
-    def hold_out_fold(self, images: Labelled, path: str | Path, request: Request) -> Labelled:
-        """Return images with the fold of the request as ``"test"``, where the data set has folds."""
-        if images.splits is not None and set(FOLDS).intersection(images.splits):
-            images = hold_out(images, request.fold)
+    def hold_out_fold(self, labelled: Labelled, path: str | Path, request: Request) -> Labelled:
+        if labelled.splits is not None and set(FOLDS).intersection(labelled.splits):
+            labelled = hold_out(labelled, request.fold)
             request.say(f"fold {request.fold} of {len(FOLDS)} is held out")
         elif request.fold:
             raise OrdinateError(f"--fold: got {request.fold}, but {path} has no folds")
-        return images
+        return labelled
 
     def read_unlabelled(self, path: str | Path) -> ImageFiles:
         return read_images(path)

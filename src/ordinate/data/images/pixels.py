@@ -40,7 +40,7 @@ class Preprocessing:
     Args:
         size: (height, width) in pixels of what the encoder sees.
         channels: 1 for grey, 3 for RGB.
-        crop: (height, width) of the central part that is taken first, at the image's own resolution; None takes all.
+        crop: (height, width) of the central part that is taken first, at the image's own resolution; None uses all.
         equalize: equalise the histogram (of the luminance, for colours) after the crop.
 
     Example:
@@ -96,8 +96,8 @@ def choose_preprocessing(
     Args:
         images: n images; up to 256 of them, evenly spread, are looked at.
         size: (height, width), or one number for both; None keeps the images' own size (or the crop's) if they share
-            one of at most 256 pixels per side, and otherwise takes 224 for the longer side of the first.
-        channels: 1 or 3; None takes 1 if every image looked at is grey.
+            one of at most 256 pixels per side, and otherwise uses 224 for the longer side of the first.
+        channels: 1 or 3; None uses 1 if every image looked at is grey.
         crop: as in :class:`Preprocessing`.
         equalize: as in :class:`Preprocessing`.
     """

@@ -1,4 +1,4 @@
-"""From images to what an encoder expects, the same in training and in prediction."""
+"""From images to the batch of an encoder, the same in training and in prediction."""
 
 from typing import Any, ClassVar
 

@@ -62,7 +62,7 @@ def read_tuab(
         path: folder of the corpus, or one below it that holds ``train`` and ``eval``.
         split: ``"paper"`` for a tenth of the subjects to test, ``"corpus"`` for the corpus's own ``eval``.
         start: seconds into a recording at which a series starts.
-        seconds: that it lasts, or less where the recording ends; None takes the rest.
+        seconds: that it lasts, or less where the recording ends; None uses the rest.
         sampling_rate: in Hz, to which recordings are resampled.
         seed: of the split.
         skip_unreadable: leave out files that cannot be read.
@@ -143,7 +143,7 @@ def read_recording(
     Args:
         path: of the file.
         start: seconds into the recording at which the series starts.
-        seconds: that it lasts, or less where the recording ends; None takes the rest.
+        seconds: that it lasts, or less where the recording ends; None uses the rest.
         sampling_rate: in Hz, to which it is resampled.
 
     Raises:

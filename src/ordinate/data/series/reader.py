@@ -1,4 +1,4 @@
-"""From series (n, channels, length) to what an encoder takes."""
+"""From series (n, channels, length) to the batch of an encoder."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
@@ -162,7 +162,6 @@ class SeriesScaler(Reader):
         return len(self.mean), self.length
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what :meth:`from_dict` takes, ready for JSON."""
         return {"mean": self.mean.tolist(), "scale": self.scale.tolist(), "length": self.length, "notes": self.notes}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""From a table's columns to the numbers that an encoder takes."""
+"""From a table's columns to the batch of an encoder."""
 
 import warnings
 from collections.abc import Sequence
@@ -179,7 +179,7 @@ class TableFeatures(Reader):
 
         Args:
             frame: (n, columns).
-            out: (n, width) to write to and return; None takes new memory.
+            out: (n, width) to write to and return; None uses new memory.
         """
         absent = [column.name for column in self.columns if column.name not in frame.columns]
         if absent:
@@ -250,7 +250,6 @@ class TableFeatures(Reader):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what :meth:`from_dict` takes, ready for JSON."""
         return {"columns": [asdict(column) for column in self.columns], "notes": self.notes}
 
     @classmethod

@@ -99,7 +99,6 @@ class TokenReader(TextReader):
             self.pretrained.network.load_state_dict(tensors)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what :meth:`from_dict` takes, ready for JSON."""
         return {
             "config": self.pretrained.config,
             "tokenizer": self.pretrained.tokenizer,

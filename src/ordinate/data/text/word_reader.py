@@ -81,7 +81,6 @@ class WordReader(TextReader):
         return (self.per_sample, self.max_length)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what :meth:`from_dict` takes, ready for JSON."""
         names = ("words", "dim", "per_sample", "max_length", "notes")
         return {name: getattr(self, name) for name in names}
 

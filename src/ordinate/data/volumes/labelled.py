@@ -59,9 +59,9 @@ def read_labelled_volumes(
 
     Args:
         path: folder.
-        target: column of the label; None takes ``label``, or the only column that is left; ``age`` for subjects.
-        split: column of the split; None takes ``split`` if it is there.
-        group: column of the group, such as a subject; None takes ``group`` if it is there.
+        target: column of the label; None uses ``label``, or the only column that is left; ``age`` for subjects.
+        split: column of the split; None uses ``split`` if it is there.
+        group: column of the group, such as a subject; None uses ``group`` if it is there.
 
     Raises:
         OrdinateError: whatever is wrong with it, and the way out.
@@ -88,8 +88,8 @@ def read_ukbiobank(
     Args:
         path: folder.
         target: column of the label.
-        split: column of the split; None takes ``split`` if it is there.
-        group: column of the group; None takes the subject.
+        split: column of the split; None uses ``split`` if it is there.
+        group: column of the group; None uses the subject.
 
     Returns:
         One volume per row of labels.csv, whether its file is there or not: reading names those that are not.

@@ -114,7 +114,7 @@ class VolumePreprocessing:
         size: (depth, height, width) in voxels of what the encoder sees.
         channels: of every volume.
         spacing: in mm, of files; None keeps each file's own.
-        intensity: (low, high) that become 0 and 1; None takes percentiles of each channel's voxels that are not 0.
+        intensity: (low, high) that become 0 and 1; None uses percentiles of each channel's voxels that are not 0.
 
     Example:
         >>> VolumePreprocessing(size=(2, 2, 1), channels=1).scaled(np.float32([[[[0, 50], [25, 100]]]])).tolist()
