@@ -93,7 +93,7 @@ def read(name: str, seed: int) -> tuple[Any, Array, Array, Array, Array]:
         splits = images.splits.to_numpy()
         other = random.permutation(np.flatnonzero(splits != "train"))
         half = len(other) // 2
-        return images.images, images.labels.to_numpy(), np.flatnonzero(splits == "train"), other[:half], other[half:]
+        return images.samples, images.labels.to_numpy(), np.flatnonzero(splits == "train"), other[:half], other[half:]
     X, y = tabular.read(name)
     order = random.permutation(len(y))[:ROWS]
     train, calibrate, test = np.split(order, [round(0.4 * len(order)), round(0.7 * len(order))])

@@ -123,7 +123,7 @@ def _read(name: str, judged: str) -> tuple[Any, Any, Any, Any]:
     ranks, splits = images.labels.to_numpy(), images.splits.to_numpy()
     train = np.flatnonzero((splits != judged) & (splits != "test"))
     held_out = np.flatnonzero(splits == judged)
-    return images.images[train], ranks[train], images.images[held_out], ranks[held_out]
+    return images.samples[train], ranks[train], images.samples[held_out], ranks[held_out]
 
 
 def _folder(*names: str) -> str:

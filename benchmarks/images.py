@@ -123,13 +123,13 @@ def read(name: str, seed: int) -> tuple[Any, NDArray[np.int64], NDArray[np.int64
     images: Any = load(name, fold=seed if name == "busi" else None)
     ranks = images.labels.to_numpy()
     splits = images.splits.to_numpy()
-    return images.images, ranks, np.flatnonzero(splits != "test"), np.flatnonzero(splits == "test")
+    return images.samples, ranks, np.flatnonzero(splits != "test"), np.flatnonzero(splits == "test")
 
 
 def _doubled_first(seed: int) -> tuple[Any, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     images: Any = load("busi", fold=0)
-    preprocessing = choose_preprocessing(images.images, 256, 1)
-    pixels, _ = decode(images.images, preprocessing, 1)
+    preprocessing = choose_preprocessing(images.samples, 256, 1)
+    pixels, _ = decode(images.samples, preprocessing, 1)
     ranks = np.tile(images.labels.to_numpy(), 2)
     train, test = split_rows(ranks, 0.2, seed, stratify=True)
     return np.concatenate([pixels, pixels[..., ::-1]]), ranks, train, test

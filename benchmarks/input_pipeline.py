@@ -40,9 +40,9 @@ def measure(name: str, batches: int) -> dict[str, Any]:
     estimator = recipe.build()
     options, size = estimator._images, estimator.batch_size or 64
     images: Any = load(recipe.dataset)
-    preprocessing = choose_preprocessing(images.images, options.size, options.channels, options.crop, options.equalize)
+    preprocessing = choose_preprocessing(images.samples, options.size, options.channels, options.crop, options.equalize)
     started = time.perf_counter()
-    pixels, _ = decode(images.images, preprocessing, WORKERS)
+    pixels, _ = decode(images.samples, preprocessing, WORKERS)
     decoded = len(pixels) / (time.perf_counter() - started)
 
     augmentation = Augmentation(options.augmentation, preprocessing.size)

@@ -63,7 +63,7 @@ def samples(name: str) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
     """Return the samples of a set, their features for the rivals, and their ranks."""
     if name == "retinamnist":
         images: Any = load(name)
-        return images.images, images.images.reshape(len(images.images), -1) / 255.0 - 0.5, images.labels.to_numpy()
+        return images.samples, images.samples.reshape(len(images.samples), -1) / 255.0 - 0.5, images.labels.to_numpy()
     X, ranks = read(name)
     return X, TableFeatures.fit(X).transform(X).astype(np.float64), ranks
 

@@ -61,7 +61,7 @@ def fingers(samples: int) -> tuple[Any, Any, Any]:
     images = load("fingers")
     rows = np.random.default_rng(0).permutation(len(images))[: TRAINED_ON + samples]
     images = images.take(rows)
-    pixels, _ = decode(images.images, choose_preprocessing(images.images))
+    pixels, _ = decode(images.samples, choose_preprocessing(images.samples))
     return OTDClassifier(encoder="test_resnet", epochs=1, random_state=0), pixels, np.asarray(images.labels)
 
 

@@ -210,7 +210,7 @@ def test_predict_writes_a_file_and_no_file_twice(model, folder, capsys):
     assert main(["predict", str(model), "new.csv"]) == 0
     assert capsys.readouterr().out == written
     assert main(["predict", str(model), "new.csv", "--out", "predictions.csv"]) == 2
-    assert capsys.readouterr().err == "ordinate: --out: predictions.csv exists, takes a new file\n"
+    assert capsys.readouterr().err == "ordinate: --out: predictions.csv exists, expected a new file\n"
     assert (folder / "predictions.csv").read_text() == written
     assert {path.name for path in folder.iterdir()} == {"new.csv", "predictions.csv"}
 
@@ -253,7 +253,7 @@ TWO_RANKS = np.arange(12) % 2
 FILE_ERRORS = {
     "no such file": ("data.csv", list, "data.csv: no such file"),
     "a file of a like name": ("data.csv", csv_of(GOOD, "date.csv"), "data.csv: no such file; did you mean date.csv?"),
-    "another kind of file": ("data.txt", csv_of(GOOD, "data.txt"), "data.txt: takes a file that ends in .csv"),
+    "another kind of file": ("data.txt", csv_of(GOOD, "data.txt"), "data.txt: expected a file that ends in .csv"),
     "an empty file": ("data.csv", bytes_of(b""), "data.csv: could not be read"),
     "a header only": ("data.csv", csv_of(GOOD[:0]), "data.csv: holds no rows"),
     "bytes": ("data.csv", bytes_of(bytes(range(128, 256)) * 9), "data.csv: could not be read"),
@@ -265,7 +265,7 @@ FILE_ERRORS = {
     "two lengths": (
         "data.npz",
         npz_of(X=np.zeros((11, 2)), grade=TWO_RANKS),
-        "data.npz: X holds 11 samples and 'grade' 12, takes one label a sample",
+        "data.npz: X holds 11 samples and 'grade' 12, expected one label per sample",
     ),
     "objects": ("data.npz", npz_of(X=np.array([{}] * 12), grade=TWO_RANKS), "data.npz: could not be read"),
     "two targets": ("data.npz", npz_of(X=np.zeros((12, 2)), grade=np.zeros((12, 2))), "data.npz: "),
@@ -282,7 +282,7 @@ TABLE_ERRORS = {
         "",
         "data.csv: no column 'grade'; did you mean 'grades'?",
     ),
-    "no other column": (GOOD[["grade"]], "", "data.csv: no column is left beside the target, takes at least one"),
+    "no other column": (GOOD[["grade"]], "", "data.csv: no column is left beside the target, expected at least one"),
     "no column to drop": (GOOD, "--drop id", "data.csv: no column 'id'; it has"),
     "text without an order": (
         GOOD.assign(grade=draw()["word"]),
@@ -295,7 +295,7 @@ TABLE_ERRORS = {
     "missing labels": (
         GOOD.assign(grade=GOOD["grade"].where(GOOD["grade"] > 0)),
         "",
-        "data.csv: 16 of 48 labels in 'grade' are missing, takes a label a row; remove those rows",
+        "data.csv: 16 of 48 labels in 'grade' are missing, expected one label per row; remove those rows",
     ),
     "no labels at all": (GOOD.assign(grade=np.nan), "", "data.csv: 48 of 48 labels in 'grade' are missing"),
     "two rows": (GOOD[:2], "", "data.csv: holds 2 rows, expected at least 10"),
@@ -384,10 +384,10 @@ PREDICT_ERRORS = {
     "no such model": ("absent new.csv", "model: absent holds no config.json"),
     "no such file": ("MODEL absent.csv", "absent.csv: no such file"),
     "columns that lack": ("MODEL narrow.csv", "narrow.csv: lacks the columns other, noise"),
-    "text for numbers": ("MODEL text.csv", "column 'number': takes numbers"),
+    "text for numbers": ("MODEL text.csv", "column 'number': expected numbers"),
     "infinity": ("MODEL infinity.csv", "column 'number': got infinity"),
-    "series for a table": ("MODEL series.npz", "series.npz: holds an array, takes a table"),
-    "an array of another width": ("MODEL array.npz", "array.npz: holds an array, takes a table"),
+    "series for a table": ("MODEL series.npz", "series.npz: holds no table, expected one with the columns"),
+    "an array of another width": ("MODEL array.npz", "array.npz: holds no table, expected one with the columns"),
     "no folder to write to": ("MODEL new.csv --out a/b.csv", "--out: a/b.csv cannot be written: No such"),
 }
 

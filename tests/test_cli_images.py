@@ -132,7 +132,7 @@ def test_unreadable_images_are_all_named_before_training_and_left_out_if_asked(m
         assert fit(data, "--target", "grade", "--method", "otd", "--out", "model") == 2
     line = capsys.readouterr().err
     assert line.startswith("ordinate: knees: 2 of 60 images cannot be read: ")
-    assert "scans/04.png: is empty, takes an image; " in line
+    assert "scans/04.png: is empty, expected an image; " in line
     assert "scans/09.png: is no image that can be read; --skip-unreadable leaves them out" in line
     assert sorted(path.name for path in Path().iterdir()) == ["knees"]
 
@@ -217,7 +217,7 @@ def test_predicting_other_data_than_images_is_refused(capsys):
     assert "takes images" in capsys.readouterr().err
     Path("knees", NAMES[4]).write_bytes(b"")
     assert main(["predict", "model", data]) == 2
-    assert "scans/04.png: is empty, takes an image" in capsys.readouterr().err
+    assert "scans/04.png: is empty, expected an image" in capsys.readouterr().err
 
 
 def test_a_run_that_was_stopped_keeps_its_plan_and_its_time(monkeypatch, capsys):

@@ -118,7 +118,7 @@ def test_unreadable_files_are_named_before_training_and_left_out_if_asked(capsys
         ("brains", {"crop": 0}, "crop: got 0"),
         ("tuab", {"target": "sex"}, "--target: got 'sex', and tuab holds EEG recordings, whose label is the age"),
         ("set.ts", {"target": "depth"}, "set.ts: holds no array 'depth'"),
-        ("knees.csv", {"target": "grade", "crop": 5}, "--crop: is for series, and knees.csv holds none"),
+        ("knees.csv", {"target": "grade", "crop": 5}, "--crop: is for series, and knees.csv holds a table"),
     ],
 )
 def test_options_that_do_not_fit_are_errors(data, options, message):

@@ -7,7 +7,8 @@ from PIL import Image
 
 from ordinate.cli import build_parser, main
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.read_data import FOR, read
+from ordinate.commands.read_data import read
+from ordinate.data import modalities
 from ordinate.data.images.options import ImageOptions
 
 N = 24
@@ -86,8 +87,8 @@ FIT_REFUSES = [
     ("series.npz --target grade --text text", "--text: series.npz holds no table"),
     (f"{TABLE} --word-vectors glove.txt", "--word-vectors: are for text"),
     (f"{TABLE} --crop 10", "--crop: is for series"),
-    (f"{TABLE} --volume-size 10", "table.csv: holds no volumes"),
-    (f"{TABLE} --spacing 1", "table.csv: holds no volumes"),
+    (f"{TABLE} --volume-size 10", "--volume-size: is for volumes, and table.csv holds a table"),
+    (f"{TABLE} --spacing 1", "--spacing: is for volumes, and table.csv holds a table"),
     (f"{TABLE} --recipe cloc-koa", "--recipe: is for images, volumes or series, and table.csv holds a table"),
     (f"{TABLE} --quick", "--quick: is the small version of a recipe"),
     (f"{TABLE} --frozen", "--frozen: keeps pretrained weights as they are; give --pretrained"),
@@ -167,4 +168,4 @@ def test_groups_beside_a_split_are_held_to_it(size, note, tmp_path, capsys):
 
 def test_the_options_of_one_kind_of_data_are_options_of_fit():
     fit = vars(build_parser().parse_args(["fit", "table.csv"]))
-    assert set(FOR) <= set(fit)
+    assert {name for modality in modalities() for name in modality.command_options} <= set(fit)

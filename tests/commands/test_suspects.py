@@ -92,7 +92,7 @@ def test_images_are_named(tmp_path, capsys, monkeypatch):
         ({"target": None}, "--target: takes the column of the label"),
         ({"target": "word"}, "column 'word': holds text without an order"),
         ({"target": "rank", "group": "clinic"}, "--group: no column 'clinic'"),
-        ({"target": "rank", "out": "table.csv"}, "--out: table.csv exists, takes a new file"),
+        ({"target": "rank", "out": "table.csv"}, "--out: table.csv exists, expected a new file"),
         ({"target": "rank", "out": "nowhere/suspects.csv"}, "--out: nowhere/suspects.csv cannot be written"),
     ],
 )

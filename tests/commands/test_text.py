@@ -68,7 +68,7 @@ def test_one_column_is_a_single_text():
     [
         ({"text": ["u", "w"]}, "pairs.csv: no column 'w'"),
         ({"text": ["u", "v", "id"]}, "--text: got 3 columns, expected one or two"),
-        ({"text": ["u", "id"]}, "--text: pairs.csv: sample 0 holds 0, takes a string"),
+        ({"text": ["u", "id"]}, "--text: pairs.csv: sample 0 holds 0, expected a string"),
         ({}, "--word-vectors: are for text, expected --text COLUMN"),
         ({"text": ["u"], "word_vectors": "absent.txt"}, "word_vectors: absent.txt could not be read"),
     ],

@@ -135,7 +135,7 @@ def test_a_trainer_sets_the_epoch(options):
 @pytest.mark.parametrize("batch_size", [1, 0, -4])
 @for_every_kind
 def test_a_batch_of_less_than_two_samples_is_an_error(kind, batch_size):
-    with pytest.raises(OrdinateError, match=f"batch_size: got {batch_size}, takes at least 2 samples"):
+    with pytest.raises(OrdinateError, match=f"batch_size: got {batch_size}, expected at least 2 samples"):
         kind(np.zeros(10, dtype=int), batch_size)
 
 
@@ -178,8 +178,8 @@ def test_what_a_batch_must_hold_it_holds_over_all_processes():
         ({"num_processes": 2, "process": 2}, r"process: got 2, takes 0 to 1 \(2 processes\)"),
         ({"num_processes": 2, "process": -1}, "process: got -1"),
         ({"process": 1}, r"process: got 1, takes 0 to 0 \(1 processes\)"),
-        ({"num_processes": 4}, "batch_size: got 7, takes at least 8 samples to contrast, two a process"),
-        ({"num_processes": 11, "batch_size": 22}, "num_processes: got 11, takes at most 10, one a sample"),
+        ({"num_processes": 4}, "batch_size: got 7, expected at least 8 samples to contrast, two per process"),
+        ({"num_processes": 11, "batch_size": 22}, "num_processes: got 11, expected at most 10, one per sample"),
     ],
     ids=str,
 )
@@ -331,11 +331,11 @@ def test_one_column_of_labels_is_labels():
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([], r"labels: got shape \(0,\), takes \(n,\) or \(n, p\)"),
+        ([], r"labels: got shape \(0,\), expected \(n,\) or \(n, p\)"),
         (np.zeros((4, 0)), r"labels: got shape \(4, 0\)"),
         (np.zeros((4, 2, 2)), r"labels: got shape \(4, 2, 2\)"),
         (3.0, r"labels: got shape \(\)"),
-        ([0.0, np.nan, 1.0], "labels: got NaN or infinity, takes finite values"),
+        ([0.0, np.nan, 1.0], "labels: got NaN or infinity, expected finite values"),
         ([[0.0, np.inf], [1.0, 1.0]], "labels: got NaN or infinity"),
     ],
 )

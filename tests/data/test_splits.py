@@ -62,7 +62,7 @@ def test_every_row_is_held_out_as_often_as_any_other(stratify):
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.2, 20, float("nan")])
 def test_a_share_that_leaves_a_set_empty_is_an_error(share):
-    with pytest.raises(OrdinateError, match=f"share: got {share}, takes a share of the rows above 0 and below 1"):
+    with pytest.raises(OrdinateError, match=f"share: got {share}, expected a share of the rows above 0 and below 1"):
         split_rows(np.arange(10), share, 0, stratify=False)
 
 
@@ -105,7 +105,7 @@ def test_groups_follow_from_the_seed():
 @pytest.mark.parametrize(
     ("groups", "share", "message"),
     [
-        (["ann"] * 4, 0.5, "groups: got 1 of 4 rows, takes two or more, one a row"),
+        (["ann"] * 4, 0.5, "groups: got 1 of 4 rows, expected two or more, one per row"),
         (["ann", "bob"], 0.5, "groups: got 2 of 2 rows"),
         (["ann", "bob"] * 2, 1.5, "share: got 1.5"),
     ],

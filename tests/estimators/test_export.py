@@ -94,7 +94,7 @@ def test_the_graph_is_the_estimator(make, kind, name, tmp_path):
     for n in (1, 7):
         assert_is_the_model(model, draw(seed=1)[0], exported.path, atol, n)
     assert max(exported.differences.values()) < 10 * atol
-    assert exported.input_shape == inputs.sample_shape(model.reader_)
+    assert exported.input_shape == model.reader_.sample_shape
     assert {path.name for path in tmp_path.iterdir()} == {name, f"{name}.json"}
 
 
@@ -236,14 +236,14 @@ def test_equally_near_neighbours_of_different_ranks_are_no_disagreement(tmp_path
 def test_files_that_exist_are_kept(fitted, tmp_path):
     for name in ("model.onnx", "model.onnx.json"):
         (tmp_path / name).write_text("kept")
-        with pytest.raises(OrdinateError, match=f"path: .*{name} exists, takes a new file"):
+        with pytest.raises(OrdinateError, match=f"path: .*{name} exists, expected a new file"):
             export_model(fitted, tmp_path / "model.onnx")
         assert (tmp_path / name).read_text() == "kept"
         (tmp_path / name).unlink()
 
 
 WRONG = {
-    "another suffix": ("model.tflite", "path: got .*model.tflite, takes a name that ends in .onnx or .pt2"),
+    "another suffix": ("model.tflite", "path: got .*model.tflite, expected a name that ends in .onnx or .pt2"),
     "no folder": ("none/model.onnx", "path: .* cannot be written: No such folder"),
 }
 

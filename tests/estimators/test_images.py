@@ -188,8 +188,8 @@ UNUSABLE = {
     "no such network": ({"encoder": "resnet19"}, DRAWN, "encoder: got 'resnet19'"),
     "a network for tables": ({"encoder": "mlp"}, DRAWN, "encoder: 'mlp' does not take samples of shape (1, 16, 16)"),
     "options of another kind": ({"images": {"size": 8}}, DRAWN, "images: got {'size': 8}, takes ordinate.ImageOptions"),
-    "five channels": ({}, np.zeros((60, 5, 8, 8)), "takes images of 1 or 3 channels"),
-    "bright floats": ({}, DRAWN / 2.0, "takes uint8, or floats from 0 to 1"),
+    "five channels": ({}, np.zeros((60, 5, 8, 8)), "expected images of 1 or 3 channels"),
+    "bright floats": ({}, DRAWN / 2.0, "expected uint8, or floats from 0 to 1"),
     "no such files": ({}, [f"absent/{i}.png" for i in range(60)], "60 of 60 images cannot be read: absent/0.png"),
     "uneven samples": ({}, Uneven(None), "X: got a Dataset of samples of different shapes"),
     "too few labels": ({}, DRAWN[:50], "y: got 60 labels for 50 samples"),
@@ -214,7 +214,7 @@ def test_files_that_cannot_be_read_are_named_before_training(paths):
     with pytest.raises(OrdinateError) as caught:
         fit(otd, paths)
     assert "X: 2 of 60 images cannot be read" in str(caught.value)
-    assert f"{paths[3]}: is empty, takes an image; {paths[8]}: is" in str(caught.value)
+    assert f"{paths[3]}: is empty, expected an image; {paths[8]}: is" in str(caught.value)
 
 
 def test_a_model_of_images_takes_no_table_and_the_other_way_round(trained):

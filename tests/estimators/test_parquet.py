@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 import torch
 
+from ordinate.data.tables import features
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.methods.staged import StagedMethod
 from tests import processes
 from tests.estimators.examples import cloc, draw_frame, for_every_estimator, labels_for, supcr
@@ -25,7 +25,7 @@ def path(tmp_path):
 @pytest.fixture(params=["memory", "file"])
 def place(request, monkeypatch):
     """Where the numbers of a parquet table lie."""
-    monkeypatch.setattr(inputs, "IN_MEMORY", 0 if request.param == "file" else 2**27)
+    monkeypatch.setattr(features, "IN_MEMORY", 0 if request.param == "file" else 2**27)
 
 
 def both(path):
@@ -81,7 +81,7 @@ def test_a_saved_model_predicts_both(path, tmp_path):
 
 
 def fit_and_die(path, folder, batch):
-    inputs.IN_MEMORY = 0
+    features.IN_MEMORY = 0
     step = StagedMethod.training_step
 
     def step_and_die(method, data, batch_idx):
@@ -95,7 +95,7 @@ def fit_and_die(path, folder, batch):
 
 
 def test_a_fit_that_was_killed_continues_on_either_and_leaves_no_file(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(inputs, "IN_MEMORY", 0)
+    monkeypatch.setattr(features, "IN_MEMORY", 0)
     table, frame, target = both(path)
     (tmp_path / "whole").mkdir()
     whole = supcr(checkpoint_dir=tmp_path / "whole").fit(frame, target)
@@ -109,7 +109,7 @@ def test_a_fit_that_was_killed_continues_on_either_and_leaves_no_file(path, tmp_
 
 
 def test_an_error_leaves_no_file(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(inputs, "IN_MEMORY", 0)
+    monkeypatch.setattr(features, "IN_MEMORY", 0)
     monkeypatch.setattr(StagedMethod, "training_step", lambda *_: 1 / 0)
     table, _, target = both(path)
     with pytest.raises(ZeroDivisionError):

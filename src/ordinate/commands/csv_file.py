@@ -17,7 +17,7 @@ def check_new(out: str | None) -> None:
     if not path.parent.is_dir():
         raise OrdinateError(f"--out: {path} cannot be written: No such folder as {path.parent}")
     if path.exists():
-        raise OrdinateError(f"--out: {path} exists, takes a new file")
+        raise OrdinateError(f"--out: {path} exists, expected a new file")
 
 
 def write_csv(frame: "pd.DataFrame", out: str) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ordinate.commands.choose import Chosen, choose, epochs_of_cut
 from ordinate.commands.costs import costs_of_rules
@@ -18,16 +17,14 @@ from ordinate.commands.fit_options import FitOptions, image_options, volume_opti
 from ordinate.commands.labels import Label
 from ordinate.commands.plan import Plan, make_plan
 from ordinate.commands.read_data import read
-from ordinate.commands.samples import Samples, duplicates_across
+from ordinate.commands.samples import Samples
 from ordinate.commands.time_plan import PICTURES, TimePlan
 from ordinate.commands.time_plan import REPORT as REPORT_TIME
 from ordinate.commands.workspace import Workspace
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Decoded
+from ordinate.data.registry import modality_of
 from ordinate.data.rows import groups_of, take
-from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.data.volumes.options import VolumeOptions
-from ordinate.data.volumes.voxels import DecodedVolumes
 from ordinate.decisions import compare_decisions
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
@@ -110,7 +107,7 @@ def _plan(
     time: TimePlan,
 ) -> tuple[FitOptions, Plan]:
     """Return the options with what was planned in the place of what was left open, and what is trained by them."""
-    if recipe is not None or not isinstance(samples.X, Decoded):
+    if recipe is not None or modality_of(samples.X).name != "images":
         return options, make_plan(options, recipe, images, samples, volumes)
     time.plan_for(samples.X.preprocessing, samples.y, fixed_size=True)  # of an array, whose size is what it is
     filled = time.filled
@@ -176,22 +173,17 @@ def _command(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> 
 
 
 def _describe(samples: Samples, label: Label, rows: Rows, validation_rows: Rows, test_rows: Rows) -> None:
-    X = samples.X
-    if isinstance(X, Decoded):
-        height, width = X.preprocessing.size
-        shape = f"{height} x {width} pixels, {'grey' if X.preprocessing.channels == 1 else 'in colour'}"
-    elif isinstance(X, DecodedVolumes):
-        shape = f"{' x '.join(map(str, X.preprocessing.size))} voxels"
-    else:
-        shape = f"{X.shape[1]} columns" if isinstance(X, pd.DataFrame | ParquetTable) else f"shape {X.shape[1:]}"
+    modality = modality_of(samples.X)
     if label.classes is None:
         kind = f"a continuous target from {np.min(label.values):g} to {np.max(label.values):g}"
     else:
         kind = f"{len(label.classes)} ranks, {' < '.join(map(str, label.classes))}"
     training = len(rows) + len(validation_rows)
-    print(f"{len(label.values)} samples of {shape}, {kind}; {training} to train, {len(test_rows)} held out")
-    if isinstance(X, Decoded):
-        sides = np.full(len(label.values), "training", dtype=object)
-        sides[test_rows] = "test"
-        for note in duplicates_across(samples, sides):
-            print(f"note: {note}")
+    print(
+        f"{len(label.values)} samples of {modality.describe(samples.X)}, {kind}; {training} to train, "
+        f"{len(test_rows)} held out"
+    )
+    sides = np.full(len(label.values), "training", dtype=object)
+    sides[test_rows] = "test"
+    for note in modality.notes(samples.X, sides, samples.paths):
+        print(f"note: {note}")

@@ -14,11 +14,10 @@ from ordinate.commands.labels import Label, parse_boundaries, understand_label
 from ordinate.commands.options import flag
 from ordinate.commands.samples import Samples
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Decoded
+from ordinate.data.registry import modality_of
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.text.options import TextOptions
 from ordinate.data.volumes.options import VolumeOptions
-from ordinate.data.volumes.voxels import DecodedVolumes
 from ordinate.decisions import margins_from_costs
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -62,22 +61,17 @@ def make_plan(
 ) -> Plan:
     """Return what is to be trained on the samples."""
     settings = {} if recipe is None else dict(recipe.settings)
-    if isinstance(samples.X, Decoded):
-        settings["images"] = images
-    holds_scans = isinstance(samples.X, DecodedVolumes)
+    modality = modality_of(samples.X)
     if recipe is not None:
         kind = next((name for name in ("volumes", "series") if name in settings), "images")
-        if kind != ("volumes" if holds_scans else "series" if _are_series(samples) else "images"):
+        if kind != modality.name:
             raise OrdinateError(f"--recipe: {recipe.name} is for {kind}, {options.data} holds others")
-    if holds_scans:
-        settings["volumes"] = volumes or volume_options({}, options)
-    elif options.volume_size or options.spacing:
-        raise OrdinateError(f"{options.data}: holds no volumes, takes neither --volume-size nor --spacing")
+    given = {"images": images, "volumes": volumes or volume_options({}, options)}
+    if modality.parameter in given:
+        settings[modality.parameter] = given[modality.parameter]
     if options.text:
         settings["text"] = TextOptions(word_vectors=options.word_vectors)
-    if options.crop is not None and not _are_series(samples):
-        raise OrdinateError(f"--crop: is for series, and {options.data} holds none")
-    if _are_series(samples):
+    if modality.name == "series":
         crop = {} if options.crop is None else {"crop": options.crop}
         settings["series"] = SeriesOptions(**{**settings.get("series", {}), **crop})
     if options.encoder is not None:
@@ -112,10 +106,6 @@ def _loss_settings(options: FitOptions, methods: Sequence[str], label: Label) ->
                     f"{flag(name)}: {method} has no such setting, expected a --method that has, such as supcr"
                 )
     return given
-
-
-def _are_series(samples: Samples) -> bool:
-    return isinstance(samples.X, np.ndarray) and samples.X.ndim == 3
 
 
 def _candidates(method: str, label: Label, *, with_heads: bool) -> tuple[str, ...]:

@@ -6,9 +6,7 @@ import pandas as pd
 
 from ordinate.commands.costs import parse_costs, parse_decision
 from ordinate.commands.csv_file import check_new, write_csv
-from ordinate.commands.model_samples import fit_to, read_unlabelled
-from ordinate.data.images.files import ImageFiles
-from ordinate.data.volumes.voxels import VolumeFiles
+from ordinate.commands.model_samples import fit_to, paths_of, read_unlabelled
 from ordinate.estimators import load
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.rank_classifier import RankClassifier
@@ -45,7 +43,8 @@ def predict(
     calibration = None if held_out is None or coverage is None else held_out.calibrate(coverage)
     given = read_unlabelled(data)
     X = fit_to(estimator, given, data)
-    predictions = pd.DataFrame({"path": given.paths} if isinstance(given, ImageFiles | VolumeFiles) else {})
+    paths = paths_of(given)
+    predictions = pd.DataFrame({} if paths is None else {"path": paths})
     if isinstance(estimator, RankClassifier):
         predicted = estimator.rank_probabilities(X)
         predictions["prediction"] = estimator.ordered_classes_[estimator.decide(predicted)]

@@ -1,7 +1,8 @@
-"""From the path of a data set to its samples, whichever kind they are."""
+"""From the options of ``ordinate fit`` to its samples."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
@@ -9,54 +10,32 @@ from ordinate.commands.fit_options import FitOptions, names_in, volume_options
 from ordinate.commands.row_columns import leave_out_row_columns
 from ordinate.commands.samples import (
     Samples,
-    array_as_pictures,
-    array_as_volumes,
-    is_images,
+    decode_array,
     is_named,
-    is_series,
+    modality_of_data,
     named_folder,
     read_named,
-    read_parquet,
-    read_pictures,
-    read_scans,
-    read_signals,
-    read_table,
+    read_samples,
     text_columns,
 )
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Preprocessing
-from ordinate.data.tables.parquet_table import holds_parquet
-from ordinate.data.volumes.labelled import holds_volumes
+from ordinate.data.modality import Modality, Request
+from ordinate.data.registry import modalities, modality_of
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 
 LEAST_ROWS = 10
 
 
-FOR = {  # the options that are for some kinds of data alone; those of volumes and series are checked with the methods
-    "drop": ("a table",),
-    "keep": ("a table",),
-    "categorical": ("a table",),
-    "text": ("a table",),
-    "image_size": ("images",),
-    "augmentation": ("images",),
-    "pretrained": ("images",),
-    "frozen": ("images",),
-    "fold": ("images",),
-    "skip_unreadable": ("images", "volumes", "series"),
-}
-KINDS = {2: "a table", 3: "series", 4: "images", 5: "volumes"}  # by the dimensions of what a file holds
-
-
 def read(
     options: FitOptions,
     images: ImageOptions,
     volumes: VolumeOptions | None = None,
-    size_for: Callable[[Preprocessing, pd.Series, float], tuple[int, int]] | None = None,
+    size_for: Callable[[Any, pd.Series, float], tuple[int, int]] | None = None,
     *,
     all_columns: bool = False,
 ) -> Samples:
-    """Return the samples, images and volumes decoded.
+    """Return the samples, with files of images and the like read.
 
     Args:
         options: of the command.
@@ -65,7 +44,8 @@ def read(
         size_for: chooses the size of image files.
         all_columns: keep columns that identify rows too, for a model that was trained on other data.
     """
-    samples = _read(options, images, volumes or volume_options({}, options), size_for, all_columns)
+    data_options = {"images": images, "volumes": volumes or volume_options({}, options)}
+    samples = _read(options, data_options, size_for, all_columns)
     if len(samples.y) < LEAST_ROWS:
         raise OrdinateError(
             f"{options.data}: holds {len(samples.y)} rows, expected at least {LEAST_ROWS} to train and to measure on"
@@ -83,66 +63,52 @@ def read(
 
 def _read(
     options: FitOptions,
-    images: ImageOptions,
-    volumes: VolumeOptions,
-    size_for: Callable[[Preprocessing, pd.Series, float], tuple[int, int]] | None,
+    data_options: Mapping[str, Any],
+    size_for: Callable[[Any, pd.Series, float], tuple[int, int]] | None,
     all_columns: bool,
 ) -> Samples:
+    request = Request(
+        options.target, options.split, options.group, tuple(names_in(options.drop)),
+        tuple(names_in(options.categorical)), options.fold, options.skip_unreadable, progress=not options.quiet,
+    )  # fmt: skip
     if is_named(options.data):
         folder = named_folder(options.data)
         if folder is None:
             for name in ("drop", "keep", "categorical", "skip_unreadable", "fold"):
                 _refuse(options, name, "is a data set with its own columns and split")
-            samples = read_named(options.data, options.target, options.split, options.group)
+            samples = read_named(options.data, request)
             samples = text_columns(samples, options.text, options.data) if options.text else samples
-            return _of_their_kind(options, samples, images, volumes)
+            return _of_file(options, samples, request, data_options)
         options = replace(options, data=folder)
-    place = (options.data, options.target, options.split, options.group)
-    columns = (*place[:2], names_in(options.drop), names_in(options.categorical), *place[2:])
-    if holds_parquet(options.data):
-        return _of_their_kind(options, _columns(options, read_parquet(*columns), all_columns), images, volumes)
-    if holds_volumes(options.data):
-        _check_kind(options, "volumes")
-        return read_scans(
-            *place, volumes, skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print
-        )
-    if is_series(options.data):
-        _check_kind(options, "series")
-        return read_signals(*place, skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=print)
-    if is_images(options.data):
-        _check_kind(options, "images")
-        return read_pictures(
-            *place, images, fold=options.fold, skip_unreadable=options.skip_unreadable, progress=not options.quiet,
-            say=print, size_for=size_for,
-        )  # fmt: skip
-    return _of_their_kind(options, _columns(options, read_table(*columns), all_columns), images, volumes)
-
-
-def _columns(options: FitOptions, samples: Samples, all_columns: bool) -> Samples:
-    """Return the samples with the columns to train on: the texts, or all that do not identify rows."""
+    modality = modality_of_data(options.data)
+    if modality.name != "tables":
+        _check_modality(options, modality)
+        return read_samples(options.data, request, data_options, size_for)
+    samples = read_samples(options.data, request, data_options)
     if options.text:
-        return text_columns(samples, options.text, options.data)
-    return samples if all_columns else leave_out_row_columns(samples, names_in(options.keep), options.data, print)
+        samples = text_columns(samples, options.text, options.data)
+    elif not all_columns:
+        samples = leave_out_row_columns(samples, names_in(options.keep), options.data, print)
+    return _of_file(options, samples, request, data_options)
 
 
-def _of_their_kind(options: FitOptions, samples: Samples, images: ImageOptions, volumes: VolumeOptions) -> Samples:
-    """Return the samples of a file as what their dimensions make them: columns, series, images or volumes."""
-    dimensions = getattr(samples.X, "ndim", 2)
+def _of_file(options: FitOptions, samples: Samples, request: Request, data_options: Mapping[str, Any]) -> Samples:
+    """Return the samples of a file, which may hold any kind of data."""
+    modality = modality_of(samples.X)
     for name in ("fold", "skip_unreadable"):
         _refuse(options, name, "is one file")
-    _check_kind(options, KINDS[dimensions])
-    if dimensions == 4:
-        return array_as_pictures(samples, images)
-    if options.recipe is not None and dimensions == 2:
+    _check_modality(options, modality)
+    if options.recipe is not None and modality.name == "tables":
         raise OrdinateError(f"--recipe: is for images, volumes or series, and {options.data} holds a table")
-    return array_as_volumes(samples, volumes, print) if dimensions == 5 else samples
+    return decode_array(samples, request, data_options)
 
 
-def _check_kind(options: FitOptions, kind: str) -> None:
-    """Raise where an option is for other data than this kind, and would do nothing."""
-    for name, kinds in FOR.items():
-        if kind not in kinds:
-            _refuse(options, name, f"holds {kind}", f"is for {' or '.join(kinds)}")
+def _check_modality(options: FitOptions, modality: Modality) -> None:
+    """Raise where an option is for other kinds of data, and would do nothing."""
+    for name in dict.fromkeys(name for known in modalities() for name in known.command_options):
+        if name not in modality.command_options:
+            kinds = [known.noun for known in modalities() if name in known.command_options]
+            _refuse(options, name, f"holds {modality.noun}", f"is for {' or '.join(kinds)}")
 
 
 def _refuse(options: FitOptions, name: str, held: str, purpose: str | None = None) -> None:

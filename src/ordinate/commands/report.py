@@ -15,24 +15,12 @@ from ordinate.commands.costs import costs_of_rules
 from ordinate.commands.fit import SPLIT
 from ordinate.commands.labels import understand_label
 from ordinate.commands.model_samples import fit_to
-from ordinate.commands.samples import (
-    Samples,
-    is_images,
-    is_series,
-    read_parquet,
-    read_pictures,
-    read_scans,
-    read_signals,
-    read_table,
-)
-from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Decoded, as_images, decode
-from ordinate.data.images.reader import ImageReader
+from ordinate.commands.samples import Samples, decode_array, modality_of_data
+from ordinate.commands.samples import read_samples as read_labelled_samples
+from ordinate.data.modality import Request
+from ordinate.data.registry import modality_of, modality_of_reader
+from ordinate.data.rows import take
 from ordinate.data.tables.features import plain_text
-from ordinate.data.tables.parquet_table import holds_parquet
-from ordinate.data.volumes.labelled import holds_volumes
-from ordinate.data.volumes.options import VolumeOptions
-from ordinate.data.volumes.reader import VolumeReader
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
@@ -67,7 +55,7 @@ class ReportSamples:
 
     def take(self, rows: NDArray[np.int64]) -> tuple[Any, NDArray[Any]]:
         """Return the samples of some rows, and their labels."""
-        return self.X.iloc[rows] if isinstance(self.X, pd.DataFrame) else self.X[rows], self.y[rows]
+        return take(self.X, rows), self.y[rows]
 
 
 def report(model: str, data: str, target: str | None, out: str, suspects: str | None = None) -> None:
@@ -155,9 +143,6 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
     """
     samples = _read(estimator, data, target)
     X = fit_to(estimator, samples.X, data)
-    if isinstance(estimator.reader_, ImageReader) and isinstance(X, np.ndarray):
-        preprocessing = estimator.reader_.preprocessing
-        X = Decoded(decode(as_images(X), preprocessing, estimator.reader_.workers)[0], preprocessing)
     names = [f"row {row}" for row in range(len(samples.y))] if samples.paths is None else samples.paths.tolist()
     measured, trained = _sides(Path(model) / SPLIT, samples)
     return ReportSamples(X, labels_for(estimator, samples.y, samples.name), names, samples.digest, measured, trained)
@@ -182,25 +167,15 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArra
 
 
 def _read(estimator: EmbeddingEstimator, data: str, target: str | None) -> Samples:
-    if holds_parquet(data):
-        return read_parquet(data, target, [], [], None, None)
-    if holds_volumes(data):
-        if not isinstance(estimator.reader_, VolumeReader):
-            raise OrdinateError(f"{data}: holds volumes, and the model was trained on other data")
-        chosen = estimator.reader_.preprocessing
-        asked = VolumeOptions(size=chosen.size, spacing=chosen.spacing, intensity=chosen.intensity)
-        return read_scans(data, target, None, None, asked, skip_unreadable=False, progress=False, say=print)
-    if is_series(data):
-        return read_signals(data, target, None, None, skip_unreadable=False, progress=False, say=print)
-    if not is_images(data):
-        return read_table(data, target, [], [], None, None)
-    if not isinstance(estimator.reader_, ImageReader):
-        raise OrdinateError(f"{data}: holds images, and the model was trained on other data")
-    used = estimator.reader_.preprocessing
-    options = ImageOptions(size=used.size, channels=used.channels, crop=used.crop, equalize=used.equalize)
-    return read_pictures(
-        data, target, None, None, options, fold=0, skip_unreadable=False, progress=False, say=print
-    )  # fmt: skip
+    reader, modality = estimator.reader_, modality_of_data(data)
+    if modality.name != "tables" and not modality.reads_with(reader):
+        raise OrdinateError(f"{data}: holds {modality.name}, and the model was trained on other data")
+    request, options = Request(target), {}
+    if reader.options() is not None:
+        options[modality_of_reader(reader).parameter] = reader.options()
+    samples = read_labelled_samples(data, request, options)
+    is_array_of_kind = modality.name == "tables" and modality_of(samples.X).reads_with(reader)
+    return decode_array(samples, request, options) if is_array_of_kind else samples
 
 
 def _sides(path: Path, samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:

@@ -5,11 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-
 from ordinate.commands.samples import Samples
 from ordinate.data.tables.files import require_columns
-from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.data.tables.row_columns import find_label_columns, find_row_columns, find_row_order
 from ordinate.errors import OrdinateError
 
@@ -24,7 +21,7 @@ def leave_out_row_columns(samples: Samples, keep: list[str], data: str, say: Cal
         say: is told what is left out, and what looks as if it tells the label.
     """
     X = samples.X
-    if not isinstance(X, pd.DataFrame | ParquetTable):
+    if not hasattr(X, "columns"):
         if keep:
             raise OrdinateError(f"--keep: got {', '.join(keep)}, and {data} holds arrays, expected a table")
         return samples

@@ -7,12 +7,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.csv_file import check_new, write_csv
-from ordinate.commands.model_samples import fit_to, read_unlabelled
-from ordinate.data.images.files import ImageFiles
-from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
-from ordinate.data.tables.files import read_labelled, read_samples
-from ordinate.data.volumes.labelled import holds_volumes, read_labelled_volumes, read_volumes
-from ordinate.data.volumes.voxels import VolumeFiles
+from ordinate.commands.model_samples import fit_to, paths_of, read_unlabelled
+from ordinate.data.modality import Request
+from ordinate.data.registry import modality_of_files
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.neighbour_index import NeighbourIndex
@@ -49,21 +46,16 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
 
 def _references(data: str, target: str | None) -> tuple[Any, Any]:
     """Return the samples to search, and their labels where there are any."""
-    if holds_volumes(data):
-        if target is None:
-            return read_volumes(data), None
-        scans = read_labelled_volumes(data, target)
-        return scans.volumes, scans.labels
-    if not holds_images(data):
-        return (read_samples(data), None) if target is None else read_labelled(data, target)
+    modality = modality_of_files(data)
     try:
-        labelled = read_labelled_images(data, target)
+        labelled = modality.read_labelled(data, Request(target, say=lambda _: None))
     except OrdinateError:
         if target is not None:
             raise
-        return read_images(data), None
-    return labelled.images, labelled.labels
+        return modality.read_unlabelled(data), None
+    return labelled.samples, labelled.labels
 
 
 def _names(samples: Any) -> NDArray[Any]:
-    return samples.paths if isinstance(samples, ImageFiles | VolumeFiles) else np.arange(len(samples))
+    paths = paths_of(samples)
+    return np.arange(len(samples)) if paths is None else paths

@@ -4,23 +4,17 @@ import sys
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ordinate.commands.csv_file import check_new, write_csv
 from ordinate.commands.fit_options import FitOptions, names_in
 from ordinate.commands.labels import Label, understand_label
 from ordinate.commands.row_columns import leave_out_row_columns
 from ordinate.commands.samples import (
     Samples,
-    array_as_pictures,
-    is_images,
-    is_series,
-    read_pictures,
-    read_signals,
-    read_table,
+    decode_array,
+    modality_of_data,
+    read_samples,
 )
-from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Decoded
+from ordinate.data.modality import Request
 from ordinate.errors import OrdinateError
 from ordinate.estimators import CLOCClassifier, SupCRRegressor
 from ordinate.estimators.label_errors import find_label_errors
@@ -50,7 +44,6 @@ def suspects(data: str, target: str | None, *, folds: int = 5, out: str | None =
     samples = _read(options)
     label = understand_label(samples.y, options.task, options.order, samples.name)
     estimator = _estimator(label, options.epochs).set_params(
-        images=ImageOptions() if isinstance(samples.X, Decoded) else None,
         accelerator=options.accelerator, verbose=0 if options.quiet else 1, random_state=options.seed,
     )  # fmt: skip
     found = find_label_errors(estimator, samples.X, label.values, folds=folds, groups=samples.groups)
@@ -65,22 +58,21 @@ def suspects(data: str, target: str | None, *, folds: int = 5, out: str | None =
 
 
 def _read(options: FitOptions) -> Samples:
-    data, target, group, progress = options.data, options.target, options.group, not options.quiet
-    kind = "series" if is_series(data) else "images" if is_images(data) else "a table"
+    data = options.data
+    modality = modality_of_data(data)
     given = next((name for name in ("drop", "keep", "categorical") if getattr(options, name)), None)
-    if given is not None and kind != "a table":
-        raise OrdinateError(f"--{given}: is for a table, and {data} holds {kind}")
-    if kind == "series":
-        return read_signals(data, target, None, group, skip_unreadable=False, progress=progress, say=lambda _: None)
-    if kind == "images":
-        return read_pictures(
-            data, target, None, group, ImageOptions(), fold=0, skip_unreadable=False, progress=progress,
-            say=lambda _: None,  # all folds of a data set are checked alike
-        )  # fmt: skip
-    samples = read_table(data, target, names_in(options.drop), names_in(options.categorical), None, group)
+    if given is not None and modality.name != "tables":
+        raise OrdinateError(f"--{given}: is for a table, and {data} holds {modality.noun}")
+    request = Request(
+        options.target, group=options.group, drop=tuple(names_in(options.drop)),
+        categorical=tuple(names_in(options.categorical)), progress=not options.quiet,
+        say=lambda _: None,  # all folds of a data set are treated alike
+    )  # fmt: skip
+    samples = read_samples(data, request, {})
+    if modality.name != "tables":
+        return samples
     say = partial(print, file=sys.stderr)  # the samples themselves go to the standard output
-    samples = leave_out_row_columns(samples, names_in(options.keep), data, say)
-    return array_as_pictures(samples, ImageOptions()) if np.ndim(samples.X) == 4 else samples
+    return decode_array(leave_out_row_columns(samples, names_in(options.keep), data, say), request, {})
 
 
 def _estimator(label: Label, epochs: int | None) -> CLOCClassifier | SupCRRegressor:

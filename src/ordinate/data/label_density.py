@@ -43,7 +43,7 @@ class LabelBins:
 
         Args:
             labels: (n,) or (n, p).
-            bin_size: in label units, one or one a dimension; None takes the smallest difference between two labels,
+            bin_size: in label units, one or one per dimension; None uses the smallest difference between two labels,
                 but no more than 100 bins, and for p dimensions no more than 1000 in all.
 
         Raises:
@@ -60,12 +60,14 @@ class LabelBins:
         else:
             sizes = list(bin_size) if isinstance(bin_size, tuple) else [bin_size] * p
             if len(sizes) != p:
-                raise OrdinateError(f"bin_size: got {len(sizes)} sizes, takes one or {p}, one a label dimension")
+                raise OrdinateError(f"bin_size: got {len(sizes)} sizes, expected one or {p}, one per label dimension")
         sizes = [check_positive(size, "bin_size") for size in sizes]
         smallest = values.min(axis=0)
         steps = np.round((values.max(axis=0) - smallest) / sizes) + 1
         if steps.prod() > MOST_BINS:
-            raise OrdinateError(f"bin_size: got {bin_size}, makes {steps.prod():g} bins, takes at most {MOST_BINS:,}")
+            raise OrdinateError(
+                f"bin_size: got {bin_size}, makes {steps.prod():g} bins, expected at most {MOST_BINS:,}"
+            )
         return cls(tuple(smallest.tolist()), tuple(sizes), tuple(int(count) for count in steps))
 
     @property
@@ -123,7 +125,7 @@ def kernel_window(kernel: str = "gaussian", size: int = 5, sigma: float = 2.0) -
     """
     check_choice(kernel, KERNELS, "kernel")
     if check_whole(size, "kernel_size") % 2 == 0:
-        raise OrdinateError(f"kernel_size: got {size}, takes an odd number of bins")
+        raise OrdinateError(f"kernel_size: got {size}, expected an odd number of bins")
     offsets = torch.arange(size, dtype=torch.float64) - size // 2
     scaled = offsets / check_positive(sigma, "sigma")
     if kernel == "gaussian":
@@ -170,7 +172,7 @@ def label_weights(
     Args:
         labels: (n,) or (n, p) training labels.
         weighting: ``"inverse"`` or ``"sqrt_inverse"``.
-        bin_size: width of a bin in label units, one or one a dimension; None takes the smallest difference between
+        bin_size: width of a bin in label units, one or one per dimension; None uses the smallest difference between
             two labels, but no more than 100 bins, and for p dimensions no more than 1000 in all.
         kernel: ``"gaussian"``, ``"triangular"`` or ``"laplace"``.
         kernel_size: bins that the kernel spans in each dimension, an odd number.

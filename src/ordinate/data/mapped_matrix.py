@@ -16,7 +16,7 @@ def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray
 
     Args:
         shape: of the matrix, neither side 0.
-        folder: where the file lies; None takes the folder of temporary files (``TMPDIR``).
+        folder: where the file lies; None uses the folder of temporary files (``TMPDIR``).
 
     Raises:
         OrdinateError: a folder that cannot be written, or whose disk has no room for all of it.
@@ -40,6 +40,6 @@ def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray
     except OSError as error:
         place = "the folder of temporary files (TMPDIR)" if folder is None else f"checkpoint_dir: {folder}"
         raise OrdinateError(
-            f"{place} cannot hold the {size / 2**30:.3g} GiB of the prepared samples: {error.strerror}; takes a "
+            f"{place} cannot hold the {size / 2**30:.3g} GiB of the prepared samples: {error.strerror}; expected a "
             "folder on a disk with room for them"
         ) from error

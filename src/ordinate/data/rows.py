@@ -7,10 +7,17 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 
-def take(X: Any, rows: NDArray[np.int64]) -> Any:
-    """Return rows of a table, an array, decoded images, or a list such as one of paths."""
+def take(X: Any, rows: NDArray[np.int64], *, renumber: bool = False) -> Any:
+    """Return rows of a table, an array, files, decoded images, or a list such as one of paths.
+
+    Args:
+        X: n samples.
+        rows: indices from 0.
+        renumber: give the rows of a pandas object the index 0, 1, ...; otherwise each keeps its own.
+    """
     if isinstance(X, pd.DataFrame | pd.Series):
-        return X.iloc[rows]
+        taken = X.iloc[rows]
+        return taken.reset_index(drop=True) if renumber else taken
     return [X[row] for row in rows] if isinstance(X, list | tuple) else X[rows]
 
 

@@ -1,4 +1,4 @@
-"""Batches of indices: seeded, every sample once an epoch, and fit for the loss they feed."""
+"""Batches of indices: seeded, every sample once per epoch, and fit for the loss they feed."""
 
 from collections.abc import Iterator, Mapping
 from typing import Self
@@ -15,14 +15,14 @@ class ShuffledBatches(Sampler[list[int]]):
     """Shuffled batches of nearly equal size that together hold every sample once.
 
     The order follows from the seed and the epoch alone, so that a resumed run draws what it would have drawn. Every
-    process draws the same batches and takes its part of each: all of them together see what one process would.
+    process draws the same batches and uses its part of each: all of them together see what one process would.
 
-    A ``DataLoader`` takes it as ``batch_sampler``, or as ``sampler`` with ``batch_size=None``. A Lightning ``Trainer``
+    A ``DataLoader`` has it as ``batch_sampler``, or as ``sampler`` with ``batch_size=None``. A Lightning ``Trainer``
     of several processes is to have ``use_distributed_sampler=False``: these batches are shared out already.
 
     Args:
         size: number of samples.
-        batch_size: most samples a batch, those of all processes together.
+        batch_size: most samples per batch, those of all processes together.
         seed: of the order.
         num_processes: processes that share a batch.
         process: which of them this one is, from 0.
@@ -36,13 +36,16 @@ class ShuffledBatches(Sampler[list[int]]):
     def __init__(self, size: int, batch_size: int, seed: int = 0, num_processes: int = 1, process: int = 0) -> None:
         check_whole(num_processes, "num_processes")
         if check_whole(process, "process", least=0) >= num_processes:
-            raise OrdinateError(f"process: got {process}, takes 0 to {num_processes - 1} ({num_processes} processes)")
+            raise OrdinateError(
+                f"process: got {process}, expected 0 to {num_processes - 1} ({num_processes} processes)"
+            )
         if batch_size < 2 * num_processes:  # batches of nearly equal size may be half as large
             raise OrdinateError(
-                f"batch_size: got {batch_size}, takes at least {2 * num_processes} samples to contrast, two a process"
+                f"batch_size: got {batch_size}, expected at least {2 * num_processes} samples to contrast, two "
+                f"per process"
             )
         if size < num_processes:
-            raise OrdinateError(f"num_processes: got {num_processes}, takes at most {size}, one a sample")
+            raise OrdinateError(f"num_processes: got {num_processes}, expected at most {size}, one per sample")
         self.size = size
         self.batch_size = batch_size
         self.seed = seed
@@ -80,11 +83,11 @@ class RankBatches(ShuffledBatches):
     """Shuffled batches that always hold enough of the ranks that a loss contrasts.
 
     A batch that lacks some is completed with samples drawn at random from those ranks; every sample still comes
-    once an epoch.
+    once per epoch.
 
     Args:
         ranks: (n,), the rank of every sample, 0..C-1.
-        batch_size: samples a batch, those of all processes together, before any is added.
+        batch_size: samples per batch, those of all processes together, before any is added.
         required: ``{rank: samples}`` that every batch holds at least (OTD: the two extreme ranks).
         distinct: how many ranks every batch holds two samples of at least (CLOC, Section 3.3: 2).
         seed, num_processes, process: as in :class:`ShuffledBatches`. It is the batch of all processes together that
@@ -114,7 +117,7 @@ class RankBatches(ShuffledBatches):
         self.pairs = [rank for rank, members in self.members.items() if len(members) >= 2]
         if distinct > len(self.pairs):
             raise OrdinateError(
-                f"labels: got {len(self.pairs)} ranks with two samples or more, takes {distinct} (CLOC, Section 3.3)"
+                f"labels: got {len(self.pairs)} ranks with two samples or more, expected {distinct} (CLOC, Section 3.3)"
             )
 
     def complete(self, batch: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
@@ -169,9 +172,9 @@ class LabelSpreadBatches(ShuffledBatches):
 def _along_a_line(labels: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return labels (n,) as they are, and (n, p) as their places along the line that they vary most along."""
     if labels.ndim not in (1, 2) or labels.size == 0:
-        raise OrdinateError(f"labels: got shape {labels.shape}, takes (n,) or (n, p)")
+        raise OrdinateError(f"labels: got shape {labels.shape}, expected (n,) or (n, p)")
     if not np.isfinite(labels).all():
-        raise OrdinateError("labels: got NaN or infinity, takes finite values")
+        raise OrdinateError("labels: got NaN or infinity, expected finite values")
     if labels.ndim == 1 or labels.shape[1] == 1:
         return labels.reshape(-1)
     centred = labels - labels.mean(axis=0)

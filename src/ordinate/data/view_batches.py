@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset, Sampler
 
-from ordinate.data.images.pixels import usable_workers
+from ordinate.data.worker_processes import usable_workers
 
 Request = tuple[int, list[int]]
 

@@ -1,6 +1,5 @@
 """What all estimators share: parameters, reading X, the encoder, training, embeddings, saving."""
 
-import copy
 import hashlib
 from abc import abstractmethod
 from dataclasses import field
@@ -18,24 +17,17 @@ from torch import Tensor, nn
 
 from ordinate import methods  # imported on first use, as Lightning takes seconds
 from ordinate.data.array_batches import ArrayBatches
-from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.reader import ImageReader
 from ordinate.data.label_density import LabelBins
+from ordinate.data.modality import Modality, Reader
+from ordinate.data.registry import modality_of_reader
+from ordinate.data.rows import take
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.series.crop import RandomCrop
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.reader import SeriesScaler
 from ordinate.data.text.options import TextOptions
-from ordinate.data.text.token_reader import TokenReader
-from ordinate.data.text.transformer import MINILM
-from ordinate.data.text.word_reader import WordReader
 from ordinate.data.view_batches import ViewBatches
 from ordinate.data.volumes.options import VolumeOptions
-from ordinate.data.volumes.reader import VolumeReader
-from ordinate.encoders.build import build_encoder
 from ordinate.encoders.image import FrozenImageEncoder
-from ordinate.encoders.text import BiLSTM, TextEncoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.fingerprint import describe
@@ -43,7 +35,6 @@ from ordinate.estimators.holdout import hold_out
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.persistence import save_estimator
 from ordinate.estimators.seed import draw_seed
-from ordinate.estimators.settings import OPTIONS
 from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.methods.devices import check_accelerator
 from ordinate.methods.imbalance import Balance, Imbalance
@@ -53,9 +44,7 @@ from ordinate.methods.step_cost import measure_step
 if TYPE_CHECKING:
     from ordinate.methods.staged import StagedMethod
 
-EMBED_ROWS, EMBED_IMAGES, EMBED_VOLUMES = 4096, 64, 1
-EMBED_POINTS = 2**20  # of series
-BATCH_SIZE, BATCH_SIZE_OF_IMAGES = 256, 64
+READ_AT_ONCE, FEATURES_AT_ONCE = 4096, 64  # samples
 CACHED_FEATURES = 100_000  # images whose features by frozen networks are kept for the next training
 _features_of: dict[bytes, Tensor] = {}
 MOST_EMBEDDED = 50_000  # training samples that neighbours and ridge regression keep; a random part of more
@@ -117,6 +106,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     random_state: Any = None
     imbalance: Imbalance | None = field(default=None, init=False)  # a parameter of those that support it
     method_: "StagedMethod" = field(init=False)
+    reader_: Reader = field(init=False)
 
     stratified = False  # whether samples are held out rank by rank
     views_of_images = 1
@@ -191,7 +181,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         with torch.random.fork_rng(range(torch.cuda.device_count())):
             torch.manual_seed(seed)
             self.method_ = self._new_method(training_data.y)
-            if self.verbose and isinstance(self.reader_, VolumeReader):
+            if self.verbose and self.reader_.steps_are_long:
                 print(self._step_cost(training_data.x))
             run = "" if folder is None else self._fingerprint(training_data, validation_data, seed)
             if isinstance(self.method_.encoder, FrozenImageEncoder):
@@ -223,23 +213,16 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise OrdinateError(
                 f"validation_fraction: got {self.validation_fraction}, leaves {len(rows)} of {len(targets)} samples"
             )
-        validation = (inputs.take_rows(samples, held_out), targets[held_out]) if len(held_out) else None
-        return (inputs.take_rows(samples, rows), targets[rows]), validation
+        validation = (take(samples, held_out, renumber=True), targets[held_out]) if len(held_out) else None
+        return (take(samples, rows, renumber=True), targets[rows]), validation
 
     def _read_data(
         self, samples: Any, targets: NDArray[Any], held_out: Division | None, folder: Path | None
     ) -> tuple[ArrayBatches | ViewBatches, ArrayBatches | None]:
         """Learn how to read samples from those to train on; return them and the held-out ones as batches."""
-        self.reader_, samples = inputs.fit_reader(
-            samples,
-            self._images,
-            volumes=self.volumes,
-            text=self.text,
-            encoder=self.encoder,
-            progress=bool(self.verbose),
-        )
-        if isinstance(self.reader_, TokenReader):
-            self.reader_.on_gpu = self._on_gpu
+        self.reader_, samples = inputs.fit_reader(self, samples, progress=bool(self.verbose))
+        self.reader_.on_gpu = self._on_gpu
+        self.n_features_in_ = self.reader_.n_features_in
         training = self._training_data(inputs.read(self.reader_, samples, folder), torch.from_numpy(targets))
         if held_out is None:
             return training, None
@@ -264,39 +247,30 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """The name of the training method, as people call it."""
         return type(self).__name__.removesuffix("Classifier").removesuffix("Regressor")
 
-    @property
-    def _images(self) -> ImageOptions:
-        return ImageOptions() if self.images is None else self.images
+    def _options_of(self, modality: Modality) -> Any:
+        """Return the options of a kind of data, the defaults where none are given."""
+        given = getattr(self, modality.parameter, None)
+        return modality.options_class() if given is None and modality.options_class is not None else given
 
     @property
-    def _series(self) -> SeriesOptions:
-        return SeriesOptions() if self.series is None else self.series
+    def _data_options(self) -> Any:
+        """The options of the kind of data that the estimator is fitted on."""
+        return self._options_of(modality_of_reader(self.reader_))
 
     def _step_cost(self, x: Tensor) -> str:
         """Describe the time and memory of a training step, measured on one."""
         batch = x[: self._samples_per_batch]
         cost = measure_step(self.method_.encoder, batch, chunk_size=self.chunk_size, gpu=self._on_gpu)
-        sides = " x ".join(map(str, batch.shape[2:]))
         epoch = cost.seconds * self.n_batches_
         return (
-            f"a step on {len(batch)} volumes of {sides} voxels takes about {cost.seconds:.3g} s and "
+            f"a step on {len(batch)} {self.reader_.describe(batch)} takes about {cost.seconds:.3g} s and "
             f"{cost.bytes / 2**30:.3g} GiB; an epoch has {self.n_batches_}, about {epoch:.3g} s"
         )
 
     def _training_data(self, x: Tensor, y: Tensor) -> ArrayBatches | ViewBatches:
-        """Return the samples as training sees them: images as augmented views, series as crops if asked."""
-        if isinstance(self.reader_, VolumeReader):
-            self.n_features_in_ = x.shape[1]
-        if isinstance(self.reader_, SeriesScaler) and self._series.crop is not None:
-            views = self._series.views or self.views_of_images
-            return ViewBatches(x, y, RandomCrop(self._series.crop), views, workers=0)
-        if not isinstance(self.reader_, ImageReader):
-            return ArrayBatches(x, y)
-        self.n_features_in_ = x.shape[1]
-        options = self._images
-        augmentation = Augmentation(options.augmentation, self.reader_.preprocessing.size)
-        views = options.views or (self.views_of_images if augmentation.changes else 1)
-        return ViewBatches(x, y, augmentation, views, options.workers)
+        """Return the samples as training sees them, with views drawn of each where the kind of data has some."""
+        views = self.reader_.views(self._data_options, self.views_of_images)
+        return ArrayBatches(x, y) if views is None else ViewBatches(x, y, *views)
 
     def _features(self, data: ArrayBatches | ViewBatches) -> ArrayBatches:
         """Return the features of images that a frozen network gives, in their place; those it gave before are kept."""
@@ -304,7 +278,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         encoder = self.method_.encoder
         assert isinstance(encoder, FrozenImageEncoder)  # noqa: S101  # as it is asked for such a network alone
         frozen = encoder.to(device).eval()
-        network = hashlib.sha256(repr((self.encoder, self._images)).encode())
+        network = hashlib.sha256(repr((self.encoder, self._data_options)).encode())
         for value in (*frozen.backbone.state_dict().values(), frozen.mean, frozen.std):
             network.update(value.cpu().contiguous().numpy().tobytes())
         network.update(repr(tuple(data.x.shape[1:])).encode())
@@ -313,7 +287,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             _features_of.clear()
         new = torch.tensor([row for row, key in enumerate(keys) if key not in _features_of], dtype=torch.long)
         with torch.no_grad():
-            for rows in new.split(EMBED_IMAGES):
+            for rows in new.split(FEATURES_AT_ONCE):
                 found = frozen.features(data.x[rows].to(device)).cpu()
                 _features_of.update((keys[row], one.clone()) for row, one in zip(rows.tolist(), found, strict=True))
         encoder.cpu()
@@ -324,7 +298,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """``batch_size``, or what suits the data."""
         if self.batch_size is not None:
             return self.batch_size
-        return BATCH_SIZE_OF_IMAGES if inputs.holds_images(self.reader_) else BATCH_SIZE
+        return self.reader_.batch_size
 
     def _fingerprint(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None, seed: int) -> str:
         """Return a digest of all that determines the weights."""
@@ -353,39 +327,13 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return Balance(self.imbalance, self._label_bins, self.embedding_dim)
 
     def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
-        shape = inputs.sample_shape(self.reader_)
-        if isinstance(self.reader_, ImageReader):
-            pretrained = self._images.pretrained
-            options: dict[str, Any] = {"mean": self.reader_.mean, "std": self.reader_.scale}
-            if pretrained:  # normalised as its weights are used to, which saved weights bring along
-                options = {"small_stem": False} if for_saved_weights else {"pretrained": pretrained}
-                options["frozen"] = self._images.frozen
-            return build_encoder(self.encoder, shape, self.embedding_dim, **options)
-        if isinstance(self.reader_, WordReader | TokenReader):
-            return self._new_text_encoder(self.reader_)
-        if isinstance(self.reader_, VolumeReader):
-            mean, std = self.reader_.mean, self.reader_.scale
-            return build_encoder(self.encoder, shape, self.embedding_dim, mean=mean, std=std)
-        return build_encoder(
+        return self.reader_.new_encoder(
             self.encoder,
-            shape,
             self.embedding_dim,
-            numeric=inputs.numeric_positions(self.reader_),
+            self._data_options,
+            for_saved_weights=for_saved_weights,
             **self._encoder_options(),
         )
-
-    def _new_text_encoder(self, reader: WordReader | TokenReader) -> TextEncoder:
-        options = TextOptions() if self.text is None else self.text
-        sentences: nn.Module | None = None
-        if isinstance(reader, WordReader):
-            frozen = options.frozen and options.word_vectors is not None
-            sentences = BiLSTM(torch.tensor(reader.vectors), options.hidden, frozen=frozen)
-            width = 2 * options.hidden
-        else:
-            width = reader.pretrained.network.width
-            if not reader.frozen:
-                sentences = copy.deepcopy(reader.pretrained.network)
-        return TextEncoder(sentences, width, reader.per_sample, self.embedding_dim)
 
     def _encoder_options(self) -> dict[str, Any]:
         """Return options of the encoder that depend on what is predicted."""
@@ -396,11 +344,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         for name, least in (("batch_size", 4), ("chunk_size", 1), ("patience", 1)):
             if getattr(self, name) is not None:
                 check_whole(getattr(self, name), name, least)
-        for name, options in OPTIONS.items():
-            if not isinstance(value := getattr(self, name), options | None):
-                raise OrdinateError(f"{name}: got {value!r}, expected {options.__name__}(...) or None")
-        if self.text is None and self.encoder in (inputs.BILSTM, MINILM):
-            raise OrdinateError(f"text: got None, expected TextOptions(...) for the encoder {self.encoder!r}")
+        inputs.check_options(self)
         check_positive(self.learning_rate, "learning_rate")
         if self.weight_decay is not None:
             check_positive(self.weight_decay, "weight_decay", or_zero=True)
@@ -438,17 +382,13 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _read(self, X: Any) -> Tensor:
         """Return samples as a batch of the encoder."""
-        X = inputs.unpack(X, None)[0]
-        inputs.check_kind(self.reader_, X)
-        return inputs.read(self.reader_, inputs.check_input(self, X, reset=False))
+        return inputs.read_new(self, X)
 
     def _embed(self, x: Tensor) -> Tensor:
         """Embed in float64, so that a sample's embedding does not depend on the rest of its batch."""
-        if inputs.in_float32(self.reader_):
-            return self._embed_images(x)
-        rows = EMBED_ROWS
-        if isinstance(self.reader_, SeriesScaler):
-            rows = max(1, min(rows, EMBED_POINTS // x.shape[2]))
+        if self.reader_.in_float32:
+            return self._embed_in_float32(x)
+        rows = self.reader_.embedded_at_once(x)
         embeddings = torch.empty(len(x), self.embedding_dim, dtype=torch.float64)
         with torch.no_grad():
             for place, part in zip(embeddings.split(rows), x.split(rows), strict=True):
@@ -457,12 +397,12 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _embed_rows(self, x: Tensor, rows: NDArray[np.int64]) -> Tensor:
         """Embed some samples, a few thousand of which are read at a time."""
-        return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(EMBED_ROWS)])
+        return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(READ_AT_ONCE)])
 
-    def _embed_images(self, x: Tensor) -> Tensor:
+    def _embed_in_float32(self, x: Tensor) -> Tensor:
         """Embed in float32, on the GPU if there is one; float64 would take image networks far longer."""
         device = torch.device("cuda" if self._on_gpu else "cpu")
-        at_once = EMBED_VOLUMES if isinstance(self.reader_, VolumeReader) else EMBED_IMAGES
+        at_once = self.reader_.embedded_at_once(x)
         encoder = self.method_.encoder.to(device)
         with torch.no_grad():
             parts = [encoder(part.to(device)).double().cpu() for part in x.split(at_once)]
@@ -483,7 +423,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         method._trainer = None
         method._fabric_optimizers = []
         method.cpu().double().eval()
-        if inputs.in_float32(self.reader_):
+        if self.reader_.in_float32:
             method.encoder.float()
 
     @property

@@ -13,13 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from ordinate import __version__
-from ordinate.data.tables.features import NumericColumn, TableFeatures
+from ordinate.data.registry import modalities, modality_of_reader
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.inference_graph import InferenceGraph
-from ordinate.estimators.persistence import READERS
 from ordinate.estimators.rank_classifier import RankClassifier
 
 ONNX, TORCH = ".onnx", ".pt2"
@@ -28,32 +26,6 @@ BATCHES = (1, 7)  # samples that a graph is checked on
 EMBEDDING_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4}  # relative to the largest entry
 PREDICTION_TOLERANCE = {"probability": 1e-6, "prediction": 1e-9}  # the same, at the same embedding; equally near
 # neighbours may change places, which changes votes by 5e-7
-
-HOW = {
-    "table": (
-        "samples has a column for each of features: those of reader.columns in their order. A column with a mean is a "
-        "number x, its median where missing: first (x - mean) / scale; with quantiles, then its normal score, the "
-        "standard normal quantile, within -3 and 3, of its place among them: the mean of the place interpolated from "
-        "the left and from the right, 0 at the first quantile and 1 at the last; with indicator, then 1 where it was "
-        "missing and 0 elsewhere. A column with categories is text (whole numbers without .0): 1 at its category and "
-        "0 at the others, all 0 where missing or none of them."
-    ),
-    "series": (
-        "samples[:, c] is (series[:, c] - reader.mean[c]) / reader.scale[c], and 0 where a point is missing; NaN "
-        "beyond the end of a series that is shorter than others in its batch."
-    ),
-    "images": (
-        "samples holds pixels 0 to 255: each image as grey (reader.channels 1) or RGB (3), transparency over black; "
-        "the central reader.crop (height, width) of it, if given; its histogram equalised, if reader.equalize; "
-        "resized to reader.size (height, width), bilinear with antialiasing. The graph normalises them."
-    ),
-    "volumes": (
-        "samples holds voxels 0 to 255: each volume in RAS, resampled linearly to reader.spacing (mm) if given; every "
-        "channel's low becomes 0 and its high 255, rounded, what lies beyond at these ends; low and high are those of "
-        "reader.intensity, or else the percentiles 0.5 and 99.5 of its voxels that are not 0; then cut or padded with "
-        "0 around its centre to reader.size (depth, height, width). The graph normalises them."
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -108,15 +80,17 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
         torch.Size([4, 3])
     """
     check_is_fitted(estimator)
-    if inputs.holds_text(estimator.reader_):
-        raise OrdinateError("export: got a model of text, takes one of tables, series, images or volumes")
+    if estimator.reader_.export_note is None:
+        exportable = [m.name for m in modalities() if any(reader.export_note for reader in m.readers)]
+        name = modality_of_reader(estimator.reader_).name
+        raise OrdinateError(f"export: got a model of {name}, expected one of {', '.join(exportable)}")
     path = Path(path)
     description = path.with_name(f"{path.name}.json")
     if path.suffix not in (ONNX, TORCH):
-        raise OrdinateError(f"path: got {path}, takes a name that ends in {ONNX} or {TORCH}")
+        raise OrdinateError(f"path: got {path}, expected a name that ends in {ONNX} or {TORCH}")
     for file in (path, description):
         if file.exists():
-            raise OrdinateError(f"path: {file} exists, takes a new file")
+            raise OrdinateError(f"path: {file} exists, expected a new file")
     if not path.parent.is_dir():
         raise OrdinateError(f"path: {path} cannot be written: No such folder as {path.parent}")
     graph = InferenceGraph(estimator).eval()
@@ -201,7 +175,7 @@ def _lacks(error: ImportError) -> OrdinateError:
 def _random_samples(graph: InferenceGraph, n: int, generator: torch.Generator) -> Tensor:
     """Return samples of the kind and shape that the estimator's reader gives."""
     shape = (n, *graph.sample_shape)
-    if len(shape) in (4, 5):
+    if graph.sample_dtype == torch.uint8:
         return torch.randint(0, 256, shape, dtype=torch.uint8, generator=generator)
     return torch.randn(shape, generator=generator)
 
@@ -249,7 +223,8 @@ def _compare(name: str, found: Tensor, expected: Tensor, tolerance: float, may_d
         difference = difference[~may_differ]
     if not bool((difference <= bound).all()):
         raise OrdinateError(
-            f"export: {name} differs by {float(difference.max()):.2g} from the estimator's, takes at most {bound:.2g}; "
+            f"export: {name} differs by {float(difference.max()):.2g} from the estimator's, expected at most "
+            f"{bound:.2g}; "
             "nothing was written"
         )
 
@@ -262,37 +237,24 @@ def _describe(
 ) -> dict[str, Any]:
     """Return what a program needs to know to use the graph, ready for JSON."""
     reader = estimator.reader_
-    kind = next(kind for kind, cls in READERS.items() if isinstance(reader, cls))
     record: dict[str, Any] = {
         "ordinate": __version__,
         "estimator": type(estimator).__name__,
         "input": {
             "name": INPUT,
-            "dtype": "uint8" if inputs.holds_images(reader) else "float32",
+            "dtype": str(reader.input_dtype).removeprefix("torch."),
             "shape": ["n", *graph.sample_shape],
-            "how": HOW[kind],
+            "how": reader.export_note,
         },
         "outputs": [
             {"name": name, "dtype": "int64" if name == "rank" else "float64", "shape": ["n", *shape]}
             for name, shape in outputs.items()
         ],
         "largest_differences": differences,
-        "reader": {"kind": kind, **reader.to_dict()},
+        "reader": {"kind": reader.kind, **reader.to_dict()},
     }
     if isinstance(estimator, RankClassifier):
         record["classes"] = estimator.ordered_classes_.tolist()
-    if isinstance(reader, TableFeatures):
-        record["features"] = _feature_names(reader)
+    if reader.features is not None:
+        record["features"] = reader.features
     return record
-
-
-def _feature_names(reader: TableFeatures) -> list[str]:
-    names = []
-    for column in reader.columns:
-        if isinstance(column, NumericColumn):
-            names.append(column.name)
-            names += [f"{column.name}, normal score"] if column.quantiles else []
-            names += [f"{column.name}, missing"] if column.indicator else []
-        else:
-            names += [f"{column.name} is {category}" for category in column.categories]
-    return names

@@ -14,10 +14,6 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate import __version__
-from ordinate.data.images.reader import ImageReader
-from ordinate.data.series.reader import SeriesScaler
-from ordinate.data.volumes.reader import VolumeReader
-from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.hub_client import client, download, hub, named_failures
 from ordinate.estimators.persistence import FILES, load, save_estimator
@@ -154,22 +150,8 @@ def _card(estimator: EmbeddingEstimator, name: str, license: str | None, metrics
     classifies = isinstance(estimator, RankClassifier)
     reader = estimator.reader_
     kind = "ordinal-classification" if classifies else "regression"
-    tags = ["ordinate", method.lower().replace(" ", "-"), kind]
-    if isinstance(reader, ImageReader):
-        task = "image-classification" if classifies else "image-feature-extraction"  # the hub has no image regression
-        data = f"images of {reader.preprocessing.size[0]} x {reader.preprocessing.size[1]} pixels"
-    elif inputs.holds_text(reader):
-        task = "text-classification" if classifies else "feature-extraction"
-        data = "texts" if estimator.n_features_in_ == 1 else "pairs of texts"
-    elif isinstance(reader, VolumeReader):
-        task = "image-classification" if classifies else "image-feature-extraction"
-        data = f"volumes of {' x '.join(map(str, reader.preprocessing.size))} voxels"
-    else:
-        task = "tabular-classification" if classifies else "tabular-regression"
-        data = f"a table of {estimator.n_features_in_} columns"
-        if isinstance(reader, SeriesScaler):
-            data = f"series of {estimator.n_features_in_} channels"
-            tags.append("time-series")
+    tags = ["ordinate", method.lower().replace(" ", "-"), kind, *reader.hub_tags]
+    task = reader.hub_tasks[0 if classifies else 1]
     head = hub().ModelCardData(
         library_name="ordinate", license=license, tags=tags, pipeline_tag=task, metrics=list(metrics) or None
     )
@@ -180,7 +162,7 @@ def _card(estimator: EmbeddingEstimator, name: str, license: str | None, metrics
         kind="Ordinal classification" if classifies else "Regression",
         method=method,
         version=__version__,
-        data=data,
+        data=reader.summary(),
         predicted=predicted,
         dim=estimator.embedding_dim,
         metrics=f"\n| on held-out samples | |\n|---|---|\n{lines}" if metrics else "",

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from ordinate.data.tables.features import TableFeatures
 from ordinate.decisions.rule import TIE as TIE_OF_PROBABILITIES
 from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import CLOCClassifier
@@ -52,14 +51,9 @@ class InferenceGraph(nn.Module):
 
     def __init__(self, estimator: EmbeddingEstimator) -> None:
         super().__init__()
-        encoder = estimator.method_.encoder
         reader = estimator.reader_
-        if isinstance(reader, TableFeatures):
-            self.sample_shape: tuple[int, ...] = (reader.width,)
-        else:
-            encoder, self.sample_shape = copy.deepcopy(encoder).float(), reader.sample_shape
-        self.encoder = encoder
-        self.dtype = next(encoder.parameters()).dtype
+        self.sample_shape, self.sample_dtype, self.dtype = reader.sample_shape, reader.input_dtype, reader.graph_dtype
+        self.encoder = copy.deepcopy(estimator.method_.encoder).to(self.dtype)
         self.head = _head(estimator)
         self.decision = _Decision(estimator.rule) if isinstance(estimator, RankClassifier) else None
         self.predicts = "prediction" if self.decision is None else "probability"
@@ -89,7 +83,7 @@ def _head(estimator: EmbeddingEstimator) -> nn.Module:
         head = estimator.head_
         offset = torch.from_numpy(estimator.target_offset_)
         return _Shifted(_Mean(head) if isinstance(head, NeighbourMean) else head, offset, estimator.target_is_vector_)
-    raise OrdinateError(f"estimator: got {type(estimator).__name__}, takes one of ordinate's four")
+    raise OrdinateError(f"estimator: got {type(estimator).__name__}, expected one of ordinate's four")
 
 
 class _Decision(nn.Module):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from ordinate.data.rows import take
 from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion, suggested_ranks, suspicion
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
@@ -157,7 +158,7 @@ def _cross_fit(
     if len(X) != len(labels):
         raise OrdinateError(f"y: got {len(labels)} labels for {len(X)} samples, expected one per sample")
     if unfitted.text is None:
-        X = inputs.fit_reader(X, unfitted._images)[1]  # images are decoded once
+        X = inputs.fit_reader(unfitted, X)[1]  # images are decoded once
     kept_in = None if estimator.checkpoint_dir is None else Path(estimator.checkpoint_dir)
     seed = draw_seed(unfitted.random_state, kept_in)
     for number, (rows, unseen) in enumerate(_split(strata, folds, groups, seed)):
@@ -166,9 +167,9 @@ def _cross_fit(
             folder = kept_in / f"fold-{number}"
             folder.mkdir(parents=True, exist_ok=True)
             model.set_params(checkpoint_dir=folder)
-        seen = inputs.take_rows(X, rows)
+        seen = take(X, rows)
         model.fit(seen, labels[rows], groups=None if groups is None else np.asarray(groups)[rows])
-        yield Fold(model, rows, seen, unseen, inputs.take_rows(X, unseen))
+        yield Fold(model, rows, seen, unseen, take(X, unseen))
 
 
 def _split(strata: Rows, folds: int, groups: ArrayLike | None, seed: int) -> list[tuple[Rows, Rows]]:

@@ -11,7 +11,6 @@ from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.part import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
 from ordinate.data.view_batches import ViewBatches
-from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.voting import VotingClassifier
@@ -63,7 +62,7 @@ class OTDClassifier(VotingClassifier):
         )
 
     def _weight_decay(self) -> float:
-        usual = inputs.holds_images(self.reader_) or inputs.holds_numbers_alone(self.reader_)
+        usual = self.reader_.weight_decay is not None or self.reader_.numbers_only
         return super()._weight_decay() if usual or self.weight_decay is not None else DECAY
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:

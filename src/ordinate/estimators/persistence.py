@@ -12,16 +12,11 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from ordinate.data.images.reader import ImageReader
-from ordinate.data.series.reader import SeriesScaler
-from ordinate.data.tables.features import TableFeatures
-from ordinate.data.text.token_reader import TokenReader
-from ordinate.data.text.word_reader import WordReader
-from ordinate.data.volumes.reader import VolumeReader
+from ordinate.data.modality import Reader
+from ordinate.data.registry import read_state
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
 from ordinate.estimators.hub_client import SCHEME, download
-from ordinate.estimators.inputs import Reader
 from ordinate.estimators.model_folder import CONFIG, require_model
 from ordinate.estimators.registry import estimator_named
 from ordinate.estimators.settings import from_plain, to_plain
@@ -33,14 +28,6 @@ FORMAT = 2
 WEIGHTS, HISTORY = "weights.safetensors", "history.json"
 FILES = (CONFIG, WEIGHTS, HISTORY)
 COSTS = "costs.csv"  # beside a classifier of format 1 that was trained with costs
-READERS: dict[str, type[Reader]] = {
-    "table": TableFeatures,
-    "series": SeriesScaler,
-    "images": ImageReader,
-    "volumes": VolumeReader,
-    "words": WordReader,
-    "tokens": TokenReader,
-}
 
 
 class Fitted(Protocol):
@@ -82,8 +69,7 @@ def write_estimator(estimator: Fitted, folder: Path) -> None:
     """Write the files of a model into an existing folder."""
     tensors = {f"method.{name}": value for name, value in estimator.method_.state_dict().items()}
     tensors |= {f"fitted.{name}": value for name, value in estimator._tensors().items()}
-    if isinstance(estimator.reader_, TokenReader):
-        tensors |= {f"reader.{name}": value for name, value in estimator.reader_.tensors().items()}
+    tensors |= {f"reader.{name}": value for name, value in estimator.reader_.tensors().items()}
     tensors = {name: _storable(value) for name, value in tensors.items()}
     (folder / WEIGHTS).write_bytes(save(tensors))  # save_file would let only its owner read it
     (folder / HISTORY).write_text(json.dumps(estimator.history_, indent=1) + "\n")
@@ -91,7 +77,7 @@ def write_estimator(estimator: Fitted, folder: Path) -> None:
         "format": FORMAT,
         "estimator": type(estimator).__name__,
         "params": to_plain(estimator.get_params()),
-        "reader": {"kind": _kind(estimator.reader_), **estimator.reader_.to_dict()},
+        "reader": {"kind": estimator.reader_.kind, **estimator.reader_.to_dict()},
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": list(getattr(estimator, "feature_names_in_", [])),
         "fitted": to_plain(estimator._state()),
@@ -160,8 +146,7 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
     if kind is None:
         raise OrdinateError(f"model: holds a {name!r}, which this version of Ordinate does not know")
     estimator = kind(**from_plain(config["params"]))
-    reader = config["reader"]
-    estimator.reader_ = READERS[reader.pop("kind")].from_dict(reader)
+    estimator.reader_ = read_state(config["reader"])
     estimator.n_features_in_ = config["n_features_in"]
     if config["feature_names_in"]:
         estimator.feature_names_in_ = np.asarray(config["feature_names_in"], dtype=object)
@@ -172,16 +157,11 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
         {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
         for prefix in ("method.", "fitted.", "reader.")
     )
-    if isinstance(estimator.reader_, TokenReader):
-        estimator.reader_.restore(read)
+    estimator.reader_.restore(read)
     with torch.random.fork_rng(devices=[]):  # a new method draws its weights, before it gets the saved ones
         estimator._restore_method(method)
     estimator._restore_tensors(fitted)
     return estimator
-
-
-def _kind(reader: Reader) -> str:
-    return next(kind for kind, cls in READERS.items() if isinstance(reader, cls))
 
 
 def _storable(value: torch.Tensor) -> torch.Tensor:

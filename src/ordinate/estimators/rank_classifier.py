@@ -16,7 +16,6 @@ from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_labels import find_classes, to_ranks
@@ -116,7 +115,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
     def _weight_decay(self) -> float:
         if self.weight_decay is not None:
             return self.weight_decay
-        return IMAGE_DECAY if inputs.holds_images(self.reader_) else self.usual_decay
+        return self.reader_.weight_decay or self.usual_decay
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -128,7 +127,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
             )
 
     def _encoder_options(self) -> dict[str, Any]:
-        return {"activation": "tanh"} if inputs.holds_numbers_alone(self.reader_) else {}
+        return {"activation": "tanh"} if self.reader_.numbers_only else {}
 
     def _evaluate(self, validation: ArrayBatches) -> None:
         if len(validation.y) > 1:

@@ -7,20 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ordinate.data.images.options import ImageOptions
-from ordinate.data.series.options import SeriesOptions
-from ordinate.data.text.options import TextOptions
-from ordinate.data.volumes.options import VolumeOptions
+from ordinate.data.registry import modalities
 from ordinate.errors import OrdinateError
 from ordinate.methods.imbalance import Imbalance
 
-OPTIONS: Mapping[str, type[Any]] = {
-    "images": ImageOptions,
-    "volumes": VolumeOptions,
-    "series": SeriesOptions,
-    "text": TextOptions,
-    "imbalance": Imbalance,
-}
 TUPLES = ("beta", "bin_size", "epochs", "phase_epochs")
 
 
@@ -55,8 +45,9 @@ def from_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
         (40, 10)
     """
     settings = dict(settings)
-    for name, options in OPTIONS.items():
-        if isinstance(settings.get(name), Mapping):
+    of_data = {modality.parameter: modality.options_class for modality in modalities()}
+    for name, options in {**of_data, "imbalance": Imbalance}.items():
+        if options is not None and isinstance(settings.get(name), Mapping):
             settings[name] = options(**settings[name])
     if isinstance(margins := settings.get("critical_margins"), list):
         settings["critical_margins"] = {(low, high): margin for low, high, margin in margins}

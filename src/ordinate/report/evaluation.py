@@ -11,6 +11,7 @@ from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Decoded
 from ordinate.data.part import random_part
+from ordinate.data.registry import modality_of
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
@@ -58,7 +59,7 @@ def draw(predictions: Predictions, folder: Path, seen: tuple[Any, Any] | None = 
     if len(predictions) > MOST_COMPARED:
         predictions = predictions.take(random_part(len(predictions), MOST_COMPARED))
     drawn = _figures(predictions)
-    if seen is not None and isinstance(predictions.X, Decoded):
+    if seen is not None and modality_of(predictions.X).pictures(predictions.X) is not None:
         drawn["image_search"] = _image_search(predictions, *seen)
         drawn["views"] = _views(predictions.model, seen[0])
     return [figures.save(figure, folder / f"{name}.png") for name, figure in drawn.items()]

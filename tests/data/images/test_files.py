@@ -60,7 +60,7 @@ def spoil(path, how):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("empty", "is empty, takes an image"),
+        ("empty", "is empty, expected an image"),
         ("text", "is no image that can be read"),
         ("truncated", "is damaged or truncated"),
         ("noise in it", "is damaged or truncated"),

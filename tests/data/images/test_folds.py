@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.folds import FOLDS, hold_out, random_blocks, rank_folds
-from ordinate.data.images.labelled import LabelledImages
+from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 
 
@@ -35,7 +35,7 @@ def test_every_fold_holds_50_of_the_265_images_of_a_decade_and_none_twice():
 
 def images(splits):
     n = 0 if splits is None else len(splits)
-    return LabelledImages(
+    return Labelled(
         ImageFiles([f"{i}.png" for i in range(n)]),
         pd.Series(range(n)),
         None if splits is None else pd.Series(splits),
@@ -47,7 +47,7 @@ def test_holding_a_fold_out_leaves_the_rest_to_train_on():
     held = hold_out(images(["0", "1", "train", "1", "4"]), 1)
     assert held.splits.tolist() == ["train", "test", "train", "test", "train"]
     assert held.groups.tolist() == held.labels.tolist() == [0, 1, 2, 3, 4]
-    assert held.images.paths.tolist()[3] == "3.png"
+    assert held.samples.paths.tolist()[3] == "3.png"
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,8 @@ def test_a_labels_csv_names_images_labels_splits_and_groups(write, tmp_path, for
     assert images.labels.tolist() == RANKS.tolist()
     assert images.splits.tolist() == ["train"] * 6 + ["validation"] * 3 + ["test"] * 3
     assert images.groups.tolist() == TABLE["subject"].tolist()
-    assert (content(images.images) == DRAWN).all()
-    assert (content(images.take(np.array([3, 0])).images) == DRAWN[[3, 0]]).all()
+    assert (content(images.samples) == DRAWN).all()
+    assert (content(images.take(np.array([3, 0])).samples) == DRAWN[[3, 0]]).all()
     assert images.take(np.array([3, 0])).splits.tolist() == ["train", "train"]
     assert (content(read_images(path)) == DRAWN).all()
 
@@ -68,7 +68,7 @@ def test_the_column_of_paths_has_several_names_and_either_slash(write, name):
     table = TABLE[["path", "grade"]].rename(columns={"path": name})
     table[name] = "./" + table[name].str.replace("/", "\\")
     images = read_labelled_images(write(table=table))
-    assert (content(images.images) == DRAWN).all()
+    assert (content(images.samples) == DRAWN).all()
     assert images.labels.tolist() == RANKS.tolist()
     assert images.splits is images.groups is None
 
@@ -76,7 +76,7 @@ def test_the_column_of_paths_has_several_names_and_either_slash(write, name):
 def test_without_a_labels_csv_every_folder_is_a_rank(write):
     images = read_labelled_images(write([f"{rank}/{i}.png" for i, rank in enumerate(RANKS)], None))
     assert sorted(images.labels) == sorted(RANKS)
-    for picture, rank in zip(content(images.images), images.labels, strict=True):
+    for picture, rank in zip(content(images.samples), images.labels, strict=True):
         assert (picture == DRAWN[rank == RANKS]).all(axis=(1, 2, 3)).any()
 
 
@@ -94,16 +94,16 @@ def test_unlabelled_images_are_all_there_are(write):
 NO_GRADE = TABLE.assign(grade=TABLE["grade"].where(TABLE.index != 4))
 WRONG = {
     "an unknown column": ({}, {"target": "grad"}, "no column 'grad'; did you mean 'grade'?"),
-    "labels to choose from": ({}, {}, "--target: takes the column of the label, one of 'grade', 'subject'"),
+    "labels to choose from": ({}, {}, "--target: got none, expected the column of the label, one of 'grade'"),
     "a label missing": ({"table": NO_GRADE}, {"target": "grade"}, "1 of 12 labels in 'grade' are missing"),
     "an image missing": (
         {"table": TABLE.replace({"path": {NAMES[2]: "scans/x.png"}})}, {"target": "grade"},
         "1 of its images are not there, such as scans/x.png",
     ),
-    "no paths": ({"table": TABLE[["grade"]]}, {"target": "grade"}, "takes a column of paths named 'path', 'file'"),
+    "no paths": ({"table": TABLE[["grade"]]}, {"target": "grade"}, "expected a column of paths named 'path', 'file'"),
     "no rows": ({"table": TABLE[:0]}, {"target": "grade"}, "names no image"),
-    "no folder a rank": ({"names": [f"{i}.png" for i in range(12)], "table": None}, {}, "takes a labels.csv, or a"),
-    "one rank": ({"table": None}, {}, "takes a labels.csv, or a folder of images for every rank"),
+    "no folder a rank": ({"names": [f"{i}.png" for i in range(12)], "table": None}, {}, "expected a labels.csv, or a"),
+    "one rank": ({"table": None}, {}, "expected a labels.csv, or a folder of images per rank"),
     "a target without labels.csv": ({"table": None}, {"target": "grade"}, "--target: got 'grade', a column of"),
 }  # fmt: skip
 

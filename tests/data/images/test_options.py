@@ -16,7 +16,7 @@ def test_pairs_may_be_lists():
         ({"size": "64"}, "size: got '64', takes"),
         ({"crop": 120}, "crop: got 120, takes"),
         ({"crop": (0, 10)}, "crop: got 0"),
-        ({"channels": 2}, r"channels: got 2, takes 1 \(grey\) or 3 \(RGB\)"),
+        ({"channels": 2}, r"channels: got 2, expected 1 \(grey\) or 3 \(RGB\)"),
         ({"augmentation": "heavy"}, "augmentation: got 'heavy'"),
         ({"views": 0}, "views: got 0"),
         ({"workers": -1}, "workers: got -1"),

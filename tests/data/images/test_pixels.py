@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from ordinate.data.images import pixels as module
+from ordinate.data import decoded
+from ordinate.data.decoded import require_readable
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import (
     Decoded,
@@ -13,7 +14,6 @@ from ordinate.data.images.pixels import (
     choose_preprocessing,
     decode,
     duplicates,
-    require_readable,
 )
 from ordinate.errors import OrdinateError
 from tests.data import pictures
@@ -99,7 +99,7 @@ def test_any_number_of_workers_reads_the_same(many, workers):
 
 
 def test_pixels_past_the_limit_lie_on_disk(many, monkeypatch):
-    monkeypatch.setattr(module, "IN_MEMORY", 1000)
+    monkeypatch.setattr(decoded, "IN_MEMORY", 1000)
     read, _ = decode(many[1], Preprocessing((16, 16), 1), 2)
     assert isinstance(read, np.memmap)
     assert (read == many[0]).all()
@@ -115,14 +115,14 @@ def test_what_cannot_be_read_is_named_and_black(tmp_path):
     assert read[:3].any()
     with pytest.raises(OrdinateError) as caught:
         require_readable(failures, 20)
-    assert str(caught.value).startswith(f"X: 12 of 20 images cannot be read: {paths[3]}: is empty, takes an image; ")
+    assert str(caught.value).startswith(f"X: 12 of 20 images cannot be read: {paths[3]}: is empty, expected an image; ")
     assert str(caught.value).endswith("; and 2 more")
 
 
 def test_what_was_decoded_is_not_decoded_again_and_only_taken_as_it_was():
     done = Decoded(pictures.draw([0, 1]), Preprocessing((16, 16), 1))
     assert decode(done, done.preprocessing)[0] is done.pixels
-    with pytest.raises(OrdinateError, match="X: was decoded with"):
+    with pytest.raises(OrdinateError, match="X: got samples decoded with"):
         decode(done, Preprocessing((16, 16), 1, equalize=True))
 
 
@@ -179,10 +179,10 @@ def test_arrays_of_images_come_in_several_forms(array):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.zeros((2, 5, 8, 8)), r"takes images of 1 or 3 channels"),
+        (np.zeros((2, 5, 8, 8)), r"expected images of 1 or 3 channels"),
         (np.zeros((2, 8, 8)), r"X: got shape \(2, 8, 8\), takes images"),
         (np.zeros((0, 3, 8, 8)), r"X: got shape \(0, 3, 8, 8\)"),
-        (np.full((1, 3, 2, 2), 7.5), r"X: got float64 from 7.5 to 7.5, takes uint8, or floats from 0 to 1"),
+        (np.full((1, 3, 2, 2), 7.5), r"X: got float64 from 7.5 to 7.5, expected uint8, or floats from 0 to 1"),
         (np.full((1, 3, 2, 2), -1), r"X: got int64 from -1 to -1"),
         (np.full((1, 3, 2, 2), np.nan), r"not finite"),
     ],

@@ -63,15 +63,15 @@ def test_the_age_is_that_of_the_header(path):
     assert read_age(recordings.write(path, 83)) == 83
 
 
-def test_normal_recordings_are_read_one_a_subject_with_their_ages(tuab):
+def test_normal_recordings_are_read_one_per_subject_with_their_ages(tuab):
     read = read_tuab(tuab, start=1.0, seconds=1.5)
-    assert read.series.shape == (20, 21, 300)
+    assert read.samples.shape == (20, 21, 300)
     assert read.labels.tolist() == list(range(20, 40))
     assert read.groups.tolist() == [f"aaaaaa{place:02}" for place in range(20)]
     assert all(group in path for group, path in zip(read.groups, read.paths, strict=True))
     assert "s001" in read.paths[0]
     inner = slice(60, -60)
-    np.testing.assert_allclose(read.series[7][:, inner], sines(200, 1.5, 1.0, seed=7)[:, inner], rtol=0, atol=0.6)
+    np.testing.assert_allclose(read.samples[7][:, inner], sines(200, 1.5, 1.0, seed=7)[:, inner], rtol=0, atol=0.6)
 
 
 def test_a_tenth_of_the_subjects_is_to_test_and_the_seed_draws_it(tuab):
@@ -83,7 +83,7 @@ def test_a_tenth_of_the_subjects_is_to_test_and_the_seed_draws_it(tuab):
 
 def test_1385_subjects_are_split_as_the_paper_says(monkeypatch, tmp_path):
     files = {f"{place:08}": tmp_path / f"{place:08}_s001.edf" for place in range(1385)}
-    monkeypatch.setattr("ordinate.data.series.eeg._one_a_subject", lambda _: files)
+    monkeypatch.setattr("ordinate.data.series.eeg._one_per_subject", lambda _: files)
     monkeypatch.setattr("ordinate.data.series.eeg.read_age", lambda _: 50)
     monkeypatch.setattr("ordinate.data.series.eeg.read_recording", lambda *_, **__: np.zeros((21, 1), np.float32))
     splits = read_tuab(tmp_path).splits
@@ -110,7 +110,7 @@ def test_files_that_cannot_be_read_are_named_and_left_out_if_asked(tmp_path):
     assert "4 of 5 files cannot be read" in message
     assert "ageless_s001.edf: its header has no age" in message
     assert "few_s001.edf: has no channel F7, " in message
-    assert "short_s001.edf: lasts 1 s, takes more than the 1 s before the series" in message
+    assert "short_s001.edf: lasts 1 s, expected more than the 1 s before the series" in message
     assert "broken_s001.edf: could not be read" in message
     read = read_tuab(tmp_path, start=1.0, skip_unreadable=True)
     assert read.groups.tolist() == ["good"]
@@ -141,7 +141,7 @@ def test_a_folder_without_recordings_is_an_error(tmp_path):
 
 def test_without_mne_the_way_out_is_named(tuab, monkeypatch):
     monkeypatch.setitem(sys.modules, "mne", None)
-    with pytest.raises(OrdinateError, match=r'^EEG takes MNE: pip install "ordinate\[eeg\]"$'):
+    with pytest.raises(OrdinateError, match=r'^EEG: requires mne .*: pip install "ordinate\[eeg\]"$'):
         read_tuab(tuab)
 
 

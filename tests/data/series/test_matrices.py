@@ -24,8 +24,8 @@ def folder(tmp_path):
 
 def test_matrices_are_read_with_labels_splits_and_groups(folder):
     read = read_matrices(folder)
-    assert read.series.shape == (3, 3, 8)
-    for series, matrix in zip(read.series, MATRICES, strict=True):
+    assert read.samples.shape == (3, 3, 8)
+    for series, matrix in zip(read.samples, MATRICES, strict=True):
         np.testing.assert_array_equal(series[:, : matrix.shape[1]], matrix)
         assert np.isnan(series[:, matrix.shape[1] :]).all()
     assert read.labels.tolist() == [40, 50.5, 61]
@@ -35,14 +35,14 @@ def test_matrices_are_read_with_labels_splits_and_groups(folder):
 
 
 def test_labels_are_not_needed_to_read_matrices(folder):
-    expected = read_matrices(folder).series
+    expected = read_matrices(folder).samples
     (folder / "labels.csv").write_text("path\na.csv\nsub/b.npy\nc.csv\n")
     np.testing.assert_array_equal(read_unlabelled_matrices(folder), expected)
 
 
 def test_a_missing_value_is_nan(folder):
     (folder / "a.csv").write_text("1,,3\n4,5,6\n7,8,9\n")
-    np.testing.assert_array_equal(read_matrices(folder).series[0, 0, :3], [1, np.nan, 3])
+    np.testing.assert_array_equal(read_matrices(folder).samples[0, 0, :3], [1, np.nan, 3])
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_an_npy_is_never_unpickled(folder):
 
 def test_matrices_of_other_regions_are_an_error(folder):
     np.save(folder / "sub" / "b.npy", np.zeros((4, 5)))
-    with pytest.raises(OrdinateError, match=r"a\.csv has 3 rows and .*b\.npy 4, takes the same regions"):
+    with pytest.raises(OrdinateError, match=r"a\.csv has 3 rows and .*b\.npy 4, expected the same regions"):
         read_matrices(folder)
 
 

@@ -106,7 +106,7 @@ def test_more_series_than_are_scaled_at_once_are_scaled_alike():
     ("series", "message"),
     [
         ([np.zeros((2, 3)), np.zeros((1, 3))], "X: got series of 2 and of 1 channels"),
-        ([np.zeros((2, 3)), np.zeros(3)], r"X: got a series of shape \(3,\) and float64 at 1, takes numbers"),
+        ([np.zeros((2, 3)), np.zeros(3)], r"X: got a series of shape \(3,\) and float64 at 1, expected numbers"),
         ([np.zeros((2, 0))], r"X: got a series of shape \(2, 0\) and float64 at 0"),
         ([np.array([["a"]])], r"X: got a series of shape \(1, 1\) and <U1 at 0"),
     ],
@@ -127,7 +127,9 @@ def test_a_scaler_survives_json(values):
 
 @pytest.mark.parametrize("shape", [(4, 0, 5), (4, 2, 0)])
 def test_series_without_a_channel_or_a_point_are_an_error(shape):
-    with pytest.raises(OrdinateError, match=r"X: got series of shape \(.*\), takes \(channels, length\) of at least 1"):
+    with pytest.raises(
+        OrdinateError, match=r"X: got series of shape \(.*\), expected \(channels, length\) of at least 1"
+    ):
         SeriesScaler.fit(np.zeros(shape))
 
 

@@ -62,15 +62,15 @@ def test_what_is_written_is_read_again(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (equal(["1,2:0"]), "line 11: has 2 to 2 points a channel, takes 3"),
+        (equal(["1,2:0"]), "line 11: has 2 to 2 points per channel, takes 3"),
         (equal(["1,2,3:4,5,6:0"]), "line 11: has 2 channels, takes 1"),
         (equal(["1,?,3:0"]), "line 11: has a missing point, and the header says @missing false"),
         (equal(["1,2,3"]), "line 11: holds no colon"),
         (equal(["1,two,3:0"]), "line 11: a point is no number"),
         (equal(["1,inf,3:0"]), "line 11: a point is not finite"),
         (equal(["1,nan,3:0"]), "line 11: a point is not finite"),
-        (equal(["1,2,3:?"]), "as the target, takes one number"),
-        (equal(["1,2,3:1,2"]), "as the target, takes one number"),
+        (equal(["1,2,3:?"]), "as the target, expected one number"),
+        (equal(["1,2,3:1,2"]), "as the target, expected one number"),
         (equal(["1,2,3:x"]), "the target is no number"),
         (equal([]), "holds no series"),
         ("@timeStamps true\n@data\n", "line 1: holds time stamps"),

@@ -292,7 +292,7 @@ def test_a_table_without_columns_has_width_0():
 @pytest.mark.parametrize(
     ("train", "new", "message"),
     [
-        ([1.0, 2.0], ["1", "two"], "column 'x': takes numbers, as in training: .*two"),
+        ([1.0, 2.0], ["1", "two"], "column 'x': expected numbers, as in training: .*two"),
         ([1.0, 2.0], [1.0, np.inf], "column 'x': got infinity"),
         ([1.0, 2.0], [-np.inf, 1.0], "column 'x': got infinity"),
         ([1.0, np.inf], None, "column 'x': got infinity"),
@@ -313,7 +313,7 @@ def test_what_a_column_cannot_take_is_an_error_that_names_it(train, new, message
 
 def test_a_missing_column_is_an_error_that_names_it():
     with pytest.raises(
-        OrdinateError, match=r"columns: missing \['colour'\], takes those of the training data: \['size'"
+        OrdinateError, match=r"columns: missing \['colour'\], expected those of the training data: \['size'"
     ):
         TableFeatures.fit(MIXED).transform(MIXED.drop(columns="colour"))
 

@@ -186,7 +186,7 @@ def test_a_table_without_rows_is_an_error(tmp_path):
     FRAME.iloc[:0].to_parquet(tmp_path / "a.parquet")
     (tmp_path / "empty").mkdir()
     for path in (tmp_path / "a.parquet", tmp_path / "empty"):
-        with pytest.raises(OrdinateError, match="holds no rows, takes a table with samples"):
+        with pytest.raises(OrdinateError, match="holds no rows, expected a table with samples"):
             ParquetTable(path)
 
 

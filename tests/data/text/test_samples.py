@@ -37,11 +37,11 @@ def test_single_texts_come_in_any_shape(X):
         ("a dog", "X: got 'a dog', takes n strings"),
         ([], r"X: got shape \(0, 1\), takes n strings"),
         ([("a", "b", "c")], r"X: got shape \(1, 3\)"),
-        ([("a", "b"), ("c",)], r"X: sample 0 holds \('a', 'b'\), takes a string"),
+        ([("a", "b"), ("c",)], r"X: sample 0 holds \('a', 'b'\), expected a string"),
         (["a", None], "X: sample 1 lacks a text"),
         (pd.DataFrame({"t": ["a", np.nan]}), "X: sample 1 lacks a text"),
         (pd.Series(["a", pd.NA]), "X: sample 1 lacks a text"),
-        (["a", 3], "X: sample 1 holds 3, takes a string"),
+        (["a", 3], "X: sample 1 holds 3, expected a string"),
     ],
 )
 def test_what_is_no_text_is_an_error_that_says_which(X, message):

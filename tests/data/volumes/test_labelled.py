@@ -26,13 +26,13 @@ def test_labels_csv_names_volumes_labels_splits_and_groups(tmp_path):
     table = {"path": names, "age": AGES, "split": ["train", "val", "Test", "train"], "group": [1, 2, 3, 1]}
     pd.DataFrame(table).to_csv(tmp_path / "labels.csv", index=False)
     read = read_labelled_volumes(tmp_path, "age")
-    assert relative(read.volumes, tmp_path) == names
+    assert relative(read.samples, tmp_path) == names
     assert read.labels.tolist() == AGES
     assert read.splits.tolist() == ["train", "validation", "test", "train"]
     assert read.groups.tolist() == ["1", "2", "3", "1"]
-    np.testing.assert_array_equal(read.volumes.read(2), DRAWN[2])
+    np.testing.assert_array_equal(read.samples.read(2), DRAWN[2])
     taken = read.take(np.array([2, 0]))
-    assert (relative(taken.volumes, tmp_path), taken.labels.tolist()) == ([names[2], names[0]], [63.0, 44.0])
+    assert (relative(taken.samples, tmp_path), taken.labels.tolist()) == ([names[2], names[0]], [63.0, 44.0])
     assert relative(read_volumes(tmp_path), tmp_path) == names
 
 
@@ -42,16 +42,16 @@ def test_uk_biobanks_layout_is_read_with_or_without_the_names_of_its_zips(tmp_pa
     write_subjects(tmp_path, ["1000011_20252_2_0", "1000022", "1000033_20252_2_0", "1000044"])
     pd.DataFrame({column: subjects, "age": AGES, "sex": [0, 1, 0, 1]}).to_csv(tmp_path / "labels.csv", index=False)
     read = read_labelled_volumes(tmp_path)
-    assert relative(read.volumes, tmp_path) == [
+    assert relative(read.samples, tmp_path) == [
         "1000011_20252_2_0/T1/T1_brain_to_MNI.nii.gz", "1000022/T1/T1_brain_to_MNI.nii.gz",
         "1000033_20252_2_0/T1/T1_brain_to_MNI.nii.gz", "1000044/T1/T1_brain_to_MNI.nii.gz",
     ]  # fmt: skip
     assert read.labels.tolist() == AGES
     assert read.groups.tolist() == [str(subject) for subject in subjects]
     assert read.splits is None
-    np.testing.assert_array_equal(read.volumes.read(1), DRAWN[1])
+    np.testing.assert_array_equal(read.samples.read(1), DRAWN[1])
     assert read_ukbiobank(tmp_path, "sex").labels.tolist() == [0, 1, 0, 1]
-    assert relative(read_volumes(tmp_path), tmp_path) == relative(read.volumes, tmp_path)
+    assert relative(read_volumes(tmp_path), tmp_path) == relative(read.samples, tmp_path)
 
 
 def test_without_labels_all_volumes_are_read_in_order(tmp_path):
@@ -76,8 +76,8 @@ def test_a_folder_holds_volumes_if_its_first_image_is_one(tmp_path):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (None, "takes a labels.csv that names the volumes"),
-        ({"name": ["1.nii"], "age": [4]}, "takes a column of paths named 'path', 'file'"),
+        (None, "expected a labels.csv that names the volumes"),
+        ({"name": ["1.nii"], "age": [4]}, "expected a column of paths named 'path', 'file'"),
         ({"path": ["9.nii"], "age": [4]}, "1 of its images are not there, such as 9.nii"),
         ({"subject": [1], "years": [4]}, "no column 'age'"),
         ({"subject": [1], "age": [None]}, "1 of 1 labels in 'age' are missing"),

@@ -98,7 +98,7 @@ def test_volumes_are_cut_and_padded_around_their_centre():
     take = VolumePreprocessing((4, 8, 12), 1, intensity=(0.0, 255.0))
     values = np.random.default_rng(1).integers(1, 256, (1, 1, 6, 8, 10)).astype(np.float32)
     expected = np.pad(values[0, 0, 1:5], ((0, 0), (0, 0), (1, 1)))
-    np.testing.assert_array_equal(take(values, 0)[0], expected)
+    np.testing.assert_array_equal(take.read(values, 0)[0], expected)
 
 
 @pytest.mark.parametrize(
@@ -129,12 +129,12 @@ def test_processes_change_nothing_and_large_sets_lie_on_disk(tmp_path, monkeypat
     alone, failures = decode_volumes(files, take, workers=0)
     assert failures == {}
     np.testing.assert_array_equal(decode_volumes(files, take, workers=2)[0], alone)
-    monkeypatch.setattr("ordinate.data.images.pixels.IN_MEMORY", 100)
+    monkeypatch.setattr("ordinate.data.decoded.IN_MEMORY", 100)
     mapped = decode_volumes(files, take, workers=0)[0]
     assert isinstance(mapped, np.memmap)
     np.testing.assert_array_equal(mapped, alone)
     assert decode_volumes(DecodedVolumes(alone, take), take)[0] is alone
-    with pytest.raises(OrdinateError, match="X: was decoded with"):
+    with pytest.raises(OrdinateError, match="X: got samples decoded with"):
         decode_volumes(DecodedVolumes(alone, take), VolumePreprocessing((5, 5, 5), 1))
 
 
@@ -171,12 +171,12 @@ def test_all_files_that_cannot_be_read_are_named_with_the_reason(tmp_path):
 def test_the_reader_learns_the_mean_and_deviation_of_the_training_voxels_and_keeps_them():
     array = np.random.default_rng(2).uniform(0, 1, (5, 2, 4, 4, 4))
     reader, decoded = VolumeReader.fit(array, VolumeOptions(intensity=(0, 1)))
-    shares = decoded.voxels / 255
+    shares = decoded.pixels / 255
     np.testing.assert_allclose(reader.mean, shares.mean((0, 2, 3, 4)), rtol=1e-12)
     np.testing.assert_allclose(reader.scale, shares.std((0, 2, 3, 4)), rtol=1e-12)
     again = VolumeReader.from_dict(reader.to_dict())
     assert vars(again) == vars(reader)
-    np.testing.assert_array_equal(again.transform(array).numpy(), decoded.voxels)
+    np.testing.assert_array_equal(again.transform(array).numpy(), decoded.pixels)
 
 
 @pytest.mark.parametrize("array", [np.zeros((2, 3, 4, 5)), np.full((1, 1, 2, 2, 2), np.nan), np.zeros((0, 1, 2, 2, 2))])

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ordinate.data.images.automatic_views import automatic_views
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 if TYPE_CHECKING:
     from torchvision.transforms.v2 import Transform
@@ -21,16 +22,12 @@ Size = tuple[int, int]
 SMALL = 32 * 32  # pixels; a batch of automatic views is drawn sooner than a worker hands it over
 
 
-def _flip(_: Size) -> list["Transform"]:
-    from torchvision.transforms import v2
-
+def _flip(v2: Any, _: Size) -> list["Transform"]:
     return [v2.RandomHorizontalFlip()]
 
 
-def _crop_and_colour(size: Size) -> list["Transform"]:
+def _crop_and_colour(v2: Any, size: Size) -> list["Transform"]:
     """Without the flip, which would change the direction of a gaze (SupCR, MPIIFaceGaze)."""
-    from torchvision.transforms import v2
-
     return [
         v2.RandomResizedCrop(size, scale=(0.2, 1.0), antialias=True),
         v2.RandomApply([v2.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
@@ -38,52 +35,56 @@ def _crop_and_colour(size: Size) -> list["Transform"]:
     ]
 
 
-def _supcr(size: Size) -> list["Transform"]:
+def _supcr(v2: Any, size: Size) -> list["Transform"]:
     """SupCR's views for AgeDB, IMDB-WIKI and SkyFinder."""
-    crop, *colour = _crop_and_colour(size)
-    return [crop, *_flip(size), *colour]
+    crop, *colour = _crop_and_colour(v2, size)
+    return [crop, v2.RandomHorizontalFlip(), *colour]
 
 
-def _adience(size: Size) -> list["Transform"]:
-    from torchvision.transforms import v2
-
-    return [*_flip(size), v2.RandomVerticalFlip(), _affine(15, 0.1, (0.9, 1.1)), v2.ColorJitter(0.2, 0.2, 0.2, 0.05)]
+def _adience(v2: Any, _: Size) -> list["Transform"]:
+    return [*_flips(v2), _affine(v2, 15, 0.1), v2.ColorJitter(0.2, 0.2, 0.2, 0.05)]
 
 
-def _historical(size: Size) -> list["Transform"]:
-    from torchvision.transforms import v2
-
+def _historical(v2: Any, size: Size) -> list["Transform"]:
     return [
         v2.RandomCrop(size, pad_if_needed=True, padding_mode="reflect"),
-        *_flip(size),
-        v2.RandomVerticalFlip(),
-        _affine(15, 0.1, (0.9, 1.1)),
+        *_flips(v2),
+        _affine(v2, 15, 0.1),
         v2.RandomPerspective(0.2, p=0.5),
         v2.RandomApply([v2.AutoAugment()], p=0.01),
     ]
 
 
-def _knee(_: Size) -> list["Transform"]:
-    from torchvision.transforms import v2
-
-    return [_affine(10, 0.05, (0.9, 1.1)), _blur(), v2.RandomPerspective(0.2, p=0.5)]
+def _knee(v2: Any, _: Size) -> list["Transform"]:
+    return [_affine(v2, 10, 0.05), _blur(v2), v2.RandomPerspective(0.2, p=0.5)]
 
 
-def _fundus(size: Size) -> list["Transform"]:
-    from torchvision.transforms import v2
-
-    return [*_flip(size), v2.RandomVerticalFlip(), _rotation(30), _blur(), v2.ColorJitter(0.2, 0.2, 0.2, 0.05)]
+def _fundus(v2: Any, _: Size) -> list["Transform"]:
+    return [*_flips(v2), _rotation(v2), _blur(v2), v2.ColorJitter(0.2, 0.2, 0.2, 0.05)]
 
 
-def _histology(size: Size) -> list["Transform"]:
-    from torchvision.transforms import v2
+def _histology(v2: Any, _: Size) -> list["Transform"]:
+    return [*_flips(v2), _rotation(v2), _blur(v2), v2.RandomPerspective(0.2, p=0.5)]
 
-    flips = [*_flip(size), v2.RandomVerticalFlip()]
-    return [*flips, _rotation(30), _blur(), v2.RandomPerspective(0.2, p=0.5)]
+
+def _flips(v2: Any) -> list["Transform"]:
+    return [v2.RandomHorizontalFlip(), v2.RandomVerticalFlip()]
+
+
+def _affine(v2: Any, degrees: float, shift: float) -> "Transform":
+    return v2.RandomAffine(degrees, (shift, shift), (0.9, 1.1), interpolation=v2.InterpolationMode.BILINEAR)
+
+
+def _rotation(v2: Any) -> "Transform":
+    return v2.RandomRotation(30, interpolation=v2.InterpolationMode.BILINEAR)
+
+
+def _blur(v2: Any) -> "Transform":
+    return v2.RandomApply([v2.GaussianBlur(3, sigma=(0.1, 1.5))], p=0.5)
 
 
 BATCHED: dict[str, Callable[[Tensor], Tensor]] = {"auto": automatic_views, "none": lambda images: images}
-ONE_BY_ONE: dict[str, Callable[[Size], list["Transform"]]] = {
+ONE_BY_ONE: dict[str, Callable[[Any, Size], list["Transform"]]] = {
     "flip": _flip,
     "supcr": _supcr,
     "gaze": _crop_and_colour,
@@ -115,10 +116,7 @@ class Augmentation:
         check_augmentation(name)
         self.name = name
         self.size = size
-        try:
-            self.transforms = ONE_BY_ONE[name](size) if name in ONE_BY_ONE else []
-        except ImportError as error:
-            raise OrdinateError(f'augmentation: {name!r} takes torchvision: pip install "ordinate[images]"') from error
+        self.transforms = _transforms(name, size) if name in ONE_BY_ONE else []
 
     def __call__(self, images: Tensor) -> Tensor:
         """Return a view of each, uint8 (n, c, height, width), of images (n, c, h, w); torch's random state draws it."""
@@ -142,25 +140,11 @@ class Augmentation:
         return self.changes and (self.name in ONE_BY_ONE or prod(self.size) > SMALL)
 
 
+def _transforms(name: str, size: Size) -> list["Transform"]:
+    return ONE_BY_ONE[name](optional("torchvision.transforms.v2", "images", f"augmentation {name!r}"), size)
+
+
 def check_augmentation(name: Any) -> None:
     """Raise where there is no augmentation of that name."""
     if name not in AUGMENTATIONS:
-        raise OrdinateError(f"augmentation: got {name!r}, takes one of {', '.join(map(repr, AUGMENTATIONS))}")
-
-
-def _affine(degrees: float, shift: float, scale: tuple[float, float]) -> "Transform":
-    from torchvision.transforms import v2
-
-    return v2.RandomAffine(degrees, (shift, shift), scale, interpolation=v2.InterpolationMode.BILINEAR)
-
-
-def _rotation(degrees: float) -> "Transform":
-    from torchvision.transforms import v2
-
-    return v2.RandomRotation(degrees, interpolation=v2.InterpolationMode.BILINEAR)
-
-
-def _blur() -> "Transform":
-    from torchvision.transforms import v2
-
-    return v2.RandomApply([v2.GaussianBlur(3, sigma=(0.1, 1.5))], p=0.5)
+        raise OrdinateError(f"augmentation: got {name!r}, expected one of {', '.join(map(repr, AUGMENTATIONS))}")

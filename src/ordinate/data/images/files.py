@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -35,7 +36,7 @@ class ImageFiles:
     def __init__(self, paths: Iterable[str | Path], archive: str | Path | None = None) -> None:
         self.paths: NDArray[np.str_] = np.array([str(path) for path in paths], dtype=np.str_)
         self.archive = None if archive is None else Path(archive)
-        self._opened = threading.local()  # a zip is opened once a thread and process
+        self._opened = threading.local()  # a zip is opened once per thread and process
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -69,7 +70,7 @@ class ImageFiles:
         Raises:
             OrdinateError: the file is missing, empty, truncated or no image; names it.
         """
-        image = _pillow()
+        image = optional("PIL.Image", "images", "images")
         path = self.paths[index]
         try:
             content = self.content(index)
@@ -80,16 +81,8 @@ class ImageFiles:
         except KeyError as error:
             raise OrdinateError(f"{path}: is not in {self.archive}") from error
         except image.UnidentifiedImageError as error:
-            wrong = "is no image that can be read" if content else "is empty, takes an image"
+            wrong = "is no image that can be read" if content else "is empty, expected an image"
             raise OrdinateError(f"{path}: {wrong}") from error
         except (OSError, SyntaxError, ValueError, EOFError, zipfile.BadZipFile, image.DecompressionBombError) as error:
             raise OrdinateError(f"{path}: is damaged or truncated: {error}") from error
         return opened
-
-
-def _pillow() -> Any:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise OrdinateError('images take Pillow: pip install "ordinate[images]"') from error
-    return Image

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ordinate.data.images.labelled import LabelledImages
+from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 
 FOLDS = tuple("01234")
@@ -47,7 +47,7 @@ def rank_folds(ranks: ArrayLike, share: float, seed: int) -> pd.Series:
     return pd.Series(fold, name="split")
 
 
-def hold_out(images: LabelledImages, fold: int) -> LabelledImages:
+def hold_out(images: Labelled, fold: int) -> Labelled:
     """Return the images with one fold as ``"test"`` and all others as ``"train"``.
 
     Raises:
@@ -58,6 +58,6 @@ def hold_out(images: LabelledImages, fold: int) -> LabelledImages:
         held = "no splits" if images.splits is None else f"the splits {', '.join(sorted(names))}"
         raise OrdinateError(f"fold: got {fold}, and this set has {held}, no folds")
     if str(fold) not in FOLDS:
-        raise OrdinateError(f"fold: got {fold}, takes 0 to {len(FOLDS) - 1}")
+        raise OrdinateError(f"fold: got {fold}, expected 0 to {len(FOLDS) - 1}")
     held_out = images.splits == str(fold)
     return replace(images, splits=pd.Series(np.where(held_out, "test", "train"), name="split"))

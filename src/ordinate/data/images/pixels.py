@@ -1,10 +1,6 @@
-"""From image files or arrays to pixels of one size: crop, resize, equalise, decoded once by worker processes."""
+"""From image files or arrays to pixels of one size: crop, resize, equalise."""
 
 import hashlib
-import math
-import multiprocessing
-import os
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -13,10 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch.utils.data import DataLoader, Dataset
-from tqdm import tqdm
 
+from ordinate.data.decoded import (
+    FEW_CHUNKS,
+    LOOKED_AT,
+    DecodedChunks,
+    DecodedSamples,
+    decode_samples,
+    evenly_spread,
+)
 from ordinate.data.images.files import ImageFiles
+from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
 
 if TYPE_CHECKING:
@@ -26,12 +29,8 @@ Images = ImageFiles | NDArray[np.uint8]
 
 KEPT_SIDE, LARGEST_SIDE = 256, 224  # of images whose size is not given: kept up to here, and made so large beyond
 GREY_TOLERANCE = 3  # between channels: some formats keep grey as colour, and round
-LOOKED_AT = 256  # images that tell size and channels
-IN_MEMORY = 4 * 2**30  # bytes of pixels; more are kept in an unnamed file on disk
 CHUNK = 32  # images that a worker decodes at a time
-FEW_CHUNKS = 4  # that are not worth a process
 TIMED = 16  # images that tell how long decoding takes
-NAMED = 10  # unreadable images that an error names
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Preprocessing:
     Args:
         size: (height, width) in pixels of what the encoder sees.
         channels: 1 for grey, 3 for RGB.
-        crop: (height, width) of the central part that is taken first, at the image's own resolution; None takes all.
+        crop: (height, width) of the central part that is taken first, at the image's own resolution; None uses all.
         equalize: equalise the histogram (of the luminance, for colours) after the crop.
 
     Example:
@@ -54,6 +53,10 @@ class Preprocessing:
     channels: int
     crop: tuple[int, int] | None = None
     equalize: bool = False
+
+    def read(self, images: Images, index: int) -> NDArray[np.uint8]:
+        """Return the pixels (channels, height, width) of one of several images."""
+        return self(_open(images, index))
 
     def __call__(self, image: "Image") -> NDArray[np.uint8]:
         """Return the pixels (channels, height, width)."""
@@ -77,18 +80,8 @@ class Preprocessing:
         return pixels[None] if pixels.ndim == 2 else np.ascontiguousarray(pixels.transpose(2, 0, 1))
 
 
-@dataclass(frozen=True)
-class Decoded:
-    """Pixels (n, c, h, w) beside what was done to get them, so that it is not done again."""
-
-    pixels: NDArray[np.uint8]
-    preprocessing: Preprocessing
-
-    def __len__(self) -> int:
-        return len(self.pixels)
-
-    def __getitem__(self, rows: Any) -> "Decoded":
-        return Decoded(self.pixels[rows], self.preprocessing)
+class Decoded(DecodedSamples):
+    """Pixels (n, c, h, w) of images."""
 
 
 def choose_preprocessing(
@@ -103,14 +96,13 @@ def choose_preprocessing(
     Args:
         images: n images; up to 256 of them, evenly spread, are looked at.
         size: (height, width), or one number for both; None keeps the images' own size (or the crop's) if they share
-            one of at most 256 pixels a side, and otherwise takes 224 for the longer side of the first.
-        channels: 1 or 3; None takes 1 if every image looked at is grey.
+            one of at most 256 pixels per side, and otherwise uses 224 for the longer side of the first.
+        channels: 1 or 3; None uses 1 if every image looked at is grey.
         crop: as in :class:`Preprocessing`.
         equalize: as in :class:`Preprocessing`.
     """
     if channels is None or (size is None and crop is None):
-        rows = np.unique(np.linspace(0, len(images) - 1, min(LOOKED_AT, len(images))).astype(int))
-        seen = list(_readable(images, rows))
+        seen = list(_readable(images, evenly_spread(len(images), LOOKED_AT)))
         sizes = [(image.height, image.width) for image in seen] or [(1, 1)]  # decoding will name what cannot be read
         if channels is None:
             channels = 1 if all(_is_grey(image) for image in seen) else 3
@@ -127,81 +119,17 @@ def choose_preprocessing(
 def decode(
     images: Images | Decoded, preprocessing: Preprocessing, workers: int = 2, progress: bool = False
 ) -> tuple[NDArray[np.uint8], dict[int, str]]:
-    """Return the pixels of all images, and what is wrong with those that could not be read.
-
-    Args:
-        images: n images.
-        preprocessing: done to each.
-        workers: processes that decode; 0 decodes in this one, and so do few images.
-        progress: show a progress bar.
-
-    Returns:
-        Pixels (n, c, h, w), in memory or, past 4 GiB, in an unnamed file on disk; and from the index of every image
-        that could not be read (its pixels are 0) to the reason, which names it.
-    """
-    if isinstance(images, Decoded):
-        if images.preprocessing != preprocessing:
-            raise OrdinateError(f"X: was decoded with {images.preprocessing}, takes {preprocessing}, as in training")
-        return images.pixels, {}
-    pixels = room((len(images), preprocessing.channels, *preprocessing.size))
-    failures: dict[int, str] = {}
-    chunks = [range(start, min(start + CHUNK, len(images))) for start in range(0, len(images), CHUNK)]
-    loader = DataLoader(
-        _Chunks(images, preprocessing, chunks),
-        batch_size=None,
-        num_workers=usable_workers(workers) if len(chunks) > FEW_CHUNKS else 0,
-    )
-    with tqdm(total=len(images), desc="reading images", unit="image", disable=not progress, leave=False) as bar:
-        for chunk, (part, failed) in zip(chunks, loader, strict=True):
-            pixels[chunk.start : chunk.stop] = part
-            failures |= failed
-            bar.update(len(chunk))
-    return pixels, failures
+    """Return the pixels (n, c, h, w) of images, see :func:`~ordinate.data.decoded.decode_samples`."""
+    return decode_samples(images, preprocessing, "image", workers=workers, progress=progress, chunk=CHUNK)
 
 
 def seconds_to_decode(images: Images, preprocessing: Preprocessing, workers: int = 2) -> float:
     """Return how long :func:`decode` takes on this machine, from a few images evenly spread over them."""
-    rows = np.unique(np.linspace(0, len(images) - 1, min(TIMED, len(images))).astype(int))
+    rows = evenly_spread(len(images), TIMED)
     start = time.perf_counter()
-    _Chunks(images, preprocessing, [rows.tolist()])[0]
+    DecodedChunks(images, preprocessing, [rows])[0]
     processes = usable_workers(workers) if len(images) > FEW_CHUNKS * CHUNK else 0
     return (time.perf_counter() - start) / len(rows) * len(images) / max(1, processes)
-
-
-def usable_workers(workers: int) -> int:
-    """Return the number of worker processes: as many as there are cores at most, and 0 where none may be started."""
-    return 0 if multiprocessing.current_process().daemon else min(workers, os.cpu_count() or 1)
-
-
-def require_readable(failures: dict[int, str], total: int, kind: str = "images") -> None:
-    """Raise where images, or samples of another kind, could not be read, and name them."""
-    if failures:
-        named = "; ".join(list(failures.values())[:NAMED])
-        more = f"; and {len(failures) - NAMED} more" if len(failures) > NAMED else ""
-        raise OrdinateError(f"X: {len(failures)} of {total} {kind} cannot be read: {named}{more}")
-
-
-class _Chunks(Dataset[tuple[NDArray[np.uint8], dict[int, str]]]):
-    """Chunks of images, decoded where they are asked for: in a worker process."""
-
-    def __init__(self, images: Images, preprocessing: Preprocessing, chunks: Sequence[Sequence[int]]) -> None:
-        self.images = images
-        self.preprocessing = preprocessing
-        self.chunks = chunks
-
-    def __len__(self) -> int:
-        return len(self.chunks)
-
-    def __getitem__(self, index: int) -> tuple[NDArray[np.uint8], dict[int, str]]:
-        chunk = self.chunks[index]
-        pixels = np.zeros((len(chunk), self.preprocessing.channels, *self.preprocessing.size), dtype=np.uint8)
-        failures = {}
-        for place, row in enumerate(chunk):
-            try:
-                pixels[place] = self.preprocessing(_open(self.images, row))
-            except OrdinateError as error:
-                failures[row] = str(error)
-        return pixels, failures
 
 
 def duplicates(pixels: NDArray[np.uint8]) -> list[list[int]]:
@@ -224,10 +152,10 @@ def as_images(array: NDArray[Any]) -> NDArray[np.uint8]:
         array: (n, c, h, w) or (n, h, w, c) with c of 1 or 3; uint8, or floats from 0 to 1.
     """
     if array.ndim != 4 or len(array) == 0 or min(array.shape) == 0:
-        raise OrdinateError(f"X: got shape {array.shape}, takes images (n, channels, height, width)")
+        raise OrdinateError(f"X: got shape {array.shape}, expected images (n, channels, height, width)")
     if array.shape[1] not in (1, 3):
         if array.shape[3] not in (1, 3):
-            raise OrdinateError(f"X: got shape {array.shape}, takes images of 1 or 3 channels, (n, c, h, w)")
+            raise OrdinateError(f"X: got shape {array.shape}, expected images of 1 or 3 channels, (n, c, h, w)")
         array = array.transpose(0, 3, 1, 2)
     if array.dtype == np.uint8:
         return array
@@ -237,22 +165,14 @@ def as_images(array: NDArray[Any]) -> NDArray[np.uint8]:
             return (array * 255).round().astype(np.uint8)
         if array.dtype.kind in "iu" and low >= 0 and high <= 255:
             return array.astype(np.uint8)
-        raise OrdinateError(f"X: got {array.dtype} from {low} to {high}, takes uint8, or floats from 0 to 1")
-    raise OrdinateError(f"X: got images of {array.dtype} or not finite, takes uint8, or floats from 0 to 1")
+        raise OrdinateError(f"X: got {array.dtype} from {low} to {high}, expected uint8, or floats from 0 to 1")
+    raise OrdinateError(f"X: got images of {array.dtype} or not finite, expected uint8, or floats from 0 to 1")
 
 
-def room(shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return zeros in memory or, past 4 GiB, in an unnamed file on disk."""
-    if math.prod(shape) <= IN_MEMORY:
-        return np.zeros(shape, dtype=np.uint8)
-    with tempfile.TemporaryFile(prefix="ordinate-pixels-") as file:  # stays while it is mapped
-        return np.memmap(file, dtype=np.uint8, mode="w+", shape=shape)
-
-
-def _readable(images: Images, rows: NDArray[np.int64]) -> Iterator["Image"]:
+def _readable(images: Images, rows: Sequence[int]) -> Iterator["Image"]:
     for row in rows:
         with suppress(OrdinateError):
-            yield _open(images, int(row))
+            yield _open(images, row)
 
 
 def _open(images: Images, index: int) -> "Image":

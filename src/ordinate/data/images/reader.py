@@ -1,103 +1,62 @@
-"""From images to what an encoder takes, the same in training and in prediction."""
+"""From images to the batch of an encoder, the same in training and in prediction."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
+from ordinate.data.decoded import PixelReader
+from ordinate.data.images.augmentation import Augmentation
+from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Decoded, Images, Preprocessing, choose_preprocessing, decode, require_readable
+from ordinate.data.images.pixels import Decoded, Images, Preprocessing, choose_preprocessing, decode
+from ordinate.data.modality import Views
+from ordinate.encoders.build import build_encoder
 
-COUNTED = 2**26  # pixels at a time, which take 8 bytes each while they are counted
 
+class ImageReader(PixelReader):
+    """Bring every image to one size and number of channels, see :class:`~ordinate.data.decoded.PixelReader`."""
 
-class ImageReader:
-    """Brings every image to one size and number of channels.
-
-    Args:
-        preprocessing: done to every image.
-        mean, scale: (c,) of the training pixels, in units of 0..1.
-        workers: processes that decode.
-        notes: what the user should know of the training images.
-    """
-
-    def __init__(
-        self,
-        preprocessing: Preprocessing,
-        mean: tuple[float, ...],
-        scale: tuple[float, ...],
-        workers: int = 2,
-        notes: list[str] | None = None,
-    ) -> None:
-        self.preprocessing = preprocessing
-        self.mean = mean
-        self.scale = scale
-        self.workers = workers
-        self.notes = notes or []
-        self.progress = False
+    kind = "images"
+    modality_name = "images"
+    preprocessing_class = Preprocessing
+    files_class = ImageFiles
+    decoded_class = Decoded
+    decode_all = staticmethod(decode)
+    export_note: ClassVar[str] = (
+        "samples holds pixels 0 to 255: each image as grey (reader.channels 1) or RGB (3), transparency over black; "
+        "the central reader.crop (height, width) of it, if given; its histogram equalised, if reader.equalize; "
+        "resized to reader.size (height, width), bilinear with antialiasing. The graph normalises them."
+    )
 
     @classmethod
-    def fit(
-        cls, images: Images | Decoded, options: ImageOptions, *, progress: bool = False
-    ) -> tuple["ImageReader", Decoded]:
-        """Choose the preprocessing from the training images; return the reader and the images as it reads them."""
-        if isinstance(images, Decoded):
-            preprocessing = images.preprocessing
-        else:
-            preprocessing = choose_preprocessing(images, options.size, options.channels, options.crop, options.equalize)
-        pixels, failures = decode(images, preprocessing, options.workers, progress)
-        require_readable(failures, len(images))
-        mean, scale = moments(pixels)
-        return cls(preprocessing, mean, scale, options.workers), Decoded(pixels, preprocessing)
+    def choose(cls, samples: Images, options: ImageOptions) -> tuple[Preprocessing, list[str]]:
+        return choose_preprocessing(samples, options.size, options.channels, options.crop, options.equalize), []
 
-    def transform(self, images: Images | Decoded) -> Tensor:
-        """Return the pixels (n, c, h, w), uint8.
+    def new_encoder(
+        self, name: str, embedding_dim: int, options: ImageOptions, *, for_saved_weights: bool, **task: Any
+    ) -> nn.Module:
+        if not options.pretrained:
+            return super().new_encoder(name, embedding_dim, options, for_saved_weights=for_saved_weights)
+        # normalised as its weights are used to, which saved weights bring along
+        weights: dict[str, Any] = {"small_stem": False} if for_saved_weights else {"pretrained": options.pretrained}
+        return build_encoder(name, self.sample_shape, embedding_dim, frozen=options.frozen, **weights)
 
-        Raises:
-            OrdinateError: images that cannot be read; names them.
-        """
-        pixels, failures = decode(images, self.preprocessing, self.workers, self.progress)
-        require_readable(failures, len(images))
-        return torch.from_numpy(pixels)
+    def views(self, options: ImageOptions, usual: int) -> Views:
+        augmentation = Augmentation(options.augmentation, self.preprocessing.size)
+        return Views(augmentation, options.views or (usual if augmentation.changes else 1), options.workers)
 
-    @property
-    def sample_shape(self) -> tuple[int, int, int]:
-        return (self.preprocessing.channels, *self.preprocessing.size)
+    def options(self) -> ImageOptions:
+        used = self.preprocessing
+        return ImageOptions(size=used.size, channels=used.channels, crop=used.crop, equalize=used.equalize)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what :meth:`from_dict` takes, ready for JSON."""
-        chosen = self.preprocessing
-        return {
-            "size": list(chosen.size),
-            "channels": chosen.channels,
-            "crop": None if chosen.crop is None else list(chosen.crop),
-            "equalize": chosen.equalize,
-            "mean": list(self.mean),
-            "scale": list(self.scale),
-            "workers": self.workers,
-            "notes": self.notes,
-        }
+    def summary(self) -> str:
+        height, width = self.preprocessing.size
+        return f"images of {height} x {width} pixels"
 
-    @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> "ImageReader":
-        crop = None if state["crop"] is None else (state["crop"][0], state["crop"][1])
-        preprocessing = Preprocessing((state["size"][0], state["size"][1]), state["channels"], crop, state["equalize"])
-        return cls(preprocessing, tuple(state["mean"]), tuple(state["scale"]), state["workers"], state["notes"])
+    def describe(self, x: Tensor) -> str:
+        return f"{'grey' if x.shape[1] == 1 else 'colour'} {self.summary()}"
 
-
-def moments(pixels: NDArray[np.uint8]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and deviation of every channel, in units of 0..1; a constant channel has the deviation 1."""
-    values = np.arange(256) / 255
-    mean, scale = [], []
-    for channel in range(pixels.shape[1]):
-        counts = np.zeros(256)
-        for part in np.array_split(pixels[:, channel], max(1, pixels[:, channel].size // COUNTED)):
-            counts += np.bincount(part.ravel(), minlength=256)
-        share = counts / counts.sum()
-        centre = float(share @ values)
-        spread = float(np.sqrt(share @ (values - centre) ** 2))
-        mean.append(centre)
-        scale.append(spread if spread > 0 else 1.0)
-    return tuple(mean), tuple(scale)
+    def shown(self, X: Any, x: Tensor) -> NDArray[np.uint8]:
+        return x.numpy()

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -13,10 +12,12 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from ordinate.data.series.matrices import LabelledSeries, require_readable_series
+from ordinate.data.labelled import Labelled
+from ordinate.data.series.matrices import require_readable_series
 from ordinate.data.series.reader import stack_series
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_positive
+from ordinate.optional import optional
 
 CHANNELS = (
     "FP1", "FP2", "F7", "F3", "FZ", "F4", "F8", "A1", "T3", "C3", "CZ", "C4", "T4", "A2", "T5", "P3", "PZ", "P4", "T6",
@@ -44,7 +45,7 @@ def read_tuab(
     seed: int = 0,
     skip_unreadable: bool = False,
     progress: bool = False,
-) -> LabelledSeries:
+) -> Labelled:
     """Read the recordings of the subjects without a pathology, with their ages.
 
     TUAB is given to those who apply at https://isip.piconepress.com/projects/nedc/html/tuh_eeg. Its folders say
@@ -61,7 +62,7 @@ def read_tuab(
         path: folder of the corpus, or one below it that holds ``train`` and ``eval``.
         split: ``"paper"`` for a tenth of the subjects to test, ``"corpus"`` for the corpus's own ``eval``.
         start: seconds into a recording at which a series starts.
-        seconds: that it lasts, or less where the recording ends; None takes the rest.
+        seconds: that it lasts, or less where the recording ends; None uses the rest.
         sampling_rate: in Hz, to which recordings are resampled.
         seed: of the split.
         skip_unreadable: leave out files that cannot be read.
@@ -76,13 +77,13 @@ def read_tuab(
             an age or one of the channels; names them. Also where MNE is not installed.
     """
     if split not in ("paper", "corpus"):
-        raise OrdinateError(f"split: got {split!r}, takes 'paper' or 'corpus'")
+        raise OrdinateError(f"split: got {split!r}, expected 'paper' or 'corpus'")
     check_positive(start, "start", or_zero=True)
     check_positive(sampling_rate, "sampling_rate")
     if seconds is not None:
         check_positive(seconds, "seconds")
-    files = _one_a_subject(Path(path))
-    _import_mne()
+    files = _one_per_subject(Path(path))
+    optional("mne", "eeg", "EEG")
     subjects = sorted(files)
     series, ages, failures = {}, {}, {}
     for row, subject in enumerate(tqdm(subjects, desc="reading recordings", disable=not progress, leave=False)):
@@ -97,12 +98,12 @@ def read_tuab(
         tested = set(held_out.tolist())
     else:
         tested = {row for row, subject in enumerate(subjects) if "eval" in _below(files[subject], path)}
-    return LabelledSeries(
-        stack_series([series[row] for row in series]),
+    return Labelled(
+        stack_series(list(series.values())),
         pd.Series([ages[row] for row in series], name="age"),
-        np.array([str(files[subjects[row]]) for row in series]),
         pd.Series(["test" if row in tested else "train" for row in series], name="split"),
         pd.Series([subjects[row] for row in series], name="group"),
+        np.array([str(files[subjects[row]]) for row in series]),
         tuple(failures.values()),
     )
 
@@ -128,7 +129,7 @@ def read_age(path: str | Path) -> int:
         raise OrdinateError(f"{path}: {error.strerror}") from error
     age = AGE.search(header[PATIENT])
     if age is None:
-        raise OrdinateError(f"{path}: its header has no age, takes Age:YEARS in the patient's field")
+        raise OrdinateError(f"{path}: its header has no age, expected Age:YEARS in the patient's field")
     return int(age[1])
 
 
@@ -142,14 +143,14 @@ def read_recording(
     Args:
         path: of the file.
         start: seconds into the recording at which the series starts.
-        seconds: that it lasts, or less where the recording ends; None takes the rest.
+        seconds: that it lasts, or less where the recording ends; None uses the rest.
         sampling_rate: in Hz, to which it is resampled.
 
     Raises:
         OrdinateError: a file that cannot be read, lacks a channel, or ends before ``start``; names it. Also where MNE
             is not installed.
     """
-    mne = _import_mne()
+    mne = optional("mne", "eeg", "EEG")
     with _reading(path):
         raw = mne.io.read_raw_edf(path, preload=False, verbose="ERROR")
     named: dict[str, str] = {}
@@ -159,10 +160,10 @@ def read_recording(
             named.setdefault(electrode[1].upper(), name)
     missing = [channel for channel in CHANNELS if channel not in named]
     if missing:
-        raise OrdinateError(f"{path}: has no channel {', '.join(missing)}, takes the 21 of TUAB")
+        raise OrdinateError(f"{path}: has no channel {', '.join(missing)}, expected the 21 of TUAB")
     duration = raw.n_times / raw.info["sfreq"]
     if duration <= start:
-        raise OrdinateError(f"{path}: lasts {duration:g} s, takes more than the {start:g} s before the series")
+        raise OrdinateError(f"{path}: lasts {duration:g} s, expected more than the {start:g} s before the series")
     end = duration if seconds is None else min(start + seconds, duration)
     with _reading(path):
         raw.pick([named[channel] for channel in CHANNELS]).reorder_channels([named[channel] for channel in CHANNELS])
@@ -183,15 +184,7 @@ def _reading(path: str | Path) -> Iterator[None]:
         raise OrdinateError(f"{path}: could not be read: {reason[0] if reason else type(error).__name__}") from error
 
 
-def _import_mne() -> ModuleType:
-    try:
-        import mne
-    except ImportError as error:
-        raise OrdinateError('EEG takes MNE: pip install "ordinate[eeg]"') from error
-    return mne
-
-
-def _one_a_subject(path: Path) -> dict[str, Path]:
+def _one_per_subject(path: Path) -> dict[str, Path]:
     """Return the first recording without a pathology of every subject."""
     if not path.is_dir():
         raise OrdinateError(f"{path}: no such folder")
@@ -199,7 +192,7 @@ def _one_a_subject(path: Path) -> dict[str, Path]:
     for file in sorted(file for file in _files(path) if "normal" in _below(file, path)):
         files.setdefault(file.name.split("_")[0], file)
     if not files:
-        raise OrdinateError(f"{path}: holds no EDF file in a folder 'normal', takes TUAB's train and eval")
+        raise OrdinateError(f"{path}: holds no EDF file in a folder 'normal', expected TUAB's train and eval")
     return files
 
 

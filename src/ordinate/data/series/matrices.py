@@ -1,45 +1,23 @@
-"""Reading labelled series: a folder of matrices, such as activity by brain region and time, with a labels.csv."""
+"""Read labelled series: a folder of matrices, such as activity by brain region and time, with a labels.csv."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from ordinate.data.images.files import ImageFiles
-from ordinate.data.images.labelled import LABELS, read_images, read_labelled_images
+from ordinate.data.decoded import require_readable
+from ordinate.data.images.labelled import read_images, read_labelled_images
+from ordinate.data.labelled import Labelled
+from ordinate.data.labels_file import LABELS
 from ordinate.data.series.reader import stack_series
 from ordinate.errors import OrdinateError
 
 CSV, NPY = ".csv", ".npy"
 NAMED = 5  # files that an error names
-
-
-@dataclass(frozen=True)
-class LabelledSeries:
-    """Series with a label each, and where the data set has them, a split and a group each.
-
-    Args:
-        series: (n, channels, length), NaN where one is shorter than the longest.
-        labels: (n,) ranks, numbers or text.
-        paths: (n,) of the files.
-        splits: (n,) such as ``"train"``, ``"validation"``, ``"test"``.
-        groups: (n,), such as the subject; no group is to stand on both sides of a split.
-        left_out: why each file that could not be read is not among them.
-    """
-
-    series: Float[NDArray[Any], "n c t"]
-    labels: pd.Series
-    paths: NDArray[np.str_]
-    splits: pd.Series | None = None
-    groups: pd.Series | None = None
-    left_out: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.series)
 
 
 def holds_matrices(path: str | Path) -> bool:
@@ -59,19 +37,19 @@ def read_matrices(
     group: str | None = None,
     *,
     skip_unreadable: bool = False,
-) -> LabelledSeries:
-    r"""Read a folder of matrices (regions, time), one a sample, and their labels.
+) -> Labelled:
+    r"""Read a folder of matrices (regions, time), one per sample, and their labels.
 
-    So may the parcellated functional MRI of HCP-Aging be kept, on which SupReMix predicts ages: a matrix a subject, a
-    line or row a region, a column a point in time, of as many points as there are. A ``labels.csv`` at the top of the
-    folder names the files (column ``path``, ``file``, ``filename`` or ``image``, relative to the folder), their labels,
-    and if it likes their split and group. A file is a csv of numbers without a header, or an npy.
+    The parcellated functional MRI of HCP-Aging, on which SupReMix predicts ages, may be kept so: a matrix per subject,
+    one row per region, one column per point in time, of any number of points. A ``labels.csv`` at the top of the folder
+    names the files (column ``path``, ``file``, ``filename`` or ``image``, relative to the folder), their labels, and
+    optionally their split and group. A file is a csv of numbers without a header, or an npy.
 
     Args:
         path: folder.
-        target: column of the label; None takes ``label``, or the only column that is left.
-        split: column of the split; None takes ``split`` if it is there.
-        group: column of the group, such as a subject; None takes ``group`` if it is there.
+        target: column of the label; see :func:`~ordinate.data.labels_file.label_columns` for the defaults.
+        split: column of the split.
+        group: column of the group.
         skip_unreadable: leave out files that cannot be read.
 
     Raises:
@@ -84,15 +62,13 @@ def read_matrices(
         ...     _ = (Path(folder) / "a.csv").write_text("1,2,3\n4,5,6\n")
         ...     _ = (Path(folder) / "b.csv").write_text("1,2\n4,5\n")
         ...     read = read_matrices(folder)
-        >>> read.series.shape, read.labels.tolist()
+        >>> read.samples.shape, read.labels.tolist()
         ((2, 2, 3), [41, 67])
     """
     table = read_labelled_images(path, target, split, group)
-    paths = cast(ImageFiles, table.images).paths
+    paths = table.samples.paths
     series, rows, failures = _read_all(paths, path, skip_unreadable=skip_unreadable)
-    table = table.take(rows)
-    labels = cast(pd.Series, table.labels)
-    return LabelledSeries(series, labels, paths[rows], table.splits, table.groups, failures)
+    return replace(table.take(rows), samples=series, paths=paths[rows], left_out=failures)
 
 
 def read_unlabelled_matrices(path: str | Path) -> Float[NDArray[Any], "n c t"]:
@@ -118,19 +94,17 @@ def _read_all(
     if len(regions) > 1:
         few, many = (next(row for row in matrices if len(matrices[row]) == n) for n in (min(regions), max(regions)))
         raise OrdinateError(
-            f"{path}: {paths[few]} has {min(regions)} rows and {paths[many]} {max(regions)}, takes the same regions"
+            f"{path}: {paths[few]} has {min(regions)} rows and {paths[many]} {max(regions)}, expected the same regions"
         )
     require_readable_series(failures, path, len(paths), skip_unreadable=skip_unreadable)
     return stack_series(list(matrices.values())), np.array(list(matrices)), tuple(failures.values())
 
 
 def require_readable_series(failures: dict[int, str], path: str | Path, total: int, *, skip_unreadable: bool) -> None:
-    """Raise where files could not be read, and name them."""
-    if failures and (not skip_unreadable or len(failures) == total):
-        named = "; ".join(list(failures.values())[:NAMED])
-        more = f"; and {len(failures) - NAMED} more" if len(failures) > NAMED else ""
+    """Raise where files could not be read and are not to be left out, or where none could be."""
+    if not skip_unreadable or len(failures) == total:
         way_out = "" if len(failures) == total else "; --skip-unreadable leaves them out"
-        raise OrdinateError(f"{path}: {len(failures)} of {total} files cannot be read: {named}{more}{way_out}")
+        require_readable(failures, total, "files", str(path), way_out, NAMED)
 
 
 def _read_matrix(path: Path) -> NDArray[Any]:
@@ -139,9 +113,9 @@ def _read_matrix(path: Path) -> NDArray[Any]:
     elif path.suffix.lower() == CSV:
         matrix = pd.read_csv(path, header=None, dtype=np.float64).to_numpy()
     else:
-        raise ValueError(f"takes a file that ends in {CSV} or {NPY}")
+        raise ValueError(f"expected a file that ends in {CSV} or {NPY}")
     if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "biuf":
-        raise ValueError(f"has shape {matrix.shape} and {matrix.dtype}, takes numbers (regions, time)")
+        raise ValueError(f"has shape {matrix.shape} and {matrix.dtype}, expected numbers (regions, time)")
     if np.isinf(matrix).any():
-        raise ValueError("holds infinity, takes finite numbers, or none (csv) or NaN where one is missing")
+        raise ValueError("holds infinity, expected finite numbers, or none (csv) or NaN where one is missing")
     return matrix

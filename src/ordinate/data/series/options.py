@@ -13,10 +13,10 @@ class SeriesOptions:
     A random crop is the augmentation of SupCR's experiments on EEG (Appendix C), which do not say how long it is.
 
     Args:
-        crop: points of the part that a view is, see :class:`~ordinate.data.series.crop.RandomCrop`; None takes whole
+        crop: points of the part that a view is, see :class:`~ordinate.data.series.crop.RandomCrop`; None uses whole
             series, which are then the same in every epoch.
-        views: of every sample in a batch; None takes what the method's paper does: two for SupCR, one for the others.
-            More than one takes a crop.
+        views: of every sample in a batch; None uses what the method's paper does: two for SupCR, one for the others.
+            More than one requires a crop.
 
     Example:
         >>> SeriesOptions(crop=2000)
@@ -31,4 +31,6 @@ class SeriesOptions:
             if getattr(self, name) is not None:
                 check_whole(getattr(self, name), name)
         if self.crop is None and self.views not in (None, 1):
-            raise OrdinateError(f"views: got {self.views} without a crop, which makes them differ; takes crop=POINTS")
+            raise OrdinateError(
+                f"views: got {self.views} without a crop, which makes them differ; expected crop=POINTS"
+            )

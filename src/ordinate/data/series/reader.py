@@ -1,16 +1,21 @@
-"""From series (n, channels, length) to what an encoder takes."""
+"""From series (n, channels, length) to the batch of an encoder."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
+from ordinate.data.modality import EMBEDDED_AT_ONCE, Reader, Views
+from ordinate.data.series.crop import RandomCrop
+from ordinate.data.series.options import SeriesOptions
 from ordinate.data.tables.features import CONSTANT
 from ordinate.errors import OrdinateError
 
 ROWS_AT_ONCE = 256
+EMBEDDED_POINTS = 2**20  # at once
 
 
 def stack_series(series: Sequence[ArrayLike]) -> Float[NDArray[Any], "n c t"]:
@@ -30,15 +35,22 @@ def stack_series(series: Sequence[ArrayLike]) -> Float[NDArray[Any], "n c t"]:
     for place, one in enumerate(arrays):
         if one.ndim != 2 or one.size == 0 or one.dtype.kind not in "biuf":
             raise OrdinateError(
-                f"X: got a series of shape {one.shape} and {one.dtype} at {place}, takes numbers (channels, length)"
+                f"X: got a series of shape {one.shape} and {one.dtype} at {place}, expected numbers (channels, length)"
             )
         if len(one) != len(arrays[0]):
-            raise OrdinateError(f"X: got series of {len(arrays[0])} and of {len(one)} channels, takes one number")
+            raise OrdinateError(f"X: got series of {len(arrays[0])} and of {len(one)} channels, expected one number")
     dtype = np.result_type(np.float32, *{one.dtype for one in arrays})
     stacked = np.full((len(arrays), len(arrays[0]), max(one.shape[1] for one in arrays)), np.nan, dtype)
     for place, one in enumerate(arrays):
         stacked[place, :, : one.shape[1]] = one
     return stacked
+
+
+def are_series(X: Any) -> bool:
+    """Return whether X is one array (channels, length) per sample, as series of several lengths are."""
+    if not hasattr(X, "__len__") or hasattr(X, "columns") or getattr(X, "ndim", 1) != 1 or len(X) == 0:
+        return False
+    return hasattr(first := next(iter(X)), "shape") and len(first.shape) == 2
 
 
 def series_lengths(series: Float[NDArray[Any], "n c t"]) -> Int[NDArray[np.int64], " n"]:
@@ -53,7 +65,7 @@ def series_lengths(series: Float[NDArray[Any], "n c t"]) -> Int[NDArray[np.int64
     return np.where(there.any(axis=1), there.shape[1] - trailing, 1)
 
 
-class SeriesScaler:
+class SeriesScaler(Reader):
     """Standardises each channel over the points that are there; missing points become the channel's mean.
 
     Points after the last one at which a channel has a value are no missing points but padding, which stays NaN: the
@@ -68,6 +80,13 @@ class SeriesScaler:
         ['series: of 3 to 4 points', 'series: 1 of 7 points missing, set to the mean of their channel']
     """
 
+    kind = "series"
+    hub_tags = ("time-series",)
+    export_note: ClassVar[str] = (
+        "samples[:, c] is (series[:, c] - reader.mean[c]) / reader.scale[c], and 0 where a point is missing; NaN "
+        "beyond the end of a series that is shorter than others in its batch."
+    )
+
     def __init__(self, mean: NDArray[np.float64], scale: NDArray[np.float64], length: int, notes: list[str]) -> None:
         self.mean = mean
         self.scale = scale
@@ -79,7 +98,7 @@ class SeriesScaler:
         values = np.asarray(series)
         _, channels, length = values.shape
         if channels == 0 or length == 0:
-            raise OrdinateError(f"X: got series of shape {values.shape[1:]}, takes (channels, length) of at least 1")
+            raise OrdinateError(f"X: got series of shape {values.shape[1:]}, expected (channels, length) of at least 1")
         given = sum((~np.isnan(part)).sum(axis=(0, 2)) for part in _parts(values))
         count = np.maximum(given, 1)
         mean = sum(np.nansum(part, axis=(0, 2)) for part in _parts(values)) / count
@@ -100,7 +119,7 @@ class SeriesScaler:
         values = np.asarray(series)
         if values.shape[1] != len(self.mean):
             raise OrdinateError(
-                f"X: got {values.shape[1]} channels, takes {len(self.mean)}, those of the training data"
+                f"X: got {values.shape[1]} channels, expected {len(self.mean)}, those of the training data"
             )
         scaled = np.empty(values.shape, dtype=np.float32)
         beyond = np.arange(values.shape[2]) >= series_lengths(values)[:, None]
@@ -112,18 +131,37 @@ class SeriesScaler:
 
     def _standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         if np.isinf(values).any():
-            raise OrdinateError("X: got infinity, takes finite numbers or NaN for missing points")
+            raise OrdinateError("X: got infinity, expected finite numbers or NaN for missing points")
         scaled = (values - self.mean[:, None]) / self.scale[:, None]
         if np.nanmax(np.abs(scaled), initial=0) > np.finfo(np.float32).max:
-            raise OrdinateError("X: got numbers that pass the range of float32 once standardised; takes smaller ones")
+            raise OrdinateError(
+                "X: got numbers that pass the range of float32 once standardised; expected smaller ones"
+            )
         return np.where(np.isnan(values), 0, scaled)
+
+    def embedded_at_once(self, x: Tensor) -> int:
+        return max(1, min(EMBEDDED_AT_ONCE, EMBEDDED_POINTS // x.shape[2]))
+
+    def views(self, options: SeriesOptions, usual: int) -> Views | None:
+        return None if options.crop is None else Views(RandomCrop(options.crop), options.views or usual, workers=0)
+
+    def summary(self) -> str:
+        return f"series of {len(self.mean)} channels"
+
+    def describe(self, x: Tensor) -> str:
+        _, count, length = x.shape
+        channels = "one channel" if count == 1 else f"{count} channels"
+        some_end_before = (series_lengths(x.numpy()) < length).any()
+        return f"series of {'up to ' if some_end_before else ''}{length} steps in {channels}"
+
+    def shown(self, X: Any, x: Tensor) -> NDArray[np.float64]:
+        return (stack_series(list(X)) if are_series(X) else np.asarray(X)).astype(np.float64)
 
     @property
     def sample_shape(self) -> tuple[int, int]:
         return len(self.mean), self.length
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what :meth:`from_dict` takes, ready for JSON."""
         return {"mean": self.mean.tolist(), "scale": self.scale.tolist(), "length": self.length, "notes": self.notes}
 
     @classmethod

@@ -1,16 +1,22 @@
-"""From a table's columns to the numbers that an encoder takes."""
+"""From a table's columns to the batch of an encoder."""
 
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 from scipy.special import ndtri
+from torch import Tensor, nn
 
-from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.data.mapped_matrix import mapped_matrix
+from ordinate.data.modality import Reader
+from ordinate.data.tables.parquet_table import ParquetTable, in_memory
+from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 
 FEW_VALUES = 10  # different values up to which a column gets no normal score: it would add nothing
@@ -18,6 +24,7 @@ CONSTANT = 1e-12  # deviation, relative to the largest value, below which a colu
 KNOTS = 200  # quantiles kept of a column
 MOST_CATEGORIES = 1000  # of a column, each of which becomes a column, however many rows there are
 ROWS_AT_ONCE = 1 << 16  # in float64
+IN_MEMORY = 2**27  # bytes of a parquet table's numbers from which they lie in a file
 
 
 @dataclass(frozen=True)
@@ -44,16 +51,22 @@ class NumericColumn:
     def width(self) -> int:
         return self.numbers + self.indicator
 
+    @property
+    def features(self) -> list[str]:
+        """Names of the columns that it becomes."""
+        score = [f"{self.name}, normal score"] if self.quantiles else []
+        return [self.name, *score, *([f"{self.name}, missing"] if self.indicator else [])]
+
     def fill(self, values: pd.Series, out: NDArray[np.float32]) -> None:
         """Write the columns (n, width) of a column's values."""
         if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_complex_dtype(values):
-            raise OrdinateError(f"column {self.name!r}: got {values.dtype}, takes numbers, as in training")
+            raise OrdinateError(f"column {self.name!r}: got {values.dtype}, expected numbers, as in training")
         try:
             numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError) as error:
-            raise OrdinateError(f"column {self.name!r}: takes numbers, as in training: {error}") from error
+            raise OrdinateError(f"column {self.name!r}: expected numbers, as in training: {error}") from error
         if np.isinf(numbers).any():
-            raise OrdinateError(f"column {self.name!r}: got infinity, takes finite numbers or missing values")
+            raise OrdinateError(f"column {self.name!r}: got infinity, expected finite numbers or missing values")
         quantiles = np.array(self.quantiles)
         for start in range(0, len(numbers), ROWS_AT_ONCE):
             part, rows = numbers[start : start + ROWS_AT_ONCE], out[start : start + ROWS_AT_ONCE]
@@ -80,6 +93,11 @@ class CategoricalColumn:
     def width(self) -> int:
         return len(self.categories)
 
+    @property
+    def features(self) -> list[str]:
+        """Names of the columns that it becomes."""
+        return [f"{self.name} is {category}" for category in self.categories]
+
     def fill(self, values: pd.Series, out: NDArray[np.float32]) -> None:
         """Write the columns (n, width) of a column's values; those never seen in training are named in a warning."""
         places, texts = _texts(values)
@@ -97,10 +115,10 @@ class CategoricalColumn:
 Column = NumericColumn | CategoricalColumn
 
 
-class TableFeatures:
+class TableFeatures(Reader):
     """Turns tables into float32 matrices, fitted once on the training rows.
 
-    Numbers are standardised and scored; booleans, text and pandas categories become one column a value. Missing
+    Numbers are standardised and scored; booleans, text and pandas categories become one column per value. Missing
     values are kept apart, not guessed: see :attr:`notes` for what was done.
 
     Example:
@@ -111,6 +129,17 @@ class TableFeatures:
         >>> features.notes
         ['size: 1 of 3 values missing, set to the median 1.5 and marked in a column of their own']
     """
+
+    kind = "table"
+    graph_dtype = torch.float64
+    export_note: ClassVar[str] = (
+        "samples has a column for each of features: those of reader.columns in their order. A column with a mean is a "
+        "number x, its median where missing: first (x - mean) / scale; with quantiles, then its normal score, the "
+        "standard normal quantile, within -3 and 3, of its place among them: the mean of the place interpolated from "
+        "the left and from the right, 0 at the first quantile and 1 at the last; with indicator, then 1 where it was "
+        "missing and 0 elsewhere. A column with categories is text (whole numbers without .0): 1 at its category and "
+        "0 at the others, all 0 where missing or none of them."
+    )
 
     def __init__(self, columns: Sequence[Column], notes: Sequence[str] = ()) -> None:
         self.columns = tuple(columns)
@@ -123,7 +152,7 @@ class TableFeatures:
         notes: list[str] = []
         twice = frame.columns[frame.columns.duplicated()].tolist()
         if twice:
-            raise OrdinateError(f"columns: got {twice[:5]} twice, takes a name a column")
+            raise OrdinateError(f"columns: got {twice[:5]} twice, expected one name per column")
         for name in frame.columns:
             values = frame[name]
             missing = int(values.isna().sum())
@@ -136,7 +165,7 @@ class TableFeatures:
                 if len(categories) > min(max(50, len(frame) // 10), MOST_CATEGORIES):
                     raise OrdinateError(
                         f"column {name!r}: got text with {len(categories)} different values in {len(frame)} rows, "
-                        "takes numbers or categories; drop identifiers; for free text see --text (TextOptions)"
+                        "expected numbers or categories; drop identifiers; for free text see --text (TextOptions)"
                     )
                 columns.append(CategoricalColumn(str(name), categories))
                 if missing:
@@ -150,11 +179,11 @@ class TableFeatures:
 
         Args:
             frame: (n, columns).
-            out: (n, width) to write to and return; None takes new memory.
+            out: (n, width) to write to and return; None uses new memory.
         """
         absent = [column.name for column in self.columns if column.name not in frame.columns]
         if absent:
-            raise OrdinateError(f"columns: missing {absent}, takes those of the training data: {self.names}")
+            raise OrdinateError(f"columns: missing {absent}, expected those of the training data: {self.names}")
         if out is None:
             out = np.empty((len(frame), self.width), dtype=np.float32)
         start = 0
@@ -162,6 +191,27 @@ class TableFeatures:
             column.fill(frame[column.name], out[:, start : start + column.width])
             start += column.width
         return out
+
+    def read(self, X: pd.DataFrame | ParquetTable, folder: Path | None = None) -> Tensor:
+        """Return the matrix; that of a large parquet table lies in a file in ``folder``, or among temporary files."""
+        shape = (len(X), self.width)
+        in_file = isinstance(X, ParquetTable) and 4 * shape[0] * shape[1] > IN_MEMORY
+        return torch.from_numpy(self.transform(X, mapped_matrix(shape, folder) if in_file else None))
+
+    def new_encoder(
+        self, name: str, embedding_dim: int, options: None, *, for_saved_weights: bool, **task: Any
+    ) -> nn.Module:
+        return build_encoder(name, self.sample_shape, embedding_dim, numeric=self.numeric_positions, **task)
+
+    def summary(self) -> str:
+        return f"a table of {len(self.columns)} columns"
+
+    def describe(self, x: Tensor) -> str:
+        return "rows of one column" if len(self.columns) == 1 else f"rows of {len(self.columns)} columns"
+
+    def shown(self, X: Any, x: Tensor) -> pd.DataFrame:
+        X = in_memory(X)
+        return X if isinstance(X, pd.DataFrame) else as_frame(np.asarray(X))
 
     @property
     def names(self) -> list[str]:
@@ -171,6 +221,22 @@ class TableFeatures:
     def width(self) -> int:
         """Columns of the matrix."""
         return sum(column.width for column in self.columns)
+
+    @property
+    def sample_shape(self) -> tuple[int]:
+        return (self.width,)
+
+    @property
+    def n_features_in(self) -> int:
+        return len(self.columns)
+
+    @property
+    def numbers_only(self) -> bool:
+        return all(isinstance(column, NumericColumn) for column in self.columns)
+
+    @property
+    def features(self) -> list[str]:
+        return [name for column in self.columns for name in column.features]
 
     @property
     def numeric_positions(self) -> list[int]:
@@ -184,7 +250,6 @@ class TableFeatures:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what :meth:`from_dict` takes, ready for JSON."""
         return {"columns": [asdict(column) for column in self.columns], "notes": self.notes}
 
     @classmethod
@@ -198,6 +263,11 @@ class TableFeatures:
         return cls(columns, state["notes"])
 
 
+def as_frame(values: NDArray[Any]) -> pd.DataFrame:
+    """Return an array (n, features) as a table with the columns x0, x1, and so on."""
+    return pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])])
+
+
 def _normal_score(values: NDArray[np.float64], quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
     """Standard normal quantile of each value's place among the training quantiles, within 3 of 0."""
     share = np.linspace(0, 1, len(quantiles))
@@ -208,7 +278,7 @@ def _normal_score(values: NDArray[np.float64], quantiles: NDArray[np.float64]) -
 
 def _is_number(values: pd.Series) -> bool:
     if pd.api.types.is_complex_dtype(values):
-        raise OrdinateError(f"column {values.name!r}: got complex numbers, takes real ones")
+        raise OrdinateError(f"column {values.name!r}: got complex numbers, expected real ones")
     return bool(pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values))
 
 
@@ -218,7 +288,9 @@ def _texts(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     Whole floats become integers, so that a code read as 1 and as 1.0 is one category.
     """
     if pd.api.types.is_datetime64_any_dtype(values):
-        raise OrdinateError(f"column {values.name!r}: got dates, takes numbers or categories; turn them into numbers")
+        raise OrdinateError(
+            f"column {values.name!r}: got dates, expected numbers or categories; turn them into numbers"
+        )
     if values.dtype == object:  # where 1 and True would be one value
         values = pd.Series([None if pd.isna(value) else plain_text(value) for value in values], dtype=object)
     places, different = pd.factorize(values)
@@ -240,7 +312,7 @@ def plain_text(value: Any) -> str:
 def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isinf(numbers).any():
-        raise OrdinateError(f"column {name!r}: got infinity, takes finite numbers or missing values")
+        raise OrdinateError(f"column {name!r}: got infinity, expected finite numbers or missing values")
     missing = np.isnan(numbers)
     present = numbers[~missing]
     median = float(np.median(present)) if len(present) else 0.0

@@ -61,7 +61,7 @@ class ParquetTable:
             raise self._unreadable(error) from error
         self._columns.columns = [str(name) for name in self._columns.columns]
         if self._rows_in_files == 0:
-            raise OrdinateError(f"{self.path}: holds no rows, takes a table with samples")
+            raise OrdinateError(f"{self.path}: holds no rows, expected a table with samples")
         require_columns(self._columns, [*drop, *categorical], self.path)
         self._columns = self._columns.drop(columns=list(drop))
         self._categorical = frozenset(categorical)
@@ -141,6 +141,11 @@ class ParquetTable:
 
     def _unreadable(self, error: Exception) -> OrdinateError:
         return OrdinateError(f"{self.path}: could not be read: {str(error).splitlines()[0]}")
+
+
+def in_memory(X: Any) -> Any:
+    """Return a table in parquet files as a DataFrame, and all else as it is."""
+    return X.to_pandas() if isinstance(X, ParquetTable) else X
 
 
 def holds_parquet(path: str | Path) -> bool:

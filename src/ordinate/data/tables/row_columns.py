@@ -44,7 +44,7 @@ def _reason(name: str, values: "pd.Series[Any]", *, whole: bool = True) -> str |
     # no two rows share a text, so nothing that is learned of one says anything of another
     if not counts:
         return "has a text of its own in every row"
-    # a number a row may be measured; called an identifier, it is none
+    # one number per row may be measured; called an identifier, it is none
     if _is_identifier(name):
         return "is named as an identifier, and no two rows share a value"
     # measured whole numbers leave gaps or meet: all of 0 to n-1 or 1 to n is a count, in whatever order the rows are

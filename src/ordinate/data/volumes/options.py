@@ -18,10 +18,10 @@ class VolumeOptions:
     Args:
         size: (depth, height, width) in voxels that the encoder sees, or one number for all: larger volumes lose their
             edges, smaller ones get margins of 0. None keeps the volumes' own size if they share one of at most 100
-            voxels a side, and otherwise takes 100 for every side.
+            voxels per side, and otherwise uses 100 for every side.
         spacing: of voxels in mm along the three axes, or one number for all; files are resampled to it linearly. None
             keeps each file's own. Arrays have none and stay as they are.
-        intensity: (low, high) that become 0 and 1, such as ``(-1000, 1000)`` for CT in Hounsfield units; None takes
+        intensity: (low, high) that become 0 and 1, such as ``(-1000, 1000)`` for CT in Hounsfield units; None uses
             the 0.5th and 99.5th percentile of each volume's own voxels that are not 0, as T1 has no unit.
         workers: processes that read, 0 for none.
 
@@ -47,15 +47,15 @@ class VolumeOptions:
         check_whole(self.workers, "workers", least=0)
 
 
-def _three(given: Any, name: str, takes: str) -> tuple[Any, ...]:
+def _three(given: Any, name: str, expected: str) -> tuple[Any, ...]:
     values = (given,) * 3 if isinstance(given, int | float) else given
     if not isinstance(values, tuple | list) or len(values) != 3:  # lists, as JSON has them
-        raise OrdinateError(f"{name}: got {given!r}, takes {takes}")
+        raise OrdinateError(f"{name}: got {given!r}, expected {expected}")
     return tuple(values)
 
 
 def _range(given: Any) -> tuple[float, float]:
     fits = isinstance(given, Sequence) and len(given) == 2 and all(isinstance(end, int | float) for end in given)
     if not fits or not all(map(math.isfinite, given)) or not given[0] < given[1]:
-        raise OrdinateError(f"intensity: got {given!r}, takes (low, high), two finite numbers in ascending order")
+        raise OrdinateError(f"intensity: got {given!r}, expected (low, high), two finite numbers in ascending order")
     return float(given[0]), float(given[1])

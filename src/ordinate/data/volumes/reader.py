@@ -1,15 +1,16 @@
-"""From volumes to what an encoder takes, the same in training and in prediction."""
+"""From volumes to the batch of an encoder, the same in training and in prediction."""
 
-from typing import Any
+from typing import Any, ClassVar
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
-from ordinate.data.images.pixels import require_readable
-from ordinate.data.images.reader import moments
+from ordinate.data.decoded import PixelReader
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.data.volumes.voxels import (
     DecodedVolumes,
+    VolumeFiles,
     VolumePreprocessing,
     Volumes,
     choose_volume_preprocessing,
@@ -17,75 +18,40 @@ from ordinate.data.volumes.voxels import (
 )
 
 
-class VolumeReader:
-    """Brings every volume to one orientation, size and range.
+class VolumeReader(PixelReader):
+    """Bring every volume to one orientation, size and range, see :class:`~ordinate.data.decoded.PixelReader`."""
 
-    Args:
-        preprocessing: done to every volume.
-        mean, scale: (c,) of the training voxels, in units of 0..1.
-        workers: processes that read.
-        notes: what the user should know of the training volumes.
-    """
-
-    def __init__(
-        self,
-        preprocessing: VolumePreprocessing,
-        mean: tuple[float, ...],
-        scale: tuple[float, ...],
-        workers: int = 2,
-        notes: list[str] | None = None,
-    ) -> None:
-        self.preprocessing = preprocessing
-        self.mean = mean
-        self.scale = scale
-        self.workers = workers
-        self.notes = notes or []
-        self.progress = False
+    kind = "volumes"
+    modality_name = "volumes"
+    preprocessing_class = VolumePreprocessing
+    files_class = VolumeFiles
+    decoded_class = DecodedVolumes
+    decode_all = staticmethod(decode_volumes)
+    steps_are_long = True
+    export_note: ClassVar[str] = (
+        "samples holds voxels 0 to 255: each volume in RAS, resampled linearly to reader.spacing (mm) if given; every "
+        "channel's low becomes 0 and its high 255, rounded, what lies beyond at these ends; low and high are those of "
+        "reader.intensity, or else the percentiles 0.5 and 99.5 of its voxels that are not 0; then cut or padded with "
+        "0 around its centre to reader.size (depth, height, width). The graph normalises them."
+    )
 
     @classmethod
-    def fit(
-        cls, volumes: Volumes | DecodedVolumes, options: VolumeOptions, *, progress: bool = False
-    ) -> tuple["VolumeReader", DecodedVolumes]:
-        """Choose the preprocessing from the training volumes; return the reader and the volumes as it reads them."""
-        if isinstance(volumes, DecodedVolumes):
-            preprocessing, notes = volumes.preprocessing, list[str]()
-        else:
-            preprocessing, notes = choose_volume_preprocessing(volumes, options)
-        voxels, failures = decode_volumes(volumes, preprocessing, options.workers, progress)
-        require_readable(failures, len(volumes), "volumes")
-        mean, scale = moments(voxels)
-        return cls(preprocessing, mean, scale, options.workers, notes), DecodedVolumes(voxels, preprocessing)
+    def choose(cls, samples: Volumes, options: VolumeOptions) -> tuple[VolumePreprocessing, list[str]]:
+        return choose_volume_preprocessing(samples, options)
 
-    def transform(self, volumes: Volumes | DecodedVolumes) -> Tensor:
-        """Return the voxels (n, c, d, h, w), uint8.
+    def embedded_at_once(self, x: Tensor) -> int:
+        return 1
 
-        Raises:
-            OrdinateError: volumes that cannot be read; names them.
-        """
-        voxels, failures = decode_volumes(volumes, self.preprocessing, self.workers, self.progress)
-        require_readable(failures, len(volumes), "volumes")
-        return torch.from_numpy(voxels)
+    def options(self) -> VolumeOptions:
+        used = self.preprocessing
+        return VolumeOptions(size=used.size, spacing=used.spacing, intensity=used.intensity)
 
-    @property
-    def sample_shape(self) -> tuple[int, int, int, int]:
-        return (self.preprocessing.channels, *self.preprocessing.size)
+    def summary(self) -> str:
+        return f"volumes of {' x '.join(map(str, self.preprocessing.size))} voxels"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what :meth:`from_dict` takes, ready for JSON."""
-        chosen = self.preprocessing
-        return {
-            "size": list(chosen.size),
-            "channels": chosen.channels,
-            "spacing": None if chosen.spacing is None else list(chosen.spacing),
-            "intensity": None if chosen.intensity is None else list(chosen.intensity),
-            "mean": list(self.mean),
-            "scale": list(self.scale),
-            "workers": self.workers,
-            "notes": self.notes,
-        }
+    def describe(self, x: Tensor) -> str:
+        return self.summary()
 
-    @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> "VolumeReader":
-        spacing, intensity = (None if state[name] is None else tuple(state[name]) for name in ("spacing", "intensity"))
-        preprocessing = VolumePreprocessing(tuple(state["size"]), state["channels"], spacing, intensity)
-        return cls(preprocessing, tuple(state["mean"]), tuple(state["scale"]), state["workers"], state["notes"])
+    def shown(self, X: Any, x: Tensor) -> NDArray[np.uint8]:
+        middle = x[:, :1, :, :, x.shape[4] // 2]  # from above, the front up, where in RAS
+        return middle.rot90(1, (2, 3)).numpy()

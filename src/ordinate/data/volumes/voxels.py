@@ -8,24 +8,21 @@ percentiles, below the noise of an MR scan, and takes a quarter of float32's mem
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, UInt8
 from numpy.typing import ArrayLike, NDArray
-from torch.utils.data import DataLoader, Dataset
-from tqdm import tqdm
 
-from ordinate.data.images.pixels import LOOKED_AT, room, usable_workers
+from ordinate.data.decoded import LOOKED_AT, DecodedSamples, decode_samples, evenly_spread
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 SUFFIXES = (".nii", ".nii.gz")
 LARGEST_SIDE = 100  # of volumes whose size is not given: SupReMix, B.1.4
 PERCENTILES = (0.5, 99.5)
-FEW = 4  # volumes that are not worth a process
 AXES = (("L", "R"), ("P", "A"), ("I", "S"))
 
 
@@ -51,8 +48,8 @@ class VolumeFiles:
         return VolumeFiles(np.atleast_1d(self.paths[rows if isinstance(rows, slice) else np.asarray(rows)]))
 
     def extent(self, index: int) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
-        """Return, from the header alone, the number of channels, and voxels and mm a voxel along the axes of RAS."""
-        nibabel, opened = _nibabel(), self._open(index)
+        """Return, from the header alone, the number of channels, and voxels and mm per voxel along the axes of RAS."""
+        nibabel, opened = optional("nibabel", "volumes", "volumes"), self._open(index)
         places = np.argsort(nibabel.io_orientation(opened.affine)[:, 0])
         voxels = np.array(opened.shape[:3], dtype=np.float64)[places]
         lengths = np.array(nibabel.affines.voxel_sizes(opened.affine), dtype=np.float64)[places]
@@ -71,10 +68,13 @@ class VolumeFiles:
         except (OSError, EOFError, ValueError, TypeError, zlib.error) as error:
             raise OrdinateError(f"{path}: is damaged or truncated: {str(error).splitlines()[0]}") from error
         if np.isinf(values).any():
-            raise OrdinateError(f"{path}: holds infinity, takes finite numbers")
+            raise OrdinateError(f"{path}: holds infinity, expected finite numbers")
         values = np.nan_to_num(values)  # what some programs write outside of the brain
         values = values[None] if values.ndim == 3 else np.moveaxis(values, 3, 0)
-        transforms, data = _monai("transforms"), _monai("data")
+        transforms, data = (
+            optional("monai.transforms", "volumes", "volumes"),
+            optional("monai.data", "volumes", "volumes"),
+        )
         volume = transforms.Orientation("RAS", labels=AXES)(data.MetaTensor(values, affine=opened.affine))
         if spacing is not None:
             volume = transforms.Spacing(spacing)(volume)
@@ -82,11 +82,11 @@ class VolumeFiles:
 
     def _open(self, index: int) -> Any:
         """Return the file with its data unread."""
-        nibabel, path = _nibabel(), str(self.paths[index])
+        nibabel, path = optional("nibabel", "volumes", "volumes"), str(self.paths[index])
         if not Path(path).is_file():
             raise OrdinateError(f"{path}: no such file")
         if Path(path).stat().st_size == 0:
-            raise OrdinateError(f"{path}: is empty, takes a NIfTI volume")
+            raise OrdinateError(f"{path}: is empty, expected a NIfTI volume")
         failures = (
             nibabel.filebasedimages.ImageFileError, nibabel.spatialimages.HeaderDataError, OSError, EOFError,
             ValueError, zlib.error,
@@ -97,7 +97,7 @@ class VolumeFiles:
             raise OrdinateError(f"{path}: is no NIfTI volume that can be read") from error
         shape = opened.shape
         if len(shape) not in (3, 4) or min(shape) == 0:
-            raise OrdinateError(f"{path}: has shape {shape}, takes (x, y, z) or (x, y, z, channels)")
+            raise OrdinateError(f"{path}: has shape {shape}, expected (x, y, z) or (x, y, z, channels)")
         if np.isnan(nibabel.io_orientation(opened.affine)).any():
             raise OrdinateError(f"{path}: does not say how its axes lie: its affine has an axis of length 0")
         return opened
@@ -114,7 +114,7 @@ class VolumePreprocessing:
         size: (depth, height, width) in voxels of what the encoder sees.
         channels: of every volume.
         spacing: in mm, of files; None keeps each file's own.
-        intensity: (low, high) that become 0 and 1; None takes percentiles of each channel's voxels that are not 0.
+        intensity: (low, high) that become 0 and 1; None uses percentiles of each channel's voxels that are not 0.
 
     Example:
         >>> VolumePreprocessing(size=(2, 2, 1), channels=1).scaled(np.float32([[[[0, 50], [25, 100]]]])).tolist()
@@ -126,7 +126,7 @@ class VolumePreprocessing:
     spacing: tuple[float, float, float] | None = None
     intensity: tuple[float, float] | None = None
 
-    def __call__(self, volumes: Volumes, index: int) -> UInt8[np.ndarray, "c d h w"]:
+    def read(self, volumes: Volumes, index: int) -> UInt8[np.ndarray, "c d h w"]:
         """Return a volume as the encoder sees it.
 
         Raises:
@@ -135,8 +135,8 @@ class VolumePreprocessing:
         values = volumes.read(index, self.spacing) if isinstance(volumes, VolumeFiles) else volumes[index]
         if len(values) != self.channels:
             name = volumes.paths[index] if isinstance(volumes, VolumeFiles) else f"volume {index}"
-            raise OrdinateError(f"{name}: has {len(values)} channels, takes {self.channels}")
-        resized = _monai("transforms").ResizeWithPadOrCrop(self.size)(self.scaled(values))
+            raise OrdinateError(f"{name}: has {len(values)} channels, expected {self.channels}")
+        resized = optional("monai.transforms", "volumes", "volumes").ResizeWithPadOrCrop(self.size)(self.scaled(values))
         return np.asarray(resized.numpy(), dtype=np.uint8)
 
     def scaled(self, values: NDArray[Any]) -> UInt8[np.ndarray, "c d h w"]:
@@ -149,18 +149,8 @@ class VolumePreprocessing:
         return levels
 
 
-@dataclass(frozen=True)
-class DecodedVolumes:
-    """Volumes (n, c, d, h, w) beside what was done to get them, so that it is not done again."""
-
-    voxels: NDArray[np.uint8]
-    preprocessing: VolumePreprocessing
-
-    def __len__(self) -> int:
-        return len(self.voxels)
-
-    def __getitem__(self, rows: Any) -> "DecodedVolumes":
-        return DecodedVolumes(self.voxels[rows], self.preprocessing)
+class DecodedVolumes(DecodedSamples):
+    """Voxels (n, c, d, h, w) of volumes."""
 
 
 def choose_volume_preprocessing(volumes: Volumes, options: VolumeOptions) -> tuple[VolumePreprocessing, list[str]]:
@@ -187,38 +177,10 @@ def choose_volume_preprocessing(volumes: Volumes, options: VolumeOptions) -> tup
 def decode_volumes(
     volumes: Volumes | DecodedVolumes, preprocessing: VolumePreprocessing, workers: int = 2, progress: bool = False
 ) -> tuple[NDArray[np.uint8], dict[int, str]]:
-    """Return all volumes as the encoder sees them, and what is wrong with those that could not be read.
-
-    Args:
-        volumes: n volumes.
-        preprocessing: done to each.
-        workers: processes that read; 0 reads in this one, and so do few volumes.
-        progress: show a progress bar.
-
-    Returns:
-        Voxels (n, c, d, h, w), in memory or, past 4 GiB, in an unnamed file on disk; and from the index of every
-        volume that could not be read (its voxels are 0) to the reason, which names it.
-    """
-    if isinstance(volumes, DecodedVolumes):
-        if volumes.preprocessing != preprocessing:
-            raise OrdinateError(f"X: was decoded with {volumes.preprocessing}, takes {preprocessing}, as in training")
-        return volumes.voxels, {}
-    _monai("transforms")  # once, before processes are made
-    voxels = room((len(volumes), preprocessing.channels, *preprocessing.size))
-    failures: dict[int, str] = {}
-    loader = DataLoader(
-        _Each(volumes, preprocessing),
-        batch_size=None,
-        num_workers=usable_workers(workers) if len(volumes) > FEW else 0,
-    )
-    with tqdm(total=len(volumes), desc="reading volumes", unit="volume", disable=not progress, leave=False) as bar:
-        for row, (volume, reason) in enumerate(loader):
-            if reason is None:
-                voxels[row] = volume
-            else:
-                failures[row] = reason
-            bar.update()
-    return voxels, failures
+    """Return the voxels (n, c, d, h, w) of volumes, see :func:`~ordinate.data.decoded.decode_samples`."""
+    if not isinstance(volumes, DecodedVolumes):
+        optional("monai.transforms", "volumes", "volumes")  # once, before processes are made
+    return decode_samples(volumes, preprocessing, "volume", workers=workers, progress=progress)
 
 
 def as_volumes(array: NDArray[Any]) -> NDArray[Any]:
@@ -228,38 +190,20 @@ def as_volumes(array: NDArray[Any]) -> NDArray[Any]:
         OrdinateError: another shape, or values that are no finite numbers.
     """
     if array.ndim != 5 or 0 in array.shape:
-        raise OrdinateError(f"X: got shape {array.shape}, takes volumes (n, channels, depth, height, width)")
+        raise OrdinateError(f"X: got shape {array.shape}, expected volumes (n, channels, depth, height, width)")
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
-        raise OrdinateError(f"X: got volumes of {array.dtype} or not finite, takes finite numbers")
+        raise OrdinateError(f"X: got volumes of {array.dtype} or not finite, expected finite numbers")
     return array
-
-
-class _Each(Dataset[tuple[NDArray[np.uint8], str | None]]):
-    """Volumes one by one, read where they are asked for: in a worker process."""
-
-    def __init__(self, volumes: Volumes, preprocessing: VolumePreprocessing) -> None:
-        self.volumes = volumes
-        self.preprocessing = preprocessing
-
-    def __len__(self) -> int:
-        return len(self.volumes)
-
-    def __getitem__(self, index: int) -> tuple[NDArray[np.uint8], str | None]:
-        try:
-            return self.preprocessing(self.volumes, index), None
-        except OrdinateError as error:
-            return np.zeros(0, dtype=np.uint8), str(error)
 
 
 def _extents(volumes: Volumes, options: VolumeOptions) -> tuple[int, list[tuple[int, ...]]]:
     """Channels of the first volume, and (depth, height, width) of those looked at, at the spacing asked for."""
     if not isinstance(volumes, VolumeFiles):
         return volumes.shape[1], [volumes.shape[2:]]
-    rows = np.unique(np.linspace(0, len(volumes) - 1, min(LOOKED_AT, len(volumes))).astype(int))
     channels, sizes = 1, []
-    for row in rows[::-1]:
+    for row in reversed(evenly_spread(len(volumes), LOOKED_AT)):
         try:
-            channels, voxels, lengths = volumes.extent(int(row))
+            channels, voxels, lengths = volumes.extent(row)
         except OrdinateError:
             continue  # reading will name it
         if options.spacing is not None:
@@ -277,22 +221,3 @@ def _range(channel: NDArray[np.float32]) -> tuple[float, float]:
 
 def _by(sides: Sequence[int] | NDArray[np.int64]) -> str:
     return " x ".join(map(str, sides))
-
-
-def _nibabel() -> Any:
-    try:
-        import nibabel
-    except ImportError as error:
-        raise _missing(error) from error
-    return nibabel
-
-
-def _monai(part: str) -> Any:
-    try:
-        return import_module(f"monai.{part}")
-    except ImportError as error:
-        raise _missing(error) from error
-
-
-def _missing(error: ImportError) -> OrdinateError:
-    return OrdinateError(f'volumes take MONAI and nibabel ({error}): pip install "ordinate[volumes]"')

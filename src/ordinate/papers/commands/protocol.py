@@ -20,7 +20,7 @@ from ordinate.commands.read_data import read
 from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import Workspace
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Decoded
+from ordinate.data.registry import modality_of
 from ordinate.data.rows import groups_of, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -158,7 +158,7 @@ def protocol(name: str, **given: Any) -> None:
 def _second(options: FitOptions, own: ProtocolOptions, first: Divided) -> Divided:
     """Return the data set that transfer goes to; images as the first set's were decoded."""
     images = image_options({}, options)
-    if isinstance(first.samples.X, Decoded):
+    if modality_of(first.samples.X).name == "images":
         chosen = first.samples.X.preprocessing
         images = replace(images, size=chosen.size, channels=chosen.channels)
     to = replace(options, data=str(own.to), target=own.to_target or options.target)
@@ -200,7 +200,8 @@ def _methods(name: str, own: ProtocolOptions, plan: Plan) -> list[str]:
 
 def _corruption_robustness(study: Study, methods: Sequence[str]) -> Outcome:
     images, labels = study.data.test
-    if not isinstance(images, Decoded):
+    pixels = modality_of(images).pictures(images)
+    if pixels is None:
         raise OrdinateError(f"{study.options.data}: holds no images, expected some for corruption-robustness")
 
     def run(contender: Contender) -> Figures:
@@ -210,7 +211,7 @@ def _corruption_robustness(study: Study, methods: Sequence[str]) -> Outcome:
     records = _run(study, methods, run)
     means = records.groupby(["method", "seed", "severity"], sort=False)["mae"].mean().reset_index()
     severities = [0, *SEVERITIES]
-    first = images.pixels[:1]
+    first = pixels[:1]
     shown = {name: [first[0], *(corrupt(first, name, severity)[0] for severity in SEVERITIES)] for name in CORRUPTIONS}
     pictures = {
         "error-by-severity": protocol_figures.error_by_severity(severities, _spreads(means, "severity", "mae")),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.data.images.labelled import LabelledImages
+from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate.papers.datasets import images, reading
 from ordinate.papers.datasets.catalogue import DATA, DATA_SETS, OTHER_SETS
@@ -25,7 +25,7 @@ def holds_others(name: str) -> bool:
     return name in OTHER_SETS
 
 
-def read_images(name: str) -> LabelledImages:
+def read_images(name: str) -> Labelled:
     """Return a set of images."""
     return images.load(name)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.images.labelled import LABELS
+from ordinate.data.labels_file import LABELS
 from ordinate.data.series.eeg import holds_recordings, read_tuab
 from ordinate.data.series.matrices import holds_matrices, read_matrices
 from ordinate.data.series.ts_files import read_ts
@@ -237,7 +237,7 @@ def _read_images(chosen: DataSet, seed: int, **options: Any) -> Labelled:
     split = _rows(images.splits)
     if chosen.reading.get("trains_on_validation"):
         split = Split(np.sort(np.concatenate([split.train, split.validation])), split.validation[:0], split.test)
-    return images.images, images.labels.to_numpy(), split
+    return images.samples, images.labels.to_numpy(), split
 
 
 def _read_pairs(chosen: DataSet, _: int) -> Labelled:
@@ -248,17 +248,17 @@ def _read_pairs(chosen: DataSet, _: int) -> Labelled:
 
 def _read_recordings(chosen: DataSet, seed: int, **options: Any) -> Labelled:
     read = read_tuab(_folder(chosen), seed=seed, **options)
-    return read.series, read.labels.to_numpy(dtype=np.float64), _given(chosen, read.splits)
+    return read.samples, read.labels.to_numpy(dtype=np.float64), _given(chosen, read.splits)
 
 
 def _read_regions(chosen: DataSet, seed: int) -> Labelled:
     read = read_matrices(_folder(chosen), "age")
-    return read.series, *_ages(chosen, read, seed)
+    return read.samples, *_ages(chosen, read, seed)
 
 
 def _read_volumes(chosen: DataSet, seed: int) -> Labelled:
     read = read_ukbiobank(_folder(chosen))
-    return read.volumes, *_ages(chosen, read, seed)
+    return read.samples, *_ages(chosen, read, seed)
 
 
 def _ages(chosen: DataSet, read: Any, seed: int) -> tuple[NDArray[np.float64], Split]:

@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.estimators.rank_labels import check_labels
 from ordinate.functional.inputs import check_choice, check_whole
@@ -138,8 +138,7 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # 
 
 def _as_frame(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFrame:
     """Return a table as it is, in memory, and an array of numbers as one."""
-    if isinstance(X, ParquetTable):
-        X = X.to_pandas()
+    X = in_memory(X)
     if isinstance(X, pd.DataFrame):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if X.shape[0] == 0 or X.shape[1] == 0:

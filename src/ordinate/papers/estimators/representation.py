@@ -1,5 +1,6 @@
 """The baselines that learn a representation, behind scikit-learn's interface."""
 
+from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Any
 
@@ -11,13 +12,11 @@ from torch import Tensor, nn
 
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.images.options import ImageOptions
+from ordinate.data.modality import Modality
+from ordinate.data.registry import modality_of_reader
 from ordinate.data.samplers import RankBatches, ShuffledBatches
-from ordinate.data.series.reader import SeriesScaler
-from ordinate.data.tables.features import TableFeatures
 from ordinate.data.view_batches import ViewBatches
-from ordinate.data.volumes.reader import VolumeReader
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
@@ -46,6 +45,10 @@ NAMES = {
     "supcon": "SupCon", "supcr": "RnC", "simclr": "SimCLR", "dino": "DINO", "siamese": "Siamese network",
     "triplet": "Triplet network", "quadruplet": "Quadruplet network", "n_pair": "N-pair network", SIMCSE: "SimCSE",
 }  # fmt: skip
+DRAWN_VIEWS: dict[str, Callable[[Any], DrawViews]] = {  # of samples that do not come as views, by the kind of reader
+    "table": lambda reader: TableViews([column.width for column in reader.columns]),
+    "series": lambda _: SeriesViews(),
+}
 
 
 @estimator_dataclass
@@ -104,18 +107,20 @@ class RepresentationEstimator(EmbeddingEstimator):
             return dropout_views
         if self.loss not in OF_VIEWS:
             return None
-        if isinstance(self.reader_, TableFeatures):
-            return TableViews([column.width for column in self.reader_.columns])
-        return SeriesViews() if isinstance(self.reader_, SeriesScaler) and self._series.crop is None else None
+        drawn = DRAWN_VIEWS.get(self.reader_.kind)
+        if drawn is None or self.reader_.views(self._data_options, 2) is not None:
+            return None
+        return drawn(self.reader_)
 
     @property
     def views_of_images(self) -> int:  # type: ignore[override]  # it follows from the loss here
         """Views of an image in a batch, where its augmentation draws any."""
         return 2 if self.loss in (*PROJECTED, *OF_VIEWS, "supcr") else 1
 
-    @property
-    def _images(self) -> ImageOptions:
-        options = super()._images
+    def _options_of(self, modality: Modality) -> Any:
+        options = super()._options_of(modality)
+        if not isinstance(options, ImageOptions):
+            return options
         if self.loss in OF_VIEWS and options.frozen:
             raise OrdinateError(f"frozen: got True, expected False for the loss {self.loss!r}, which needs two views")
         if self.loss in OF_VIEWS and options.augmentation == "auto":
@@ -123,24 +128,23 @@ class RepresentationEstimator(EmbeddingEstimator):
         return options
 
     def _training_data(self, x: Tensor, y: Tensor) -> ArrayBatches | ViewBatches:
-        if self.loss == SIMCSE and not inputs.holds_text(self.reader_):
+        if self.loss == SIMCSE and not self.reader_.has_dropout:
             raise OrdinateError("X: got no text, expected text for the loss 'simcse', as its encoders have dropout")
-        if self.loss in OF_VIEWS and inputs.holds_text(self.reader_):
+        name = modality_of_reader(self.reader_).name
+        drawn = self.reader_.kind in DRAWN_VIEWS or self.reader_.views(self._data_options, 2) is not None
+        if self.loss in OF_VIEWS and not drawn:
             raise OrdinateError(
-                f"X: got text, expected other data for the loss {self.loss!r}: no views are drawn of text"
-            )
-        if self.loss in OF_VIEWS and isinstance(self.reader_, VolumeReader):
-            raise OrdinateError(
-                f"X: got volumes, expected other data for the loss {self.loss!r}: no views are drawn of volumes"
+                f"X: got {name}, of which no views are drawn; expected other data for the loss {self.loss!r}"
             )
         data = super()._training_data(x, y)
-        if self.loss not in OF_VIEWS or not isinstance(data, ViewBatches):
-            return data
-        if data.views != 2 or not data.augmentation.changes:
-            kind = "series" if isinstance(self.reader_, SeriesScaler) else "images"
+        if (
+            self.loss in OF_VIEWS
+            and isinstance(data, ViewBatches)
+            and (data.views != 2 or not data.augmentation.changes)
+        ):
             raise OrdinateError(
-                f"{kind}: got {data.views} views of augmentation {data.augmentation.name!r}, expected two that differ "
-                f"for the loss {self.loss!r}"
+                f"{name}: got {data.views} views of augmentation {data.augmentation.name!r}, expected two that "
+                f"differ for the loss {self.loss!r}"
             )
         return data
 

@@ -12,7 +12,6 @@ from torch.nn.functional import relu
 
 from ordinate.encoders.resnet1d import ResNet1d
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.losses import MMNPLoss
 from ordinate.methods.optimization import Optimization
@@ -44,7 +43,7 @@ class AsInTheFile(nn.Module):
 
 def _airfoil_network(estimator: EmbeddingEstimator, *, standardised: bool = False) -> nn.Module:
     """SupReMix's network for airfoil, d-20-30-10 (Section 4), on the numbers of the file: Hz, m and m/s."""
-    if not inputs.holds_numbers_alone(estimator.reader_):
+    if not estimator.reader_.numbers_only:
         raise OrdinateError("network: got 'airfoil' for other samples, expected columns of numbers alone")
     reader: Any = estimator.reader_
     start, places, means, scales = 0, [], [], []
@@ -61,7 +60,7 @@ def _airfoil_network(estimator: EmbeddingEstimator, *, standardised: bool = Fals
 
 def _small_resnet1d(estimator: EmbeddingEstimator) -> nn.Module:
     """Ten layers and a quarter of the width, for a few hundred series."""
-    channels = inputs.sample_shape(estimator.reader_)[0]
+    channels = estimator.reader_.sample_shape[0]
     return ResNet1d(channels, estimator.embedding_dim, blocks=(1, 1, 1, 1), width=16)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data.part import random_part
+from ordinate.data.rows import take
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.report.output import write
 from ordinate.report.page import document, plots, words
@@ -69,7 +69,7 @@ def write_comparison(
     count = len(next(iter(given.values())))
     if count > MOST_SAMPLES and all(len(samples) == len(y) for samples in given.values()):
         part = random_part(count, MOST_SAMPLES)
-        given = {name: inputs.take_rows(samples, part) for name, samples in given.items()}
+        given = {name: take(samples, part, renumber=True) for name, samples in given.items()}
         y = np.asarray(y)[part]
     gathered = {name: gather(model, given[name], y) for name, model in models.items()}
     first = next(iter(gathered.values()))

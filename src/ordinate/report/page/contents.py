@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
-from ordinate.data.series.reader import SeriesScaler, series_lengths
+from ordinate.data.series.reader import series_lengths
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.cloc import CLOCClassifier
@@ -148,17 +148,4 @@ def plain_features(x: Tensor) -> NDArray[np.float32]:
 
 def kind_of_samples(contents: Contents) -> str:
     """Return what a sample is, for a sentence about several."""
-    shape = contents.inputs.shape[1:]
-    if len(shape) == 3:
-        colour = "grey" if shape[0] == 1 else "colour"
-        return f"{colour} images of {shape[1]} x {shape[2]} pixels"
-    if inputs.holds_text(contents.model.reader_):
-        return "texts" if contents.model.n_features_in_ == 1 else "pairs of texts"
-    if len(shape) == 4:
-        return f"volumes of {shape[1]} x {shape[2]} x {shape[3]} voxels"
-    if len(shape) == 2 and isinstance(contents.model.reader_, SeriesScaler):
-        channels = "one channel" if shape[0] == 1 else f"{shape[0]} channels"
-        some_end_before = (series_lengths(contents.inputs.numpy()) < shape[1]).any()
-        return f"series of {'up to ' if some_end_before else ''}{shape[1]} steps in {channels}"
-    count = contents.model.n_features_in_
-    return "rows of one column" if count == 1 else f"rows of {count} columns"
+    return contents.model.reader_.describe(contents.inputs)

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.data.part import random_part
+from ordinate.data.rows import take
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -93,7 +94,7 @@ def write_report(
     suspects = None if suspects is None else check_suspects(suspects, given)
     if given > MOST_SAMPLES and len(y) == given:
         part = random_part(given, MOST_SAMPLES)
-        X, y = inputs.take_rows(X, part), np.asarray(y)[part]
+        X, y = take(X, part, renumber=True), np.asarray(y)[part]
         predictions = None if predictions is None else predictions.take(part)
         names = None if names is None else [names[row] for row in part]
         suspects = None if suspects is None else _among(suspects, part)

@@ -8,9 +8,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.data.series.reader import stack_series
-from ordinate.data.tables.parquet_table import ParquetTable
-from ordinate.data.text.samples import as_texts
 from ordinate.estimators import inputs
 from ordinate.report.page.contents import Contents
 
@@ -26,22 +23,10 @@ MISSING = 255
 
 def show_samples(contents: Contents, X: Any) -> Shown:
     """Return the samples for the page, ready for JSON: ``kind``, what it needs, and a ``note`` on what is left out."""
-    if contents.inputs.dim() == 4:
-        return _pictures(contents.inputs.numpy())
-    if contents.inputs.dim() == 5:
-        middle = contents.inputs[:, :1, :, :, contents.inputs.shape[4] // 2]  # from above, the front up, where in RAS
-        return _pictures(middle.rot90(1, (2, 3)).numpy())
-    if inputs.holds_text(contents.model.reader_) and not isinstance(X, pd.DataFrame):
-        return _rows(pd.DataFrame(as_texts(X).columns).add_prefix("text "))
-    values = inputs.unpack(X, None)[0]
-    if isinstance(values, ParquetTable):
-        return _rows(values.to_pandas())
-    if isinstance(values, pd.DataFrame):
-        return _rows(values)
-    values = stack_series(values) if inputs.are_series(values) else np.asarray(values)
-    if values.ndim == 3:
-        return _curves(values.astype(np.float64))
-    return _rows(pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])]))
+    shown = contents.model.reader_.shown(inputs.unpack(X, None)[0], contents.inputs)
+    if isinstance(shown, pd.DataFrame):
+        return _rows(shown)
+    return _pictures(shown) if shown.ndim == 4 else _curves(shown)
 
 
 def packed(values: ArrayLike, dtype: str) -> str:

@@ -29,7 +29,7 @@ def test_gaze_is_pitch_and_yaw_from_the_face_to_the_target(root):
     assert read.labels.columns.tolist() == ["pitch", "yaw"]
     quarter = np.pi / 4
     np.testing.assert_allclose(read.labels, [[-quarter, 0], [0, quarter]] * 15, atol=1e-12)
-    assert read.images.paths[1] == str(root / "p00/day02/0001.jpg")
+    assert read.samples.paths[1] == str(root / "p00/day02/0001.jpg")
     assert read.groups.value_counts().to_dict() == {f"p{i:02d}": 2 for i in range(15)}
 
 

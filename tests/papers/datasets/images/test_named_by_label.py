@@ -86,7 +86,7 @@ def test_koa_has_grades_splits_and_subjects_in_a_folder_and_in_a_zip(root):
     assert rows(read_koa(root), root) == READ_KNEES
     read = read_koa(zipped(root))
     assert rows(read) == READ_KNEES
-    assert read.images.open(0).size == (3, 2)
+    assert read.samples.open(0).size == (3, 2)
 
 
 def test_koa_is_found_below_the_owners_folders(root):
@@ -144,7 +144,7 @@ def test_hid_has_decades_and_five_folds(root):
     read = read_hid(root)
     assert read.labels.value_counts().to_dict() == dict.fromkeys(range(5), 6)
     assert read.splits.value_counts().to_dict() == dict.fromkeys("01234", 5) | {"train": 5}
-    assert "1930s" in read.images.paths[read.labels.tolist().index(0)]
+    assert "1930s" in read.samples.paths[read.labels.tolist().index(0)]
     assert not read.splits.equals(read_hid(root, seed=1).splits)
 
 

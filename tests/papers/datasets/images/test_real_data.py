@@ -52,9 +52,9 @@ def test_busi_has_its_ranks_in_five_blocks():
 @pytest.mark.parametrize(("name", "size"), [("koa", (200, 120)), ("busi", (256, 256)), ("fingers", (64, 64))])
 def test_images_open_at_their_size(name, size):
     images = load(name)
-    assert images.images.open(len(images) - 1).size == size
+    assert images.samples.open(len(images) - 1).size == size
 
 
 def test_retinamnist_is_an_array_of_colours():
-    images = load("retinamnist").images
+    images = load("retinamnist").samples
     assert (images.shape, images.dtype) == ((1600, 3, 28, 28), np.uint8)

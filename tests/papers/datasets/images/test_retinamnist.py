@@ -20,8 +20,8 @@ def write(path, **changes):
 def test_images_come_channels_first_with_grades_and_splits(tmp_path, file):
     arrays = write(tmp_path)
     read = read_retinamnist(tmp_path / file)
-    assert (read.images.shape, read.images.dtype) == ((10, 3, 4, 6), np.uint8)
-    np.testing.assert_array_equal(read.images[6], arrays["val_images"][1].transpose(2, 0, 1))
+    assert (read.samples.shape, read.samples.dtype) == ((10, 3, 4, 6), np.uint8)
+    np.testing.assert_array_equal(read.samples[6], arrays["val_images"][1].transpose(2, 0, 1))
     assert read.labels.tolist() == [4] * 5 + [1] * 2 + [2] * 3
     assert read.splits.tolist() == ["train"] * 5 + ["validation"] * 2 + ["test"] * 3
     assert read.groups is None
@@ -32,7 +32,7 @@ def test_some_are_taken_by_index(tmp_path):
     write(tmp_path)
     read = read_retinamnist(tmp_path)
     some = read.take(np.array([9, 0]))
-    np.testing.assert_array_equal(some.images, read.images[[9, 0]])
+    np.testing.assert_array_equal(some.samples, read.samples[[9, 0]])
     assert some.labels.to_dict() == {0: 2, 1: 4}
     assert some.splits.to_dict() == {0: "test", 1: "train"}
 

@@ -35,7 +35,7 @@ def root(tmp_path):
 
 def test_the_image_nearest_to_eleven_is_kept_of_every_camera_and_day(root):
     read = read_skyfinder(root)
-    names = ["/".join(path.split("/")[-2:]) for path in read.images.paths]
+    names = ["/".join(path.split("/")[-2:]) for path in read.samples.paths]
     assert dict(zip(names, read.labels, strict=True)) == KEPT
     assert read.groups.tolist() == [name.split("/")[0] for name in names]
     assert set(read.splits) == {"train"}  # too few for a tenth

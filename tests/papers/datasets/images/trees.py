@@ -31,6 +31,6 @@ def zipped(root):
 
 def rows(images, root=None):
     """Return (name, label, split, group) of every image, by name; None for what the set does not have."""
-    names = [str(path).removeprefix(f"{root}/") for path in images.images.paths]
+    names = [str(path).removeprefix(f"{root}/") for path in images.samples.paths]
     columns = [[None] * len(names) if c is None else c.tolist() for c in (images.splits, images.groups)]
     return sorted(zip(names, images.labels.tolist(), *columns, strict=True))

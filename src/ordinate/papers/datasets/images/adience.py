@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ordinate.data.images.labelled import LabelledImages
+from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate.papers.datasets.images.layout import Layout
 
@@ -19,7 +19,7 @@ AGES = {
 NO_AGE = ("None", "")
 
 
-def read_adience(root: str | Path) -> LabelledImages:
+def read_adience(root: str | Path) -> Labelled:
     """Read Adience, aligned in plane: the label is the age group, 0 (0-2 years) to 7 (60+); the group the Flickr user.
 
     The splits are the owner's five folds, ``"0"`` to ``"4"``, each of other users. Faces without an age are left out;
@@ -40,7 +40,7 @@ def read_adience(root: str | Path) -> LabelledImages:
     names = (
         faces["user_id"] + "/landmark_aligned_face." + faces["face_id"] + "." + faces["original_image"]
     ).tolist()  # the owner's own name for a face
-    return LabelledImages(
+    return Labelled(
         layout.files(layout.locate(names, "the fold files")),
         faces["age"].map(AGES).rename("age_group"),
         faces["fold"].rename("split"),

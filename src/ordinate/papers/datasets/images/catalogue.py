@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.data.images.folds import hold_out
-from ordinate.data.images.labelled import LabelledImages
+from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate.papers.datasets.catalogue import DATA, IMAGE_SETS, DataSet, look_up
 from ordinate.papers.datasets.download import fetch
@@ -18,10 +18,10 @@ def image_set(name: str) -> DataSet:
     return look_up("image set", name, IMAGE_SETS)
 
 
-def reader(chosen: DataSet) -> Callable[..., LabelledImages]:
+def reader(chosen: DataSet) -> Callable[..., Labelled]:
     """Return the function that reads a set from its folder or zip."""
     module, _, function = chosen.reading["reader"].partition(":")
-    found: Callable[..., LabelledImages] = getattr(import_module(f"ordinate.papers.datasets.images.{module}"), function)
+    found: Callable[..., Labelled] = getattr(import_module(f"ordinate.papers.datasets.images.{module}"), function)
     return found
 
 
@@ -42,7 +42,7 @@ def find(name: str) -> Path | None:
     return folder if held else None
 
 
-def load(name: str, root: str | Path | None = None, *, fold: int | None = None, **options: Any) -> LabelledImages:
+def load(name: str, root: str | Path | None = None, *, fold: int | None = None, **options: Any) -> Labelled:
     """Read a set.
 
     Args:

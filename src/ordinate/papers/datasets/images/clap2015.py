@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ordinate.data.images.labelled import SPLITS, LabelledImages
+from ordinate.data.labelled import Labelled
+from ordinate.data.labels_file import SPLITS
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_whole
 from ordinate.papers.datasets.images.layout import IMAGE, Layout
@@ -17,7 +18,7 @@ FOLDER = r"(?P<split>train|valid|validation|val|test)[^/]*"
 EXPECTED = "Train.csv, Validation.csv and Test.csv (image;mean age;deviation) and a folder of images for each"
 
 
-def read_clap2015(root: str | Path, bin_size: int = 1) -> LabelledImages:
+def read_clap2015(root: str | Path, bin_size: int = 1) -> Labelled:
     """Read the apparent ages of ChaLearn LAP 2015: the label is the rank of the age's bin; the splits are the owner's.
 
     An age is rounded to whole years, its bin is age // bin_size, and the bins that occur are numbered from 0: with
@@ -48,7 +49,7 @@ def read_clap2015(root: str | Path, bin_size: int = 1) -> LabelledImages:
             f"{layout.path}: got a mean age that is not finite, expected rows of image;mean age;deviation in its tables"
         )
     bins = np.floor(np.array(ages) + 0.5).astype(np.int64) // bin_size
-    return LabelledImages(
+    return Labelled(
         layout.files(files[name] for name in names),
         pd.Series(np.unique(bins, return_inverse=True)[1], name="age_bin"),
         pd.Series(splits, name="split"),

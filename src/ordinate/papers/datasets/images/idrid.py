@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from ordinate.data.images.labelled import LabelledImages
+from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate.papers.datasets.images.layout import SUFFIX, Layout
 
 PARTS = {"train": ("a. Training Set", "Training Labels"), "test": ("b. Testing Set", "Testing Labels")}
 
 
-def read_idrid(root: str | Path) -> LabelledImages:
+def read_idrid(root: str | Path) -> Labelled:
     """Read IDRiD's Disease Grading: the label is the grade of retinopathy, 0 to 4; the splits are the owner's."""
     layout = Layout.of(root)
     names, parts = [], []
@@ -31,4 +31,4 @@ def read_idrid(root: str | Path) -> LabelledImages:
         names += [files[name] for name in frame["Image name"]]
         parts.append(pd.DataFrame({"grade": layout.numbers(frame, "Retinopathy grade", where), "split": split}))
     rows = pd.concat(parts, ignore_index=True)
-    return LabelledImages(layout.files(names), rows["grade"], rows["split"])
+    return Labelled(layout.files(names), rows["grade"], rows["split"])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.images.labelled import LabelledImages
+from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate.papers.datasets.images.layout import Layout
 
@@ -17,7 +17,7 @@ MATLAB_EPOCH = 719529  # datenum of 1970-01-01
 OLDEST = 100  # years
 
 
-def read_imdb_wiki(root: str | Path) -> LabelledImages:
+def read_imdb_wiki(root: str | Path) -> Labelled:
     """Read IMDB-WIKI from its meta data: the label is the age in years; no splits.
 
     Kept are images with one face (a finite score above 0, and no second one) and an age from 0 to 100; the photograph
@@ -32,9 +32,7 @@ def read_imdb_wiki(root: str | Path) -> LabelledImages:
         paths, age = _single_faces(layout, match[0], match["source"].lower())
         names += [f"{match['source']}_crop/{path}" for path in paths]
         ages.append(age)
-    return LabelledImages(
-        layout.files(layout.locate(names, "the meta data")), pd.Series(np.concatenate(ages), name="age")
-    )
+    return Labelled(layout.files(layout.locate(names, "the meta data")), pd.Series(np.concatenate(ages), name="age"))
 
 
 def _single_faces(layout: Layout, name: str, source: str) -> tuple[list[str], NDArray[np.int64]]:

@@ -9,7 +9,8 @@ import pandas as pd
 
 from ordinate.data.file_tree import FileTree
 from ordinate.data.images.files import SUFFIXES
-from ordinate.data.images.labelled import SPLITS, LabelledImages
+from ordinate.data.labelled import Labelled
+from ordinate.data.labels_file import SPLITS
 from ordinate.errors import OrdinateError
 
 SUFFIX = rf"\.(?:{'|'.join(suffix.removeprefix('.') for suffix in SUFFIXES)})"
@@ -43,7 +44,7 @@ class Layout(FileTree):
             raise OrdinateError(f"{self.path}: got {expected} more than once, expected one of the folders {places}")
         return matches
 
-    def read(self, pattern: str, expected: str, *, label: Column, group: Column | None = None) -> LabelledImages:
+    def read(self, pattern: str, expected: str, *, label: Column, group: Column | None = None) -> Labelled:
         """Return the images that match (see :meth:`match`), labelled by their names.
 
         A group ``split`` of the pattern, such as ``train``, is their split.
@@ -54,7 +55,7 @@ class Layout(FileTree):
             return pd.Series([value(match) for match in matches], name=name)
 
         splits = "split" in matches[0].groupdict()
-        return LabelledImages(
+        return Labelled(
             self.files(match[0] for match in matches),
             column(*label),
             column("split", lambda match: SPLITS[match["split"].lower()]) if splits else None,

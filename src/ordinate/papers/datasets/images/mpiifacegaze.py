@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.images.labelled import LabelledImages
+from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate.papers.datasets.images.layout import Layout
 
@@ -15,7 +15,7 @@ CENTRE, TARGET = slice(20, 23), slice(23, 26)
 HELD_OUT = 2 / 15  # SupCR's 33,000/6,000/6,000 images: of fifteen people, two to validate and two to test on
 
 
-def read_mpiifacegaze(root: str | Path, seed: int = 0) -> LabelledImages:
+def read_mpiifacegaze(root: str | Path, seed: int = 0) -> Labelled:
     """Read MPIIFaceGaze: the labels are pitch and yaw of the gaze in radians; the group the participant.
 
     The gaze runs from the centre of the face to the target, both in the camera's coordinates, before any
@@ -34,7 +34,7 @@ def read_mpiifacegaze(root: str | Path, seed: int = 0) -> LabelledImages:
         names += [f"{table['participant']}/{line[0]}" for line in lines]
         participants += [table["participant"]] * len(lines)
     groups = pd.Series(participants, name="participant")
-    return LabelledImages(
+    return Labelled(
         layout.files(layout.locate(names, "the annotations")),
         pd.DataFrame(pitch_and_yaw(np.concatenate(gazes)), columns=["pitch", "yaw"]),
         groups.map(_splits(sorted(set(participants)), seed)).rename("split"),

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from ordinate.data.images.folds import random_blocks, rank_folds
-from ordinate.data.images.labelled import LabelledImages
+from ordinate.data.labelled import Labelled
 from ordinate.papers.datasets.images.layout import IMAGE, SUFFIX, Layout
 
 BRACS_TYPES = ("0_N", "1_PB", "2_UDH", "3_FEA", "4_ADH", "5_DCIS", "6_IC")
@@ -18,7 +18,7 @@ SPLIT = r"(?P<split>train|val|test)"
 FILE = rf"(?P<file>{IMAGE})"
 
 
-def read_koa(root: str | Path) -> LabelledImages:
+def read_koa(root: str | Path) -> Labelled:
     """Read Knee Osteoarthritis (Chen 2018): the label is the KL grade, 0 to 4; the group the subject.
 
     The splits are the owner's, with both knees of a subject in the same one; CLOC trains on train and validation
@@ -32,7 +32,7 @@ def read_koa(root: str | Path) -> LabelledImages:
     )
 
 
-def read_bracs(root: str | Path) -> LabelledImages:
+def read_bracs(root: str | Path) -> Labelled:
     """Read BRACS regions of interest: the label is the subtype, 0 (normal) to 6 (invasive); the group the slide.
 
     The splits are the owner's; CLOC trains on train and validation together (3,969 and 570 images, Appendix A.5).
@@ -45,7 +45,7 @@ def read_bracs(root: str | Path) -> LabelledImages:
     )
 
 
-def read_hid(root: str | Path, seed: int = 0) -> LabelledImages:
+def read_hid(root: str | Path, seed: int = 0) -> Labelled:
     """Read Historical Colour Images (Palermo 2012): the label is the decade, 0 (1930s) to 4 (1970s).
 
     The splits are five folds drawn by ``seed``, each with 50 of a decade's 265 images to test on and the other 215 to
@@ -59,7 +59,7 @@ def read_hid(root: str | Path, seed: int = 0) -> LabelledImages:
     return replace(images, splits=rank_folds(images.labels, DECADE_TEST_SHARE, seed))
 
 
-def read_busi(root: str | Path, seed: int = 0) -> LabelledImages:
+def read_busi(root: str | Path, seed: int = 0) -> Labelled:
     """Read Breast Ultrasound Images (Al-Dhabyani 2020): the label is 0 normal, 1 benign, 2 malignant.
 
     Masks are left out. The splits are five random blocks (OTD's Section 4.1) drawn by ``seed`` without regard to the
@@ -73,7 +73,7 @@ def read_busi(root: str | Path, seed: int = 0) -> LabelledImages:
     return replace(images, splits=random_blocks(len(images), seed))
 
 
-def read_fingers(root: str | Path) -> LabelledImages:
+def read_fingers(root: str | Path) -> Labelled:
     """Read Fingers (Kaggle, koryakinp): the label is the number of raised fingers, 0 to 5; the splits the owner's."""
     return Layout.of(root).read(
         rf"(?P<split>train|test)/[^/]*_(?P<fingers>[0-5])[LR]{SUFFIX}",
@@ -82,7 +82,7 @@ def read_fingers(root: str | Path) -> LabelledImages:
     )
 
 
-def read_fgnet(root: str | Path, seed: int = 0) -> LabelledImages:
+def read_fgnet(root: str | Path, seed: int = 0) -> Labelled:
     """Read FG-NET: the label is OTD's age group, 0 child, 1 adolescent, 2 adult, 3 senior; the group the subject.
 
     The splits are OTD's five random blocks, drawn by ``seed``, as its own drawing is not published. They are drawn over
@@ -97,7 +97,7 @@ def read_fgnet(root: str | Path, seed: int = 0) -> LabelledImages:
     return replace(images, splits=random_blocks(len(images), seed))
 
 
-def read_agedb(root: str | Path) -> LabelledImages:
+def read_agedb(root: str | Path) -> Labelled:
     """Read AgeDB as its owner ships it: the label is the age in years; the group the person; no splits.
 
     SupCR and SupReMix use the splits of AgeDB-DIR, see :mod:`~ordinate.papers.datasets.images.imbalanced_ages`.

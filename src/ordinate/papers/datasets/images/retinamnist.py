@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ordinate.data.images.labelled import SPLITS, LabelledImages
+from ordinate.data.labelled import Labelled
+from ordinate.data.labels_file import SPLITS
 from ordinate.errors import OrdinateError
 from ordinate.papers.datasets.images.layout import Layout
 
@@ -15,7 +16,7 @@ FILE = "retinamnist.npz"
 PARTS = ("train", "val", "test")
 
 
-def read_retinamnist(root: str | Path) -> LabelledImages:
+def read_retinamnist(root: str | Path) -> Labelled:
     """Read RetinaMNIST (MedMNIST v2), an npz: the label is the grade of retinopathy, 0 to 4; the splits the owner's."""
     path = Path(root)
     if path.is_dir():
@@ -30,6 +31,6 @@ def read_retinamnist(root: str | Path) -> LabelledImages:
     except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise OrdinateError(f"{path}: {error}, expected train_images, train_labels, val_..., test_...") from error
     splits = np.repeat([SPLITS[part] for part in PARTS], [len(grade) for grade in grades])
-    return LabelledImages(
+    return Labelled(
         np.moveaxis(images, -1, 1), pd.Series(np.concatenate(grades), name="grade"), pd.Series(splits, name="split")
     )

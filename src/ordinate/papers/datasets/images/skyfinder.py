@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ordinate.data.images.labelled import LabelledImages
+from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate.papers.datasets.images.layout import Layout
 
@@ -17,7 +17,7 @@ COLDEST = -90  # degrees Celsius; -999 and -9999 stand for a temperature that wa
 SHARES = (28_373, 3_522, 3_522)  # images to train, validate and test on in SupCR's Section 4
 
 
-def read_skyfinder(root: str | Path, seed: int = 0) -> LabelledImages:
+def read_skyfinder(root: str | Path, seed: int = 0) -> Labelled:
     """Read SkyFinder: the label is the temperature in degrees Celsius; the group the camera.
 
     Kept is, of every camera and day, the image taken nearest to eleven o'clock local time, no more than an hour off
@@ -39,7 +39,7 @@ def read_skyfinder(root: str | Path, seed: int = 0) -> LabelledImages:
         raise OrdinateError(
             f"{layout.path}: got no image taken around eleven, expected those of {TABLE}, as in 10066/a.jpg"
         )
-    return LabelledImages(
+    return Labelled(
         layout.files(frame["file"]),
         frame["celsius"],
         _splits(len(frame), seed),

@@ -1,0 +1,40 @@
+"""Samples with their labels, as a data set gives them."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ordinate.data.rows import take
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Samples with a label each, and where the data set has them, a split and a group each.
+
+    Args:
+        samples: n of them: files, an array, a table or a list.
+        labels: (n,) ranks, numbers or text; a DataFrame (n, p) for targets of p dimensions.
+        splits: (n,) such as ``"train"``, ``"validation"``, ``"test"``, or the name of a fold.
+        groups: (n,), such as the subject; no group is to stand on both sides of a split.
+        paths: (n,) of files that have been read into ``samples``.
+        left_out: why each file that could not be read is not among them.
+    """
+
+    samples: Any
+    labels: pd.Series | pd.DataFrame
+    splits: pd.Series | None = None
+    groups: pd.Series | None = None
+    paths: NDArray[np.str_] | None = None
+    left_out: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, rows: NDArray[np.int64]) -> "Labelled":
+        """Return some of them, by index, their labels numbered from 0."""
+        columns = {name: getattr(self, name) for name in ("samples", "labels", "splits", "groups", "paths")}
+        taken = {name: take(column, rows, renumber=True) for name, column in columns.items() if column is not None}
+        return replace(self, **taken)

@@ -1,0 +1,73 @@
+"""A ``labels.csv``: files with their labels, splits and groups."""
+
+from pathlib import Path
+from typing import IO
+
+import pandas as pd
+
+from ordinate.data.tables.files import MISSING, require_columns, require_labels
+from ordinate.errors import OrdinateError
+
+LABELS = "labels.csv"
+PATH_COLUMNS = ("path", "file", "filename", "image")
+SPLITS = {
+    "train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation",
+    "test": "test", "testing": "test",
+}  # fmt: skip
+
+
+def read_labels_file(content: Path | IO[bytes], where: Path, noun: str) -> pd.DataFrame:
+    """Return the table of a labels.csv.
+
+    Args:
+        content: the file, or what it holds.
+        where: the file lies, for messages.
+        noun: for what it names, for messages.
+    """
+    try:
+        frame = pd.read_csv(content, keep_default_na=False, na_values=MISSING, skipinitialspace=True)
+    except (ValueError, OSError) as error:
+        raise OrdinateError(f"{where}: could not be read: {str(error).splitlines()[0]}") from error
+    if frame.empty:
+        raise OrdinateError(f"{where}: names no {noun}")
+    return frame
+
+
+def path_column(frame: pd.DataFrame) -> str | None:
+    """Return the column that names the files, None where there is none."""
+    return next((name for name in PATH_COLUMNS if name in frame), None)
+
+
+def label_columns(
+    frame: pd.DataFrame, where: Path, target: str | None, split: str | None, group: str | None
+) -> tuple[pd.Series, pd.Series | None, pd.Series | None]:
+    """Return labels, splits and groups, the last two where there are some.
+
+    Args:
+        frame: of a labels.csv.
+        where: it lies, for messages.
+        target: column of the label; None uses ``label``, or the only column that is left.
+        split: column of the split; None uses ``split`` if it is there.
+        group: column of the group, such as a subject; None uses ``group`` if it is there.
+
+    Raises:
+        OrdinateError: a column that is not there, or values that are missing.
+    """
+    require_columns(frame, [name for name in (target, split, group) if name is not None], where)
+    split = split or ("split" if "split" in frame and target != "split" else None)
+    group = group or ("group" if "group" in frame and target != "group" else None)
+    if target is None:
+        left = [str(name) for name in frame.columns if name not in (path_column(frame), split, group)]
+        if "label" not in left and len(left) != 1:
+            raise OrdinateError(
+                f"--target: got none, expected the column of the label, one of {', '.join(map(repr, left))}"
+            )
+        target = "label" if "label" in left else left[0]
+    for column in (target, split, group):
+        if column is not None:
+            require_labels(frame[column], column, where)
+    return (
+        frame[target],
+        None if split is None else frame[split].astype(str).map(lambda name: SPLITS.get(name.lower(), name)),
+        None if group is None else frame[group].astype(str),
+    )

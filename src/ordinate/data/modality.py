@@ -1,0 +1,259 @@
+"""What a kind of data is: how its samples are recognised, read, encoded, shown and saved.
+
+A kind of data is a folder of ``ordinate.data`` with one :class:`Modality`, which knows the samples and the files, and
+one or more :class:`Reader`, which a model keeps. Everything else asks these two and names no kind of data.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ordinate.data.labelled import Labelled
+from ordinate.data.view_batches import DrawView
+from ordinate.encoders.build import build_encoder
+from ordinate.errors import OrdinateError
+
+EMBEDDED_AT_ONCE = 4096
+
+
+class Views(NamedTuple):
+    """How training draws views of samples: what draws one, how many of each sample, and in how many processes."""
+
+    draw: DrawView
+    per_sample: int
+    workers: int
+
+
+class Reader(ABC):
+    """Turn samples into the batch of an encoder, as learned from the training samples. A saved model keeps it."""
+
+    kind: ClassVar[str]  # its name in saved models
+    batch_size: ClassVar[int] = 256  # where the user gives none
+    input_dtype: ClassVar[torch.dtype] = torch.float32  # of the batch
+    in_float32: ClassVar[bool] = False  # embeddings are computed in float32, on the GPU if there is one, not in float64
+    graph_dtype: ClassVar[torch.dtype] = torch.float32  # in which an exported graph computes embeddings
+    export_note: ClassVar[str | None] = None  # how a raw sample becomes the input of that graph; None: no export
+    weight_decay: ClassVar[float | None] = None  # that suits encoders of such samples; None leaves it to the method
+    has_dropout: ClassVar[bool] = False  # encoders have dropout, so that two passes differ
+    steps_are_long: ClassVar[bool] = False  # training steps are slow enough to be measured and announced
+    hub_tasks: ClassVar[tuple[str, str]] = ("tabular-classification", "tabular-regression")  # on the Hugging Face hub
+    hub_tags: ClassVar[tuple[str, ...]] = ()
+    notes: list[str]  # what the user should know of the training samples
+    progress: bool = False  # show a progress bar
+    on_gpu: bool = False  # the reader may use the GPU
+
+    @abstractmethod
+    def transform(self, X: Any) -> Any:
+        """Return the batch of samples, an array or a tensor (n, *sample_shape)."""
+
+    @property
+    @abstractmethod
+    def sample_shape(self) -> tuple[int, ...]:
+        """The shape of one sample in the batch."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return what :meth:`from_dict` expects, ready for JSON."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, state: dict[str, Any]) -> Self:
+        """Return the reader that :meth:`to_dict` described."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the weights that are saved with the reader."""
+        return {}
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Set the weights that :meth:`tensors` gave."""
+        if tensors:
+            raise OrdinateError(f"model: got weights of a reader of {self.kind!r}, expected none")
+
+    def read(self, X: Any, folder: Path | None = None) -> Tensor:
+        """Return the batch of samples; one that is too large for memory lies in a file in ``folder``."""
+        return torch.as_tensor(self.transform(X))
+
+    def decode(self, X: Any) -> Any:
+        """Return samples with files read, for a caller that reads them several times."""
+        return X
+
+    @property
+    def n_features_in(self) -> int:
+        """Columns of a table, channels, or texts per sample."""
+        return self.sample_shape[0]
+
+    @property
+    def numbers_only(self) -> bool:
+        """Whether all features of a sample are numbers."""
+        return False
+
+    @property
+    def features(self) -> list[str] | None:
+        """Names of the columns of the batch; None where it has none."""
+        return None
+
+    def embedded_at_once(self, x: Tensor) -> int:
+        """Return how many samples of a batch pass the encoder together in prediction."""
+        return EMBEDDED_AT_ONCE
+
+    def new_encoder(
+        self, name: str, embedding_dim: int, options: Any, *, for_saved_weights: bool, **task: Any
+    ) -> nn.Module:
+        """Return a new encoder of these samples.
+
+        Args:
+            name: of the encoder; ``"auto"`` is the modality's default.
+            embedding_dim: d of the embeddings.
+            options: of the modality.
+            for_saved_weights: the encoder will get the weights of a saved model.
+            task: options of an MLP that depend on what is predicted.
+        """
+        return build_encoder(name, self.sample_shape, embedding_dim, **task)
+
+    def views(self, options: Any, usual: int) -> Views | None:
+        """Return how training draws views, ``usual`` of each sample; None for the samples as they are."""
+        return None
+
+    def options(self) -> Any:
+        """Return options of the modality that read other samples as the training samples were read."""
+        return None
+
+    def summary(self) -> str:
+        """Return what the training samples are, for a model card."""
+        return self.describe(torch.zeros(1, *self.sample_shape))
+
+    def describe(self, x: Tensor) -> str:
+        """Return what the samples of a batch are, for a sentence about several."""
+        return f"samples of shape {' x '.join(map(str, x.shape[1:]))}"
+
+    def shown(self, X: Any, x: Tensor) -> pd.DataFrame | NDArray[Any]:
+        """Return what a report shows of samples: rows, pictures (n, c, h, w) in uint8, or curves (n, c, length).
+
+        Args:
+            X: samples as a user gave them.
+            x: their batch.
+        """
+        return pd.DataFrame({"sample": [str(sample) for sample in X]})
+
+
+def are_paths(X: Any) -> bool:
+    """Return whether X is one path per sample."""
+    if isinstance(X, str | bytes | Path) or not hasattr(X, "__len__") or getattr(X, "ndim", 1) != 1 or len(X) == 0:
+        return False
+    return isinstance(X.iloc[0] if isinstance(X, pd.Series) else X[0], str | Path)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a labelled data set.
+
+    Args:
+        target: column of the label; None leaves the choice to the data.
+        split: column that says what is held out.
+        group: column of what stays on one side of a split.
+        drop: columns of a table to leave out.
+        categorical: columns of a table whose numbers are codes.
+        fold: that is held out where the data set has folds.
+        skip_unreadable: leave out files that cannot be read.
+        progress: show a progress bar.
+        say: is told what the user should know.
+    """
+
+    target: str | None = None
+    split: str | None = None
+    group: str | None = None
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    fold: int = 0
+    skip_unreadable: bool = False
+    progress: bool = False
+    say: Callable[[str], None] = print
+
+
+class Modality(ABC):
+    """A kind of data: which samples and which files are of it, and how they are read."""
+
+    name: str  # of several samples, such as "images"
+    expected: str  # what X may be, for messages
+    readers: tuple[type[Reader], ...]
+    parameter: str = ""  # of the estimators, that holds the options; empty where there are none
+    options_class: type[Any] | None = None
+    encoders: tuple[str, ...] = ()  # names of encoders that require options
+    command_options: tuple[str, ...] = ()  # of ``ordinate fit`` that do nothing for other kinds of data
+
+    @property
+    def noun(self) -> str:
+        """What a file of such samples holds, for messages."""
+        return self.name
+
+    # samples
+
+    @abstractmethod
+    def recognises(self, X: Any, options: Any = None) -> bool:
+        """Return whether X is of this kind, given the options of this kind that the estimator has."""
+
+    def check(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+        """Return X in a form that the reader and the selection of rows know; ``reset`` in fitting."""
+        return X
+
+    @abstractmethod
+    def fit(self, X: Any, options: Any, *, encoder: str, progress: bool) -> tuple[Reader, Any]:
+        """Return the reader of the training samples, and these with their files read."""
+
+    def describe(self, X: Any) -> str:
+        """Return the shape of a sample, for the line that a command prints of its data."""
+        return f"shape {X.shape[1:]}" if hasattr(X, "shape") else self.name
+
+    def pictures(self, X: Any) -> NDArray[np.uint8] | None:
+        """Return decoded samples as pictures (n, c, h, w), which pages and figures show; None where they are none."""
+        return None
+
+    def paths(self, X: Any) -> NDArray[np.str_] | None:
+        """Return the files (n,) that samples lie in; None where they do not lie in one each."""
+        return None
+
+    def reads_with(self, reader: Reader) -> bool:
+        """Return whether a reader is one of this kind of data."""
+        return isinstance(reader, self.readers)
+
+    # files
+
+    def opens(self, path: str | Path) -> bool:
+        """Return whether a file or folder holds such samples."""
+        return False
+
+    def read_labelled(self, path: str | Path, request: Request) -> Labelled:
+        """Return the samples of a file or folder with their labels."""
+        raise OrdinateError(f"data: got {path}, expected another kind of data: {self.name} are not read with labels")
+
+    def hold_out_fold(self, labelled: Labelled, path: str | Path, request: Request) -> Labelled:
+        """Return samples with the fold of the request held out, where data sets of this kind have folds."""
+        return labelled
+
+    def read_unlabelled(self, path: str | Path) -> Any:
+        """Return the samples of a file or folder, whether it has labels or not."""
+        return self.read_labelled(path, Request()).samples
+
+    def decode(self, X: Any, options: Any, request: Request, choose: Any = None) -> tuple[Any, dict[int, str]]:
+        """Return samples with their files read, and from the index of each unreadable one to the reason.
+
+        Args:
+            X: samples.
+            options: of this modality; None for the defaults.
+            request: its progress bar and its ``say``.
+            choose: a callback of ``ordinate fit`` that plans a training on what is there, see
+                :class:`~ordinate.data.images.modality.Images`.
+        """
+        return X, {}
+
+    def notes(self, X: Any, sides: NDArray[Any], paths: NDArray[Any] | None) -> list[str]:
+        """Return what the user should know of samples on the sides (n,) of a split."""
+        return []

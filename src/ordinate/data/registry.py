@@ -1,0 +1,73 @@
+"""The kinds of data, and which of them samples and files are."""
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ordinate.data.modality import Modality, Reader
+from ordinate.errors import OrdinateError
+
+FOLDERS = ("text", "tables", "volumes", "series", "images")
+_registered: list[Modality] = []
+
+
+def register_modality(modality: Modality) -> None:
+    """Add a kind of data, which is asked before the others whether samples and files are of it.
+
+    Raises:
+        OrdinateError: one of that name is known, or one that has a reader of the same kind.
+    """
+    kinds = {reader.kind for reader in modality.readers}
+    for known in modalities():
+        if known.name == modality.name or not kinds.isdisjoint(reader.kind for reader in known.readers):
+            raise OrdinateError(f"modality: got {modality.name!r}, expected another name and other kinds of readers")
+    _registered.insert(0, modality)
+
+
+def modalities() -> tuple[Modality, ...]:
+    """Return all kinds of data, in the order in which they are asked."""
+    return (*_registered, *_built_in())
+
+
+@cache
+def _built_in() -> tuple[Modality, ...]:
+    return tuple(import_module(f"ordinate.data.{folder}.modality").MODALITY for folder in FOLDERS)
+
+
+def modality_of(X: Any, estimator: Any = None) -> Modality:
+    """Return the kind of samples, in any form that an estimator accepts; tables where nothing is known of them.
+
+    Args:
+        X: samples.
+        estimator: whose options say what it reads, such as ``text``.
+    """
+    recognising = (
+        modality for modality in modalities() if modality.recognises(X, getattr(estimator, modality.parameter, None))
+    )
+    return next(recognising, modality_named("tables"))
+
+
+def modality_of_files(path: str | Path) -> Modality:
+    """Return the kind of samples that lie in a file or folder; tables where nothing is known of it."""
+    return next((modality for modality in modalities() if modality.opens(path)), modality_named("tables"))
+
+
+def modality_named(name: str) -> Modality:
+    """Return a kind of data by its name."""
+    return next(modality for modality in modalities() if modality.name == name)
+
+
+def modality_of_reader(reader: Reader) -> Modality:
+    """Return the kind of data that a reader reads."""
+    return next(modality for modality in modalities() if modality.reads_with(reader))
+
+
+def read_state(state: dict[str, Any]) -> Reader:
+    """Return the reader that a saved model holds as ``{"kind": ..., **reader.to_dict()}``."""
+    kind = state.pop("kind")
+    for modality in modalities():
+        for reader in modality.readers:
+            if reader.kind == kind:
+                return reader.from_dict(state)
+    raise OrdinateError(f"model: got a reader of {kind!r}, expected a kind of data that register_modality has added")

@@ -1,0 +1,60 @@
+"""Series (n, channels, length), of one length or several: in npz and .ts files, folders of matrices, EEG recordings."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.data.labelled import Labelled
+from ordinate.data.modality import Modality, Request
+from ordinate.data.series.eeg import holds_recordings, read_tuab
+from ordinate.data.series.matrices import holds_matrices, read_matrices, read_unlabelled_matrices
+from ordinate.data.series.options import SeriesOptions
+from ordinate.data.series.reader import SeriesScaler, are_series, stack_series
+from ordinate.errors import OrdinateError
+
+
+class Series(Modality):
+    """Arrays (n, channels, length), NaN where points are missing, or lists of arrays (channels, length)."""
+
+    name = "series"
+    expected = "series (n, channels, length), or a list of arrays (channels, length)"
+    readers = (SeriesScaler,)
+    parameter = "series"
+    options_class = SeriesOptions
+    command_options = ("crop", "skip_unreadable")
+
+    def recognises(self, X: Any, options: SeriesOptions | None = None) -> bool:
+        return getattr(X, "ndim", 1) == 3 or are_series(X)
+
+    def check(self, estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:
+        values = stack_series(list(X)) if are_series(X) else np.asarray(X)
+        values = values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+        if np.isinf(values).any():
+            raise OrdinateError("X: got infinity, expected finite numbers or NaN for missing values")
+        return values
+
+    def fit(
+        self, X: NDArray[Any], options: SeriesOptions, *, encoder: str, progress: bool
+    ) -> tuple[SeriesScaler, NDArray[Any]]:
+        return SeriesScaler.fit(X), X
+
+    def opens(self, path: str | Path) -> bool:
+        return holds_matrices(path) or holds_recordings(path)
+
+    def read_labelled(self, path: str | Path, request: Request) -> Labelled:
+        skip = request.skip_unreadable
+        if holds_matrices(path):
+            return read_matrices(path, request.target, request.split, request.group, skip_unreadable=skip)
+        target = None if request.target == "age" else request.target
+        for option, value in (("--target", target), ("--split", request.split), ("--group", request.group)):
+            if value is not None:
+                raise OrdinateError(f"{option}: got {value!r}, and {path} holds EEG recordings, whose label is the age")
+        return read_tuab(path, skip_unreadable=skip, progress=request.progress)
+
+    def read_unlabelled(self, path: str | Path) -> NDArray[Any]:
+        return read_unlabelled_matrices(path) if holds_matrices(path) else read_tuab(path).samples
+
+
+MODALITY = Series()

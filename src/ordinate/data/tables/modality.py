@@ -1,0 +1,111 @@
+"""Tables (n, features): DataFrames, arrays and parquet files; csv, tsv, parquet and npz files."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from ordinate.data.labelled import Labelled
+from ordinate.data.modality import Modality, Request
+from ordinate.data.tables.features import TableFeatures, as_frame
+from ordinate.data.tables.files import TS, TS_TARGET, read_labelled, read_samples, require_labels
+from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet
+from ordinate.errors import OrdinateError
+
+Table = pd.DataFrame | ParquetTable
+
+
+class Tables(Modality):
+    """DataFrames, parquet tables and arrays (n, features); whatever no other kind of data recognises is read as one."""
+
+    name = "tables"
+    noun: str = "a table"
+    expected = "tables (n, features)"
+    readers = (TableFeatures,)
+    command_options = ("drop", "keep", "categorical", "text")
+
+    def recognises(self, X: Any, options: None = None) -> bool:
+        return isinstance(X, pd.DataFrame | ParquetTable)
+
+    def check(self, estimator: Any, X: Any, *, reset: bool) -> Table:
+        """Return a table with the columns of the training data, its rows numbered from 0."""
+        columns = pd.DataFrame(columns=X.columns) if isinstance(X, ParquetTable) else X
+        try:
+            if not isinstance(X, pd.DataFrame | ParquetTable):
+                return as_frame(
+                    validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+                )
+            validate_data(estimator, columns, reset=reset, skip_check_array=True)
+        except ValueError as error:
+            raise OrdinateError(f"X: {error}") from error
+        if X.shape[0] == 0 or X.shape[1] == 0:
+            raise OrdinateError(
+                f"X: got a {type(X).__name__} of shape {X.shape}, expected at least one row and one column"
+            )
+        if isinstance(X, ParquetTable):
+            return X
+        return X.reset_index(drop=True).set_axis([str(name) for name in X.columns], axis=1)
+
+    def fit(self, X: Table, options: None, *, encoder: str, progress: bool) -> tuple[TableFeatures, Table]:
+        return TableFeatures.fit(X), X
+
+    def describe(self, X: Any) -> str:
+        return f"{X.shape[1]} columns" if isinstance(X, pd.DataFrame | ParquetTable) else f"shape {X.shape[1:]}"
+
+    def opens(self, path: str | Path) -> bool:
+        return holds_parquet(path) or not (Path(path).is_dir() or Path(path).suffix.lower() == ".zip")
+
+    def read_labelled(self, path: str | Path, request: Request) -> Labelled:
+        """Return the samples of a file: a table, or the array of an npz, of whichever kind."""
+        is_parquet = holds_parquet(path)
+        target = request.target
+        if target is None and not is_parquet and str(path).lower().endswith(TS):
+            target = TS_TARGET
+        if target is None:
+            raise OrdinateError("--target: got none, expected the column of the label (only folders can do without)")
+        X, y = _open_parquet(path, target, request) if is_parquet else _read_file(path, target, request)
+        given = {"--split": request.split, "--group": request.group}
+        for option, name in given.items():
+            if name is not None and name not in X.columns:
+                raise OrdinateError(f"{option}: no column {name!r} in {path}")
+        splits, groups = (None if name is None else X[name].astype(str) for name in given.values())
+        if any(given.values()):
+            left = [name for name in X.columns if name not in given.values()]
+            if not left:
+                raise OrdinateError(f"{path}: no column is left beside the target, expected at least one")
+            X = X[left]
+        return Labelled(X, y, splits, groups)
+
+    def read_unlabelled(self, path: str | Path) -> Table | NDArray[Any]:
+        table: Table | NDArray[Any] = ParquetTable(path) if holds_parquet(path) else read_samples(path)
+        return table
+
+
+def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[ParquetTable, pd.Series]:
+    """Open parquet files: the label is read, the other columns when they are asked for."""
+    left_out = {target, *request.drop}.intersection(request.categorical)
+    if left_out:
+        raise OrdinateError(
+            f"--categorical: got {', '.join(left_out)}, which is the target or dropped, expected columns of X"
+        )
+    y = ParquetTable(path)[target]
+    require_labels(y, target, Path(path))
+    X = ParquetTable(path, drop=[target, *request.drop], categorical=request.categorical)
+    if len(X.columns) == 0:
+        raise OrdinateError(f"{path}: no column is left beside the target, expected at least one")
+    return X, y
+
+
+def _read_file(path: str | Path, target: str, request: Request) -> tuple[Any, pd.Series]:
+    X, y = read_labelled(path, target, request.drop, request.categorical)
+    if not isinstance(X, pd.DataFrame):
+        for option in ("drop", "categorical", "split", "group"):
+            if getattr(request, option):
+                raise OrdinateError(f"--{option}: {path} holds arrays, expected a table")
+    return X, y
+
+
+MODALITY = Tables()
