@@ -21,7 +21,6 @@ from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_labels import find_classes, to_ranks
 from ordinate.functional.inputs import check_whole
 
-IMAGE_DECAY = 0.05
 
 
 @estimator_dataclass
