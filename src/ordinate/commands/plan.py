@@ -76,9 +76,7 @@ def make_plan(
         settings["series"] = SeriesOptions(**{**settings.get("series", {}), **crop})
     if options.encoder is not None:
         settings["encoder"] = options.encoder
-    method = options.method if recipe is None else recipe.method
-    if recipe is not None and options.method not in ("auto", recipe.method):
-        raise OrdinateError(f"--method: got {options.method}, but the recipe {recipe.name} is one of {recipe.method}")
+    method = options.method if recipe is None else _method_of(recipe, options.method)
     label = understand_label(samples.y, options.task, options.order, samples.name)
     candidates = _candidates(method, label, with_heads=options.time_limit is not None)
     margins = parse_boundaries("--margin", options.margin, label.classes)
@@ -106,6 +104,12 @@ def _loss_settings(options: FitOptions, methods: Sequence[str], label: Label) ->
                     f"{flag(name)}: {method} has no such setting, expected a --method that has, such as supcr"
                 )
     return given
+
+
+def _method_of(recipe: Recipe, method: str) -> str:
+    if method not in ("auto", recipe.method):
+        raise OrdinateError(f"--method: got {method}, but the recipe {recipe.name} is one of {recipe.method}")
+    return recipe.method
 
 
 def _candidates(method: str, label: Label, *, with_heads: bool) -> tuple[str, ...]:
