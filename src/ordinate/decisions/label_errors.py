@@ -4,6 +4,10 @@ A network learns the labels that it is trained on, the wrong ones too. So what a
 models that have not seen it: out-of-fold probabilities, embeddings and predictions, as confident learning takes them
 (Northcutt, Jiang and Chuang, *Confident Learning: Estimating Uncertainty in Dataset Labels*, JAIR 70, 2021);
 :func:`ordinate.estimators.label_errors.find_label_errors` makes them.
+
+``labels`` are ranks (n,) from 0 to C-1, ``probabilities`` (n, C) with rows that sum to 1, ``embeddings`` (n, d), and
+``k`` is the number of neighbours. OrdinateError is raised for shapes that do not fit, values that are no ranks, no
+probabilities or not finite, and fewer than k samples to choose from.
 """
 
 import numpy as np
@@ -25,15 +29,8 @@ def suspicion(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64
     may lie: the best rank itself and ``d*`` to either side. So a label two ranks off is worse than one that is one
     rank off, and one that contradicts a sure prediction is worse than one that contradicts a vague one.
 
-    Args:
-        labels: (n,), ranks 0..C-1.
-        probabilities: (n, C), of every rank, from a model that has not seen the sample; rows sum to 1.
-
     Returns:
         (n,), values from 0, where no rank fits better, to C-1.
-
-    Raises:
-        OrdinateError: shapes that do not fit, labels that are no ranks 0..C-1, or rows that are no probabilities.
 
     Example:
         >>> suspicion([0, 1, 2], [[0.9, 0.1, 0.0], [0.9, 0.1, 0.0], [0.9, 0.1, 0.0]])
@@ -45,17 +42,10 @@ def suspicion(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64
 
 
 def suggested_ranks(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.int64]:
-    """The rank with the smallest expected distance to the truth, which is the median; the label where none is nearer.
-
-    Args:
-        labels: (n,), ranks 0..C-1.
-        probabilities: (n, C), of every rank, from a model that has not seen the sample; rows sum to 1.
+    """Return the rank of least expected distance to the truth, which is the median; the label where none is nearer.
 
     Returns:
         (n,), ranks that differ from the labels where, and only where, :func:`suspicion` is above 0.
-
-    Raises:
-        OrdinateError: as :func:`suspicion`.
 
     Example:
         >>> suggested_ranks([0, 1, 2], [[0.9, 0.1, 0.0], [0.5, 0.5, 0.0], [0.4, 0.3, 0.3]])
@@ -69,20 +59,10 @@ def suggested_ranks(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.i
 def neighbour_shares(
     embeddings: ArrayLike, ref_emb: ArrayLike, ref_labels: ArrayLike, num_classes: int, k: int
 ) -> NDArray[np.float64]:
-    """Share of every rank among the k nearest references by cosine.
-
-    Args:
-        embeddings: (n, d), the samples.
-        ref_emb: (m, d), where neighbours are looked for.
-        ref_labels: (m,), ranks 0..C-1.
-        num_classes: C.
-        k: neighbours of each sample.
+    """Return the share of every rank among the k nearest references (m, d) by cosine, whose ranks are (m,).
 
     Returns:
         (n, C), shares in [0, 1]; rows sum to 1.
-
-    Raises:
-        OrdinateError: shapes that do not fit, values that are not finite, or fewer than k neighbours.
 
     Example:
         >>> neighbour_shares([[1.0, 0.1]], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], [0, 1, 1], num_classes=2, k=2)
@@ -96,17 +76,11 @@ def neighbour_shares(
 def neighbour_suspicion(embeddings: ArrayLike, labels: ArrayLike, k: int = 10) -> NDArray[np.float64]:
     """:func:`suspicion` of every label where the shares of ranks among its k nearest neighbours are the probabilities.
 
-    Args:
-        embeddings: (n, d) of samples whose labels the encoder has not seen, such as those of another task or of raw
-            features; a trained one has brought a wrong label among its like.
-        labels: (n,), ranks.
-        k: neighbours of each sample, by cosine, itself left out.
+    The embeddings must come from an encoder that has not seen the labels, such as that of another task, or be raw
+    features: training moves a wrong label among its like. Neighbours are by cosine, each sample itself left out.
 
     Returns:
         (n,), values from 0, where no rank lies nearer to the neighbours', to C-1.
-
-    Raises:
-        OrdinateError: shapes that do not fit, values that are not finite, or fewer than k neighbours.
 
     Example:
         >>> embeddings = [[1.0, 0.0], [0.9, 0.1], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0], [0.1, 0.9]]
@@ -124,16 +98,9 @@ def residual_suspicion(targets: ArrayLike, predictions: ArrayLike, k: int = 50) 
     *Regression Conformal Prediction with Nearest Neighbours*, JAIR 40, 2011). The spread is the median absolute
     residual of the k samples around it in the order of the predictions, which wrong targets among them hardly move.
 
-    Args:
-        targets: (n,), real labels.
-        predictions: (n,), of a model that has not seen the sample.
-        k: samples that tell the spread, itself among them.
-
     Returns:
-        (n,), values of at least 0; infinity where the spread is 0 and the residual is not.
-
-    Raises:
-        OrdinateError: shapes that do not fit, values that are not finite, or fewer than k samples.
+        Of targets (n,) and predictions (n,), values (n,) of at least 0; infinity where the spread is 0 and the residual
+        is not.
 
     Example:
         >>> residual_suspicion([0.0, 2.0, 4.0, 9.0], [0.5, 1.5, 4.5, 5.0], k=3)

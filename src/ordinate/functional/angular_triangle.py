@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
@@ -28,7 +28,7 @@ from ordinate.options import Reduction
 NEAR = {torch.float32: 1e-3, torch.float64: 1e-8}  # distance of a cosine from 1 or -1 below which arccos loses digits
 
 
-def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*n d"]) -> Float[Tensor, "*n"]:
+def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*m d"]) -> Float[Tensor, "..."]:
     r"""Angular distance (OTD, eq. 1): :math:`D_A = \arccos(\cos(a, b)) / \pi`, from 0 to 1.
 
     Computed from the lengths of the sum and the difference of the two directions, so that it keeps every digit at
@@ -63,13 +63,13 @@ def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*n d"]) -> Floa
 
 def angular_triangle(
     embeddings: Float[Tensor, "n d"],
-    labels: Int[Tensor, " n"],
+    labels: Shaped[Tensor, "n *p"],
     num_classes: int,
     *,
     triplets: Int[Tensor, "t 3"] | None = None,
     ref_emb: Float[Tensor, "m d"] | None = None,
-    ref_labels: Int[Tensor, " m"] | None = None,
-    weights: Float[Tensor, " n"] | None = None,
+    ref_labels: Shaped[Tensor, "m *q"] | None = None,
+    weights: Shaped[Tensor, " n"] | None = None,
     reduction: Reduction = "mean",
     own: Int[Tensor, " n"] | None = None,
     group: Group = None,

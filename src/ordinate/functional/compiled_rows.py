@@ -41,19 +41,19 @@ def supcr_rows(
     e: Float[Tensor, "b m"],
     y: Float[Tensor, " b"],
     ref_y: Float[Tensor, " m"],
-    own: Int[Tensor, " b"] | None,
+    self_index: Int[Tensor, " b"] | None,
     weights: Float[Tensor, " b"],
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, " b"], Float[Tensor, "b m"]]:
     """For each anchor the sum of its log denominators, the least of them, and how strongly it pushes each sample away.
 
     Args:
-        e: exp of the scaled similarities, 0 in own columns; makes room for the last result.
+        e: exp of the scaled similarities, 0 to the anchor itself; overwritten by the last result.
         y: labels of the anchors.
         ref_y: labels of the references, ascending.
-        own: each anchor's own column, which is no positive.
+        self_index: the column of each anchor itself, which is not a positive.
         weights: of the anchors, in the last result.
     """
-    columns = np.full(len(e), -1) if own is None else own.numpy()
+    columns = np.full(len(e), -1) if self_index is None else self_index.numpy()
     sums, least = np.empty(len(e)), np.empty(len(e))
     arguments = e.numpy(), y.numpy(), ref_y.numpy(), columns, weights.numpy(), sums, least
     _in_threads(_supcr_rows, len(e), *arguments)
@@ -61,10 +61,10 @@ def supcr_rows(
 
 
 def mmnp_rows(
-    shifted: Float[Tensor, "b m"], first: int, last: int, own: Int[Tensor, " b"] | None
+    shifted: Float[Tensor, "b m"], first: int, last: int, self_index: Int[Tensor, " b"] | None
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
     """Eq. 2 of anchors whose positives are the columns from ``first`` to before ``last``, and its gradient."""
-    columns = np.full(len(shifted), -1) if own is None else own.numpy()
+    columns = np.full(len(shifted), -1) if self_index is None else self_index.numpy()
     sums, gradient = np.empty(len(shifted)), np.empty_like(shifted.numpy())
     _in_threads(_mmnp_rows, len(shifted), shifted.numpy(), first, last, columns, sums, gradient)
     return torch.from_numpy(sums), torch.from_numpy(gradient)
@@ -76,7 +76,7 @@ def _supcr_rows(
     e: NDArray[np.floating],
     y: NDArray[np.float64],
     ref_y: NDArray[np.float64],
-    own: NDArray[np.int64],
+    self_index: NDArray[np.int64],
     weights: NDArray[np.float64],
     sums: NDArray[np.float64],
     least: NDArray[np.float64],
@@ -105,7 +105,7 @@ def _supcr_rows(
             while k >= 0:  # outwards: what each denominator passes on to all that are no nearer
                 denominator, nearest = running[lane, k], k
                 while k >= 0 and distance[lane, k] == distance[lane, nearest]:  # those as far away share it
-                    if order[lane, k] != own[i]:
+                    if order[lane, k] != self_index[i]:
                         pushed += 1 / denominator
                         product *= denominator
                         if not 1 / PRODUCT < product < PRODUCT:
@@ -116,8 +116,8 @@ def _supcr_rows(
                     j = order[lane, passed]
                     e[i, j] = (e[i, j] * pushed - 1) * weights[i]
             sums[i], least[i] = log_sum + log(product), denominator
-            if own[i] >= 0:
-                e[i, own[i]] = 0
+            if self_index[i] >= 0:
+                e[i, self_index[i]] = 0
 
 
 def _mmnp_rows(  # noqa: PLR0912, PLR0915  # one pass, which a call in the middle would break
@@ -126,7 +126,7 @@ def _mmnp_rows(  # noqa: PLR0912, PLR0915  # one pass, which a call in the middl
     shifted: NDArray[np.floating],
     first: int,
     last: int,
-    own: NDArray[np.int64],
+    self_index: NDArray[np.int64],
     sums: NDArray[np.float64],
     gradient: NDArray[np.floating],
 ) -> None:
@@ -139,19 +139,19 @@ def _mmnp_rows(  # noqa: PLR0912, PLR0915  # one pass, which a call in the middl
         # sort the positives: dealt into cells, and put in order within each
         low, high = np.inf, -np.inf
         for j in range(most):
-            if j != own[i]:
+            if j != self_index[i]:
                 low, high = min(low, shifted[i, first + j]), max(high, shifted[i, first + j])
         scale = cells / (high - low) if high - low > NARROW else 0.0
         place[:] = 0
         for j in range(most):
-            if j != own[i]:
+            if j != self_index[i]:
                 place[min(cells, int((shifted[i, first + j] - low) * scale)) + 1] += 1
         for cell in range(cells + 1):
             place[cell + 1] += place[cell]
         begin[:] = place
         count = place[cells + 1]
         for j in range(most):
-            if j != own[i]:
+            if j != self_index[i]:
                 value = shifted[i, first + j]
                 cell = min(cells, int((value - low) * scale))
                 k = place[cell]
@@ -186,8 +186,8 @@ def _mmnp_rows(  # noqa: PLR0912, PLR0915  # one pass, which a call in the middl
                 reached[exceeded] += 1
             gradient[i, j] = exceeded
         sums[i] = hinges
-        if own[i] >= 0:
-            gradient[i, first + own[i]] = 0
+        if self_index[i] >= 0:
+            gradient[i, first + self_index[i]] = 0
         exceeding = 0
         for k in range(count - 1, -1, -1):
             exceeding += reached[k + 1]

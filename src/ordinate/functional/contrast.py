@@ -25,7 +25,7 @@ class Contrast:
     labels: Shaped[Tensor, "n *p"]
     ref_labels: Shaped[Tensor, "m *p"]
     self_index: Int[Tensor, " n"] | None  # where each anchor itself stands among the references, if it does
-    weights: Float[Tensor, " n"] | None
+    weights: Shaped[Tensor, " n"] | None
     group: Group
 
     def ascending(
@@ -88,8 +88,8 @@ def prepare(
     check_labels: CheckLabels,
     *,
     ref_emb: Float[Tensor, "m d"] | None,
-    ref_labels: Shaped[Tensor, "m *p"] | None,
-    weights: Float[Tensor, " n"] | None,
+    ref_labels: Shaped[Tensor, "m *q"] | None,
+    weights: Shaped[Tensor, " n"] | None,
     own: Int[Tensor, " n"] | None,
     group: Group,
 ) -> Contrast:

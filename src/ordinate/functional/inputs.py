@@ -99,7 +99,7 @@ def check_targets(
     return widened(targets) if targets.is_floating_point() else wide(targets)
 
 
-def check_ranks(labels: Shaped[Tensor, " n"], n: int, num_classes: int, name: str = "labels") -> Int[Tensor, " n"]:
+def check_ranks(labels: Shaped[Tensor, "n *p"], n: int, num_classes: int, name: str = "labels") -> Int[Tensor, " n"]:
     """Return ranks 0..C-1 as int64; floats pass where they are whole numbers, gaps between ranks are allowed."""
     _check_length(labels, n, name)
     check_constant(labels, name)

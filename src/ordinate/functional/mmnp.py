@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import get_args
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -24,12 +24,12 @@ from ordinate.options import PairReduction
 
 def mmnp(
     embeddings: Float[Tensor, "n d"],
-    labels: Int[Tensor, " n"],
+    labels: Shaped[Tensor, "n *p"],
     margins: Float[Tensor, " boundaries"],
     *,
     ref_emb: Float[Tensor, "m d"] | None = None,
-    ref_labels: Int[Tensor, " m"] | None = None,
-    weights: Float[Tensor, " n"] | None = None,
+    ref_labels: Shaped[Tensor, "m *q"] | None = None,
+    weights: Shaped[Tensor, " n"] | None = None,
     reduction: PairReduction = "pair_mean",
     own: Int[Tensor, " n"] | None = None,
     group: Group = None,

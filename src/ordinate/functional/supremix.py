@@ -34,7 +34,7 @@ EDGE = 1e-6  # how far, relative to the window, a difference may pass it by roun
 
 def supremix(
     embeddings: Float[Tensor, "n d"],
-    labels: Shaped[Tensor, " n"],
+    labels: Shaped[Tensor, "n *p"],
     *,
     temperature: float,
     window: float,
@@ -48,8 +48,8 @@ def supremix(
     renormalize: bool = True,
     detach_mixtures: bool = False,
     ref_emb: Float[Tensor, "m d"] | None = None,
-    ref_labels: Shaped[Tensor, " m"] | None = None,
-    weights: Float[Tensor, " n"] | None = None,
+    ref_labels: Shaped[Tensor, "m *q"] | None = None,
+    weights: Shaped[Tensor, " n"] | None = None,
     reduction: Reduction = "sum",
     own: Int[Tensor, " n"] | None = None,
     group: Group = None,

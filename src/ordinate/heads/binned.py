@@ -87,7 +87,7 @@ class BinnedHead(RegressionHead):
 
     Args:
         embedding_dim: d of the embeddings (n, d).
-        target_dim: p of the targets (n, p).
+        target_dim: p of the targets (n, p), each dimension with its own bins.
         bin_size: as :func:`equal_bins` takes it, of the targets that :meth:`standardise` gets.
     """
 

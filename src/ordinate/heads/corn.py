@@ -44,10 +44,7 @@ def corn_above(logits: Float[Tensor, "n t"]) -> Float[Tensor, "n t"]:
 class CORNHead(BinnedHead):
     """A conditional binary classifier for every threshold; predicts as many bins up as are likely passed.
 
-    Args:
-        embedding_dim: d of the embeddings (n, d).
-        target_dim: p of the targets (n, p), each dimension with bins of its own.
-        bin_size: as :func:`~ordinate.heads.equal_bins` takes it.
+    Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
 
     Example:
         >>> head = CORNHead(4, bin_size=1.0)

@@ -37,10 +37,7 @@ def expected_positions(logits: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
 class DEXHead(BinnedHead):
     """Cross-entropy on the bins of the target; the prediction is the expectation of the bins' centres.
 
-    Args:
-        embedding_dim: d of the embeddings (n, d).
-        target_dim: p of the targets (n, p), each dimension with bins of its own.
-        bin_size: as :func:`~ordinate.heads.equal_bins` takes it.
+    Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
 
     Example:
         >>> head = DEXHead(4, bin_size=1.0)

@@ -36,10 +36,7 @@ def dldl_v2_losses(logits: Float[Tensor, "n k"], positions: Shaped[Tensor, " n"]
 class DLDLv2Head(BinnedHead):
     """A distribution over the bins of the target, drawn to a normal one around it; predicts the expectation.
 
-    Args:
-        embedding_dim: d of the embeddings (n, d).
-        target_dim: p of the targets (n, p), each dimension with bins of its own.
-        bin_size: as :func:`~ordinate.heads.equal_bins` takes it.
+    Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
 
     Example:
         >>> head = DLDLv2Head(4, target_dim=2, bin_size=(0.5, 1.0))

@@ -54,10 +54,7 @@ def rank_probabilities(above: Float[Tensor, "n t"]) -> Float[Tensor, "n t+1"]:
 class ORHead(BinnedHead):
     """A binary classifier for every threshold between bins; predicts as many bins up as thresholds are passed.
 
-    Args:
-        embedding_dim: d of the embeddings (n, d).
-        target_dim: p of the targets (n, p), each dimension with bins of its own.
-        bin_size: as :func:`~ordinate.heads.equal_bins` takes it.
+    Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
 
     Example:
         >>> head = ORHead(4, bin_size=1.0)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from ordinate.functional import angular_triangle
@@ -40,10 +40,10 @@ class AngularTriangleLoss(FormulaLoss):
     def forward(
         self,
         embeddings: Float[Tensor, "n d"],
-        labels: Int[Tensor, " n"],
+        labels: Shaped[Tensor, "n *p"],
         ref_emb: Float[Tensor, "m d"] | None = None,
-        ref_labels: Int[Tensor, " m"] | None = None,
-        weights: Float[Tensor, " n"] | None = None,
+        ref_labels: Shaped[Tensor, "m *q"] | None = None,
+        weights: Shaped[Tensor, " n"] | None = None,
         own: Int[Tensor, " n"] | None = None,
         triplets: Int[Tensor, "t 3"] | None = None,
     ) -> Float[Tensor, "*n"]:

@@ -63,7 +63,7 @@ class EmbeddingMemory(nn.Module):
         self,
         embeddings: Float[Tensor, "n d"],
         labels: Shaped[Tensor, "n *p"],
-        weights: Float[Tensor, " n"] | None = None,
+        weights: Shaped[Tensor, " n"] | None = None,
         ids: Int[Tensor, " n"] | None = None,
         **options: Any,
     ) -> Float[Tensor, "*n"]:

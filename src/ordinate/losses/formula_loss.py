@@ -45,8 +45,8 @@ class FormulaLoss(nn.Module):
         embeddings: Float[Tensor, "n d"],
         labels: Shaped[Tensor, "n *p"],
         ref_emb: Float[Tensor, "m d"] | None = None,
-        ref_labels: Shaped[Tensor, "m *p"] | None = None,
-        weights: Float[Tensor, " n"] | None = None,
+        ref_labels: Shaped[Tensor, "m *q"] | None = None,
+        weights: Shaped[Tensor, " n"] | None = None,
         own: Int[Tensor, " n"] | None = None,
     ) -> Float[Tensor, "*n"]:
         return self.loss(embeddings, labels, ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, own=own)

@@ -51,10 +51,10 @@ class SupReMixLoss(FormulaLoss):
     def forward(
         self,
         embeddings: Float[Tensor, "n d"],
-        labels: Shaped[Tensor, " n"],
+        labels: Shaped[Tensor, "n *p"],
         ref_emb: Float[Tensor, "m d"] | None = None,
-        ref_labels: Shaped[Tensor, " m"] | None = None,
-        weights: Float[Tensor, " n"] | None = None,
+        ref_labels: Shaped[Tensor, "m *q"] | None = None,
+        weights: Shaped[Tensor, " n"] | None = None,
         own: Int[Tensor, " n"] | None = None,
         generator: Generator | None = None,
     ) -> Float[Tensor, "*n"]:

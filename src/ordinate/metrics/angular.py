@@ -15,12 +15,8 @@ from ordinate.metrics.inputs import check_targets
 def angular_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Mean angle between the true and the predicted direction of a gaze (SupCR, Section 4, MPIIFaceGaze).
 
-    Args:
-        y_true: (n, 2), pitch and yaw in radians.
-        y_pred: (n, 2), pitch and yaw in radians.
-
     Returns:
-        A value in [0, 180], in degrees.
+        Of pitch and yaw in radians, both (n, 2), a value in [0, 180], in degrees.
 
     Raises:
         OrdinateError: shapes other than (n, 2), no samples, or values that are not finite numbers.
@@ -38,12 +34,8 @@ def angular_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 def vector_angular_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Mean angle between true and predicted vectors, whose lengths do not matter.
 
-    Args:
-        y_true: (n, d), d at least 2; no zero vector.
-        y_pred: (n, d), no zero vector.
-
     Returns:
-        A value in [0, 180], in degrees.
+        Of vectors (n, d), d at least 2, a value in [0, 180], in degrees.
 
     Raises:
         OrdinateError: shapes that differ, one dimension, no samples, zero vectors, or values that are not finite.

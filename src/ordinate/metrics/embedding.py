@@ -1,4 +1,4 @@
-"""What an embedding is worth before any head: the order of its ranks, and how well they separate.
+"""Quality of embeddings before any head: the order of their ranks, and how well they separate.
 
 Cosines are compared to 12 decimals, so that rounding neither breaks a tie nor makes an order.
 """

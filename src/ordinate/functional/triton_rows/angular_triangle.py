@@ -23,19 +23,19 @@ def angle_rows(
     ranks: Int[Tensor, " b"],
     ref_ranks: Int[Tensor, " m"],
     shares: Float[Tensor, "c m"],
-    own: Int[Tensor, " b"] | None,
+    self_index: Int[Tensor, " b"] | None,
     coefficients: Float[Tensor, " b"] | None,
     near: float,
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"] | None]:
     """Sums of some anchors' terms, and the gradient of their weighted sum, in the place of the cosines."""
     b, m = cosine.shape
     values = cosine.new_empty(b, chunks_of(m))
-    own = torch.full_like(ranks, -1) if own is None else own
+    self_index = torch.full_like(ranks, -1) if self_index is None else self_index
     factors = cosine.new_ones(b) if coefficients is None else coefficients
     bound = cosine.new_full((1,), near)
     with torch.cuda.device_of(cosine):
         _terms[b, chunks_of(m)](
-            cosine, u, v, ranks, ref_ranks, shares, own, factors, bound, values,
+            cosine, u, v, ranks, ref_ranks, shares, self_index, factors, bound, values,
             m, u.shape[1], len(shares), **chunk_of(m),
         )  # fmt: skip
     return values.sum(1), None if coefficients is None else cosine
@@ -43,26 +43,13 @@ def angle_rows(
 
 @triton.jit(do_not_specialize=["num_classes"])
 def _terms(
-    cosine: tl.tensor,
-    u: tl.tensor,
-    v: tl.tensor,
-    ranks: tl.tensor,
-    ref_ranks: tl.tensor,
-    shares: tl.tensor,
-    own: tl.tensor,
-    factors: tl.tensor,
-    bound: tl.tensor,
-    values: tl.tensor,
-    m: tl.tensor,
-    d: tl.tensor,
-    num_classes: tl.tensor,
-    CHUNK: tl.constexpr,
-) -> None:
+    cosine, u, v, ranks, ref_ranks, shares, self_index, factors, bound, values, m, d, num_classes, CHUNK: tl.constexpr
+):
     row, part = tl.program_id(0).to(tl.int64), tl.program_id(1)
     at = part * CHUNK + tl.arange(0, CHUNK)
     inside = at < m
     rank = tl.load(ranks + row)
-    share = tl.load(shares + rank * m + at, mask=inside & (at != tl.load(own + row)), other=0)
+    share = tl.load(shares + rank * m + at, mask=inside & (at != tl.load(self_index + row)), other=0)
     target = tl.abs(tl.load(ref_ranks + at, mask=inside, other=0) - rank).to(tl.float64) / (num_classes - 1)
     x = tl.load(cosine + row * m + at, mask=inside, other=0)
     x = tl.minimum(tl.maximum(x, -1), 1)
@@ -83,7 +70,7 @@ def _terms(
 
 
 @triton.jit
-def _lengths(u: tl.tensor, v: tl.tensor, d: tl.tensor, chosen: tl.tensor, CHUNK: tl.constexpr) -> tl.tensor:
+def _lengths(u, v, d, chosen, CHUNK: tl.constexpr):
     """Lengths of the difference and of the sum of one vector with some others; 1 and 1 for those not chosen."""
     apart, together = tl.zeros((CHUNK,), tl.float64), tl.zeros((CHUNK,), tl.float64)
     for k in range(d):
@@ -94,13 +81,13 @@ def _lengths(u: tl.tensor, v: tl.tensor, d: tl.tensor, chosen: tl.tensor, CHUNK:
 
 
 @triton.jit
-def _arctan_of_small(t: tl.tensor) -> tl.tensor:
+def _arctan_of_small(t):
     square = t * t  # below 1e-8: the next term is below 1e-24
     return t * (1 - square * (1 / 3 - square / 5))
 
 
 @triton.jit
-def _arccos(x: tl.tensor) -> tl.tensor:
+def _arccos(x):
     """FreeBSD's rational approximation of arccos, to the last digit; Triton has none."""
     far = tl.abs(x) >= 0.5
     z = tl.where(far, (1 - tl.abs(x)) / 2, x * x)

@@ -18,13 +18,15 @@ UNSPECIALIZED = ["first", "last", "real", "steps", "width"]  # one kernel for al
 
 @torch.compiler.disable
 def hinge_rows(
-    shifted: Float[Tensor, "b m"], first: int, last: int, own: Int[Tensor, " b"] | None
+    shifted: Float[Tensor, "b m"], first: int, last: int, self_index: Int[Tensor, " b"] | None
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
     """Eq. 2 of anchors whose positives are the columns from ``first`` to before ``last``, and its gradient."""
     b, m = shifted.shape
     width = last - first
-    real = width if own is None else width - 1
-    positives, order = fill_self(shifted[:, first:last], own, torch.inf).sort(dim=1)  # itself: beyond every negative
+    real = width if self_index is None else width - 1
+    positives, order = fill_self(shifted[:, first:last], self_index, torch.inf).sort(
+        dim=1
+    )  # itself: beyond every negative
     gradient = torch.empty_like(shifted)
     reached = torch.zeros(b, width, dtype=torch.int32, device=shifted.device)
     pushed = shifted.new_empty(b, chunks_of(m), dtype=torch.float64)
@@ -38,19 +40,7 @@ def hinge_rows(
 
 
 @triton.jit(do_not_specialize=UNSPECIALIZED)
-def _negatives(
-    shifted: tl.tensor,
-    positives: tl.tensor,
-    reached: tl.tensor,
-    gradient: tl.tensor,
-    pushed: tl.tensor,
-    m: tl.tensor,
-    first: tl.tensor,
-    last: tl.tensor,
-    real: tl.tensor,
-    steps: tl.tensor,
-    CHUNK: tl.constexpr,
-) -> None:
+def _negatives(shifted, positives, reached, gradient, pushed, m, first, last, real, steps, CHUNK: tl.constexpr):
     """How many positives each negative exceeds; at each positive, how many negatives exceed it and none beyond."""
     row = tl.program_id(0).to(tl.int64)
     at = tl.program_id(1) * CHUNK + tl.arange(0, CHUNK)
@@ -73,17 +63,7 @@ def _negatives(
 
 
 @triton.jit(do_not_specialize=UNSPECIALIZED)
-def _positives(
-    positives: tl.tensor,
-    order: tl.tensor,
-    reached: tl.tensor,
-    gradient: tl.tensor,
-    pulled: tl.tensor,
-    m: tl.tensor,
-    first: tl.tensor,
-    width: tl.tensor,
-    CHUNK: tl.constexpr,
-) -> None:
+def _positives(positives, order, reached, gradient, pulled, m, first, width, CHUNK: tl.constexpr):
     """How many negatives exceed each positive, from the largest to the smallest."""
     row = tl.program_id(0).to(tl.int64)
     carry = tl.zeros((), tl.int32)

@@ -60,47 +60,37 @@ class LineRows:
         similarity: Float[Tensor, "b m"],
         scale: float,
         rows: slice,
-        own: Int[Tensor, " b"] | None,
+        self_index: Int[Tensor, " b"] | None,
         widest: float,
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
         """Values of some anchors and their gradient for ``scale * similarity``; None past the ``widest`` exponent."""
         b, m = similarity.shape
         y, below = self.y[rows], self.below[rows]
         start = self.starts[below]
-        count = m if own is None else m - 1
-        own = torch.full_like(start, -1) if own is None else own
+        count = m if self_index is None else m - 1
+        self_index = torch.full_like(start, -1) if self_index is None else self_index
         factor = similarity.new_full((1,), scale)
         sums, inner = torch.empty_like(similarity), torch.empty_like(similarity)
         least = similarity.new_empty(b, 2)
         totals, logs = similarity.new_empty(2, b, 2, dtype=torch.float64)
         line = y, below, self.groups, self.group, self.starts, self.cells
         with torch.cuda.device_of(similarity):
-            _inwards[b, 2](similarity, factor, own, start, sums, least, totals, m, **chunk_of(m))
+            _inwards[b, 2](similarity, factor, self_index, start, sums, least, totals, m, **chunk_of(m))
             if max(1.0, -float(least.amin())) * scale > widest:
                 return None
-            _outwards[b, 2](sums, own, start, inner, logs, *line, m, **self.search, **chunk_of(m))
+            _outwards[b, 2](sums, self_index, start, inner, logs, *line, m, **self.search, **chunk_of(m))
             gradient = sums  # they have been read
             _gradient[b, chunks_of(m)](
-                similarity, factor, own, inner, gradient, *line, m, count, **self.search, **chunk_of(m)
+                similarity, factor, self_index, inner, gradient, *line, m, count, **self.search, **chunk_of(m)
             )
         return (logs.sum(1) - totals.sum(1) * scale) / count, gradient
 
 
 @triton.jit
-def _inwards(
-    similarity: tl.tensor,
-    factor: tl.tensor,
-    own: tl.tensor,
-    start: tl.tensor,
-    sums: tl.tensor,
-    least: tl.tensor,
-    totals: tl.tensor,
-    m: tl.tensor,
-    CHUNK: tl.constexpr,
-) -> None:
+def _inwards(similarity, factor, self_index, start, sums, least, totals, m, CHUNK: tl.constexpr):
     """Sums of exp(similarity) from the far end of one side up to each column; the side's least and its total."""
     row, right = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    edge, itself, scale = tl.load(start + row), tl.load(own + row), tl.load(factor)
+    edge, itself, scale = tl.load(start + row), tl.load(self_index + row), tl.load(factor)
     width = m - edge if right == 1 else edge
     carry = tl.zeros((), tl.float64)
     total = tl.zeros((CHUNK,), tl.float64)
@@ -122,27 +112,12 @@ def _inwards(
 
 @triton.jit(do_not_specialize=UNSPECIALIZED)
 def _outwards(
-    sums: tl.tensor,
-    own: tl.tensor,
-    start: tl.tensor,
-    inner: tl.tensor,
-    logs: tl.tensor,
-    y: tl.tensor,
-    below: tl.tensor,
-    groups: tl.tensor,
-    group: tl.tensor,
-    starts: tl.tensor,
-    cells: tl.tensor,
-    m: tl.tensor,
-    bits: tl.tensor,
-    steps: tl.tensor,
-    last_cell: tl.tensor,
-    TIES: tl.constexpr,
-    CHUNK: tl.constexpr,
-) -> None:
+    sums, self_index, start, inner, logs, y, below, groups, group, starts, cells, m, bits, steps, last_cell,
+    TIES: tl.constexpr, CHUNK: tl.constexpr,
+):  # fmt: skip
     """One side's denominators: their logarithms, and the sums of their inverses from the anchor up to each column."""
     row, right = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    edge, itself = tl.load(start + row), tl.load(own + row)
+    edge, itself = tl.load(start + row), tl.load(self_index + row)
     label, middle = tl.load(y + row), tl.load(below + row)
     width = m - edge if right == 1 else edge
     carry = tl.zeros((), tl.float64)
@@ -151,12 +126,12 @@ def _outwards(
         walked = done + tl.arange(0, CHUNK)
         inside = walked < width
         at = edge + walked if right == 1 else edge - 1 - walked
-        is_right, own_group, image, after = _mirror(
+        is_right, self_group, image, after = _mirror(
             at, inside, label, middle, groups, group, cells, bits, steps, last_cell, TIES
         )
         # all from the own group outwards, and from the mirror image outwards: at distance 0 these meet in the middle
         near = tl.where(
-            is_right, _start(own_group, starts, inside, TIES), _start(own_group + 1, starts, inside, TIES) - 1
+            is_right, _start(self_group, starts, inside, TIES), _start(self_group + 1, starts, inside, TIES) - 1
         )
         far = tl.where(is_right, tl.minimum(after, middle), image)
         far = _start(far, starts, inside, TIES) - is_right.to(tl.int32)
@@ -173,34 +148,20 @@ def _outwards(
 
 @triton.jit(do_not_specialize=UNSPECIALIZED)
 def _gradient(
-    similarity: tl.tensor,
-    factor: tl.tensor,
-    own: tl.tensor,
-    inner: tl.tensor,
-    gradient: tl.tensor,
-    y: tl.tensor,
-    below: tl.tensor,
-    groups: tl.tensor,
-    group: tl.tensor,
-    starts: tl.tensor,
-    cells: tl.tensor,
-    m: tl.tensor,
-    count: tl.tensor,
-    bits: tl.tensor,
-    steps: tl.tensor,
-    last_cell: tl.tensor,
-    TIES: tl.constexpr,
-    CHUNK: tl.constexpr,
-) -> None:
+    similarity, factor, self_index, inner, gradient, y, below, groups, group, starts, cells, m, count, bits, steps,
+    last_cell, TIES: tl.constexpr, CHUNK: tl.constexpr,
+):  # fmt: skip
     """exp(similarity) times the shares of all that lie no farther, less its own pull."""
     row = tl.program_id(0).to(tl.int64)
     at = tl.program_id(1) * CHUNK + tl.arange(0, CHUNK)
     inside = at < m
     middle = tl.load(below + row)
-    is_right, own_group, image, after = _mirror(
+    is_right, self_group, image, after = _mirror(
         at, inside, tl.load(y + row), middle, groups, group, cells, bits, steps, last_cell, TIES
     )
-    near = tl.where(is_right, _start(own_group + 1, starts, inside, TIES) - 1, _start(own_group, starts, inside, TIES))
+    near = tl.where(
+        is_right, _start(self_group + 1, starts, inside, TIES) - 1, _start(self_group, starts, inside, TIES)
+    )
     far = _start(tl.where(is_right, image, after), starts, inside, TIES) - 1 + is_right.to(tl.int32)
     across = inside & tl.where(is_right, image < middle, after > middle)
     pushed = tl.load(inner + row * m + near, mask=inside, other=0) + tl.load(
@@ -208,26 +169,14 @@ def _gradient(
     )
     s = tl.load(similarity + row * m + at, mask=inside, other=0)
     slope = (pushed * tl.exp(s * tl.load(factor)) - 1) / count
-    tl.store(gradient + row * m + at, tl.where(at == tl.load(own + row), 0, slope), mask=inside)
+    tl.store(gradient + row * m + at, tl.where(at == tl.load(self_index + row), 0, slope), mask=inside)
 
 
 @triton.jit
-def _mirror(
-    at: tl.tensor,
-    inside: tl.tensor,
-    label: tl.tensor,
-    middle: tl.tensor,
-    groups: tl.tensor,
-    group: tl.tensor,
-    cells: tl.tensor,
-    bits: tl.tensor,
-    steps: tl.tensor,
-    last_cell: tl.tensor,
-    TIES: tl.constexpr,
-) -> tl.tensor:
+def _mirror(at, inside, label, middle, groups, group, cells, bits, steps, last_cell, TIES: tl.constexpr):
     """Whether a column stands right, its group, the first group not below its mirror image, the first one above it."""
-    own_group = tl.load(group + at, mask=inside, other=0) if TIES else at
-    mirrored = 2 * label - tl.load(groups + own_group, mask=inside, other=0)
+    self_group = tl.load(group + at, mask=inside, other=0) if TIES else at
+    mirrored = 2 * label - tl.load(groups + self_group, mask=inside, other=0)
     cell = tl.minimum(tl.maximum((mirrored >> bits) + 1, 0), last_cell)
     low = tl.load(cells + cell)
     high = tl.load(cells + tl.minimum(cell + 1, last_cell))
@@ -237,10 +186,10 @@ def _mirror(
         high = tl.where(is_below, high, centre)
         low = tl.where(is_below, centre + 1, low)
     after = low + (tl.load(groups + low) == mirrored).to(tl.int32)
-    return own_group >= middle, own_group, low, after
+    return self_group >= middle, self_group, low, after
 
 
 @triton.jit
-def _start(of: tl.tensor, starts: tl.tensor, inside: tl.tensor, TIES: tl.constexpr) -> tl.tensor:
+def _start(of, starts, inside, TIES: tl.constexpr):
     """First column of a group."""
     return tl.load(starts + of, mask=inside, other=0) if TIES else of

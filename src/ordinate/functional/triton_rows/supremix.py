@@ -29,7 +29,7 @@ class MixtureRows:
     r: Float[Tensor, "m d"]
     y: Float[Tensor, " b"]
     ref_y: Float[Tensor, " m"]
-    own: Int[Tensor, " b"] | None
+    self_index: Int[Tensor, " b"] | None
     share: Float[Tensor, "b m"] | None  # of the anchor in its Mix-neg
     bounds: tuple[Int[Tensor, " b"], ...] | None  # of its Mix-pos' window, and of its label in it
     positives: Int[Tensor, " b"]
@@ -43,9 +43,9 @@ class MixtureRows:
         """Values of the anchors, and what their weighted sum pulls at."""
         b, m = self.cosine.shape
         mixed = None if self.bounds is None else _MixPos(self)
-        own = torch.full_like(self.positives, -1) if self.own is None else self.own
+        self_index = torch.full_like(self.positives, -1) if self.self_index is None else self.self_index
         share = self.cosine if self.share is None else self.share
-        block = share, self.y, self.ref_y, own, self.tau, m
+        block = share, self.y, self.ref_y, self_index, self.tau, m
         options = {"MIX": self.share is not None, "MAGNIFY": self.magnify, "RENORMALIZE": self.renormalize}
         options |= {"DETACHED": self.detached}
         with torch.cuda.device_of(self.cosine):
@@ -59,7 +59,7 @@ class MixtureRows:
                 return values, None
 
             push, pull = coefficients / self.temperature / denominator, coefficients / self.temperature / count
-            low, forces = (own, self.cosine[:, :0]) if mixed is None else (mixed.low, mixed.forces(push, pull))
+            low, forces = (self_index, self.cosine[:, :0]) if mixed is None else (mixed.low, mixed.forces(push, pull))
             between = None
             if mixed is not None and self.renormalize and not self.detached:
                 between = mixed.through_norms(push, pull)
@@ -118,24 +118,14 @@ class _MixPos:
 
 @triton.jit
 def _sums(
-    cosine: tl.tensor,
-    denominator: tl.tensor,
-    attraction: tl.tensor,
-    share: tl.tensor,
-    y: tl.tensor,
-    ref_y: tl.tensor,
-    own: tl.tensor,
-    tau: tl.tensor,
-    m: tl.tensor,
-    MIX: tl.constexpr,
-    MAGNIFY: tl.constexpr,
-    RENORMALIZE: tl.constexpr,
-    DETACHED: tl.constexpr,
-    CHUNK: tl.constexpr,
-) -> None:
+    cosine, denominator, attraction, share, y, ref_y, self_index, tau, m, MIX: tl.constexpr, MAGNIFY: tl.constexpr,
+    RENORMALIZE: tl.constexpr, DETACHED: tl.constexpr, CHUNK: tl.constexpr,
+):  # fmt: skip
     row, part = tl.program_id(0).to(tl.int64), tl.program_id(1)
     at = part * CHUNK + tl.arange(0, CHUNK)
-    x, same, real, mixed, _ = _terms(cosine, share, y, ref_y, own, tau, m, row, at, MIX, MAGNIFY, RENORMALIZE, DETACHED)
+    x, same, real, mixed, _ = _terms(
+        cosine, share, y, ref_y, self_index, tau, m, row, at, MIX, MAGNIFY, RENORMALIZE, DETACHED
+    )
     place = row * tl.num_programs(1) + part
     tl.store(denominator + place, tl.sum(real.to(tl.float64) + mixed.to(tl.float64)))
     tl.store(attraction + place, tl.sum(tl.where(same, x, 0).to(tl.float64)))
@@ -143,30 +133,14 @@ def _sums(
 
 @triton.jit(do_not_specialize=UNSPECIALIZED)
 def _pulls(
-    cosine: tl.tensor,
-    references: tl.tensor,
-    push: tl.tensor,
-    pull: tl.tensor,
-    forces: tl.tensor,
-    low: tl.tensor,
-    width: tl.tensor,
-    share: tl.tensor,
-    y: tl.tensor,
-    ref_y: tl.tensor,
-    own: tl.tensor,
-    tau: tl.tensor,
-    m: tl.tensor,
-    MIX: tl.constexpr,
-    MAGNIFY: tl.constexpr,
-    RENORMALIZE: tl.constexpr,
-    DETACHED: tl.constexpr,
-    CHUNK: tl.constexpr,
-) -> None:
+    cosine, references, push, pull, forces, low, width, share, y, ref_y, self_index, tau, m, MIX: tl.constexpr,
+    MAGNIFY: tl.constexpr, RENORMALIZE: tl.constexpr, DETACHED: tl.constexpr, CHUNK: tl.constexpr,
+):  # fmt: skip
     """The gradient for the cosines, in their place, and the part of it that references take from their real terms."""
     row = tl.program_id(0).to(tl.int64)
     at = tl.program_id(1) * CHUNK + tl.arange(0, CHUNK)
     x, same, real, mixed, slope = _terms(
-        cosine, share, y, ref_y, own, tau, m, row, at, MIX, MAGNIFY, RENORMALIZE, DETACHED
+        cosine, share, y, ref_y, self_index, tau, m, row, at, MIX, MAGNIFY, RENORMALIZE, DETACHED
     )
     pushed, pulled = tl.load(push + row).to(x.dtype), tl.load(pull + row).to(x.dtype)
     gradient = real * pushed - tl.where(same, pulled, 0)
@@ -180,25 +154,14 @@ def _pulls(
 
 @triton.jit
 def _terms(
-    cosine: tl.tensor,
-    share: tl.tensor,
-    y: tl.tensor,
-    ref_y: tl.tensor,
-    own: tl.tensor,
-    tau: tl.tensor,
-    m: tl.tensor,
-    row: tl.tensor,
-    at: tl.tensor,
-    MIX: tl.constexpr,
-    MAGNIFY: tl.constexpr,
-    RENORMALIZE: tl.constexpr,
-    DETACHED: tl.constexpr,
-) -> tl.tensor:
+    cosine, share, y, ref_y, self_index, tau, m, row, at, MIX: tl.constexpr, MAGNIFY: tl.constexpr,
+    RENORMALIZE: tl.constexpr, DETACHED: tl.constexpr,
+):  # fmt: skip
     """Cosines, which are positives, terms of real samples and of Mix-neg, and the slope of the latters' similarity."""
     inside = at < m
     x = tl.load(cosine + row * m + at, mask=inside, other=0)
     difference = tl.load(ref_y + at, mask=inside, other=0) - tl.load(y + row)
-    others = inside & (at != tl.load(own + row))
+    others = inside & (at != tl.load(self_index + row))
     distance = tl.abs(difference).to(x.dtype)
     temperature = tl.load(tau)
     real = tl.exp((x - 1) / temperature)
@@ -224,7 +187,7 @@ def _terms(
 
 
 @triton.jit
-def _inverse_norm(share: tl.tensor, cosine: tl.tensor) -> tl.tensor:
+def _inverse_norm(share, cosine):
     """Of mixtures of two unit vectors; 0 for one without a direction."""
     squared = 1 + 2 * share * (1 - share) * (cosine - 1)
     lives = squared > NO_DIRECTION
@@ -233,23 +196,9 @@ def _inverse_norm(share: tl.tensor, cosine: tl.tensor) -> tl.tensor:
 
 @triton.jit(do_not_specialize=UNSPECIALIZED)
 def _mix_pos_sums(
-    denominator: tl.tensor,
-    attraction: tl.tensor,
-    y: tl.tensor,
-    low: tl.tensor,
-    below_end: tl.tensor,
-    above_start: tl.tensor,
-    high: tl.tensor,
-    cosine: tl.tensor,
-    gram: tl.tensor,
-    ref_y: tl.tensor,
-    tau: tl.tensor,
-    m: tl.tensor,
-    first: tl.tensor,
-    among: tl.tensor,
-    RENORMALIZE: tl.constexpr,
-    TILE: tl.constexpr,
-) -> None:
+    denominator, attraction, y, low, below_end, above_start, high, cosine, gram, ref_y, tau, m, first, among,
+    RENORMALIZE: tl.constexpr, TILE: tl.constexpr,
+):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     label, temperature, cosines = tl.load(y + row), tl.load(tau), cosine + row * m
     below_last, above_last = tl.load(below_end + row) - 1, tl.load(high + row) - 1
@@ -268,25 +217,9 @@ def _mix_pos_sums(
 
 @triton.jit(do_not_specialize=UNSPECIALIZED)
 def _mix_pos_forces(
-    forces: tl.tensor,
-    width: tl.tensor,
-    push: tl.tensor,
-    pull: tl.tensor,
-    y: tl.tensor,
-    low: tl.tensor,
-    below_end: tl.tensor,
-    above_start: tl.tensor,
-    high: tl.tensor,
-    cosine: tl.tensor,
-    gram: tl.tensor,
-    ref_y: tl.tensor,
-    tau: tl.tensor,
-    m: tl.tensor,
-    first: tl.tensor,
-    among: tl.tensor,
-    RENORMALIZE: tl.constexpr,
-    TILE: tl.constexpr,
-) -> None:
+    forces, width, push, pull, y, low, below_end, above_start, high, cosine, gram, ref_y, tau, m, first, among,
+    RENORMALIZE: tl.constexpr, TILE: tl.constexpr,
+):  # fmt: skip
     """What each sample of a window gets from all that it is mixed with: those below first, then those above."""
     row = tl.program_id(0).to(tl.int64)
     label, cosines, window = tl.load(y + row), cosine + row * m, forces + row * width
@@ -326,28 +259,9 @@ def _mix_pos_forces(
 
 @triton.jit(do_not_specialize=UNSPECIALIZED)
 def _mix_pos_norms(
-    between: tl.tensor,
-    below_from: tl.tensor,
-    below_to: tl.tensor,
-    above_from: tl.tensor,
-    above_to: tl.tensor,
-    push: tl.tensor,
-    pull: tl.tensor,
-    y: tl.tensor,
-    low: tl.tensor,
-    below_end: tl.tensor,
-    above_start: tl.tensor,
-    high: tl.tensor,
-    cosine: tl.tensor,
-    gram: tl.tensor,
-    ref_y: tl.tensor,
-    tau: tl.tensor,
-    m: tl.tensor,
-    first: tl.tensor,
-    among: tl.tensor,
-    RENORMALIZE: tl.constexpr,
-    TILE: tl.constexpr,
-) -> None:
+    between, below_from, below_to, above_from, above_to, push, pull, y, low, below_end, above_start, high, cosine,
+    gram, ref_y, tau, m, first, among, RENORMALIZE: tl.constexpr, TILE: tl.constexpr,
+):  # fmt: skip
     """For a tile of pairs, what the anchors between them pass on through the norms of their mixtures."""
     j, k = tl.program_id(0), tl.program_id(1)
     start = tl.maximum(tl.load(below_from + j), tl.load(above_from + k))
@@ -369,18 +283,7 @@ def _mix_pos_norms(
 
 
 @triton.jit
-def _mixtures(
-    below: tl.tensor,
-    above: tl.tensor,
-    exists: tl.tensor,
-    label: tl.tensor,
-    cosines: tl.tensor,
-    gram: tl.tensor,
-    ref_y: tl.tensor,
-    first: tl.tensor,
-    among: tl.tensor,
-    RENORMALIZE: tl.constexpr,
-) -> tl.tensor:
+def _mixtures(below, above, exists, label, cosines, gram, ref_y, first, among, RENORMALIZE: tl.constexpr):
     """Shares of the samples below in each mixture, its similarity to the anchor, and one over its norm."""
     x, z = tl.load(cosines + below)[:, None], tl.load(cosines + above)[None, :]
     down = (label - tl.load(ref_y + below)).to(x.dtype)[:, None]
@@ -396,15 +299,7 @@ def _mixtures(
 
 
 @triton.jit
-def _force(
-    similarity: tl.tensor,
-    inverse: tl.tensor,
-    exists: tl.tensor,
-    row: tl.tensor,
-    push: tl.tensor,
-    pull: tl.tensor,
-    tau: tl.tensor,
-) -> tl.tensor:
+def _force(similarity, inverse, exists, row, push, pull, tau):
     """The gradient for what the similarities are before they are divided by the norms."""
     pushed, pulled = tl.load(push + row).to(similarity.dtype), tl.load(pull + row).to(similarity.dtype)
     return tl.where(exists, (tl.exp((similarity - 1) / tl.load(tau)) * pushed - pulled) * inverse, 0)
