@@ -187,7 +187,7 @@ class Uneven(Pictures):
 UNUSABLE = {
     "no such network": ({"encoder": "resnet19"}, DRAWN, "encoder: got 'resnet19'"),
     "a network for tables": ({"encoder": "mlp"}, DRAWN, "encoder: 'mlp' does not take samples of shape (1, 16, 16)"),
-    "options of another kind": ({"images": {"size": 8}}, DRAWN, "images: got {'size': 8}, takes ordinate.ImageOptions"),
+    "options of another kind": ({"images": {"size": 8}}, DRAWN, "images: got {'size': 8}, expected ordinate.ImageOptions"),
     "five channels": ({}, np.zeros((60, 5, 8, 8)), "expected images of 1 or 3 channels"),
     "bright floats": ({}, DRAWN / 2.0, "expected uint8, or floats from 0 to 1"),
     "no such files": ({}, [f"absent/{i}.png" for i in range(60)], "60 of 60 images cannot be read: absent/0.png"),
@@ -218,10 +218,10 @@ def test_files_that_cannot_be_read_are_named_before_training(paths):
 
 
 def test_a_model_of_images_takes_no_table_and_the_other_way_round(trained):
-    with pytest.raises(OrdinateError, match="X: got another kind of data, takes images: paths, or"):
+    with pytest.raises(OrdinateError, match="X: got another kind of data, expected images: paths, or"):
         trained.predict(np.zeros((3, 4)))
     table = otd(epochs=1).fit(np.random.default_rng(0).normal(size=(60, 3)), RANKS)
-    with pytest.raises(OrdinateError, match="X: got another kind of data, takes tables"):
+    with pytest.raises(OrdinateError, match="X: got another kind of data, expected tables"):
         table.predict(NEW)
 
 

@@ -123,5 +123,5 @@ def test_series_that_cannot_be_read_are_an_error(X, message):
 
 
 def test_series_takes_its_options_alone():
-    with pytest.raises(OrdinateError, match=r"series: got 8, takes ordinate.SeriesOptions\(...\) or None"):
+    with pytest.raises(OrdinateError, match=r"series: got 8, expected ordinate.SeriesOptions\(...\) or None"):
         supcr(series=8).fit(SERIES, TARGET)

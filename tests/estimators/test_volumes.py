@@ -93,12 +93,12 @@ def test_unreadable_volumes_are_named_before_an_epoch_is_trained(tmp_path, monke
 @pytest.mark.parametrize("X", [DRAWN[:, :, 0], DRAWN[:, 0, 0, 0]], ids=["images", "table"])
 def test_other_data_than_in_training_is_refused(X):
     model = fit(otd, epochs=1)
-    with pytest.raises(OrdinateError, match="got another kind of data, takes volumes"):
+    with pytest.raises(OrdinateError, match="got another kind of data, expected volumes"):
         model.transform(X)
 
 
 def test_options_of_another_kind_are_refused():
-    with pytest.raises(OrdinateError, match=r"volumes: got 100, takes ordinate\.VolumeOptions"):
+    with pytest.raises(OrdinateError, match=r"volumes: got 100, expected ordinate\.VolumeOptions"):
         fit(otd, volumes=100)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
@@ -48,7 +49,7 @@ def stack_series(series: Sequence[ArrayLike]) -> Float[NDArray[Any], "n c t"]:
 
 def are_series(X: Any) -> bool:
     """Return whether X is one array (channels, length) per sample, as series of several lengths are."""
-    if not hasattr(X, "__len__") or hasattr(X, "columns") or getattr(X, "ndim", 1) != 1 or len(X) == 0:
+    if not isinstance(X, Sequence | np.ndarray | pd.Series) or getattr(X, "ndim", 1) != 1 or len(X) == 0:
         return False
     return hasattr(first := next(iter(X)), "shape") and len(first.shape) == 2
 
