@@ -63,6 +63,7 @@ def assert_close(actual, expected, tolerance):
 # every method
 
 
+@pytest.mark.pairwise
 @for_every_stage
 @pytest.mark.parametrize("chunk_size", [1, 3, 7, 10, N, N + 5])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-10)])
@@ -93,6 +94,7 @@ def test_training_passes_chunks_and_validation_the_whole(name):
     assert sizes.count(17) == 4
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("chunk_size", [0, -1, 2.5, 8.0, True, "all"])
 @for_every_method
 def test_a_chunk_size_that_cannot_be_is_refused_when_the_method_is_built(name, chunk_size):
@@ -143,6 +145,7 @@ def test_chunks_are_nearly_equal_and_no_larger_than_asked_for(n, chunk_size):
     assert n == 1 or chunk_size < 3 or min(sizes) >= 2
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("chunk_size", [3, 6, 19, N])
 @pytest.mark.parametrize(
     "layers",
