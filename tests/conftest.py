@@ -7,10 +7,12 @@ And which tests `make thorough` alone runs, by three markers:
 - ``typical(*names)``: all cases of this test but those with one of these names in their id.
 """
 
+import gc
 import os
 import signal
 from collections import defaultdict
 from collections.abc import Hashable
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -40,6 +42,10 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker("thorough")
 
 
+def pytest_collection_finish(session):
+    gc.freeze()  # modules and tests stay: every search for garbage among their million objects is in vain
+
+
 def _default_cases(cases):
     for marker in cases[0].iter_markers("typical"):
         for name in marker.args:
@@ -59,3 +65,11 @@ def _is_called(item, name):
 def _key(value):
     """What tells a parameter's value from its others."""
     return type(value), value if isinstance(value, Hashable) else id(value)
+
+
+@pytest.fixture(scope="module")
+def unpainted():
+    """Build pictures and do not paint them, which takes half of a small ``fit``; test_cli.py and report's tests do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("matplotlib.figure.Figure.savefig", lambda figure, path, **options: Path(path).touch())
+        yield

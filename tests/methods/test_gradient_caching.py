@@ -94,7 +94,6 @@ def test_training_passes_chunks_and_validation_the_whole(name):
     assert sizes.count(17) == 4
 
 
-@pytest.mark.pairwise
 @pytest.mark.parametrize("chunk_size", [0, -1, 2.5, 8.0, True, "all"])
 @for_every_method
 def test_a_chunk_size_that_cannot_be_is_refused_when_the_method_is_built(name, chunk_size):
@@ -145,7 +144,6 @@ def test_chunks_are_nearly_equal_and_no_larger_than_asked_for(n, chunk_size):
     assert n == 1 or chunk_size < 3 or min(sizes) >= 2
 
 
-@pytest.mark.pairwise
 @pytest.mark.parametrize("chunk_size", [3, 6, 19, N])
 @pytest.mark.parametrize(
     "layers",
