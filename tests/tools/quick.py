@@ -64,9 +64,14 @@ def nearest(changed: list[str]) -> list[str]:
     chosen = [path for path in python if Path(path).name.startswith("test_")]
     chosen += [test for source in sources for test in mirrored(source)] + sources
     modules = {module_of(path) for path in python}
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        if modules & imported_by(path):
-            chosen.append(path.relative_to(ROOT).as_posix())
+    packages = {module.rpartition(".")[0] for module in modules} - {
+        "",
+        "ordinate",
+        "tests",
+    }  # what they may be taken from
+    imports = {path: imported_by(path) for path in sorted((ROOT / "tests").rglob("test_*.py"))}
+    for names in (modules, packages):
+        chosen += [path.relative_to(ROOT).as_posix() for path, imported in imports.items() if names & imported]
     return list(dict.fromkeys(chosen))
 
 
