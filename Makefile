@@ -2,14 +2,24 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test lint clean
+.PHONY: demo test quick thorough coverage lint clean
 
 demo: $(READY)
 	$(BIN)/ordinate demo
 
 test: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --cov=ordinate --cov-report=term:skip-covered
+	$(PYTEST) -n 2
+
+quick: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python tests/tools/quick.py -n 2 -q
+
+thorough: $(READY)
+	$(PYTEST) -n 2 -m ""
+
+coverage: $(READY)
+	$(PYTEST) -n 2 --cov=ordinate --cov-report=term:skip-covered
 
 lint: $(READY)
 	$(BIN)/ruff check .

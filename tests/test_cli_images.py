@@ -23,6 +23,8 @@ TABLE = pd.DataFrame({"path": NAMES, "grade": RANKS, "subject": SUBJECTS})
 SPLITS = ["train"] * 36 + ["val"] * 12 + ["test"] * 12
 QUICK = ["--encoder", "test_resnet", "--epochs", "3", "--quiet"]
 
+pytestmark = pytest.mark.usefixtures("unpainted")
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):

@@ -32,6 +32,8 @@ TEXT = np.array(NAMES, dtype=object)[np.digitize(NOISY, [-1.2, -0.3, 0.3, 1.2])]
 QUICK = {"embedding_dim": 8, "batch_size": 32, "random_state": 0}
 COSTS = cost_matrix(5, {(1, 2): 6.0}).tolist()
 
+pytestmark = pytest.mark.usefixtures("unpainted")
+
 RANKS = [name for name, model in models().items() if "ranks" in model.estimators and model.embeds]
 CONTINUOUS = [name for name, model in models().items() if "continuous" in model.estimators and name != "simcse"]
 

@@ -102,6 +102,7 @@ def point_at(page, i):
     page.mouse.move(x, y)
 
 
+@pytest.mark.typical("light")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_picture_draws(open_page, each, theme):
     page = open_page(each, theme=theme)
@@ -123,6 +124,7 @@ def test_axe_finds_nothing_serious(open_page, each, theme):
     assert [(rule["id"], [node["html"][:120] for node in rule["nodes"]][:3]) for rule in serious] == []
 
 
+@pytest.mark.typical("390", "table")
 @pytest.mark.parametrize("width", [390, 768, 1280])
 def test_nothing_is_wider_than_the_window(open_page, each, width):
     page = open_page(each, width=width)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,13 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "model"
+    cloc().fit(FRAME, RANKS).save(path)
+    return path
+
+
 def quick(embeddings):
     from ordinate.report.page.projections import project
 
@@ -38,8 +46,8 @@ def data_of(path):
     return json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL).group(1))
 
 
-def test_a_model_of_a_table_is_reported_on_and_columns_it_does_not_know_are_left_out(folder, capsys):
-    cloc().fit(FRAME, RANKS).save("model")
+def test_a_model_of_a_table_is_reported_on_and_columns_it_does_not_know_are_left_out(saved, folder, capsys):
+    shutil.copytree(saved, "model")
     report("model", "data.csv", "grade", "report.html")
     assert "report on 48 samples: report.html" in capsys.readouterr().out
     assert data_of(folder / "report.html")["true"] == RANKS.tolist()
@@ -112,8 +120,8 @@ def test_models_are_compared_on_the_same_rows(folder, capsys):
         ("dat.csv", "grade", "r.html", "dat.csv: no such file; did you mean data.csv"),
     ],
 )
-def test_what_is_wrong_is_one_line_and_leaves_nothing(folder, data, target, out, message):
-    cloc().fit(FRAME, RANKS).save("model")
+def test_what_is_wrong_is_one_line_and_leaves_nothing(saved, folder, data, target, out, message):
+    shutil.copytree(saved, "model")
     with pytest.raises(OrdinateError, match=message):
         report("model", data, target, out)
     assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "model"]

@@ -5,7 +5,6 @@ import signal
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import ordinate
 from ordinate import ImageOptions, SupCRRegressor
@@ -14,6 +13,7 @@ from ordinate.estimators.end_to_end import EndToEndRegressor
 from ordinate.heads.build import BINNED, HEAD_LOSSES
 from tests import processes
 from tests.data import pictures
+from tests.estimators.conformity import parametrize_with_essential_checks
 from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, supcr, supremix
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
 from tests.estimators.test_persistence import assert_same_model, save_and_load
@@ -28,7 +28,7 @@ def end_to_end(**options):
     return EndToEndRegressor(**{**SMALL, "epochs": 4, **options})
 
 
-@parametrize_with_checks([EndToEndRegressor(epochs=20)])
+@parametrize_with_essential_checks([EndToEndRegressor(epochs=20)])
 def test_scikit_learn_checks_the_estimator(estimator, check):
     check(estimator)
 

@@ -81,6 +81,7 @@ DATA = {
 }
 
 
+@pytest.mark.pairwise
 @both_formats
 @pytest.mark.parametrize(
     ("make", "kind"),

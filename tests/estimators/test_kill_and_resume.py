@@ -115,6 +115,9 @@ CASES = {
 }
 
 
+@pytest.mark.typical(
+    "cloc whose phase one ends early", "otd with patience", "supcr, fine-tuned", "supremix with patience"
+)
 @pytest.mark.parametrize(("make", "options"), CASES.values(), ids=CASES)
 def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(
     make, options, tmp_path, trained_epochs
@@ -123,7 +126,7 @@ def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(
     total = uninterrupted.n_iter_
     assert total >= 7  # each kill below strikes
     options = {**options, "checkpoint_dir": tmp_path}
-    for epoch, batch in [(0, 1), (2, 0), (4, 1), (total - 1, 1)]:
+    for epoch, batch in [(2, 0), (total - 1, 1)]:  # in the first stage and in the last
         assert processes.run(fit_and_die_in_batch, partial(fit, make), options, epoch, batch) == -signal.SIGKILL
     trained_epochs.clear()
     resumed = fit(make, **options)

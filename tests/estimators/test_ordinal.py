@@ -4,7 +4,6 @@ import signal
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ordinate import CLOCClassifier, ImageOptions
 from ordinate.errors import OrdinateError
@@ -12,6 +11,7 @@ from ordinate.estimators.ordinal import OrdinalClassifier
 from ordinate.methods.ordinal import LOSSES
 from tests import processes
 from tests.data import pictures
+from tests.estimators.conformity import parametrize_with_essential_checks
 from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, ranks_of
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
 from tests.estimators.test_persistence import assert_same_model, save_and_load
@@ -30,7 +30,7 @@ def exceptions(estimator):
     return {} if estimator.loss == "cross_entropy" else {"check_classifiers_train": reason}
 
 
-@parametrize_with_checks(
+@parametrize_with_essential_checks(
     [OrdinalClassifier(epochs=30), OrdinalClassifier(loss="or", epochs=30)], expected_failed_checks=exceptions
 )
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")

@@ -142,6 +142,7 @@ def fit_and_keep(path, folder):
     torch.save(fit(supremix, checkpoint_dir=folder).method_.state_dict(), path)
 
 
+@pytest.mark.typical("4")
 @pytest.mark.parametrize("epoch", [1, 4])
 def test_a_killed_fit_ends_with_the_weights_of_one_that_was_not(tmp_path, epoch):
     assert processes.run(fit_and_die, str(tmp_path / "state"), epoch) == -signal.SIGKILL

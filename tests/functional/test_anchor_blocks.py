@@ -19,6 +19,7 @@ MARGINS = torch.tensor([0.3, 0.6, 0.5, 0.9], dtype=torch.float64)
 for_every_block_size = pytest.mark.parametrize("block_size", [1, 2, 5, 11, 12, 100])
 
 
+@pytest.mark.pairwise
 @for_every_loss
 @for_every_block_size
 @pytest.mark.parametrize("reduction", ["default", "sum", "none"])
@@ -36,6 +37,7 @@ def test_the_size_of_a_block_changes_nothing(loss, block_size, reduction, given)
         torch.testing.assert_close(blocked, whole, rtol=0, atol=1e-13)
 
 
+@pytest.mark.pairwise
 @for_every_block_size
 @pytest.mark.parametrize("similarity", ["neg_l2", "neg_l1", "cosine"])
 @pytest.mark.parametrize(
@@ -90,6 +92,7 @@ class LargestTensor(TorchDispatchMode):
         return result
 
 
+@pytest.mark.pairwise
 @for_every_loss
 @pytest.mark.parametrize("reduction", ["default", "none"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -131,6 +134,7 @@ def test_a_scaled_gradient_is_the_gradient_times_the_scale(loss):
     torch.testing.assert_close(gradients[0] * 65536, gradients[1], rtol=1e-6, atol=0)
 
 
+@pytest.mark.typical("torch")
 @for_every_loss
 def test_a_compiled_model_trains_on_it(loss):
     torch.manual_seed(0)

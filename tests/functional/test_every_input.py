@@ -55,6 +55,7 @@ CASES = [
 ]
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("reduction", ["default", "sum", "none"])
 @pytest.mark.parametrize(
     ("loss", "against", "chosen"), CASES, ids=lambda value: "-".join([value] * isinstance(value, str) or value)

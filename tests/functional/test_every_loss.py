@@ -102,6 +102,7 @@ def test_supcr_of_one_dimension_has_a_finite_loss_and_gradient(dtype):
     assert bool(torch.autograd.grad(value, z)[0].isfinite().all())
 
 
+@pytest.mark.pairwise
 @for_every_loss
 @for_every_dtype
 @pytest.mark.parametrize("z", DEGENERATE.values(), ids=DEGENERATE)
@@ -125,6 +126,7 @@ def test_every_float32_embedding_up_to_a_norm_of_1e4_has_a_finite_loss_and_gradi
     assert bool(torch.autograd.grad(value, z)[0].isfinite().all())
 
 
+@pytest.mark.pairwise
 @for_every_loss
 @for_every_dtype
 @pytest.mark.parametrize("reduction", ["default", "sum", "none"])
@@ -159,6 +161,7 @@ def test_a_value_past_the_range_of_float16_is_exact(loss, dtype):
         torch.testing.assert_close(value.double(), expected, rtol=1e-6, atol=0)
 
 
+@pytest.mark.pairwise
 @for_every_loss
 @for_half_precision
 @pytest.mark.parametrize("reduction", ["default", "none"])

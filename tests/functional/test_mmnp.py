@@ -24,6 +24,7 @@ def margins_of(*values):
     return torch.tensor(values, dtype=torch.float64, requires_grad=True)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("ranks", RANKS.values(), ids=RANKS)
 @pytest.mark.parametrize("references", [None, *REFERENCE_RANKS.values()], ids=["batch", *REFERENCE_RANKS])
 @pytest.mark.parametrize("reduction", ["pair_mean", "sum", "none"])

@@ -31,6 +31,7 @@ CASES += [(labels, distance) for labels in PLANE_LABELS.values() for distance in
 CASES += [(PLANE_LABELS[name], "angular") for name in ("distinct", "two_views")]
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(("labels", "label_distance"), CASES)
 @pytest.mark.parametrize("options", [{}, {"num_positives": 1}, {"num_positives": 4}, {"num_positives": 99}], ids=str)
 def test_the_loss_is_eq_1_whatever_the_labels(labels, label_distance, options):
@@ -39,6 +40,7 @@ def test_the_loss_is_eq_1_whatever_the_labels(labels, label_distance, options):
     assert_agrees(supcr, embeddings(8), labels, label_distance=label_distance, **references, **options)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("similarity", ["neg_l2", "neg_l1", "cosine"])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("weights", [None, torch.tensor([1.0, 0.0, 2.0, 0.5, 1.0, 3.0, 0.25, 1.0])])

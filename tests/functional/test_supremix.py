@@ -28,14 +28,19 @@ def shares(n, m, seed=2):
     return torch.rand(n, m, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("references", [{}, REFERENCES], ids=["batch", "references"])
-@pytest.mark.parametrize("flags", list(itertools.product([True, False], repeat=5)), ids=str)
-def test_the_loss_is_eq_6_whatever_the_parts(flags, references):
+@pytest.mark.parametrize(FLAGS, list(itertools.product([True, False], repeat=5)))
+def test_the_loss_is_eq_6_whatever_the_parts(
+    mix_negatives, mix_positives, distance_magnifying, renormalize, detach_mixtures, references
+):
+    flags = (mix_negatives, mix_positives, distance_magnifying, renormalize, detach_mixtures)
     options = dict(zip(FLAGS, flags, strict=True)) | references
     neg_mix = shares(8, 6 if references else 8)
     assert_agrees(supremix, embeddings(8), LABELS["ties"], temperature=0.4, window=2.0, neg_mix=neg_mix, **options)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 @pytest.mark.parametrize("window", [0.5, 1.0, 2.5, 1000.0])
 @pytest.mark.parametrize("renormalize", [True, False])
@@ -45,6 +50,7 @@ def test_the_loss_is_eq_6_whatever_the_labels_and_the_window(labels, window, ren
     assert_agrees(supremix, embeddings(8), labels, neg_mix=shares(8, 6), **REFERENCES, **options)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("label_range", [None, 0.3, 40.0])

@@ -115,23 +115,37 @@ def embeddings(n, dtype=torch.float64, seed=0):
 # against the rows in PyTorch
 
 
+@pytest.mark.typical(
+    "supcr, ties",
+    "supcr, mirror images",
+    "supcr, clumps",
+    "mmnp, a rank missing",
+    "otd, a rank missing",
+    "supremix, distinct labels",
+    "supremix, both",
+    "supremix, no Mix-neg",
+    "supremix, no Mix-pos",
+)
 @for_every_case
 def test_kernels_are_the_rows_of_a_batch(loss, labels, options):
     weights = torch.linspace(0, 2, N, device=DEVICE)
     assert_alike(loss, embeddings(N), labels, weights=weights, block_size=9, **options)
 
 
+@pytest.mark.typical("supcr, distinct labels", "mmnp", "otd", "supremix, ties")
 @for_typical_cases
 def test_kernels_are_the_rows_in_float32(loss, labels, options):
     assert_alike(loss, embeddings(N, torch.float32), labels, **options)
 
 
+@pytest.mark.typical("supcr, ties", "mmnp", "otd", "supremix, distinct labels")
 @for_typical_cases
 def test_kernels_are_the_rows_of_anchors_among_references(loss, labels, options):
     references = {"ref_emb": embeddings(REFERENCES, seed=1), "ref_labels": labels[:REFERENCES].to(DEVICE)}
     assert_alike(loss, embeddings(N), labels, **options | references | {"reduction": "none"})
 
 
+@pytest.mark.typical("5-1", "33-32-supcr", "33-32-mmnp", "33-32-supremix", "33-32-angular_triangle")
 @for_every_loss
 @pytest.mark.parametrize(("n", "block_size"), [(5, 1), (16, None), (33, 32)])
 def test_kernels_take_rows_of_every_length(loss, n, block_size):
@@ -186,6 +200,7 @@ def test_kernels_are_the_angular_triangle(in_kernels):
 # around them
 
 
+@pytest.mark.typical("supcr", "supremix")
 @for_every_loss
 def test_a_compiled_model_trains_through_kernels(in_kernels, loss):
     z, labels = embeddings(5, torch.float32), torch.tensor([0, 4, 0, 4, 0], device=DEVICE)

@@ -63,6 +63,7 @@ def assert_close(actual, expected, tolerance):
 # every method
 
 
+@pytest.mark.pairwise
 @for_every_stage
 @pytest.mark.parametrize("chunk_size", [1, 3, 7, 10, N, N + 5])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-10)])

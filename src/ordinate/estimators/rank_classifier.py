@@ -22,7 +22,6 @@ from ordinate.estimators.rank_labels import find_classes, to_ranks
 from ordinate.functional.inputs import check_whole
 
 
-
 @estimator_dataclass
 class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Classify ranks from embeddings.

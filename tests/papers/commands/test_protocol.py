@@ -18,6 +18,8 @@ from tests.estimators.examples import draw_table, ranks_of
 
 QUICK = {"epochs": 2, "quiet": True}
 
+pytestmark = pytest.mark.usefixtures("unpainted")
+
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ordinate.papers.estimators.poe import POEClassifier
+from tests.estimators.conformity import parametrize_with_essential_checks
 from tests.estimators.examples import SMALL
 from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_every_promise
 
@@ -18,7 +18,7 @@ def test_it_keeps_the_promises_of_a_classifier(promise, tmp_path):
     promise(poe, tmp_path)
 
 
-@parametrize_with_checks([POEClassifier(epochs=15)])
+@parametrize_with_essential_checks([POEClassifier(epochs=15)])
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
     check(estimator)

@@ -11,7 +11,6 @@ import torch
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import ordinate
 from ordinate import ImageOptions
@@ -28,6 +27,7 @@ from ordinate.papers.estimators.representation import (
 )
 from tests import processes
 from tests.data import pictures
+from tests.estimators.conformity import parametrize_with_essential_checks
 from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, ranks_of
 
 X, TARGET = draw_table()
@@ -62,7 +62,7 @@ def assert_same_model(actual, expected, X):
         np.testing.assert_array_equal(actual.predict_proba(X), expected.predict_proba(X))
 
 
-@parametrize_with_checks(
+@parametrize_with_essential_checks(
     [
         RepresentationClassifier(epochs=15),
         RepresentationClassifier(loss="dino", head="neighbours", epochs=5),
@@ -75,6 +75,7 @@ def test_scikit_learn_checks_the_estimator(estimator, check):
     check(estimator)
 
 
+@pytest.mark.typical("classifier triplet", "classifier dino", "regressor supcon", "regressor simclr", "regressor dino")
 @for_every_one
 def test_a_clone_fits_the_same_weights_and_another_seed_others(make):
     labels = labels_for(make, TARGET)
@@ -83,6 +84,7 @@ def test_a_clone_fits_the_same_weights_and_another_seed_others(make):
     assert not np.array_equal(make(random_state=1).fit(X, labels).transform(X), model.transform(X))
 
 
+@pytest.mark.typical("classifier triplet", "classifier dino", "regressor supcon", "regressor simclr", "regressor dino")
 @for_every_one
 def test_a_loaded_or_pickled_model_is_the_saved_one(make, tmp_path):
     frame, target = draw_frame()
@@ -130,6 +132,7 @@ def test_several_targets_and_a_bin_size_for_each(tmp_path):
 # learning
 
 
+@pytest.mark.typical("linear", "triplet")
 @pytest.mark.parametrize("loss", sorted(set(LOSSES) - {"simclr", "dino"}))
 @pytest.mark.parametrize("head", ["linear", "neighbours"])
 def test_the_rank_of_new_samples_is_learned(loss, head):
@@ -239,6 +242,7 @@ def fit_and_die(make, folder, epoch):
     make(checkpoint_dir=folder).fit(X, labels_for(make, TARGET))
 
 
+@pytest.mark.typical("classifier triplet", "classifier dino", "regressor supcon", "regressor simclr", "regressor dino")
 @for_every_one
 def test_a_killed_fit_ends_with_the_weights_of_one_that_was_not(make, tmp_path):
     assert processes.run(fit_and_die, make, tmp_path, 2) == -signal.SIGKILL

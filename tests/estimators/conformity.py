@@ -1,0 +1,39 @@
+"""scikit-learn's conformity suite: on estimators whose code is that of others, what each of them could break alone."""
+
+import pytest
+from _pytest.mark.structures import ParameterSet
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+ESSENTIAL = {
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_estimator_cloneable",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_mixin_order",
+    "check_valid_tag_types",
+    "check_estimators_overwrite_params",
+    "check_estimators_unfitted",
+    "check_supervised_y_no_nan",
+    "check_n_features_in",
+    "check_fit_idempotent",
+    "check_methods_subset_invariance",
+    "check_estimators_pickle",
+    "check_classifiers_train",
+    "check_regressors_train",
+}
+
+
+def parametrize_with_essential_checks(estimators, **options):
+    """Of ``parametrize_with_checks`` the essential ones; the others are thorough."""
+    mark = parametrize_with_checks(estimators, **options)
+    names, cases = mark.args
+    return pytest.mark.parametrize(names, [_mark(case) for case in cases], **mark.kwargs)
+
+
+def _mark(case):
+    case = case if isinstance(case, ParameterSet) else pytest.param(*case)
+    check = case.values[1]
+    plain = not check.keywords and check.func.__name__ in ESSENTIAL
+    return case if plain else pytest.param(*case.values, marks=[*case.marks, pytest.mark.thorough], id=case.id)
