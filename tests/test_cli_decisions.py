@@ -122,16 +122,16 @@ def test_fit_says_what_deciding_by_cost_saves(folder, capsys):
 @pytest.mark.parametrize(
     ("model", "arguments", "message"),
     [
-        ("ranks", ["--coverage", "0.99"], "coverage: got 0.99 for 41 samples, takes at least 99"),
+        ("ranks", ["--coverage", "0.99"], "coverage: got 0.99 for 41 samples, expected at least 99"),
         ("ranks", ["--coverage", "1.5"], "coverage: got 1.5"),
         ("ranks", ["--costs", "none.csv"], "costs: none.csv cannot be read"),
         ("ranks", ["--costs", "new.csv"], "costs: the first column of new.csv has"),
         (
             "ranks",
             ["--critical", "low,high=5"],
-            "--critical: got 'low,high', takes two adjacent ranks of low, mid, high",
+            "--critical: got 'low,high', expected two adjacent ranks of low, mid, high",
         ),
-        ("ranks", ["--critical", "low,mid=5", "--costs", "c.csv"], "--costs: has every cost, takes no --critical"),
+        ("ranks", ["--critical", "low,mid=5", "--costs", "c.csv"], "--costs: has every cost, expected no --critical"),
         ("target", ["--critical", "1,2=5"], "--critical: is for ranks, and the label is continuous"),
         ("target", ["--costs", "c.csv"], "--costs: is for ranks, and the label is continuous"),
     ],

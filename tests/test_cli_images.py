@@ -112,7 +112,7 @@ def test_tables_have_splits_and_groups_too(capsys):
     X.assign(grade=RANKS, split=SPLITS, subject=SUBJECTS).to_csv("data.csv", index=False)
     arguments = ["fit", "data.csv", "--target", "grade", "--method", "otd", "--epochs", "2", "--quiet"]
     assert main([*arguments, "--split", "split", "--group", "subject", "--out", "model"]) == 2
-    assert "split: got 'test', 'train', 'val', takes train and test" in capsys.readouterr().err
+    assert "split: got 'test', 'train', 'val', expected train and test" in capsys.readouterr().err
     X.assign(grade=RANKS, split=[{"val": "validation"}.get(s, s) for s in SPLITS], subject=SUBJECTS).to_csv("data.csv")
     assert main([*arguments, "--drop", "Unnamed: 0", "--split", "split", "--group", "subject", "--out", "model"]) == 0
     assert "60 samples of 2 columns, 3 ranks, 0 < 1 < 2; 48 to train, 12 held out" in capsys.readouterr().out
@@ -169,10 +169,10 @@ def test_a_recipe_sets_everything_and_options_take_its_place(monkeypatch, capsys
 
 
 WRONG = {
-    "no such recipe": (["--recipe", "otd-finger"], "recipe: got 'otd-finger', takes one of"),
-    "quick alone": (["--quick"], "--quick: is the small version of a recipe, takes --recipe"),
+    "no such recipe": (["--recipe", "otd-finger"], "recipe: got 'otd-finger', expected one of"),
+    "quick alone": (["--quick"], "--quick: is the small version of a recipe, expected --recipe"),
     "no such network": (["--encoder", "resnet19"], "encoder: got 'resnet19'"),
-    "a size that is none": (["--image-size", "large"], "--image-size: got 'large', takes SIDE or HEIGHTxWIDTH"),
+    "a size that is none": (["--image-size", "large"], "--image-size: got 'large', expected SIDE or HEIGHTxWIDTH"),
     "a size of nothing": (["--image-size", "0"], "--image-size: got '0'"),
     "a size of three": (["--image-size", "1x2x3"], "--image-size: got '1x2x3'"),
     "no such column of splits": (["--split", "fold"], "knees/labels.csv: no column 'fold'"),
@@ -201,7 +201,7 @@ def test_options_of_images_are_refused_for_a_table(capsys):
         assert error.startswith(f"ordinate: {option[0]}: is for images")
         assert error.endswith("and data.csv holds a table\n")
     assert main(["fit", "data.csv"]) == 2
-    assert "--target: takes the column of the label" in capsys.readouterr().err
+    assert "--target: expected the column of the label" in capsys.readouterr().err
 
 
 def test_a_set_that_is_not_here_says_where_to_get_it(monkeypatch, capsys):

@@ -15,8 +15,11 @@ from typing import Any
 from ordinate import __version__
 from ordinate.commands.catalogue import COMMANDS, Command
 from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.options import flag
 from ordinate.errors import OrdinateError
 from ordinate.extensions import extensions
+
+POSITIONAL = {"data", "model", "models", "name", "query"}  # arguments without a flag
 
 
 class _Parser(argparse.ArgumentParser):
@@ -54,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         _run(command, options, started)
     except OrdinateError as error:
-        print(f"ordinate: {str(error).splitlines()[0]}", file=sys.stderr)
+        named = error.of(flag(error.argument)) if error.argument in options.keys() - POSITIONAL else error
+        print(f"ordinate: {str(named).splitlines()[0]}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
         print(f"ordinate: {str(stop) or 'stopped; the same command continues where it was'}", file=sys.stderr)
@@ -67,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(command: Command, options: dict[str, Any], started: float) -> None:
     if not 0 <= options.get("seed", 0) < 2**32:
-        raise OrdinateError(f"--seed: got {options['seed']}, expected a whole number from 0 to 4294967295")
+        raise OrdinateError("seed", options["seed"], "a whole number from 0 to 4294967295")
     command.check(options)
     module, _, name = command.run.partition(":")
     run = getattr(import_module(module), name)

@@ -1,5 +1,53 @@
 """The one exception that Ordinate raises for input it cannot use."""
 
+from typing import Self
+
 
 class OrdinateError(ValueError):
-    """Input that cannot be used: the message names the argument, what it got and what it takes."""
+    """Input that cannot be used: the argument, what it got, what is expected, and the way out.
+
+    Args:
+        argument: name of the argument, option, file or column at fault; a message of its own where nothing else is
+            given.
+        got: what it was.
+        expected: what it should be.
+        hint: the way out.
+        problem: what is wrong, where ``got`` does not say it.
+
+    Example:
+        >>> str(OrdinateError("temperature", -1, "a number above 0"))
+        'temperature: got -1, expected a number above 0'
+        >>> str(OrdinateError("ages.csv", problem="no such file", hint="--data names another"))
+        'ages.csv: no such file; --data names another'
+    """
+
+    def __init__(
+        self,
+        argument: object,
+        got: object = None,
+        expected: object = None,
+        hint: object = None,
+        *,
+        problem: object = None,
+    ) -> None:
+        self.argument = str(argument)
+        self.got, self.expected, self.hint, self.problem = (
+            None if part is None else str(part) for part in (got, expected, hint, problem)
+        )
+        got = None if got is None else f"got {got}"
+        expected = None if expected is None else f"expected {expected}"
+        text = ": ".join(filter(None, (self.argument, ", ".join(filter(None, (got, self.problem, expected))))))
+        super().__init__(text if self.hint is None else f"{text}; {self.hint}")
+
+    def of(self, argument: str) -> Self:
+        """Return the same error of another argument, such as the option of a command."""
+        return type(self)(argument, self.got, self.expected, self.hint, problem=self.problem)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.argument, self.got, self.expected, self.hint, self.problem)
+
+
+def _rebuild(
+    kind: type[OrdinateError], argument: str, got: object, expected: object, hint: object, problem: object
+) -> OrdinateError:
+    return kind(argument, got, expected, hint, problem=problem)

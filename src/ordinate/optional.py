@@ -21,4 +21,6 @@ def optional(module: str, extra: str, purpose: str) -> Any:
         return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise OrdinateError(f'{purpose}: requires {package} ({error}): pip install "ordinate[{extra}]"') from error
+        raise OrdinateError(
+            purpose, problem=f'requires {package} ({error}): pip install "ordinate[{extra}]"'
+        ) from error

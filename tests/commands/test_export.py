@@ -47,7 +47,7 @@ def test_out_names_another_file(tmp_path, capsys):
 
 def test_a_name_of_another_format_is_refused(tmp_path):
     with pytest.raises(
-        OrdinateError, match=r"--out: got grades\.pt2, takes a name that ends in \.onnx, as --format is"
+        OrdinateError, match=r"--out: got grades\.pt2, expected a name that ends in \.onnx, as --format is"
     ):
         export("knees-model", "onnx", "grades.pt2")
     assert names(tmp_path) == set()

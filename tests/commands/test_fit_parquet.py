@@ -96,7 +96,7 @@ def test_its_model_predicts_and_reports(capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": None}, "--target: takes the column of the label"),
+        ({"target": None}, "--target: expected the column of the label"),
         ({"target": "prise"}, r"homes\.parquet: no column 'prise'; did you mean 'price'"),
         ({"target": "other"}, r"homes\.parquet: 4 of 60 labels in 'other' are missing"),
         ({"drop": "nmber"}, r"homes\.parquet: no column 'nmber'; did you mean 'number'"),

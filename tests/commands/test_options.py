@@ -121,7 +121,7 @@ OTHERS = [
     ("table --dry-run", "--dry-run: got no table to run"),
     ("table --retry-failed", "--retry-failed: got no table to run"),
     ("table supcr-1 --dry-run --retry-failed", "--retry-failed: runs them again, and --dry-run runs nothing"),
-    ("datasets --download folder", "--download: takes the name of a set"),
+    ("datasets --download folder", "--download: expected the name of a set"),
 ]
 COMMANDS = [
     *((f"fit {given}", error) for given, error in REFUSED + FIT_REFUSES),

@@ -89,7 +89,7 @@ def test_images_are_named(tmp_path, capsys, monkeypatch):
         ({"target": "rank", "folds": 1}, "--folds: got 1, expected at least 2"),
         ({"target": "rank", "epochs": 0}, "--epochs: got 0"),
         ({"target": "rank", "accelerator": "abacus"}, "accelerator"),
-        ({"target": None}, "--target: takes the column of the label"),
+        ({"target": None}, "--target: expected the column of the label"),
         ({"target": "word"}, "column 'word': holds text without an order"),
         ({"target": "rank", "group": "clinic"}, "--group: no column 'clinic'"),
         ({"target": "rank", "out": "table.csv"}, "--out: table.csv exists, expected a new file"),

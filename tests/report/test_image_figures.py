@@ -93,18 +93,21 @@ IMAGES = COLOUR[:, 0], COLOUR[:, 1:]
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: image_figures.image_search(IMAGES[0], IMAGES[1][:1], WRONG, NAMES), "neighbours: got 1 rows, takes 2"),
+        (
+            lambda: image_figures.image_search(IMAGES[0], IMAGES[1][:1], WRONG, NAMES),
+            "neighbours: got 1 rows, expected 2",
+        ),
         (
             lambda: image_figures.image_search(*IMAGES, WRONG[:, :2], NAMES),
-            r"wrong: got shape \(2, 2\), takes \(2, 3\)",
+            r"wrong: got shape \(2, 2\), expected \(2, 3\)",
         ),
-        (lambda: image_figures.image_search(*IMAGES, WRONG, NAMES[:1]), r"names: got rows of \[4\], takes 2 of 4"),
+        (lambda: image_figures.image_search(*IMAGES, WRONG, NAMES[:1]), r"names: got rows of \[4\], expected 2 of 4"),
         (lambda: image_figures.image_search([], [], WRONG, NAMES), "queries and neighbours: got rows of"),
         (lambda: image_figures.views(COLOUR / 255, ["a"] * 4), "images: got an image of .* float64, takes"),
         (lambda: image_figures.views(COLOUR[:, :, :2], ["a"] * 4), r"images: got an image of shape \(2, 6, 5\)"),
         (lambda: image_figures.views(COLOUR[:, :, 0], ["a"] * 4), r"images: got an image of shape \(6, 5\)"),
         (lambda: image_figures.views([COLOUR[0], COLOUR[0, :2]], ["a"] * 4), r"images: got rows of \[4, 2\] images"),
-        (lambda: image_figures.views(COLOUR, ["a"] * 3), "titles: got 3, takes 4"),
+        (lambda: image_figures.views(COLOUR, ["a"] * 3), "titles: got 3, expected 4"),
     ],
 )
 def test_images_that_cannot_be_shown_are_named_and_no_figure_stays_open(call, message):

@@ -18,7 +18,7 @@ def compare(models: list[str], data: str, target: str | None, out: str) -> None:
     start = time.monotonic()
     check_output(out)
     if len(models) < 2:
-        raise OrdinateError(f"models: got {len(models)}, expected at least two to compare")
+        raise OrdinateError("models", len(models), "at least two to compare")
     names = names_of(models)
     target = target or trained_target(models[0])
     estimators = {name: load(model) for name, model in zip(names, models, strict=True)}

@@ -22,9 +22,11 @@ def parse_costs(costs: str | None, critical: list[str], classes: list[Any] | Non
     if costs is None and not critical:
         return None
     if costs is not None and critical:
-        raise OrdinateError("--costs: has every cost, takes no --critical beside it")
+        raise OrdinateError("--costs", problem="has every cost", expected="no --critical beside it")
     if classes is None:
-        raise OrdinateError(f"{'--critical' if critical else '--costs'}: is for ranks, and the label is continuous")
+        raise OrdinateError(
+            f"{'--critical' if critical else '--costs'}", problem="is for ranks, and the label is continuous"
+        )
     if costs is not None:
         return read_costs(costs, classes)
     return cost_matrix(len(classes), parse_boundaries("--critical", critical, classes))
@@ -35,9 +37,9 @@ def parse_decision(decision: str | None, costs: NDArray[np.float64] | None, clas
     if decision is None:
         return None if costs is None else costs.tolist()
     if classes is None:
-        raise OrdinateError("--decision: is for ranks, and the label is continuous")
+        raise OrdinateError("--decision", problem="is for ranks, and the label is continuous")
     if costs is not None:
-        raise OrdinateError(f"--decision: got {decision!r} beside costs, which decide; expected one of the two")
+        raise OrdinateError("--decision", f"{decision!r} beside costs, which decide", "one of the two")
     return decision
 
 

@@ -15,9 +15,9 @@ def check_new(out: str | None) -> None:
         return
     path = Path(out)
     if not path.parent.is_dir():
-        raise OrdinateError(f"--out: {path} cannot be written: No such folder as {path.parent}")
+        raise OrdinateError("--out", problem=f"{path} cannot be written: No such folder as {path.parent}")
     if path.exists():
-        raise OrdinateError(f"--out: {path} exists, expected a new file")
+        raise OrdinateError("--out", problem=f"{path} exists", expected="a new file")
 
 
 def write_csv(frame: "pd.DataFrame", out: str) -> None:
@@ -28,4 +28,4 @@ def write_csv(frame: "pd.DataFrame", out: str) -> None:
         frame.to_csv(pending, index=False, float_format="%.6g")
         pending.replace(path)
     except OSError as error:
-        raise OrdinateError(f"--out: {path} cannot be written: {error.strerror or error}") from error
+        raise OrdinateError("--out", problem=f"{path} cannot be written: {error.strerror or error}") from error

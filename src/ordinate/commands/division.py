@@ -23,7 +23,7 @@ def divide_rows(label: Label, samples: Samples, options: FitOptions) -> tuple[Ro
         unknown = sorted(set(splits) - set(SIDES))
         if unknown or "test" not in splits or "train" not in splits:
             shown = ", ".join(map(repr, sorted(set(splits))[:6]))
-            raise OrdinateError(f"split: got {shown}, takes train and test, with or without validation")
+            raise OrdinateError("split", shown, "train and test, with or without validation")
         rows, validation_rows, test_rows = (np.flatnonzero(splits == side) for side in SIDES)
     else:
         rows, test_rows = divide(
@@ -31,11 +31,13 @@ def divide_rows(label: Label, samples: Samples, options: FitOptions) -> tuple[Ro
         )
         validation_rows = test_rows[:0]
     if len(test_rows) < 2 or len(rows) < 4:
-        raise OrdinateError(f"--test-fraction: leaves {len(rows)} rows to train and {len(test_rows)} to measure on")
+        raise OrdinateError(
+            "--test-fraction", problem=f"leaves {len(rows)} rows to train and {len(test_rows)} to measure on"
+        )
     if label.classes is not None:
         sizes = pd.Series(label.values[rows]).value_counts()
         if (sizes >= 2).sum() < 2:
-            raise OrdinateError("label: takes at least two ranks with two samples or more")
+            raise OrdinateError("label", expected="at least two ranks with two samples or more")
     return rows, validation_rows, test_rows
 
 

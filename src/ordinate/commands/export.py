@@ -14,7 +14,7 @@ def export(model: str, file_format: str, out: str | None) -> None:
     suffix = SUFFIXES[file_format]
     path = Path(f"{Path(model).resolve().name}{suffix}" if out is None else out)
     if path.suffix != suffix:
-        raise OrdinateError(f"--out: got {out}, takes a name that ends in {suffix}, as --format is {file_format}")
+        raise OrdinateError("--out", out, f"a name that ends in {suffix}, as --format is {file_format}")
     exported = export_model(load(model), path)
     print(f"graph: {exported.path}")
     print(f"  input samples {_shape(exported.input_shape)}")

@@ -142,30 +142,33 @@ class FitOptions:
         if self.method != "auto" and self.method not in models():
             near = difflib.get_close_matches(self.method, models(), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else f", expected auto, {', '.join(models())}"
-            raise OrdinateError(f"--method: got {self.method!r}{hint}")
+            raise OrdinateError("--method", f"{self.method!r}{hint}")
         check_numbers(self)
         if self.test_fraction is not None and self.split is not None:
             raise OrdinateError(
-                f"--test-fraction: got {self.test_fraction} beside --split {self.split}, which says what is held out; "
-                "expected one of the two"
+                "--test-fraction",
+                f"{self.test_fraction} beside --split {self.split}, which says what is held out",
+                "one of the two",
             )
         self._check_columns()
         if self.time_limit is not None and self.recipe is not None:
-            raise OrdinateError("--time-limit: a recipe has its own epochs; leave one of the two out")
+            raise OrdinateError("--time-limit", problem="a recipe has its own epochs", hint="leave one of the two out")
         if len(self.text) > 2:
-            raise OrdinateError(f"--text: got {len(self.text)} columns, expected one or two")
+            raise OrdinateError("--text", f"{len(self.text)} columns", "one or two")
         if self.word_vectors is not None and not self.text:
-            raise OrdinateError("--word-vectors: are for text, expected --text COLUMN beside it")
+            raise OrdinateError("--word-vectors", problem="are for text", expected="--text COLUMN beside it")
         if self.frozen and not self.pretrained:
-            raise OrdinateError("--frozen: keeps pretrained weights as they are; give --pretrained as well")
+            raise OrdinateError(
+                "--frozen", problem="keeps pretrained weights as they are", hint="give --pretrained as well"
+            )
         if self.quick and self.recipe is None:
-            raise OrdinateError("--quick: is the small version of a recipe, expected --recipe beside it")
+            raise OrdinateError("--quick", problem="is the small version of a recipe", expected="--recipe beside it")
 
     def _check_columns(self) -> None:
         """Raise where a column is given to two options of which only one can have it."""
         for name in ("drop", "keep", "categorical"):
             if self.text and getattr(self, name):
-                raise OrdinateError(f"--{name}: got {getattr(self, name)!r} beside --text, which names the columns")
+                raise OrdinateError(f"--{name}", f"{getattr(self, name)!r} beside --text, which names the columns")
         used: dict[str, str] = {}
         single = {name: getattr(self, name) for name in ("target", "split", "group")}
         claims = {name: [column] for name, column in single.items() if column is not None}
@@ -199,7 +202,7 @@ class FitOptions:
 def _claim(used: dict[str, str], name: str, columns: list[str]) -> None:
     for column in columns:
         if used.setdefault(column, name) != name:
-            raise OrdinateError(f"--{name}: got {column!r}, which --{used[column]} has already; expected another")
+            raise OrdinateError(f"--{name}", f"{column!r}, which --{used[column]} has already", "another")
 
 
 def names_in(text: str) -> list[str]:
@@ -216,7 +219,7 @@ def image_options(settings: dict[str, Any], options: FitOptions) -> "ImageOption
     if options.image_size is not None:
         sides = options.image_size.lower().split("x")
         if not all(side.isdecimal() and int(side) > 0 for side in sides) or len(sides) > 2:
-            raise OrdinateError(f"--image-size: got {options.image_size!r}, expected SIDE or HEIGHTxWIDTH in pixels")
+            raise OrdinateError("--image-size", repr(options.image_size), "SIDE or HEIGHTxWIDTH in pixels")
         given["size"] = (int(sides[0]), int(sides[-1]))
     return ImageOptions(**{**settings, **{name: value for name, value in given.items() if value is not None}})
 
@@ -235,7 +238,5 @@ def volume_options(settings: dict[str, Any], options: FitOptions) -> "VolumeOpti
             read[name] = values[0] if len(values) == 1 else values
             VolumeOptions(**{name: read[name]})
         except ValueError as error:
-            raise OrdinateError(
-                f"{flag(option_name)}: got {given!r}, expected a number above 0, or three as AxBxC"
-            ) from error
+            raise OrdinateError(flag(option_name), repr(given), "a number above 0, or three as AxBxC") from error
     return VolumeOptions(**read)

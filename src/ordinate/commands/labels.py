@@ -44,16 +44,18 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
     if y.nunique() == 1:
         only = y.iloc[0]
         shown = repr(only) if isinstance(only, str) else plain_text(only)
-        raise OrdinateError(f"{name}: every row has the one value {shown}, takes a label that differs between rows")
+        raise OrdinateError(
+            name, problem=f"every row has the one value {shown}", expected="a label that differs between rows"
+        )
     if order is not None:
         if task == "continuous":
-            raise OrdinateError("--order: is for ranks, takes --task ranks or auto")
+            raise OrdinateError("--order", problem="is for ranks", expected="--task ranks or auto")
         return _in_order(y, [part.strip() for part in order.split(",")], name)
     if pd.api.types.is_datetime64_any_dtype(y):
-        raise OrdinateError(f"{name}: holds dates, takes ranks or numbers")
+        raise OrdinateError(name, problem="holds dates", expected="ranks or numbers")
     if isinstance(y.dtype, pd.CategoricalDtype) and y.dtype.ordered:
         if task == "continuous":
-            raise OrdinateError(f"{name}: holds ordered categories, takes --task ranks or auto")
+            raise OrdinateError(name, problem="holds ordered categories", expected="--task ranks or auto")
         present = set(y)
         classes = [category for category in y.dtype.categories if category in present]
         return Label(np.asarray(y, dtype=object), classes)
@@ -63,31 +65,39 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
         values = sorted(set(map(str, y)))
         shown = ",".join(values[:8]) + (",..." if len(values) > 8 else "")
         raise OrdinateError(
-            f"{name}: holds text without an order; give it with --order, lowest first, as in --order {shown}"
+            name,
+            problem="holds text without an order",
+            hint=f"give it with --order, lowest first, as in --order {shown}",
         )
     numbers = y.to_numpy(dtype=np.float64)
     if not np.isfinite(numbers).all():
-        raise OrdinateError(f"{name}: holds infinity, takes finite numbers")
+        raise OrdinateError(name, problem="holds infinity", expected="finite numbers")
     whole = bool((numbers == np.round(numbers)).all())
     if task == "continuous" or (task == "auto" and not (whole and y.nunique() <= MOST_RANKS)):
         return Label(numbers, None)
     if not whole:
         fraction = numbers[numbers != np.round(numbers)][0]
-        raise OrdinateError(f"{name}: holds fractions such as {fraction:g}, ranks are whole; takes --task continuous")
+        raise OrdinateError(
+            name, problem=f"holds fractions such as {fraction:g}, ranks are whole", expected="--task continuous"
+        )
     if np.abs(numbers).max() >= 2**53:
-        raise OrdinateError(f"{name}: holds whole numbers past 2^53, which are not told apart; takes smaller ones")
+        raise OrdinateError(
+            name, problem="holds whole numbers past 2^53, which are not told apart", expected="smaller ones"
+        )
     ranks = numbers.astype(np.int64)
     return Label(ranks, np.unique(ranks).tolist())
 
 
 def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
     if len(set(classes)) != len(classes) or len(classes) < 2:
-        raise OrdinateError(f"--order: got {','.join(classes)}, takes two or more different ranks")
+        raise OrdinateError("--order", f"{','.join(classes)}", "two or more different ranks")
     text = np.array([plain_text(value) for value in y], dtype=object)
     found = set(text)
     unknown = sorted(found - set(classes))
     if unknown:
-        raise OrdinateError(f"--order: {name} also holds {', '.join(unknown[:5])}; takes every rank of the data")
+        raise OrdinateError(
+            "--order", problem=f"{name} also holds {', '.join(unknown[:5])}", expected="every rank of the data"
+        )
     present = [label for label in classes if label in found]
     return Label(text, present)
 
@@ -96,7 +106,7 @@ def parse_boundaries(option: str, given: list[str], classes: list[Any] | None) -
     """Turn the ``A,B=NUMBER`` of an option into boundaries between adjacent ranks and their numbers."""
     found: dict[tuple[int, int], float] = {}
     if given and classes is None:
-        raise OrdinateError(f"{option}: is for ranks, and the label is continuous")
+        raise OrdinateError(option, problem="is for ranks, and the label is continuous")
     names = [str(label) for label in classes or []]
     for text in given:
         boundary, _, value = text.rpartition("=")
@@ -106,10 +116,10 @@ def parse_boundaries(option: str, given: list[str], classes: list[Any] | None) -
         except ValueError:
             number = math.nan
         if not 0 < number < math.inf:
-            raise OrdinateError(f"{option}: got {text!r}, takes two adjacent ranks and a number above 0, as in 1,2=0.8")
+            raise OrdinateError(option, repr(text), "two adjacent ranks and a number above 0, as in 1,2=0.8")
         if low not in names or high not in names or names.index(high) - names.index(low) != 1:
-            raise OrdinateError(f"{option}: got {boundary!r}, takes two adjacent ranks of {', '.join(names)}")
+            raise OrdinateError(option, repr(boundary), f"two adjacent ranks of {', '.join(names)}")
         if (names.index(low), names.index(high)) in found:
-            raise OrdinateError(f"{option}: got the boundary {boundary!r} twice, takes one number for it")
+            raise OrdinateError(option, f"the boundary {boundary!r} twice", "one number for it")
         found[(names.index(low), names.index(high))] = number
     return found

@@ -25,12 +25,12 @@ def fit_to(estimator: EmbeddingEstimator, X: Any, data: str) -> Any:
     """Return samples with the columns of the training data, their files read once for all that is done with them."""
     if hasattr(estimator, "feature_names_in_"):
         if not hasattr(X, "columns"):
-            raise OrdinateError(f"{data}: holds no table, expected one with the columns of the training data")
+            raise OrdinateError(data, problem="holds no table", expected="one with the columns of the training data")
         names = [str(name) for name in estimator.feature_names_in_]
         absent = [name for name in names if name not in X.columns]
         if absent:
             raise OrdinateError(
-                f"{data}: lacks the columns {', '.join(absent)}, expected those that the model was trained on"
+                data, problem=f"lacks the columns {', '.join(absent)}", expected="those that the model was trained on"
             )
         return X[names]
     return estimator.reader_.decode(X)

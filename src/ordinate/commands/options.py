@@ -91,11 +91,11 @@ def check_numbers(options: Any) -> None:
         if value is None or (least is None and above is None):
             continue
         if least is not None and value < least:
-            raise OrdinateError(f"{flag(declared.name)}: got {value}, expected a whole number of at least {least}")
+            raise OrdinateError(flag(declared.name), value, f"a whole number of at least {least}")
         below = declared.metadata.get("below", math.inf)
         if above is not None and not above < value < below:
             upper = "" if below == math.inf else f" and below {below:g}"
-            raise OrdinateError(f"{flag(declared.name)}: got {value}, expected a finite number above {above:g}{upper}")
+            raise OrdinateError(flag(declared.name), value, f"a finite number above {above:g}{upper}")
 
 
 def command_line(words: list[str], options: Any, leave_out: Collection[str] = ()) -> str:

@@ -65,7 +65,7 @@ def make_plan(
     if recipe is not None:
         kind = next((name for name in ("volumes", "series") if name in settings), "images")
         if kind != modality.name:
-            raise OrdinateError(f"--recipe: {recipe.name} is for {kind}, {options.data} holds others")
+            raise OrdinateError("--recipe", problem=f"{recipe.name} is for {kind}, {options.data} holds others")
     given = {"images": images, "volumes": volumes or volume_options({}, options)}
     if modality.parameter in given:
         settings[modality.parameter] = given[modality.parameter]
@@ -81,7 +81,7 @@ def make_plan(
     candidates = _candidates(method, label, with_heads=options.time_limit is not None)
     margins = parse_boundaries("--margin", options.margin, label.classes)
     if margins and "cloc" not in candidates:
-        raise OrdinateError("--margin: is for CLOC, takes --method cloc")
+        raise OrdinateError("--margin", problem="is for CLOC", expected="--method cloc")
     costs = parse_costs(options.costs, options.critical, label.classes)
     decision = parse_decision(options.decision, costs, label.classes)
     if decision is not None:
@@ -101,14 +101,14 @@ def _loss_settings(options: FitOptions, methods: Sequence[str], label: Label) ->
         for name in given:
             if name not in settings:
                 raise OrdinateError(
-                    f"{flag(name)}: {method} has no such setting, expected a --method that has, such as supcr"
+                    flag(name), problem=f"{method} has no such setting", expected="a --method that has, such as supcr"
                 )
     return given
 
 
 def _method_of(recipe: Recipe, method: str) -> str:
     if method not in ("auto", recipe.method):
-        raise OrdinateError(f"--method: got {method}, but the recipe {recipe.name} is one of {recipe.method}")
+        raise OrdinateError("--method", f"{method}, but the recipe {recipe.name} is one of {recipe.method}")
     return recipe.method
 
 
@@ -126,7 +126,9 @@ def require_fitting(method: str, label: Label) -> None:
     fitting = list(dict.fromkeys([*METHODS[label.task], *embedding]))
     if method not in fitting:
         raise OrdinateError(
-            f"--method: {method} is not for {kind}; expected one of {', '.join(fitting)}, or --task {other}"
+            "--method",
+            problem=f"{method} is not for {kind}",
+            expected=f"one of {', '.join(fitting)}, or --task {other}",
         )
 
 
@@ -139,7 +141,7 @@ def _estimator(
 ) -> EmbeddingEstimator:
     reason = unavailable(name)
     if reason is not None:
-        raise OrdinateError(f'--method: {reason}: pip install "ordinate[rivals]"')
+        raise OrdinateError("--method", problem=f'{reason}: pip install "ordinate[rivals]"')
     estimator: EmbeddingEstimator = build(name, label.task)
     settings = dict(settings)
     if label.is_ranks:

@@ -48,11 +48,13 @@ def read(
     samples = _read(options, data_options, size_for, all_columns)
     if len(samples.y) < LEAST_ROWS:
         raise OrdinateError(
-            f"{options.data}: holds {len(samples.y)} rows, expected at least {LEAST_ROWS} to train and to measure on"
+            options.data,
+            problem=f"holds {len(samples.y)} rows",
+            expected=f"at least {LEAST_ROWS} to train and to measure on",
         )
     if samples.splits is not None and options.test_fraction is not None:
         raise OrdinateError(
-            f"--test-fraction: got {options.test_fraction}, and {options.data} says itself what is held out"
+            "--test-fraction", f"{options.test_fraction}, and {options.data} says itself what is held out"
         )
     if samples.splits is not None and samples.groups is not None:
         across = int((samples.splits.groupby(samples.groups.to_numpy()).nunique() > 1).sum())
@@ -99,7 +101,7 @@ def _of_file(options: FitOptions, samples: Samples, request: Request, data_optio
         _refuse(options, name, "is one file")
     _check_modality(options, modality)
     if options.recipe is not None and modality.name == "tables":
-        raise OrdinateError(f"--recipe: is for images, volumes or series, and {options.data} holds a table")
+        raise OrdinateError("--recipe", problem=f"is for images, volumes or series, and {options.data} holds a table")
     return decode_array(samples, request, data_options)
 
 
@@ -115,4 +117,6 @@ def _refuse(options: FitOptions, name: str, held: str, purpose: str | None = Non
     """Raise where an option is given that the data have no use for."""
     value = getattr(options, name)
     if value:
-        raise OrdinateError(f"--{name.replace('_', '-')}: {purpose or f'got {value!r}'}, and {options.data} {held}")
+        raise OrdinateError(
+            f"--{name.replace('_', '-')}", problem=f"{purpose or f'got {value!r}'}, and {options.data} {held}"
+        )

@@ -100,17 +100,19 @@ def _read_split(path: Path) -> dict[str, Any]:
     try:
         return {"target": None, **json.loads(path.read_text())}
     except (OSError, ValueError, TypeError) as error:
-        raise OrdinateError(f"model: {path} is damaged: {error}") from error
+        raise OrdinateError("model", problem=f"{path} is damaged: {error}") from error
 
 
 def _read_suspects(path: str) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path)
     except (OSError, ValueError) as error:
-        raise OrdinateError(f"--suspects: {path} cannot be read: {error}") from error
+        raise OrdinateError("--suspects", problem=f"{path} cannot be read: {error}") from error
     absent = {"row", "label", "suggested", "suspicion"} - set(frame.columns)
     if absent:
-        raise OrdinateError(f"--suspects: {path} lacks {', '.join(sorted(absent))}, takes what `suspects` wrote")
+        raise OrdinateError(
+            "--suspects", problem=f"{path} lacks {', '.join(sorted(absent))}", expected="what `suspects` wrote"
+        )
     return frame[frame["label"] != frame["suggested"]]
 
 
@@ -162,14 +164,16 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArra
     shown = [plain_text(label) for label in y]
     unknown = sorted(set(shown) - set(known))
     if unknown:
-        raise OrdinateError(f"{name}: holds {', '.join(unknown[:5])}, takes the ranks of the model: {', '.join(known)}")
+        raise OrdinateError(
+            name, problem=f"holds {', '.join(unknown[:5])}", expected=f"the ranks of the model: {', '.join(known)}"
+        )
     return np.array([known[text] for text in shown])
 
 
 def _read(estimator: EmbeddingEstimator, data: str, target: str | None) -> Samples:
     reader, modality = estimator.reader_, modality_of_data(data)
     if modality.name != "tables" and not modality.reads_with(reader):
-        raise OrdinateError(f"{data}: holds {modality.name}, and the model was trained on other data")
+        raise OrdinateError(data, problem=f"holds {modality.name}, and the model was trained on other data")
     request, options = Request(target), {}
     if reader.options() is not None:
         options[modality_of_reader(reader).parameter] = reader.options()
@@ -187,7 +191,7 @@ def _sides(path: Path, samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.
             known = split["data"] == samples.digest
             measured, trained = (np.asarray(split[side], dtype=np.int64) for side in ("test", "train"))
         except (ValueError, KeyError, TypeError) as error:
-            raise OrdinateError(f"model: {path} is damaged: {error}") from error
+            raise OrdinateError("model", problem=f"{path} is damaged: {error}") from error
         return (measured, trained) if known else (every, None)
     if samples.splits is not None and {"train", "test"} <= set(samples.splits):
         splits = samples.splits.to_numpy()

@@ -23,7 +23,7 @@ def leave_out_row_columns(samples: Samples, keep: list[str], data: str, say: Cal
     X = samples.X
     if not hasattr(X, "columns"):
         if keep:
-            raise OrdinateError(f"--keep: got {', '.join(keep)}, and {data} holds arrays, expected a table")
+            raise OrdinateError("--keep", f"{', '.join(keep)}, and {data} holds arrays", "a table")
         return samples
     require_columns(X, keep, Path(data))
     left_out = {name: reason for name, reason in find_row_columns(X).items() if name not in keep}
@@ -32,8 +32,10 @@ def leave_out_row_columns(samples: Samples, keep: list[str], data: str, say: Cal
     names = [name for name in X.columns if name not in left_out]
     if not names:
         raise OrdinateError(
-            f"{data}: every column beside the target identifies the rows ({', '.join(left_out)}), expected at least "
-            "one that describes them; --keep trains on those it names"
+            data,
+            problem=f"every column beside the target identifies the rows ({', '.join(left_out)})",
+            expected="at least one that describes them",
+            hint="--keep trains on those it names",
         )
     X = X[names]
     for name in find_row_order(X, samples.y):

@@ -78,7 +78,7 @@ def read_named(data: str, request: Request) -> Samples:
 def _refuse_columns(data: str, request: Request) -> None:
     given = next((name for name in ("target", "split", "group") if getattr(request, name)), None)
     if given is not None:
-        raise OrdinateError(f"--{given}: {data} is a data set with its own label and split, expected none")
+        raise OrdinateError(f"--{given}", problem=f"{data} is a data set with its own label and split", expected="none")
 
 
 def read_samples(
@@ -103,7 +103,9 @@ def read_samples(
         _refuse_columns(data, request)
         labelled = modality.hold_out_fold(image_sets.read_images(data), data, request)
     if isinstance(labelled.labels, pd.DataFrame):
-        raise OrdinateError(f"{data}: has targets of several dimensions, expected one; see SupCRRegressor for more")
+        raise OrdinateError(
+            data, problem="has targets of several dimensions", expected="one", hint="see SupCRRegressor for more"
+        )
     if modality.name == "tables":  # a file, which may hold an array of another kind, that decode_array reads
         name, digest = f"column {labelled.labels.name!r}", _digest_of_files(Path(data))
         return Samples(labelled.samples, labelled.labels, name, digest, labelled.splits, labelled.groups)
@@ -167,11 +169,13 @@ def _digest_of_files(path: Path) -> str:
 def text_columns(samples: Samples, names: list[str], data: str) -> Samples:
     """Return samples of a table as the texts in one or two of its columns."""
     if modality_of(samples.X).name != "tables" or not hasattr(samples.X, "columns"):
-        raise OrdinateError(f"--text: {data} holds no table, expected one with the columns {', '.join(names)}")
+        raise OrdinateError(
+            "--text", problem=f"{data} holds no table", expected=f"one with the columns {', '.join(names)}"
+        )
     require_columns(samples.X, names, Path(data))
     texts = in_memory(samples.X[names])
     try:
         as_texts(texts)
     except OrdinateError as error:
-        raise OrdinateError(f"--text: {data}: {str(error).removeprefix('X: ')}") from None
+        raise error.of(f"--text: {data}") from None
     return replace(samples, X=texts)

@@ -40,7 +40,7 @@ def suspects(data: str, target: str | None, *, folds: int = 5, out: str | None =
     options = FitOptions(data, target, **shared)
     options.check()
     if folds < 2:
-        raise OrdinateError(f"--folds: got {folds}, expected at least 2")
+        raise OrdinateError("--folds", folds, "at least 2")
     samples = _read(options)
     label = understand_label(samples.y, options.task, options.order, samples.name)
     estimator = _estimator(label, options.epochs).set_params(
@@ -62,7 +62,7 @@ def _read(options: FitOptions) -> Samples:
     modality = modality_of_data(data)
     given = next((name for name in ("drop", "keep", "categorical") if getattr(options, name)), None)
     if given is not None and modality.name != "tables":
-        raise OrdinateError(f"--{given}: is for a table, and {data} holds {modality.noun}")
+        raise OrdinateError(f"--{given}", problem=f"is for a table, and {data} holds {modality.noun}")
     request = Request(
         options.target, group=options.group, drop=tuple(names_in(options.drop)),
         categorical=tuple(names_in(options.categorical)), progress=not options.quiet,

@@ -52,9 +52,11 @@ class Workspace:
             self.partial.mkdir(parents=True, exist_ok=True)
             self.lock.acquire()
         except Timeout:
-            raise OrdinateError(f"--out: {self.given} is in use by another run, expected another folder") from None
+            raise OrdinateError(
+                "--out", problem=f"{self.given} is in use by another run", expected="another folder"
+            ) from None
         except OSError as error:
-            raise OrdinateError(f"--out: {self.given} cannot be written: {error.strerror}") from error
+            raise OrdinateError("--out", problem=f"{self.given} cannot be written: {error.strerror}") from error
         try:
             self._check_settings()
         except BaseException:
@@ -69,8 +71,9 @@ class Workspace:
             write_record(record, self.settings)
         elif json.loads(record.read_text()) != json.loads(json.dumps(self.settings)):
             raise OrdinateError(
-                f"--out: {self.partial} keeps the state of a run with other data or settings; "
-                "give that command again to continue it, remove the folder, or take another --out"
+                "--out",
+                problem=f"{self.partial} keeps the state of a run with other data or settings",
+                hint="give that command again to continue it, remove the folder, or take another --out",
             )
 
     @property

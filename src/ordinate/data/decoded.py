@@ -177,7 +177,7 @@ def decode_samples(
     """
     if isinstance(samples, DecodedSamples):
         if samples.preprocessing != preprocessing:
-            raise OrdinateError(f"X: got samples decoded with {samples.preprocessing}, expected {preprocessing}")
+            raise OrdinateError("X", f"samples decoded with {samples.preprocessing}", preprocessing)
         return samples.pixels, {}
     pixels = zeros((len(samples), preprocessing.channels, *preprocessing.size))
     failures: dict[int, str] = {}
@@ -239,7 +239,7 @@ def require_readable(
     if failures:
         shown = "; ".join(list(failures.values())[:named])
         more = f"; and {len(failures) - named} more" if len(failures) > named else ""
-        raise OrdinateError(f"{where}: {len(failures)} of {total} {noun} cannot be read: {shown}{more}{way_out}")
+        raise OrdinateError(where, problem=f"{len(failures)} of {total} {noun} cannot be read: {shown}{more}{way_out}")
 
 
 def evenly_spread(total: int, most: int) -> list[int]:

@@ -43,9 +43,9 @@ class FileTree:
                 with zipfile.ZipFile(path) as archive:
                     names = [name for name in archive.namelist() if not name.endswith("/")]
             except (zipfile.BadZipFile, OSError) as error:
-                raise OrdinateError(f"{path}: could not be read: {error}") from error
+                raise OrdinateError(path, problem=f"could not be read: {error}") from error
         else:
-            raise OrdinateError(f"{path}: no such folder or zip")
+            raise OrdinateError(path, problem="no such folder or zip")
         return cls(path, tuple(sorted(name for name in names if not HIDDEN.fullmatch(name))))
 
     @property

@@ -60,14 +60,12 @@ class LabelBins:
         else:
             sizes = list(bin_size) if isinstance(bin_size, tuple) else [bin_size] * p
             if len(sizes) != p:
-                raise OrdinateError(f"bin_size: got {len(sizes)} sizes, expected one or {p}, one per label dimension")
+                raise OrdinateError("bin_size", f"{len(sizes)} sizes", f"one or {p}, one per label dimension")
         sizes = [check_positive(size, "bin_size") for size in sizes]
         smallest = values.min(axis=0)
         steps = np.round((values.max(axis=0) - smallest) / sizes) + 1
         if steps.prod() > MOST_BINS:
-            raise OrdinateError(
-                f"bin_size: got {bin_size}, makes {steps.prod():g} bins, expected at most {MOST_BINS:,}"
-            )
+            raise OrdinateError("bin_size", f"{bin_size}, makes {steps.prod():g} bins", f"at most {MOST_BINS:,}")
         return cls(tuple(smallest.tolist()), tuple(sizes), tuple(int(count) for count in steps))
 
     @property
@@ -125,7 +123,7 @@ def kernel_window(kernel: str = "gaussian", size: int = 5, sigma: float = 2.0) -
     """
     check_choice(kernel, KERNELS, "kernel")
     if check_whole(size, "kernel_size") % 2 == 0:
-        raise OrdinateError(f"kernel_size: got {size}, expected an odd number of bins")
+        raise OrdinateError("kernel_size", size, "an odd number of bins")
     offsets = torch.arange(size, dtype=torch.float64) - size // 2
     scaled = offsets / check_positive(sigma, "sigma")
     if kernel == "gaussian":

@@ -27,9 +27,9 @@ def read_labels_file(content: Path | IO[bytes], where: Path, noun: str) -> pd.Da
     try:
         frame = pd.read_csv(content, keep_default_na=False, na_values=MISSING, skipinitialspace=True)
     except (ValueError, OSError) as error:
-        raise OrdinateError(f"{where}: could not be read: {str(error).splitlines()[0]}") from error
+        raise OrdinateError(where, problem=f"could not be read: {str(error).splitlines()[0]}") from error
     if frame.empty:
-        raise OrdinateError(f"{where}: names no {noun}")
+        raise OrdinateError(where, problem=f"names no {noun}")
     return frame
 
 
@@ -59,9 +59,7 @@ def label_columns(
     if target is None:
         left = [str(name) for name in frame.columns if name not in (path_column(frame), split, group)]
         if "label" not in left and len(left) != 1:
-            raise OrdinateError(
-                f"--target: got none, expected the column of the label, one of {', '.join(map(repr, left))}"
-            )
+            raise OrdinateError("target", "none", f"the column of the label, one of {', '.join(map(repr, left))}")
         target = "label" if "label" in left else left[0]
     for column in (target, split, group):
         if column is not None:

@@ -40,6 +40,7 @@ def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray
     except OSError as error:
         place = "the folder of temporary files (TMPDIR)" if folder is None else f"checkpoint_dir: {folder}"
         raise OrdinateError(
-            f"{place} cannot hold the {size / 2**30:.3g} GiB of the prepared samples: {error.strerror}; expected a "
-            "folder on a disk with room for them"
+            f"{place} cannot hold the {size / 2**30:.3g} GiB of the prepared samples",
+            problem=error.strerror,
+            expected="a folder on a disk with room for them",
         ) from error

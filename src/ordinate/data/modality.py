@@ -75,7 +75,7 @@ class Reader(ABC):
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Set the weights that :meth:`tensors` gave."""
         if tensors:
-            raise OrdinateError(f"model: got weights of a reader of {self.kind!r}, expected none")
+            raise OrdinateError("model", f"weights of a reader of {self.kind!r}", "none")
 
     def read(self, X: Any, folder: Path | None = None) -> Tensor:
         """Return the batch of samples; one that is too large for memory lies in a file in ``folder``."""
@@ -232,7 +232,7 @@ class Modality(ABC):
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         """Return the samples of a file or folder with their labels."""
-        raise OrdinateError(f"data: got {path}, expected another kind of data: {self.name} are not read with labels")
+        raise OrdinateError("data", path, f"another kind of data: {self.name} are not read with labels")
 
     def hold_out_fold(self, labelled: Labelled, path: str | Path, request: Request) -> Labelled:
         """Return samples with the fold of the request held out, where data sets of this kind have folds."""

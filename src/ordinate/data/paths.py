@@ -14,7 +14,7 @@ def require_path(path: Path) -> None:
             path.name, [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
         )
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise OrdinateError(f"{path}: no such file{hint}")
+        raise OrdinateError(path, problem=f"no such file{hint}")
 
 
 def require_names(columns: Iterable[str], names: Sequence[str], path: Path) -> None:
@@ -24,4 +24,4 @@ def require_names(columns: Iterable[str], names: Sequence[str], path: Path) -> N
         if name not in columns:
             near = difflib.get_close_matches(name, columns)
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(map(repr, columns[:20]))}"
-            raise OrdinateError(f"{path}: no column {name!r}; {hint}")
+            raise OrdinateError(path, problem=f"no column {name!r}", hint=hint)

@@ -21,7 +21,7 @@ def register_modality(modality: Modality) -> None:
     kinds = {reader.kind for reader in modality.readers}
     for known in modalities():
         if known.name == modality.name or not kinds.isdisjoint(reader.kind for reader in known.readers):
-            raise OrdinateError(f"modality: got {modality.name!r}, expected another name and other kinds of readers")
+            raise OrdinateError("modality", repr(modality.name), "another name and other kinds of readers")
     _registered.insert(0, modality)
 
 
@@ -70,4 +70,4 @@ def read_state(state: dict[str, Any]) -> Reader:
         for reader in modality.readers:
             if reader.kind == kind:
                 return reader.from_dict(state)
-    raise OrdinateError(f"model: got a reader of {kind!r}, expected a kind of data that register_modality has added")
+    raise OrdinateError("model", f"a reader of {kind!r}", "a kind of data that register_modality has added")

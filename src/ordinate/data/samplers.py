@@ -36,16 +36,13 @@ class ShuffledBatches(Sampler[list[int]]):
     def __init__(self, size: int, batch_size: int, seed: int = 0, num_processes: int = 1, process: int = 0) -> None:
         check_whole(num_processes, "num_processes")
         if check_whole(process, "process", least=0) >= num_processes:
-            raise OrdinateError(
-                f"process: got {process}, expected 0 to {num_processes - 1} ({num_processes} processes)"
-            )
+            raise OrdinateError("process", process, f"0 to {num_processes - 1} ({num_processes} processes)")
         if batch_size < 2 * num_processes:  # batches of nearly equal size may be half as large
             raise OrdinateError(
-                f"batch_size: got {batch_size}, expected at least {2 * num_processes} samples to contrast, two "
-                f"per process"
+                "batch_size", batch_size, f"at least {2 * num_processes} samples to contrast, two per process"
             )
         if size < num_processes:
-            raise OrdinateError(f"num_processes: got {num_processes}, expected at most {size}, one per sample")
+            raise OrdinateError("num_processes", num_processes, f"at most {size}, one per sample")
         self.size = size
         self.batch_size = batch_size
         self.seed = seed
@@ -117,7 +114,7 @@ class RankBatches(ShuffledBatches):
         self.pairs = [rank for rank, members in self.members.items() if len(members) >= 2]
         if distinct > len(self.pairs):
             raise OrdinateError(
-                f"labels: got {len(self.pairs)} ranks with two samples or more, expected {distinct} (CLOC, Section 3.3)"
+                "labels", f"{len(self.pairs)} ranks with two samples or more", f"{distinct} (CLOC, Section 3.3)"
             )
 
     def complete(self, batch: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
@@ -172,9 +169,9 @@ class LabelSpreadBatches(ShuffledBatches):
 def _along_a_line(labels: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return labels (n,) as they are, and (n, p) as their places along the line that they vary most along."""
     if labels.ndim not in (1, 2) or labels.size == 0:
-        raise OrdinateError(f"labels: got shape {labels.shape}, expected (n,) or (n, p)")
+        raise OrdinateError("labels", f"shape {labels.shape}", "(n,) or (n, p)")
     if not np.isfinite(labels).all():
-        raise OrdinateError("labels: got NaN or infinity, expected finite values")
+        raise OrdinateError("labels", "NaN or infinity", "finite values")
     if labels.ndim == 1 or labels.shape[1] == 1:
         return labels.reshape(-1)
     centred = labels - labels.mean(axis=0)

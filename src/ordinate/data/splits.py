@@ -29,7 +29,7 @@ def split_rows(
         (9, 3)
     """
     if not 0 < share < 1:
-        raise OrdinateError(f"share: got {share}, expected a share of the rows above 0 and below 1")
+        raise OrdinateError("share", share, "a share of the rows above 0 and below 1")
     random = np.random.default_rng(seed)
     order = random.permutation(len(labels))
     if not stratify:
@@ -64,12 +64,10 @@ def split_groups(
         (2, 2)
     """
     if not 0 < share < 1:
-        raise OrdinateError(f"share: got {share}, expected a share of the rows above 0 and below 1")
+        raise OrdinateError("share", share, "a share of the rows above 0 and below 1")
     codes = np.unique(np.asarray(groups), return_inverse=True)[1]
     if len(codes) != len(labels) or codes.max(initial=0) == 0:
-        raise OrdinateError(
-            f"groups: got {len(np.unique(codes))} of {len(codes)} rows, expected two or more, one per row"
-        )
+        raise OrdinateError("groups", f"{len(np.unique(codes))} of {len(codes)} rows", "two or more, one per row")
     if stratify:
         folds = min(max(2, round(1 / min(share, 1 - share))), int(codes.max()) + 1)
         splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)

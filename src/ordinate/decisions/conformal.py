@@ -114,7 +114,7 @@ def rank_sets(probabilities: ArrayLike, calibration: RankCalibration) -> NDArray
     values, _ = check_probabilities(probabilities)
     if values.shape[1] != calibration.num_classes:
         raise OrdinateError(
-            f"probabilities: got {values.shape[1]} ranks, expected {calibration.num_classes}, as many as calibrated"
+            "probabilities", f"{values.shape[1]} ranks", f"{calibration.num_classes}, as many as calibrated"
         )
     inside = np.ones(values.shape, dtype=bool)  # keys not past the threshold, compared from the last entry to the first
     for key, limit in zip(_keys(values)[::-1], calibration.threshold[::-1], strict=True):
@@ -169,11 +169,11 @@ def intervals(
     pred, _ = check_targets(y_pred, y_pred)
     if pred.shape[1] != len(calibration.half_widths):
         raise OrdinateError(
-            f"y_pred: got {pred.shape[1]} dimensions, expected {len(calibration.half_widths)}, as many as calibrated"
+            "y_pred", f"{pred.shape[1]} dimensions", f"{len(calibration.half_widths)}, as many as calibrated"
         )
     if calibration.scaled != (difficulty is not None):
         wanted = "one a prediction, as the calibration had" if calibration.scaled else "None, as the calibration had"
-        raise OrdinateError(f"difficulty: got {'None' if difficulty is None else 'values'}, expected {wanted}")
+        raise OrdinateError("difficulty", f"{'None' if difficulty is None else 'values'}", wanted)
     half = np.asarray(calibration.half_widths) * _scale(difficulty, y_pred)
     half = half + 4 * np.finfo(np.float64).eps * (np.abs(pred) + half)  # a target at the very end stays inside
     return np.stack([pred - half, pred + half], axis=-1).reshape(*np.shape(y_pred), 2)
@@ -208,9 +208,7 @@ def neighbour_difficulty(
     errors = np.abs(check_targets(residuals, residuals)[0])
     nearest = nearest_neighbours(embeddings, ref_emb, k)
     if len(errors) != np.shape(ref_emb)[0]:
-        raise OrdinateError(
-            f"residuals: got {len(errors)} samples, expected {np.shape(ref_emb)[0]}, as many as ref_emb"
-        )
+        raise OrdinateError("residuals", f"{len(errors)} samples", f"{np.shape(ref_emb)[0]}, as many as ref_emb")
     expected: NDArray[np.float64] = (errors[nearest].mean(axis=1) + errors.mean(axis=0)) / 2
     return expected.reshape(len(nearest), *np.shape(residuals)[1:])
 
@@ -229,7 +227,7 @@ def rank_coverage(y_true: ArrayLike, sets: ArrayLike, num_classes: int) -> Repor
     num_classes = check_num_classes(num_classes)
     shape = shape_of(sets, "sets")
     if len(shape) != 2 or shape[1] != 2:
-        raise OrdinateError(f"sets: got shape {shape}, expected (n, 2), the lowest and the highest rank")
+        raise OrdinateError("sets", f"shape {shape}", "(n, 2), the lowest and the highest rank")
     ends = np.asarray(sets)
     true, low = check_ranks(y_true, ends[:, 0], num_classes)
     _, high = check_ranks(y_true, ends[:, 1], num_classes)
@@ -254,7 +252,7 @@ def interval_coverage(y_true: ArrayLike, bounds: ArrayLike) -> Report:
     """
     shape, wanted = shape_of(bounds, "bounds"), (*shape_of(y_true, "y_true"), 2)
     if shape != wanted:
-        raise OrdinateError(f"bounds: got shape {shape}, expected {wanted}, two ends per target")
+        raise OrdinateError("bounds", f"shape {shape}", f"{wanted}, two ends per target")
     ends = np.asarray(bounds)
     true, low = check_targets(y_true, ends[..., 0])
     _, high = check_targets(y_true, ends[..., 1])
@@ -322,9 +320,7 @@ def _place(samples: int, coverage: float, dimensions: int = 1) -> int:
     """
     least = least_samples(coverage, dimensions)
     if samples < least:
-        raise OrdinateError(
-            f"coverage: got {coverage} for {samples} samples, expected at least {least} to calibrate it on"
-        )
+        raise OrdinateError("coverage", f"{coverage} for {samples} samples", f"at least {least} to calibrate it on")
     outside = math.floor(round((samples + 1) * (1 - coverage) / dimensions, 9))
     return samples - outside
 
@@ -363,10 +359,10 @@ def _scale(difficulty: ArrayLike | None, y_pred: ArrayLike) -> NDArray[np.float6
         return np.ones((1, 1))
     shape = shape_of(difficulty, "difficulty")
     if shape != np.shape(y_pred):
-        raise OrdinateError(f"difficulty: got shape {shape}, expected {np.shape(y_pred)}, one per prediction")
+        raise OrdinateError("difficulty", f"shape {shape}", f"{np.shape(y_pred)}, one per prediction")
     scale, _ = check_targets(difficulty, y_pred)
     if scale.min() <= 0:
-        raise OrdinateError(f"difficulty: got {scale.min():g}, expected values above 0")
+        raise OrdinateError("difficulty", f"{scale.min():g}", "values above 0")
     return scale
 
 
@@ -376,7 +372,7 @@ def _by_rank(values: NDArray[Any], ranks: NDArray[np.int64], num_classes: int) -
 
 def _halves(n: int, repeats: int, seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     if n < 2 or repeats < 1:
-        raise OrdinateError(f"repeats: got {repeats} halves of {n} samples, expected at least 1 and 2 samples")
+        raise OrdinateError("repeats", f"{repeats} halves of {n} samples", "at least 1 and 2 samples")
     random = np.random.default_rng(seed)
     orders = [random.permutation(n) for _ in range(repeats)]
     return [(order[: n // 2], order[n // 2 :]) for order in orders]

@@ -55,17 +55,17 @@ def cost_matrix(num_classes: int, critical: Critical | None = None, *, power: fl
     """
     num_classes = check_num_classes(num_classes)
     if not 0 < power < np.inf:
-        raise OrdinateError(f"power: got {power!r}, expected a number above 0")
+        raise OrdinateError("power", repr(power), "a number above 0")
     boundaries = {(low, low + 1): low for low in range(num_classes - 1)}
     too_low, too_high = np.ones((2, num_classes - 1))
     for boundary, cost in (critical or {}).items():
         if boundary not in boundaries:
             raise OrdinateError(
-                f"critical: got boundary {boundary!r}, expected adjacent ranks (h, h + 1) from 0 to {num_classes - 1}"
+                "critical", f"boundary {boundary!r}", f"adjacent ranks (h, h + 1) from 0 to {num_classes - 1}"
             )
         pair = cost if isinstance(cost, tuple) else (cost, cost)
         if len(pair) != 2 or not all(0 <= value < np.inf for value in pair):
-            raise OrdinateError(f"critical[{boundary}]: got {cost!r}, expected a cost of at least 0, or two of them")
+            raise OrdinateError(f"critical[{boundary}]", repr(cost), "a cost of at least 0, or two of them")
         too_low[boundaries[boundary]], too_high[boundaries[boundary]] = pair
     below, above = (np.concatenate([[0.0], steps.cumsum()]) for steps in (too_low, too_high))
     lower = np.maximum(below[:, None] - below, 0) ** power
@@ -85,14 +85,14 @@ def check_costs(costs: ArrayLike, num_classes: int | None = None) -> NDArray[np.
     try:
         matrix = np.asarray(costs, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise OrdinateError(f"costs: expected a matrix of numbers {wanted}") from error
+        raise OrdinateError("costs", expected=f"a matrix of numbers {wanted}") from error
     size = len(matrix) if num_classes is None and matrix.ndim else num_classes
     if size == 1 or matrix.shape != (size, size):
-        raise OrdinateError(f"costs: got shape {matrix.shape}, expected {wanted}, true by predicted rank")
+        raise OrdinateError("costs", f"shape {matrix.shape}", f"{wanted}, true by predicted rank")
     if not np.isfinite(matrix).all() or matrix.min() < 0:
-        raise OrdinateError("costs: got NaN, infinity or a value below 0, expected finite costs of at least 0")
+        raise OrdinateError("costs", "NaN, infinity or a value below 0", "finite costs of at least 0")
     if matrix.diagonal().any():
-        raise OrdinateError(f"costs: got a diagonal {matrix.diagonal().tolist()}, expected 0 where nothing is mistaken")
+        raise OrdinateError("costs", f"a diagonal {matrix.diagonal().tolist()}", "0 where nothing is mistaken")
     return matrix
 
 
@@ -120,13 +120,15 @@ def read_costs(path: str | Path, classes: Sequence[Any]) -> NDArray[np.float64]:
     try:
         frame = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False, skipinitialspace=True)
     except (OSError, ValueError) as error:  # pandas' errors of parsing are ValueErrors
-        raise OrdinateError(f"costs: {path} cannot be read: {error}") from error
+        raise OrdinateError("costs", problem=f"{path} cannot be read: {error}") from error
     names = [str(label) for label in classes]
     rows, columns = ([str(label).strip() for label in axis] for axis in (frame.index, frame.columns))
     for side, found in (("first column", rows), ("first row", columns)):
         if sorted(found) != sorted(names):
             raise OrdinateError(
-                f"costs: the {side} of {path} has {', '.join(found)}, expected {', '.join(names)} once each"
+                "costs",
+                problem=f"the {side} of {path} has {', '.join(found)}",
+                expected=f"{', '.join(names)} once each",
             )
     cells = frame.to_numpy()[np.ix_([rows.index(name) for name in names], [columns.index(name) for name in names])]
     return check_costs(cells, len(names))
@@ -197,7 +199,7 @@ def compare_decisions(y_true: ArrayLike, probabilities: ArrayLike, costs: ArrayL
     """
     known, true = check_probabilities(probabilities, y_true)
     if len(true) < 2:
-        raise OrdinateError("y_true: got 1 sample, expected at least two to tell a saving from chance")
+        raise OrdinateError("y_true", "1 sample", "at least two to tell a saving from chance")
     num_classes = known.shape[1]
     decisions = {"most_probable": known.argmax(axis=1), "least_cost": decide(known, costs)}
     comparison: dict[str, Any] = {
@@ -243,7 +245,7 @@ def margins_from_costs(costs: ArrayLike, classes: Sequence[Any] | None = None) -
     labels = range(len(matrix)) if classes is None else classes
     steps = np.maximum(matrix.diagonal(1), matrix.diagonal(-1))
     if steps.min() == 0:
-        raise OrdinateError(f"costs: got boundaries that cost {steps.tolist()}, expected costs above 0")
+        raise OrdinateError("costs", f"boundaries that cost {steps.tolist()}", "costs above 0")
     margins = LARGEST_MARGIN - (LARGEST_MARGIN - USUAL_MARGIN) * steps.min() / steps
     return {
         (labels[h], labels[h + 1]): float(margins[h])

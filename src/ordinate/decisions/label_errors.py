@@ -108,7 +108,7 @@ def residual_suspicion(targets: ArrayLike, predictions: ArrayLike, k: int = 50) 
     """
     wanted, predicted = _as_targets(targets, "targets"), _as_targets(predictions, "predictions")
     if len(wanted) != len(predicted):
-        raise OrdinateError(f"predictions: got {len(predicted)} samples, expected {len(wanted)}, as many as targets")
+        raise OrdinateError("predictions", f"{len(predicted)} samples", f"{len(wanted)}, as many as targets")
     k = check_neighbours(k, len(wanted))
     residuals = np.abs(wanted - predicted)
     order = np.argsort(predicted, kind="stable")
@@ -135,7 +135,7 @@ def _shares(neighbours: NDArray[np.int64], num_classes: int) -> NDArray[np.float
 def _as_targets(values: ArrayLike, name: str) -> NDArray[np.float64]:
     array = np.asarray(values)
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "biuf":
-        raise OrdinateError(f"{name}: got {array.dtype} of shape {array.shape}, expected real numbers, (n,)")
+        raise OrdinateError(name, f"{array.dtype} of shape {array.shape}", "real numbers, (n,)")
     if not (np.abs(array) <= LARGEST).all():
-        raise OrdinateError(f"{name}: got NaN, infinity or more than {LARGEST:g}, expected finite values")
+        raise OrdinateError(name, f"NaN, infinity or more than {LARGEST:g}", "finite values")
     return array.astype(np.float64)

@@ -28,13 +28,13 @@ def check_decision(decision: Any, num_classes: int | None = None) -> str | NDArr
     if isinstance(decision, str):
         if decision not in RULES:
             raise OrdinateError(
-                f"decision: got {decision!r}, expected {', '.join(map(repr, RULES))}, or a matrix of costs (C, C)"
+                "decision", repr(decision), f"{', '.join(map(repr, RULES))}, or a matrix of costs (C, C)"
             )
         return decision
     try:
         return check_costs(decision, num_classes)
     except OrdinateError as error:
-        raise OrdinateError(f"decision: {error}") from error
+        raise OrdinateError("decision", problem=error) from error
 
 
 def predict_ranks(probabilities: ArrayLike, decision: str | ArrayLike = "mode") -> NDArray[np.int64]:
@@ -88,7 +88,7 @@ def compare_rules(y_true: ArrayLike, probabilities: ArrayLike) -> dict[str, dict
     """
     values, true = check_probabilities(probabilities, y_true)
     if len(true) < 2:
-        raise OrdinateError("y_true: got 1 sample, expected at least two to tell a gain from chance")
+        raise OrdinateError("y_true", "1 sample", "at least two to tell a gain from chance")
     off = {rule: np.abs(predict_ranks(values, rule) - true) for rule in RULES}
     gained = {"mode": (off["mode"] == 0) * 1.0 - (off["median"] == 0), "median": off["mode"] - off["median"]}
     return {

@@ -44,12 +44,14 @@ def build_encoder(
         return build_image_encoder(name, sample_shape, embedding_dim, **options)
     if name != "auto" and name not in ENCODERS:
         raise OrdinateError(
-            f"encoder: got {name!r}, expected 'auto', {', '.join(map(repr, ENCODERS))}; networks for images take "
-            f"samples of shape (channels, height, width), these have {tuple(sample_shape)}"
+            "encoder",
+            repr(name),
+            f"'auto', {', '.join(map(repr, ENCODERS))}",
+            f"networks for images take samples of shape (channels, height, width), these have {tuple(sample_shape)}",
         )
     fitting = [kind for kind, dimensions in ENCODERS.items() if dimensions == len(sample_shape)]
     if not fitting or name not in ("auto", *fitting):
-        raise OrdinateError(f"encoder: {name!r} does not take samples of shape {tuple(sample_shape)}")
+        raise OrdinateError("encoder", problem=f"{name!r} does not take samples of shape {tuple(sample_shape)}")
     if len(sample_shape) == 4:
         return ResNet3d18(sample_shape, embedding_dim, **options)
     if len(sample_shape) == 2:

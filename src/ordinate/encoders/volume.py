@@ -52,12 +52,12 @@ class ResNet3d18(nn.Module):
     ) -> None:
         super().__init__()
         if len(sample_shape) != 4:
-            raise OrdinateError(f"sample_shape: got {tuple(sample_shape)}, expected (channels, depth, height, width)")
+            raise OrdinateError("sample_shape", tuple(sample_shape), "(channels, depth, height, width)")
         channels, *sides = sample_shape
         mean = [0.5] * channels if mean is None else mean
         std = [0.25] * channels if std is None else std
         if len(mean) != channels or len(std) != channels or min(std) <= 0:
-            raise OrdinateError(f"mean, std: got {mean} and {std}, expected a number and one above 0 for each channel")
+            raise OrdinateError("mean, std", f"{mean} and {std}", "a number and one above 0 for each channel")
         self.register_buffer("mean", torch.tensor(mean, dtype=torch.get_default_dtype()))
         self.register_buffer("std", torch.tensor(std, dtype=torch.get_default_dtype()))
         self.backbone = _backbone(channels, list(widths), small=min(sides) < SMALL_VOLUME)
@@ -73,7 +73,7 @@ def _backbone(channels: int, widths: list[int], *, small: bool) -> nn.Module:
     try:
         from monai.networks.nets.resnet import ResNet
     except ImportError as error:
-        raise OrdinateError(f'volumes take MONAI ({error}): pip install "ordinate[volumes]"') from error
+        raise OrdinateError(f"volumes take MONAI ({error})", problem='pip install "ordinate[volumes]"') from error
     stem: dict[str, Any] = {"conv1_t_size": 7, "conv1_t_stride": 2, "no_max_pool": False}
     if small:
         stem = {"conv1_t_size": 3, "conv1_t_stride": 1, "no_max_pool": True}

@@ -71,7 +71,7 @@ def choose_within(
         'otd'
     """
     if not candidates:
-        raise OrdinateError("candidates: got none, expected at least one name")
+        raise OrdinateError("candidates", "none", "at least one name")
     choice = Choice()
     if record is not None and record.exists():
         choice = Choice(**json.loads(record.read_text()))

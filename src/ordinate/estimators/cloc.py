@@ -101,9 +101,7 @@ class CLOCClassifier(RankClassifier):
         if self.critical_margins is None:
             return None
         if not isinstance(self.critical_margins, Mapping):
-            raise OrdinateError(
-                f"critical_margins: got {self.critical_margins!r}, expected labels and margins, as {{(1, 2): 0.8}}"
-            )
+            raise OrdinateError("critical_margins", repr(self.critical_margins), "labels and margins, as {(1, 2): 0.8}")
         # an ensemble of scikit-learn may have put codes in the place of the labels that class_order names
         labels = self.ordered_classes_.tolist() if self.class_order is None else list(self.class_order)
         boundaries = {pair: rank for rank, pair in enumerate(pairwise(labels))}
@@ -112,12 +110,13 @@ class CLOCClassifier(RankClassifier):
             rank = boundaries.get(boundary) if isinstance(boundary, tuple) else None
             if rank is None:
                 raise OrdinateError(
-                    f"critical_margins: got boundary {boundary!r}, expected two adjacent labels, lower first, of "
-                    f"{' < '.join(map(repr, labels))}"
+                    "critical_margins",
+                    f"boundary {boundary!r}",
+                    f"two adjacent labels, lower first, of {' < '.join(map(repr, labels))}",
                 )
             if check_positive(margin, f"critical_margins[{boundary!r}]") < self.margin_floor:
                 raise OrdinateError(
-                    f"critical_margins[{boundary!r}]: got {margin}, expected at least margin_floor, {self.margin_floor}"
+                    f"critical_margins[{boundary!r}]", margin, f"at least margin_floor, {self.margin_floor}"
                 )
             margins[rank, rank + 1] = margin
         return margins

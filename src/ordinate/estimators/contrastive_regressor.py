@@ -93,27 +93,26 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
         if targets.ndim > 2:
-            raise OrdinateError(f"y: got shape {targets.shape}, expected (n,) or (n, p)")
+            raise OrdinateError("y", f"shape {targets.shape}", "(n,) or (n, p)")
         if reset:
             self.target_is_vector_ = targets.ndim == 1
             self.target_dim_ = 1 if targets.ndim == 1 else targets.shape[1]
             if len(targets) == 1:
-                raise OrdinateError("y: got 1 sample, expected at least two to contrast")
+                raise OrdinateError("y", "1 sample", "at least two to contrast")
             if (targets == targets[0]).all():
-                raise OrdinateError(
-                    f"y: got the one value {targets.flat[0]:g} for every sample, expected targets that differ"
-                )
+                raise OrdinateError("y", f"the one value {targets.flat[0]:g} for every sample", "targets that differ")
             self.target_offset_ = targets.reshape(len(targets), -1).mean(axis=0)
             if getattr(self, "label_distance", "l1") not in ("l1", "l2"):  # others may change with a shift
                 self.target_offset_ = np.zeros_like(self.target_offset_)
         matrix = targets.reshape(len(targets), -1)
         if matrix.shape[1] != len(self.target_offset_):
-            raise OrdinateError(f"y: got {matrix.shape[1]} targets per sample, expected {len(self.target_offset_)}")
+            raise OrdinateError("y", f"{matrix.shape[1]} targets per sample", len(self.target_offset_))
         centred = matrix - self.target_offset_
         if reset and not MIN_DEVIATION < centred.std() < MAX_DEVIATION:
             raise OrdinateError(
-                f"y: got values past the range of float32 or too close for it, with a deviation of {centred.std():g}; "
-                "expected rescaled targets"
+                "y",
+                f"values past the range of float32 or too close for it, with a deviation of {centred.std():g}",
+                "rescaled targets",
             )
         return centred.astype(np.float32)
 

@@ -197,10 +197,10 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Return samples and their training targets, which must be as many."""
         X, y = inputs.unpack(X, y)
         if y is None:
-            raise OrdinateError(f"y: {type(self).__name__} requires y to be passed, but the target y is None")
+            raise OrdinateError("y", problem=f"{type(self).__name__} requires y to be passed, but the target y is None")
         samples, targets = inputs.check_input(self, X, reset=reset), self._targets(y, reset=reset)
         if len(targets) != len(samples):
-            raise OrdinateError(f"y: got {len(targets)} labels for {len(samples)} samples, expected one per sample")
+            raise OrdinateError("y", f"{len(targets)} labels for {len(samples)} samples", "one per sample")
         return samples, targets
 
     def _hold_out(
@@ -211,7 +211,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         rows, held_out = hold_out(targets, groups, share, seed, stratify=self.stratified)
         if len(rows) < 4:
             raise OrdinateError(
-                f"validation_fraction: got {self.validation_fraction}, leaves {len(rows)} of {len(targets)} samples"
+                "validation_fraction", f"{self.validation_fraction}, leaves {len(rows)} of {len(targets)} samples"
             )
         validation = (take(samples, held_out, renumber=True), targets[held_out]) if len(held_out) else None
         return (take(samples, rows, renumber=True), targets[rows]), validation
@@ -349,15 +349,13 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if self.weight_decay is not None:
             check_positive(self.weight_decay, "weight_decay", or_zero=True)
         if check_positive(self.validation_fraction, "validation_fraction", or_zero=True) >= 1:
-            raise OrdinateError(
-                f"validation_fraction: got {self.validation_fraction!r}, expected a share from 0 to below 1"
-            )
+            raise OrdinateError("validation_fraction", repr(self.validation_fraction), "a share from 0 to below 1")
         check_accelerator(self.accelerator)
 
     def _two_epochs(self, epochs: Any, name: str, least: int = 0) -> tuple[int, int]:
         """Return the epochs of the two stages."""
         if not isinstance(epochs, tuple | list | np.ndarray) or len(epochs) != 2:
-            raise OrdinateError(f"{name}: got {epochs!r}, expected two whole numbers, one per stage")
+            raise OrdinateError(name, repr(epochs), "two whole numbers, one per stage")
         first, second = (check_whole(value, name, least=least) for value in epochs)
         return first, second
 

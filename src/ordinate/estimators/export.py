@@ -83,21 +83,21 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
     if estimator.reader_.export_note is None:
         exportable = [m.name for m in modalities() if any(reader.export_note for reader in m.readers)]
         name = modality_of_reader(estimator.reader_).name
-        raise OrdinateError(f"export: got a model of {name}, expected one of {', '.join(exportable)}")
+        raise OrdinateError("export", f"a model of {name}", f"one of {', '.join(exportable)}")
     path = Path(path)
     description = path.with_name(f"{path.name}.json")
     if path.suffix not in (ONNX, TORCH):
-        raise OrdinateError(f"path: got {path}, expected a name that ends in {ONNX} or {TORCH}")
+        raise OrdinateError("path", path, f"a name that ends in {ONNX} or {TORCH}")
     for file in (path, description):
         if file.exists():
-            raise OrdinateError(f"path: {file} exists, expected a new file")
+            raise OrdinateError("path", problem=f"{file} exists", expected="a new file")
     if not path.parent.is_dir():
-        raise OrdinateError(f"path: {path} cannot be written: No such folder as {path.parent}")
+        raise OrdinateError("path", problem=f"{path} cannot be written: No such folder as {path.parent}")
     graph = InferenceGraph(estimator).eval()
     try:
         folder = tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        raise OrdinateError(f"path: {path} cannot be written: {error.strerror}") from error
+        raise OrdinateError("path", problem=f"{path} cannot be written: {error.strerror}") from error
     with folder:
         pending = Path(folder.name) / path.name
         _write(graph, pending)
@@ -137,7 +137,7 @@ def _write(graph: InferenceGraph, path: Path) -> None:
     except Exception as error:  # an encoder of timm can fail to export in as many ways as there are operations
         reason = str(error).strip().splitlines() or [""]
         raise OrdinateError(
-            f"encoder: cannot be exported as {path.suffix}: {type(error).__name__}: {reason[0]}"
+            "encoder", problem=f"cannot be exported as {path.suffix}: {type(error).__name__}: {reason[0]}"
         ) from error
 
 
@@ -168,7 +168,7 @@ def _open_onnx(path: Path) -> Callable[[Tensor], dict[str, Tensor]]:
 
 def _lacks(error: ImportError) -> OrdinateError:
     return OrdinateError(
-        f'path: {ONNX} takes onnx, onnxscript and onnxruntime ({error}): pip install "ordinate[export]"'
+        "path", problem=(f'{ONNX} takes onnx, onnxscript and onnxruntime ({error}): pip install "ordinate[export]"')
     )
 
 
@@ -198,7 +198,9 @@ def _check(
             if isinstance(estimator, RankClassifier):
                 decided = torch.from_numpy(estimator.decide(found["probability"].numpy()))
                 if not torch.equal(found["rank"], decided):
-                    raise OrdinateError("export: rank differs from the estimator's decision; nothing was written")
+                    raise OrdinateError(
+                        "export", problem="rank differs from the estimator's decision", hint="nothing was written"
+                    )
             for name, expected in (("embedding", embedding), (graph.predicts, _predict(estimator, embedding))):
                 differences[name] = max(differences[name], float((found[name] - expected).abs().max()))
     return differences, {name: tuple(found[name].shape[1:]) for name in graph.outputs}
@@ -216,16 +218,19 @@ def _predict(estimator: EmbeddingEstimator, embeddings: Tensor) -> Tensor:
 def _compare(name: str, found: Tensor, expected: Tensor, tolerance: float, may_differ: Tensor | None = None) -> None:
     """Raise where rows of an output differ that may not."""
     if found.shape != expected.shape:
-        raise OrdinateError(f"export: {name} has shape {tuple(found.shape)}, the estimator's has {expected.shape}")
+        raise OrdinateError(
+            "export", problem=f"{name} has shape {tuple(found.shape)}, the estimator's has {expected.shape}"
+        )
     bound = tolerance * float(expected.abs().max())
     difference = (found - expected).abs().reshape(len(expected), -1).amax(1)
     if may_differ is not None:
         difference = difference[~may_differ]
     if not bool((difference <= bound).all()):
         raise OrdinateError(
-            f"export: {name} differs by {float(difference.max()):.2g} from the estimator's, expected at most "
-            f"{bound:.2g}; "
-            "nothing was written"
+            "export",
+            problem=f"{name} differs by {float(difference.max()):.2g} from the estimator's",
+            expected=f"at most {bound:.2g}",
+            hint="nothing was written",
         )
 
 

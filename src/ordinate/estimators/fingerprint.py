@@ -41,8 +41,9 @@ def describe(value: Any, name: str) -> str:
         return _describe(value)
     except (_UnreadableError, RecursionError) as error:
         raise OrdinateError(
-            f"{name}: got {value!r}, whose content cannot be read; expected a value, a function or an object with "
-            "attributes where checkpoint_dir is given"
+            name,
+            f"{value!r}, whose content cannot be read",
+            "a value, a function or an object with attributes where checkpoint_dir is given",
         ) from error
 
 

@@ -101,7 +101,10 @@ class HeldOut:
         folder = Path(folder)
         if not (folder / RECORD).is_file():
             raise OrdinateError(
-                f"model: {folder} holds no {RECORD}, expected a model with its held-out samples; fit it again"
+                "model",
+                problem=f"{folder} holds no {RECORD}",
+                expected="a model with its held-out samples",
+                hint="fit it again",
             )
         try:
             record, arrays = _read(folder)
@@ -109,7 +112,7 @@ class HeldOut:
         except OrdinateError:
             raise
         except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
-            raise OrdinateError(f"model: {folder / RECORD} or {ARRAYS} is damaged: {error}") from error
+            raise OrdinateError("model", problem=f"{folder / RECORD} or {ARRAYS} is damaged: {error}") from error
 
 
 def predict_sets(
@@ -132,7 +135,7 @@ def predict_sets(
     """
     classes = model.ordered_classes_.tolist() if isinstance(model, RankClassifier) else None
     if held_out.classes != classes:
-        raise OrdinateError(f"held_out: got one of the classes {held_out.classes}, expected the model's, {classes}")
+        raise OrdinateError("held_out", f"one of the classes {held_out.classes}", f"the model's, {classes}")
     calibration = held_out.calibrate(coverage)
     predicted = model.rank_probabilities(X) if isinstance(model, RankClassifier) else model.predict(X)
     return held_out.sets(predicted, calibration)
@@ -143,10 +146,12 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     record, content = json.loads((folder / RECORD).read_text()), (folder / ARRAYS).read_bytes()
     if record["format"] != FORMAT:
         raise OrdinateError(
-            f"model: {folder / RECORD} has format {record['format']}, expected {FORMAT}; update ordinate"
+            "model", problem=f"{folder / RECORD} has format {record['format']}", expected=FORMAT, hint="update ordinate"
         )
     if record.pop("sha256") != _digest(record, content):
-        raise OrdinateError(f"model: {folder / RECORD} or {ARRAYS} is damaged, its checksum is not the one saved")
+        raise OrdinateError(
+            "model", problem=f"{folder / RECORD} or {ARRAYS} is damaged, its checksum is not the one saved"
+        )
     return record, load(content)
 
 

@@ -32,14 +32,18 @@ def hold_out(
         return split_rows(targets, share, seed, stratify=stratify)
     codes = _codes(groups, len(targets))
     if codes.max() == 0:
-        raise OrdinateError(f"validation_fraction: {_NOT_POSSIBLE}, and groups are one; {_WAY_OUT}")
+        raise OrdinateError("validation_fraction", problem=f"{_NOT_POSSIBLE}, and groups are one", hint=_WAY_OUT)
     for attempt in range(ATTEMPTS):
         rows, held_out = split_groups(targets, codes, share, (seed + attempt) % 2**32, stratify=stratify)
         if len(held_out) and len(rows) and not (stratify and len(np.setdiff1d(targets, targets[rows]))):
             return rows, held_out
     raise OrdinateError(
-        f"validation_fraction: {_NOT_POSSIBLE}, and every division of {codes.max() + 1} groups leaves a rank without a "
-        f"sample to train on; {_WAY_OUT}"
+        "validation_fraction",
+        problem=(
+            f"{_NOT_POSSIBLE}, and every division of {codes.max() + 1} groups leaves a rank without "
+            "a sample to train on"
+        ),
+        hint=_WAY_OUT,
     )
 
 
@@ -51,8 +55,8 @@ def _codes(groups: ArrayLike, n: int) -> NDArray[np.int64]:
     """Return a whole number for each group, of every sample."""
     array = np.asarray(groups)
     if array.shape != (n,):
-        raise OrdinateError(f"groups: got shape {array.shape}, expected ({n},), one per sample")
+        raise OrdinateError("groups", f"shape {array.shape}", f"({n},), one per sample")
     codes: NDArray[np.int64] = pd.factorize(array, use_na_sentinel=True)[0].astype(np.int64)
     if (codes < 0).any():
-        raise OrdinateError(f"groups: got {(codes < 0).sum()} missing values, expected a group for every sample")
+        raise OrdinateError("groups", f"{(codes < 0).sum()} missing values", "a group for every sample")
     return codes

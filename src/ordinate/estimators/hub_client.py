@@ -29,7 +29,7 @@ def download(
     """
     name, _, pinned = repo_id.removeprefix(SCHEME).partition("@")
     if pinned and revision is not None:
-        raise OrdinateError(f"revision: got {revision!r} beside the one in {repo_id!r}, expected one of them")
+        raise OrdinateError("revision", f"{revision!r} beside the one in {repo_id!r}", "one of them")
     api = client(token)
     with named_failures(f"{repo_id} cannot be loaded"):
         return Path(
@@ -42,7 +42,7 @@ def hub() -> ModuleType:
     try:
         import huggingface_hub
     except ImportError as error:
-        raise OrdinateError('hub: got no huggingface_hub, expected it: pip install "ordinate[hub]"') from error
+        raise OrdinateError("hub", "no huggingface_hub", 'it: pip install "ordinate[hub]"') from error
     return huggingface_hub
 
 
@@ -60,4 +60,6 @@ def named_failures(failure: str) -> Iterator[None]:
         yield
     except (HfHubHTTPError, HFValidationError, OSError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise OrdinateError(f"repo_id: {failure}: {type(error).__name__}: {lines[0] if lines else ''}") from error
+        raise OrdinateError(
+            "repo_id", problem=f"{failure}: {type(error).__name__}: {lines[0] if lines else ''}"
+        ) from error

@@ -83,7 +83,7 @@ def _head(estimator: EmbeddingEstimator) -> nn.Module:
         head = estimator.head_
         offset = torch.from_numpy(estimator.target_offset_)
         return _Shifted(_Mean(head) if isinstance(head, NeighbourMean) else head, offset, estimator.target_is_vector_)
-    raise OrdinateError(f"estimator: got {type(estimator).__name__}, expected one of ordinate's four")
+    raise OrdinateError("estimator", type(estimator).__name__, "one of ordinate's four")
 
 
 class _Decision(nn.Module):

@@ -27,7 +27,7 @@ def unpack(X: Any, y: Any) -> tuple[Any, Any]:
         return samples, np.asarray(labels) if y is None and labels[0] is not None else y
     if several_shapes:
         shapes = sorted({sample.shape for sample in samples})[:3]
-        raise OrdinateError(f"X: got a Dataset of samples of different shapes, such as {shapes}, expected one shape")
+        raise OrdinateError("X", f"a Dataset of samples of different shapes, such as {shapes}", "one shape")
     stacked = np.stack(samples) if samples else np.zeros((0,))
     if stacked.ndim == 3 and stacked.dtype == np.uint8:  # grey pictures come without channels
         stacked = stacked[:, None]
@@ -44,9 +44,9 @@ def check_options(estimator: Any) -> None:
             continue
         expected = f"ordinate.{modality.options_class.__name__}(...)"
         if options is not None and not isinstance(options, modality.options_class):
-            raise OrdinateError(f"{name}: got {options!r}, expected {expected} or None")
+            raise OrdinateError(name, repr(options), f"{expected} or None")
         if options is None and estimator.encoder in modality.encoders:
-            raise OrdinateError(f"{name}: got None with the encoder {estimator.encoder!r}, expected {expected}")
+            raise OrdinateError(name, f"None with the encoder {estimator.encoder!r}", expected)
 
 
 def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -64,9 +64,7 @@ def fit_reader(estimator: Any, X: Any, *, progress: bool = False) -> tuple[Reade
 def check_kind(reader: Reader, modality: Modality) -> None:
     """Raise where samples are of another kind than the training samples."""
     if not modality.reads_with(reader):
-        raise OrdinateError(
-            f"X: got another kind of data, expected {modality_of_reader(reader).expected}, as in training"
-        )
+        raise OrdinateError("X", "another kind of data", f"{modality_of_reader(reader).expected}, as in training")
 
 
 def read(reader: Reader, X: Any, folder: Path | None = None) -> Tensor:

@@ -91,7 +91,7 @@ def find_label_errors(
     else:
         labels = np.asarray(y, dtype=np.float64)
         if labels.ndim != 1:
-            raise OrdinateError(f"y: got shape {labels.shape}, expected one target per sample, (n,)")
+            raise OrdinateError("y", f"shape {labels.shape}", "one target per sample, (n,)")
         suggested = np.empty_like(labels)
         for fold in _cross_fit(estimator, X, labels, np.zeros(len(labels), np.int64), folds, groups):
             suggested[fold.unseen_rows] = fold.model.predict(fold.unseen)
@@ -156,7 +156,7 @@ def _cross_fit(
     unfitted._check_parameters()
     X = inputs.check_input(unfitted, X, reset=True)
     if len(X) != len(labels):
-        raise OrdinateError(f"y: got {len(labels)} labels for {len(X)} samples, expected one per sample")
+        raise OrdinateError("y", f"{len(labels)} labels for {len(X)} samples", "one per sample")
     if unfitted.text is None:
         X = inputs.fit_reader(unfitted, X)[1]  # images are decoded once
     kept_in = None if estimator.checkpoint_dir is None else Path(estimator.checkpoint_dir)
@@ -177,11 +177,11 @@ def _split(strata: Rows, folds: int, groups: ArrayLike | None, seed: int) -> lis
     folds = check_whole(folds, "folds", least=2)
     codes = np.arange(len(strata)) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
     if len(codes) != len(strata):
-        raise OrdinateError(f"groups: got {len(codes)}, expected {len(strata)}, one per sample")
+        raise OrdinateError("groups", len(codes), f"{len(strata)}, one per sample")
     most = int(np.bincount(strata).max()) if groups is None else int(codes.max()) + 1
     if folds > most:
         what = "groups" if groups is not None else "samples of the largest rank" if strata.any() else "samples"
-        raise OrdinateError(f"folds: got {folds}, expected at most {most}, the {what}")
+        raise OrdinateError("folds", folds, f"at most {most}, the {what}")
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # ranks of fewer samples than folds stand in some only

@@ -10,4 +10,6 @@ CONFIG = "config.json"
 def require_model(folder: str | Path) -> None:
     """Raise where a folder holds no saved model."""
     if not (Path(folder) / CONFIG).is_file():
-        raise OrdinateError(f"model: {folder} holds no {CONFIG}, expected a folder that `save` or `ordinate fit` wrote")
+        raise OrdinateError(
+            "model", problem=f"{folder} holds no {CONFIG}", expected="a folder that `save` or `ordinate fit` wrote"
+        )

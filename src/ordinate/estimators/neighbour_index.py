@@ -72,12 +72,10 @@ class NeighbourIndex:
         self.estimator = estimator
         self.embeddings: NDArray[np.float64] = np.asarray(embeddings, dtype=np.float64)
         if self.embeddings.ndim != 2 or len(self.embeddings) == 0 or not np.isfinite(self.embeddings).all():
-            raise OrdinateError(f"embeddings: got shape {self.embeddings.shape}, expected finite (m, d), m at least 1")
+            raise OrdinateError("embeddings", f"shape {self.embeddings.shape}", "finite (m, d), m at least 1")
         self.labels = None if labels is None else np.asarray(labels)
         if self.labels is not None and len(self.labels) != len(self.embeddings):
-            raise OrdinateError(
-                f"labels: got {len(self.labels)} for {len(self.embeddings)} samples, expected one per sample"
-            )
+            raise OrdinateError("labels", f"{len(self.labels)} for {len(self.embeddings)} samples", "one per sample")
         self._units = unit_norm(self.embeddings)
         build = _candidates_of_faiss if find_spec("faiss") else _candidates_of_scikit_learn
         self._candidates = build(self._units)
@@ -128,13 +126,11 @@ class NeighbourIndex:
         """
         path = Path(path)
         if path.exists():
-            raise OrdinateError(f"path: {path} exists, expected a new file")
+            raise OrdinateError("path", problem=f"{path} exists", expected="a new file")
         try:
             labels = json.dumps(None if self.labels is None else self.labels.tolist(), allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise OrdinateError(
-                f"labels: got labels that JSON cannot hold, expected numbers or text: {error}"
-            ) from error
+            raise OrdinateError("labels", "labels that JSON cannot hold", f"numbers or text: {error}") from error
         header = {
             "format": str(FORMAT),
             "labels": labels,
@@ -146,7 +142,7 @@ class NeighbourIndex:
             pending.write_bytes(save({"embeddings": self.embeddings}, header))  # save_file's is its owner's alone
             pending.replace(path)
         except (OSError, SafetensorError) as error:
-            raise OrdinateError(f"path: {path} cannot be written: {error}") from error
+            raise OrdinateError("path", problem=f"{path} cannot be written: {error}") from error
 
     @classmethod
     def load(cls, path: str | Path, estimator: EmbeddingEstimator) -> "NeighbourIndex":
@@ -165,11 +161,11 @@ class NeighbourIndex:
             intact = header["format"] == str(FORMAT) and header["sha256"] == _digest(embeddings, header["labels"])
             labels, encoder = json.loads(header["labels"]), header["encoder"]
         except (OSError, SafetensorError, TypeError, KeyError, ValueError) as error:
-            raise OrdinateError(f"index: {path} is damaged or no index: {error}") from error
+            raise OrdinateError("index", problem=f"{path} is damaged or no index: {error}") from error
         if not intact:
-            raise OrdinateError(f"index: {path} is damaged, or of another format than {FORMAT}")
+            raise OrdinateError("index", problem=f"{path} is damaged, or of another format than {FORMAT}")
         if encoder != _digest_of_encoder(estimator):
-            raise OrdinateError(f"estimator: has another encoder than the one that {path} was built with")
+            raise OrdinateError("estimator", problem=f"has another encoder than the one that {path} was built with")
         return cls(estimator, embeddings, labels)
 
 

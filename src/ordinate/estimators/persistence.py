@@ -51,7 +51,7 @@ class Fitted(Protocol):
 def save_estimator(estimator: Fitted, folder: Path) -> None:
     """Write an estimator to a folder, which must be empty or not exist."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OrdinateError(f"folder: {folder} already holds something, expected a new or empty folder")
+        raise OrdinateError("folder", problem=f"{folder} already holds something", expected="a new or empty folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = folder.parent / f".{folder.name}.{uuid4().hex}"  # mkdtemp would let only its owner read it
     try:
@@ -100,7 +100,7 @@ def load(folder: str | Path) -> Any:
     except OrdinateError:
         raise
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, SafetensorError) as error:
-        raise OrdinateError(f"model: {folder} is damaged or incomplete: {error}") from error
+        raise OrdinateError("model", problem=f"{folder} is damaged or incomplete: {error}") from error
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[dict[str, float]]]:
@@ -108,13 +108,18 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[d
     config = json.loads((folder / CONFIG).read_text())
     if config["format"] not in (1, FORMAT):
         raise OrdinateError(
-            f"model: {folder} has format {config['format']}, expected at most {FORMAT}; update ordinate"
+            "model",
+            problem=f"{folder} has format {config['format']}",
+            expected=f"at most {FORMAT}",
+            hint="update ordinate",
         )
     saved = config["sha256"].pop(CONFIG)
     found = {CONFIG: _digest(config), **{name: _sha256((folder / name).read_bytes()) for name in (WEIGHTS, HISTORY)}}
     for name, digest in {CONFIG: saved, **config["sha256"]}.items():
         if found[name] != digest:
-            raise OrdinateError(f"model: {folder / name} is damaged, its checksum is not the one saved with it")
+            raise OrdinateError(
+                "model", problem=f"{folder / name} is damaged, its checksum is not the one saved with it"
+            )
     if config["format"] == 1:
         _upgrade(config, folder)
     return config, load_file(folder / WEIGHTS), json.loads((folder / HISTORY).read_text())
@@ -137,14 +142,16 @@ def _upgrade(config: dict[str, Any], folder: Path) -> None:
         try:
             config["params"]["decision"] = read_costs(folder / COSTS, classes)
         except OrdinateError as error:
-            raise OrdinateError(f"model: {folder / COSTS} is damaged ({error}); remove it to load without") from error
+            raise OrdinateError(
+                "model", problem=f"{folder / COSTS} is damaged ({error})", hint="remove it to load without"
+            ) from error
 
 
 def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: list[dict[str, float]]) -> Any:
     name = config["estimator"]
     kind = estimator_named(name)
     if kind is None:
-        raise OrdinateError(f"model: holds a {name!r}, which this version of Ordinate does not know")
+        raise OrdinateError("model", problem=f"holds a {name!r}, which this version of Ordinate does not know")
     estimator = kind(**from_plain(config["params"]))
     estimator.reader_ = read_state(config["reader"])
     estimator.n_features_in_ = config["n_features_in"]

@@ -57,7 +57,7 @@ class Predictions:
         read = model._read(X)
         true = to_ranks(y, model.ordered_classes_) if ranks else np.asarray(y, dtype=np.float64)
         if len(true) != len(read):
-            raise OrdinateError(f"y: got {len(true)} labels for {len(read)} samples, expected one per sample")
+            raise OrdinateError("y", f"{len(true)} labels for {len(read)} samples", "one per sample")
         embedded = model._embed(read)
         if ranks:
             probabilities = model._probabilities_of(embedded)

@@ -89,7 +89,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
         ranks = to_ranks(y, self.ordered_classes_)
         if reset and len(np.unique(ranks)) < 2:
             raise OrdinateError(
-                f"y: got {len(ranks)} sample(s) of one class, {self.classes_.tolist()}, expected at least two classes"
+                "y", f"{len(ranks)} sample(s) of one class, {self.classes_.tolist()}", "at least two classes"
             )
         return ranks
 
@@ -121,7 +121,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
             check_decision(self.decision)
         if self.imbalance is not None and self.imbalance.bin_size is not None:
             raise OrdinateError(
-                f"imbalance: got bins of {self.imbalance.bin_size}, expected bin_size None, as ranks have one bin each"
+                "imbalance", f"bins of {self.imbalance.bin_size}", "bin_size None, as ranks have one bin each"
             )
 
     def _encoder_options(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
     if class_order is not None:
         classes = np.asarray(class_order)
         if classes.ndim != 1 or len(set(classes.tolist())) != len(classes):
-            raise OrdinateError(f"class_order: got {class_order!r}, expected each class once, from lowest to highest")
+            raise OrdinateError("class_order", repr(class_order), "each class once, from lowest to highest")
         return _classes_of_codes(y, classes)
     categories = ordered_categories(y)
     if categories is not None:
@@ -77,7 +77,9 @@ def check_labels(y: Any) -> NDArray[Any]:
     labels = column_or_1d(y, warn=True)
     if pd.isna(labels).any():
         raise OrdinateError(
-            f"y: Input contains NaN in {int(pd.isna(labels).sum())} labels, expected a rank for every sample"
+            "y",
+            problem=f"Input contains NaN in {int(pd.isna(labels).sum())} labels",
+            expected="a rank for every sample",
         )
     check_classification_targets(labels)
     return np.asarray(labels)
@@ -89,5 +91,5 @@ def to_ranks(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
     position = {label: rank for rank, label in enumerate(classes.tolist())}
     unknown = sorted({str(label) for label in labels.tolist() if label not in position})
     if unknown:
-        raise OrdinateError(f"y: got unknown labels {unknown[:5]}, expected {classes.tolist()}")
+        raise OrdinateError("y", f"unknown labels {unknown[:5]}", classes.tolist())
     return np.array([position[label] for label in labels.tolist()], dtype=np.int64)

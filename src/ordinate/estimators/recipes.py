@@ -65,7 +65,7 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
     if name not in recipe_names():
         near = difflib.get_close_matches(name, recipe_names(), n=1, cutoff=0.3)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise OrdinateError(f"recipe: got {name!r}, expected one of {', '.join(map(repr, recipe_names()))}{hint}")
+        raise OrdinateError("recipe", repr(name), f"one of {', '.join(map(repr, recipe_names()))}{hint}")
     content = tomllib.loads(_files()[name].read_text("utf-8"))
     settings = content["settings"]
     if quick:

@@ -83,7 +83,7 @@ def model(name: str) -> Model:
     if name not in models():
         near = difflib.get_close_matches(name, models())
         hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(models())}"
-        raise OrdinateError(f"model: got {name!r}; {hint}")
+        raise OrdinateError("model", repr(name), hint=hint)
     return models()[name]
 
 
@@ -108,7 +108,7 @@ def build(name: str, task: Task, **settings: Any) -> Any:
     chosen = model(name)
     if task not in chosen.estimators:
         raise OrdinateError(
-            f"model: got {name!r}, which is for {' or '.join(chosen.estimators)}, for labels that are {task}"
+            "model", f"{name!r}, which is for {' or '.join(chosen.estimators)}, for labels that are {task}"
         )
     return chosen.estimator(task)(**{**chosen.settings, **settings})
 

@@ -35,4 +35,6 @@ def _kept(path: Path) -> int:
     try:
         return int(json.loads(path.read_text())["seed"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OrdinateError(f"checkpoint_dir: {path} is damaged; remove its folder to start again") from error
+        raise OrdinateError(
+            "checkpoint_dir", problem=f"{path} is damaged", hint="remove its folder to start again"
+        ) from error

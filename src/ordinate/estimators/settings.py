@@ -33,7 +33,7 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, np.random.RandomState):
         return None  # a generator's state is not a setting
     if callable(value):
-        raise OrdinateError(f"save: got {value!r}, which is code, expected settings that JSON can hold")
+        raise OrdinateError("save", f"{value!r}, which is code", "settings that JSON can hold")
     return value
 
 

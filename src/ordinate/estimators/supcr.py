@@ -59,8 +59,10 @@ class SupCRRegressor(ContrastiveRegressor):
         targets = super()._targets(y, reset=reset)
         if self.label_distance == "angular" and targets.shape[1] != 2:
             raise OrdinateError(
-                f"y: got {targets.shape[1]} target(s) per sample, expected (pitch, yaw) in radians for label_distance "
-                "'angular'; give 'l1' for other targets"
+                "y",
+                f"{targets.shape[1]} target(s) per sample",
+                "(pitch, yaw) in radians for label_distance 'angular'",
+                "give 'l1' for other targets",
             )
         return targets
 

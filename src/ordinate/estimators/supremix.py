@@ -47,15 +47,13 @@ class SupReMixRegressor(ContrastiveRegressor):
 
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
         if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
-            raise OrdinateError(
-                f"y: got {y.shape[1]} targets per sample, expected one; SupCRRegressor supports several"
-            )
+            raise OrdinateError("y", f"{y.shape[1]} targets per sample", "one", "SupCRRegressor supports several")
         return super()._targets(column_or_1d(y, warn=True), reset=reset)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.window != "auto" and (not isinstance(self.window, int | float) or not self.window > 0):
-            raise OrdinateError(f"window: got {self.window!r}, expected 'auto' or a label difference above 0")
+            raise OrdinateError("window", repr(self.window), "'auto' or a label difference above 0")
 
     def _new_method(self, targets: Tensor) -> "Regression":
         self.window_ = self._choose_window(targets[:, 0].numpy())

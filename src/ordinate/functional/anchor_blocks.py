@@ -160,6 +160,10 @@ def refuse_second_derivative() -> None:
     """Raise where a gradient is asked for that can itself be differentiated; called in a backward pass."""
     if torch.is_grad_enabled():
         raise OrdinateError(
-            "create_graph: got True, expected backward() or torch.autograd.grad() without it: the losses have a first "
-            "derivative only, which is computed beside the value"
+            "create_graph",
+            "True",
+            (
+                "backward() or torch.autograd.grad() without it: the losses have a first derivative "
+                "only, which is computed beside the value"
+            ),
         )

@@ -48,13 +48,13 @@ def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*m d"]) -> Floa
         [0.0, 0.5, 1.0]
     """
     if not a.is_floating_point() or not b.is_floating_point():
-        raise OrdinateError(f"a, b: got dtypes {a.dtype} and {b.dtype}, expected floating-point tensors")
+        raise OrdinateError("a, b", f"dtypes {a.dtype} and {b.dtype}", "floating-point tensors")
     if a.dim() == 0 or b.dim() == 0 or a.shape[-1] != b.shape[-1]:
-        raise OrdinateError(f"a, b: got shapes {tuple(a.shape)} and {tuple(b.shape)}, expected (..., d) with one d")
+        raise OrdinateError("a, b", f"shapes {tuple(a.shape)} and {tuple(b.shape)}", "(..., d) with one d")
     try:
         u, v = torch.broadcast_tensors(a, b)
     except RuntimeError:
-        raise OrdinateError(f"a, b: got shapes {tuple(a.shape)} and {tuple(b.shape)}, which do not broadcast") from None
+        raise OrdinateError("a, b", f"shapes {tuple(a.shape)} and {tuple(b.shape)}, which do not broadcast") from None
     shape = u.shape[:-1]
     dtype = widened(a).dtype
     u, v = unit(u.reshape(-1, u.shape[-1])), unit(v.reshape(-1, v.shape[-1]))
@@ -137,8 +137,9 @@ def angular_triangle(
         row_sums = _GivenPairs(anchor, other, target)
     if not holds_anywhere(count > 0, group):
         raise OrdinateError(
-            f"labels: got ranks {ranks.unique().tolist()}, which offer no triplet; expected the ranks 0 and "
-            f"{num_classes - 1} with a third sample above 0, or three samples of one rank"
+            "labels",
+            f"ranks {ranks.unique().tolist()}, which offer no triplet",
+            f"the ranks 0 and {num_classes - 1} with a third sample above 0, or three samples of one rank",
         )
     if reduction == "mean":  # over triplets
         contrast = replace(contrast, weights=count if contrast.weights is None else count * contrast.weights)
@@ -179,17 +180,15 @@ def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, T
 def _check_triplets(triplets: Tensor, num_outer: int, num_middle: int, self_index: Tensor | None) -> tuple[Tensor, ...]:
     if not isinstance(triplets, Tensor) or triplets.dim() != 2 or triplets.shape[1] != 3 or len(triplets) == 0:
         got = tuple(triplets.shape) if isinstance(triplets, Tensor) else type(triplets).__name__
-        raise OrdinateError(f"triplets: got {got}, expected indices (t, 3) with at least one triplet")
+        raise OrdinateError("triplets", got, "indices (t, 3) with at least one triplet")
     if triplets.is_floating_point() or triplets.dtype == torch.bool:
-        raise OrdinateError(f"triplets: got dtype {triplets.dtype}, expected integer indices")
+        raise OrdinateError("triplets", f"dtype {triplets.dtype}", "integer indices")
     i, j, k = triplets.long().unbind(1)
     for index, size in ((i, num_outer), (j, num_middle), (k, num_outer)):
         if int(index.min()) < 0 or int(index.max()) >= size:
-            raise OrdinateError(
-                f"triplets: got indices {int(index.min())} to {int(index.max())}, expected 0 to {size - 1}"
-            )
+            raise OrdinateError("triplets", f"indices {int(index.min())} to {int(index.max())}", f"0 to {size - 1}")
     if bool((i == k).any()) or (self_index is not None and bool(((i == self_index[j]) | (self_index[j] == k)).any())):
-        raise OrdinateError("triplets: got one sample twice in a triplet, expected three different samples")
+        raise OrdinateError("triplets", "one sample twice in a triplet", "three different samples")
     return i, j, k
 
 

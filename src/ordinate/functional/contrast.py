@@ -46,7 +46,7 @@ class Contrast:
         share = wide(counted) if self.weights is None else counted * wide(self.weights)
         total = gathered(share.sum()[None], self.group)[0].sum()  # with a gradient, that of weights
         if not bool(total > 0):
-            raise OrdinateError("weights: got zero for every anchor that has a loss, expected some above 0")
+            raise OrdinateError("weights", "zero for every anchor that has a loss", "some above 0")
         if reduction == "none":
             return share
         share = share * processes(self.group)
@@ -105,10 +105,10 @@ def prepare(
     checked = check_labels(labels, len(anchors), "labels")
     if (ref_emb is None) != (ref_labels is None):
         missing = "ref_emb" if ref_emb is None else "ref_labels"
-        raise OrdinateError(f"{missing}: got None, expected a tensor whenever its counterpart is given")
+        raise OrdinateError(missing, "None", "a tensor whenever its counterpart is given")
     if ref_emb is None or ref_labels is None:
         if own is not None:
-            raise OrdinateError("own: got positions without ref_emb, expected None: every anchor is left out already")
+            raise OrdinateError("own", "positions without ref_emb", "None: every anchor is left out already")
         self_index: Tensor | None
         references, start = gathered(anchors, group)
         everyone = gathered(labels, group)[0]
@@ -117,12 +117,12 @@ def prepare(
         references, everyone = check_embeddings(ref_emb, "ref_emb"), ref_labels
         if references.shape[1] != anchors.shape[1]:
             raise OrdinateError(
-                f"ref_emb: got {references.shape[1]} dimensions, expected {anchors.shape[1]}, those of embeddings"
+                "ref_emb", f"{references.shape[1]} dimensions", f"{anchors.shape[1]}, those of embeddings"
             )
         self_index = None if own is None else check_self_index(own, labels, ref_labels)
     ref_checked = checked if everyone is labels else check_labels(everyone, len(references), "ref_labels")
     if ref_checked.shape[1:] != checked.shape[1:]:
-        raise OrdinateError(f"ref_labels: got {ref_checked.shape[1]} dimensions per label, expected {checked.shape[1]}")
+        raise OrdinateError("ref_labels", f"{ref_checked.shape[1]} dimensions per label", checked.shape[1])
     return Contrast(anchors, references, checked, ref_checked, self_index, weights, group)
 
 
@@ -133,7 +133,11 @@ def check_contrasted(contrast: Contrast, *, given: bool) -> None:
         return
     name, least = ("ref_emb", 2 + left_out) if given else ("embeddings", 3)
     raise OrdinateError(
-        f"{name}: got {len(contrast.references)}, expected at least {least} samples: with fewer than two others to "
-        "contrast an anchor with, the loss is the same whatever the embeddings; use larger batches (drop_last=True of "
-        "a DataLoader where only the last one is so small) or more references"
+        name,
+        len(contrast.references),
+        (
+            f"at least {least} samples: with fewer than two others to contrast an anchor with, the "
+            "loss is the same whatever the embeddings"
+        ),
+        "use larger batches (drop_last=True of a DataLoader where only the last one is so small) or more references",
     )

@@ -30,22 +30,26 @@ __all__ = [
 def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
     """Return ``embeddings`` (n, d), at least float32, once they are known to be a finite floating-point matrix."""
     if not isinstance(embeddings, Tensor):
-        raise OrdinateError(f"{name}: got {type(embeddings).__name__}, expected a torch tensor (n, d)")
+        raise OrdinateError(name, type(embeddings).__name__, "a torch tensor (n, d)")
     if not embeddings.is_floating_point():
-        raise OrdinateError(f"{name}: got dtype {embeddings.dtype}, expected a floating-point tensor")
+        raise OrdinateError(name, f"dtype {embeddings.dtype}", "a floating-point tensor")
     if embeddings.dim() != 2:
         raise OrdinateError(
-            f"{name}: got shape {tuple(embeddings.shape)}, expected (n, d); "
-            "flatten views (b, v, d) with ordinate.functional.flatten_views"
+            name,
+            f"shape {tuple(embeddings.shape)}",
+            "(n, d)",
+            "flatten views (b, v, d) with ordinate.functional.flatten_views",
         )
     if embeddings.shape[0] == 0 or embeddings.shape[1] == 0:
-        raise OrdinateError(f"{name}: got shape {tuple(embeddings.shape)}, expected at least one row and one column")
+        raise OrdinateError(name, f"shape {tuple(embeddings.shape)}", "at least one row and one column")
     finite = torch.isfinite(embeddings)
     if not bool(finite.all()):
         bad = int((~finite.all(dim=1)).sum())
         raise OrdinateError(
-            f"{name}: {bad} of {len(embeddings)} rows hold NaN or infinity, expected finite values; "
-            "a diverged encoder does this: lower the learning rate or clip gradients"
+            name,
+            problem=f"{bad} of {len(embeddings)} rows hold NaN or infinity",
+            expected="finite values",
+            hint="a diverged encoder does this: lower the learning rate or clip gradients",
         )
     return widened(embeddings)
 
@@ -54,34 +58,30 @@ def check_self_index(own: Tensor, labels: Tensor, ref_labels: Tensor) -> Int[Ten
     """Return where each anchor stands among the references."""
     if not isinstance(own, Tensor) or own.shape != (len(labels),) or own.is_floating_point() or own.dtype == torch.bool:
         got = f"{own.dtype} {tuple(own.shape)}" if isinstance(own, Tensor) else type(own).__name__
-        raise OrdinateError(
-            f"own: got {got}, expected whole numbers ({len(labels)},), the place of each anchor in ref_emb"
-        )
+        raise OrdinateError("own", got, f"whole numbers ({len(labels)},), the place of each anchor in ref_emb")
     if int(own.min()) < 0 or int(own.max()) >= len(ref_labels):
-        raise OrdinateError(f"own: got {int(own.min())} to {int(own.max())}, expected 0 to {len(ref_labels) - 1}")
+        raise OrdinateError("own", f"{int(own.min())} to {int(own.max())}", f"0 to {len(ref_labels) - 1}")
     own = own.long()
     if not bool((ref_labels[own].reshape(labels.shape) == labels).all()):
-        raise OrdinateError(
-            "own: got places whose ref_labels differ from the anchors' labels, expected the anchors' own"
-        )
+        raise OrdinateError("own", "places whose ref_labels differ from the anchors' labels", "the anchors' own")
     return own
 
 
 def _check_length(labels: Tensor, n: int, name: str) -> None:
     if not isinstance(labels, Tensor):
-        raise OrdinateError(f"{name}: got {type(labels).__name__}, expected a torch tensor")
+        raise OrdinateError(name, type(labels).__name__, "a torch tensor")
     if labels.is_complex():
-        raise OrdinateError(f"{name}: got dtype {labels.dtype}, expected real numbers")
+        raise OrdinateError(name, f"dtype {labels.dtype}", "real numbers")
     if labels.dim() == 0 or labels.shape[0] != n:
-        raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, expected {n} rows, one per embedding")
+        raise OrdinateError(name, f"shape {tuple(labels.shape)}", f"{n} rows, one per embedding")
     if labels.is_floating_point() and not bool(torch.isfinite(labels).all()):
-        raise OrdinateError(f"{name}: got NaN or infinity, expected finite values; drop or impute unlabelled samples")
+        raise OrdinateError(name, "NaN or infinity", "finite values", "drop or impute unlabelled samples")
 
 
 def check_constant(value: Tensor, name: str) -> Tensor:
     """Return a tensor that no loss has a gradient for, once it is known to require none."""
     if value.requires_grad:
-        raise OrdinateError(f"{name}: got a tensor that requires a gradient, expected one without: call its detach()")
+        raise OrdinateError(name, "a tensor that requires a gradient", "one without: call its detach()")
     return value
 
 
@@ -92,10 +92,10 @@ def check_targets(
     _check_length(labels, n, name)
     check_constant(labels, name)
     if labels.dim() > 2 or labels.numel() == 0:
-        raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, expected (n,) or (n, p)")
+        raise OrdinateError(name, f"shape {tuple(labels.shape)}", "(n,) or (n, p)")
     targets = labels.reshape(n, -1)
     if dimensions is not None and targets.shape[1] != dimensions:
-        raise OrdinateError(f"{name}: got {targets.shape[1]} dimensions per label, expected {dimensions}")
+        raise OrdinateError(name, f"{targets.shape[1]} dimensions per label", dimensions)
     return widened(targets) if targets.is_floating_point() else wide(targets)
 
 
@@ -106,17 +106,13 @@ def check_ranks(labels: Shaped[Tensor, "n *p"], n: int, num_classes: int, name: 
     if labels.dim() == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.dim() != 1:
-        raise OrdinateError(f"{name}: got shape {tuple(labels.shape)}, expected one rank per sample, (n,)")
+        raise OrdinateError(name, f"shape {tuple(labels.shape)}", "one rank per sample, (n,)")
     ranks = labels.to(torch.int64)
     if labels.is_floating_point() and not bool((ranks == labels).all()):
-        raise OrdinateError(
-            f"{name}: got fractions such as {labels[ranks != labels][0].item():g}, expected whole ranks"
-        )
+        raise OrdinateError(name, f"fractions such as {labels[ranks != labels][0].item():g}", "whole ranks")
     low, high = int(ranks.min()), int(ranks.max())
     if low < 0 or high >= num_classes:
-        raise OrdinateError(
-            f"{name}: got ranks {low} to {high}, expected 0 to {num_classes - 1} ({num_classes} classes)"
-        )
+        raise OrdinateError(name, f"ranks {low} to {high}", f"0 to {num_classes - 1} ({num_classes} classes)")
     return ranks
 
 
@@ -126,9 +122,9 @@ def check_weights(weights: Tensor | None, n: int) -> Float[Tensor, " n"] | None:
         return None
     _check_length(weights, n, "weights")
     if weights.dim() != 1:
-        raise OrdinateError(f"weights: got shape {tuple(weights.shape)}, expected one per anchor, ({n},)")
+        raise OrdinateError("weights", f"shape {tuple(weights.shape)}", f"one per anchor, ({n},)")
     if bool((weights < 0).any()) or not bool((weights > 0).any()):
-        raise OrdinateError("weights: got negative or only zero values, expected weights >= 0, some above 0")
+        raise OrdinateError("weights", "negative or only zero values", "weights >= 0, some above 0")
     return weights if weights.is_floating_point() else weights.to(torch.float32)
 
 
@@ -149,9 +145,7 @@ def flatten_views(embeddings: Float[Tensor, "b v d"], labels: Shaped[Tensor, "b 
         ((6, 8), [0, 0, 1, 1, 2, 2])
     """
     if embeddings.dim() != 3:
-        raise OrdinateError(f"embeddings: got shape {tuple(embeddings.shape)}, expected (b, v, d)")
+        raise OrdinateError("embeddings", f"shape {tuple(embeddings.shape)}", "(b, v, d)")
     if labels.dim() == 0 or labels.shape[0] != embeddings.shape[0]:
-        raise OrdinateError(
-            f"labels: got shape {tuple(labels.shape)}, expected {embeddings.shape[0]} rows, one per sample"
-        )
+        raise OrdinateError("labels", f"shape {tuple(labels.shape)}", f"{embeddings.shape[0]} rows, one per sample")
     return embeddings.flatten(0, 1), labels.repeat_interleave(embeddings.shape[1], dim=0)

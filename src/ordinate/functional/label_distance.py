@@ -30,13 +30,15 @@ def pairwise_label_distance(
             shape = (len(labels), len(ref_labels))
             if not isinstance(result, Tensor) or result.shape != shape:
                 got = tuple(result.shape) if isinstance(result, Tensor) else type(result).__name__
-                raise OrdinateError(f"label_distance: the callable returned {got}, expected a tensor {shape}")
+                raise OrdinateError(
+                    "label_distance", problem=f"the callable returned {got}", expected=f"a tensor {shape}"
+                )
             if not bool(torch.isfinite(result).all()) or bool((result < 0).any()):
-                raise OrdinateError("label_distance: the callable returned NaN, infinity or values below 0")
+                raise OrdinateError("label_distance", problem="the callable returned NaN, infinity or values below 0")
             return result if result.is_floating_point() else wide(result)
         if distance == "angular":
             if labels.shape[1] != 2:
-                raise OrdinateError(f"labels: got {labels.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
+                raise OrdinateError("labels", f"{labels.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
             labels, ref_labels = gaze_directions(labels), gaze_directions(ref_labels)
             chord = torch.cdist(labels, ref_labels, compute_mode="donot_use_mm_for_euclid_dist")
             return 2 * torch.asin((chord / 2).clamp(max=1))
@@ -46,9 +48,11 @@ def pairwise_label_distance(
             p = 1.0 if distance == "l1" else 2.0
             result = torch.cdist(labels, ref_labels, p=p, compute_mode="donot_use_mm_for_euclid_dist")
         else:
-            raise OrdinateError(f"label_distance: got {distance!r}, expected 'l1', 'l2', 'angular' or a callable")
+            raise OrdinateError("label_distance", repr(distance), "'l1', 'l2', 'angular' or a callable")
         if not bool(torch.isfinite(result).all()):
-            raise OrdinateError("labels: their distances pass the range of their dtype; rescale them or use float64")
+            raise OrdinateError(
+                "labels", problem="their distances pass the range of their dtype", hint="rescale them or use float64"
+            )
         return result
 
 

@@ -76,9 +76,9 @@ def mmnp(
     """
     check_mmnp_options(reduction=reduction, block_size=block_size)
     if not isinstance(margins, Tensor) or margins.dim() != 1 or len(margins) == 0 or not margins.is_floating_point():
-        raise OrdinateError("margins: expected a floating-point tensor (C-1,), one margin per boundary")
+        raise OrdinateError("margins", expected="a floating-point tensor (C-1,), one margin per boundary")
     if not bool((margins > 0).all() & torch.isfinite(margins).all()):
-        raise OrdinateError(f"margins: got {margins.tolist()}, expected finite values above 0")
+        raise OrdinateError("margins", margins.tolist(), "finite values above 0")
     num_classes = len(margins) + 1
     contrast = prepare(
         embeddings, labels, lambda y, n, name: check_ranks(y, n, num_classes, name),
@@ -91,8 +91,12 @@ def mmnp(
     pairs = positives * (len(ref_ranks) - sizes[ranks])
     if not holds_anywhere(pairs > 0, group):
         raise OrdinateError(
-            f"labels: got ranks {ranks.unique().tolist()} with {len(ranks)} samples in which no anchor has both a "
-            "positive and a negative, expected at least two ranks, one of them with two samples"
+            "labels",
+            (
+                f"ranks {ranks.unique().tolist()} with {len(ranks)} samples in which no anchor has both "
+                "a positive and a negative"
+            ),
+            "at least two ranks, one of them with two samples",
         )
     coefficients = contrast.coefficients(reduction, pairs > 0)
     if reduction == "pair_mean":

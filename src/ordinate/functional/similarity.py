@@ -28,7 +28,7 @@ def units(x: Float[Tensor, "n d"], refs: Float[Tensor, "m d"]) -> tuple[Float[Te
     """:func:`unit` of both, once where they are the same, for losses of their cosines."""
     if x.shape[1] == 1:
         raise OrdinateError(
-            "embeddings: got 1 dimension, expected at least 2: the cosine of two numbers is 1 or -1 and has no gradient"
+            "embeddings", "1 dimension", "at least 2: the cosine of two numbers is 1 or -1 and has no gradient"
         )
     u = unit(x)
     return u, u if refs is x else unit(refs)

@@ -152,8 +152,12 @@ def supremix(
     has_positive = positives > 0
     if not holds_anywhere(has_positive, group):
         raise OrdinateError(
-            f"labels, window: no anchor has a positive: no two labels are equal and no window of {window:g} holds "
-            "samples on both sides of an anchor; expected a wider window or a larger batch"
+            "labels, window",
+            problem=(
+                f"no anchor has a positive: no two labels are equal and no window of {window:g} "
+                "holds samples on both sides of an anchor"
+            ),
+            expected="a wider window or a larger batch",
         )
     coefficients = contrast.coefficients(reduction, has_positive)
     if reduction == "sum":
@@ -178,7 +182,7 @@ def check_supremix_options(
     check_positive(temperature, "temperature")
     check_positive(window, "window")
     if not isinstance(beta, tuple | list) or len(beta) != 2:
-        raise OrdinateError(f"beta: got {beta!r}, expected the two parameters of a Beta distribution")
+        raise OrdinateError("beta", repr(beta), "the two parameters of a Beta distribution")
     for value in beta:
         check_positive(value, "beta")
     if label_range is not None:
@@ -193,7 +197,7 @@ def _log_range(label_range: float | None, y: Tensor, ref_y: Tensor) -> float:
     both = torch.cat([y, ref_y])
     width = both.max() - both.min()
     if not bool(torch.isfinite(width)):
-        raise OrdinateError("labels: their range passes that of their dtype; rescale them")
+        raise OrdinateError("labels", problem="their range passes that of their dtype", hint="rescale them")
     return float(torch.where(width > 0, width, 1).log())
 
 
@@ -219,11 +223,9 @@ def _shares(
 def _check_neg_mix(neg_mix: Tensor, n: int, m: int) -> Tensor:
     if not isinstance(neg_mix, Tensor) or neg_mix.shape != (n, m):
         got = tuple(neg_mix.shape) if isinstance(neg_mix, Tensor) else type(neg_mix).__name__
-        raise OrdinateError(
-            f"neg_mix: got {got}, expected a tensor ({n}, {m}), the share of each anchor in its Mix-neg"
-        )
+        raise OrdinateError("neg_mix", got, f"a tensor ({n}, {m}), the share of each anchor in its Mix-neg")
     if not bool(((neg_mix >= 0) & (neg_mix <= 1)).all()):
-        raise OrdinateError("neg_mix: got values outside 0 to 1, expected shares")
+        raise OrdinateError("neg_mix", "values outside 0 to 1", "shares")
     return wide(check_constant(neg_mix, "neg_mix"))
 
 

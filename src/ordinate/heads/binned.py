@@ -46,7 +46,7 @@ def equal_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple
     sizes = [_usual_size(column) for column in wide(targets).T] if given is None else given
     if max(extent / size for extent, size in zip(extents, sizes, strict=True)) > LIMIT:
         raise OrdinateError(
-            f"bin_size: got {bin_size}, makes more than {LIMIT} bins of targets that reach over {extents}"
+            "bin_size", f"{bin_size}, makes more than {LIMIT} bins of targets that reach over {extents}"
         )
     counts = [max(1, round(extent / size)) + 1 for extent, size in zip(extents, sizes, strict=True)]
     return lowest, torch.tensor(sizes, dtype=widest(targets.device), device=targets.device), counts
@@ -58,9 +58,7 @@ def check_bin_size(bin_size: Any, target_dim: int) -> list[float] | None:
         return None
     sizes = list(bin_size) if isinstance(bin_size, list | tuple | np.ndarray) else [bin_size] * target_dim
     if len(sizes) != target_dim:
-        raise OrdinateError(
-            f"bin_size: got {len(sizes)} sizes for targets of {target_dim} dimensions, expected one each"
-        )
+        raise OrdinateError("bin_size", f"{len(sizes)} sizes for targets of {target_dim} dimensions", "one each")
     return [check_positive(size, "bin_size") for size in sizes]
 
 
@@ -75,7 +73,7 @@ def _usual_size(targets: Float[Tensor, " n"]) -> float:
 def check_positions(positions: Tensor, logits: Float[Tensor, "n k"]) -> Shaped[Tensor, " n"]:
     """Return the positions once they are known to be one per row of logits, and not to broadcast against them."""
     if positions.shape != logits.shape[:1]:
-        raise OrdinateError(f"positions: got shape {tuple(positions.shape)}, expected ({len(logits)},), one per row")
+        raise OrdinateError("positions", f"shape {tuple(positions.shape)}", f"({len(logits)},), one per row")
     return positions
 
 

@@ -54,8 +54,10 @@ class RegressionHead(nn.Module):
         targets = check_targets(labels, n)
         if targets.shape[1] != self.target_dim:
             raise OrdinateError(
-                f"labels: got shape {tuple(labels.shape)}, expected ({n}, {self.target_dim}) for a head of "
-                f"{self.target_dim} target dimension(s); give the method target_dim={targets.shape[1]}"
+                "labels",
+                f"shape {tuple(labels.shape)}",
+                f"({n}, {self.target_dim}) for a head of {self.target_dim} target dimension(s)",
+                f"give the method target_dim={targets.shape[1]}",
             )
         return targets
 
@@ -85,5 +87,5 @@ class RegressionHead(nn.Module):
         if weights is None:
             return losses.mean()
         if weights.shape != losses.shape:
-            raise OrdinateError(f"weights: got shape {tuple(weights.shape)}, expected one per sample, ({len(losses)},)")
+            raise OrdinateError("weights", f"shape {tuple(weights.shape)}", f"one per sample, ({len(losses)},)")
         return (weights.to(losses.dtype) * losses).mean()

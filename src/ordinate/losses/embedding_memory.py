@@ -107,14 +107,12 @@ class EmbeddingMemory(nn.Module):
             return
         if self.embeddings.shape[1] != embeddings.shape[1]:
             raise OrdinateError(
-                f"embeddings: got {embeddings.shape[1]} dimensions, expected {self.embeddings.shape[1]} as before"
+                "embeddings", f"{embeddings.shape[1]} dimensions", f"{self.embeddings.shape[1]} as before"
             )
         if self.labels.shape[1:] != labels.shape[1:]:
-            raise OrdinateError(
-                f"labels: got shape {tuple(labels.shape)}, expected (n, *{tuple(self.labels.shape[1:])})"
-            )
+            raise OrdinateError("labels", f"shape {tuple(labels.shape)}", f"(n, *{tuple(self.labels.shape[1:])})")
         if (self.ids is None) != (ids is None):
-            raise OrdinateError("ids: got them for some batches, expected them for all or for none")
+            raise OrdinateError("ids", "them for some batches", "them for all or for none")
 
     def _remember(self, batch: Tensor, labels: Tensor, ids: Tensor | None) -> None:
         """Write the batch over the oldest."""
@@ -138,7 +136,7 @@ class EmbeddingMemory(nn.Module):
         """Take up what a checkpoint remembered."""
         held = state["embeddings"]
         if held is not None and len(held) != self.size:
-            raise OrdinateError(f"size: got {self.size}, expected {len(held)}, that of the memory in the checkpoint")
+            raise OrdinateError("size", self.size, f"{len(held)}, that of the memory in the checkpoint")
         self.embeddings, self.labels, self.ids = (
             None if state[name] is None else state[name].clone() for name in ("embeddings", "labels", "ids")
         )  # the next batches are written into them

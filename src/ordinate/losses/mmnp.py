@@ -63,13 +63,11 @@ class MMNPLoss(FormulaLoss):
         self.shared = shared
         fixed_margins = torch.full((num_classes - 1,), torch.nan)
         if margins is not None and not isinstance(margins, Mapping):
-            raise OrdinateError(
-                f"margins: got {margins!r}, expected boundaries and their margins, such as {{(1, 2): 0.8}}"
-            )
+            raise OrdinateError("margins", repr(margins), "boundaries and their margins, such as {(1, 2): 0.8}")
         for boundary, margin in (margins or {}).items():
             fixed_margins[_boundary_index(boundary, num_classes)] = check_positive(margin, f"margins[{boundary}]")
             if margin < self.floor:
-                raise OrdinateError(f"margins[{boundary}]: got {margin}, expected at least the floor, {self.floor}")
+                raise OrdinateError(f"margins[{boundary}]", margin, f"at least the floor, {self.floor}")
         fixed = ~fixed_margins.isnan()
         self.register_buffer("fixed", fixed)
         self.register_buffer("fixed_margins", torch.where(fixed, fixed_margins, 0))
@@ -104,6 +102,6 @@ def _boundary_index(boundary: Any, num_classes: int) -> int:
     whole = all(isinstance(rank, Integral) and not isinstance(rank, bool) for rank in ranks)
     if not ranks or not whole or ranks[1] - ranks[0] != 1 or not 0 <= ranks[0] < num_classes - 1:
         raise OrdinateError(
-            f"margins: got boundary {boundary!r}, expected two adjacent ranks (h, h + 1) from 0 to {num_classes - 1}"
+            "margins", f"boundary {boundary!r}", f"two adjacent ranks (h, h + 1) from 0 to {num_classes - 1}"
         )
     return int(ranks[0])

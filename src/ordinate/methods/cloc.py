@@ -63,7 +63,7 @@ class CLOC(BalancedMethod):
         optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
     ) -> None:
         if not 0 < target_accuracy <= 1:
-            raise OrdinateError(f"target_accuracy: got {target_accuracy}, expected a share above 0, up to 1")
+            raise OrdinateError("target_accuracy", target_accuracy, "a share above 0, up to 1")
         first, second = phase_epochs
         stages = (Stage("phase one", first, optimization), Stage("phase two", second, optimization, patience))
         super().__init__(stages, chunk_size, balance)

@@ -52,7 +52,7 @@ class OTD(BalancedMethod):
         optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
     ) -> None:
         if balance is not None and balance.smoothing is not None:
-            raise OrdinateError("fds: got True, OTD trains no head that it calibrates embeddings for; expected False")
+            raise OrdinateError("fds", "True, OTD trains no head that it calibrates embeddings for", "False")
         super().__init__((Stage("triplets", epochs, optimization, patience),), chunk_size, balance)
         self.encoder = encoder
         self.loss = AngularTriangleLoss(num_classes, reduction="none" if by_rank else "mean")

@@ -71,7 +71,7 @@ class StagedMethod(lightning.LightningModule):
         super().__init__()
         for stage in stages:
             if stage.epochs < 1:
-                raise OrdinateError(f"epochs: got {stage.epochs} for the stage {stage.name!r}, expected at least 1")
+                raise OrdinateError("epochs", f"{stage.epochs} for the stage {stage.name!r}", "at least 1")
         if chunk_size is not None:
             check_whole(chunk_size, "chunk_size")
         self.stages = stages

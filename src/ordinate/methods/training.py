@@ -131,10 +131,10 @@ def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:
         checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         of_this_run = checkpoint["stage"]["run"] == run
     except (OSError, EOFError, RuntimeError, KeyError, TypeError, ValueError, pickle.UnpicklingError) as error:
-        raise OrdinateError(f"checkpoint_dir: {path} is damaged; remove it to start anew") from error
+        raise OrdinateError("checkpoint_dir", problem=f"{path} is damaged", hint="remove it to start anew") from error
     if not of_this_run:
         raise OrdinateError(
-            f"checkpoint_dir: {path} is of a fit with other data or settings, expected a folder of its own"
+            "checkpoint_dir", problem=f"{path} is of a fit with other data or settings", expected="a folder of its own"
         )
     return checkpoint
 

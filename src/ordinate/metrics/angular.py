@@ -27,7 +27,7 @@ def angular_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """
     true, pred = check_targets(y_true, y_pred)
     if true.shape[1] != 2:
-        raise OrdinateError(f"y_true: got {true.shape[1]} dimensions, expected (pitch, yaw); see vector_angular_error")
+        raise OrdinateError("y_true", f"{true.shape[1]} dimensions", "(pitch, yaw)", "see vector_angular_error")
     return float(np.mean(_angles(gaze_directions(true), gaze_directions(pred))))
 
 
@@ -46,10 +46,10 @@ def vector_angular_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """
     true, pred = check_targets(y_true, y_pred)
     if true.shape[1] < 2:
-        raise OrdinateError("y_true: got 1 dimension, expected vectors (n, d) with d at least 2")
+        raise OrdinateError("y_true", "1 dimension", "vectors (n, d) with d at least 2")
     for name, vectors in (("y_true", true), ("y_pred", pred)):
         if not vectors.any(axis=1).all():
-            raise OrdinateError(f"{name}: got a zero vector, expected vectors with a direction")
+            raise OrdinateError(name, "a zero vector", "vectors with a direction")
     return float(np.mean(_angles(unit_norm(true), unit_norm(pred))))
 
 

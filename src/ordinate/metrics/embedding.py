@@ -42,7 +42,7 @@ def svm_accuracy(embeddings: ArrayLike, labels: ArrayLike, *, ref_emb: ArrayLike
     points, ranks = check_embeddings(embeddings, labels)
     refs, ref_ranks = check_references(ref_emb, ref_labels, points)
     if np.ptp(ref_ranks) == 0:
-        raise OrdinateError(f"ref_labels: got the rank {ref_ranks[0]} alone, expected at least two ranks")
+        raise OrdinateError("ref_labels", f"the rank {ref_ranks[0]} alone", "at least two ranks")
     machine = SVC(kernel="rbf", C=1.0, gamma="scale").fit(unit_norm(refs), ref_ranks)
     return float(np.mean(machine.predict(unit_norm(points)) == ranks))
 
@@ -104,7 +104,7 @@ def is_rank_ordered(matrix: ArrayLike) -> bool:
     """
     rows = np.round(np.asarray(matrix, dtype=np.float64), DECIMALS)
     if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or len(rows) < 2:
-        raise OrdinateError(f"matrix: got shape {rows.shape}, expected (C, C) for two ranks or more")
+        raise OrdinateError("matrix", f"shape {rows.shape}", "(C, C) for two ranks or more")
     return all(_falls(row[rank:]) and _falls(row[rank::-1]) for rank, row in enumerate(rows))
 
 

@@ -72,7 +72,7 @@ def check_references(
 def check_neighbours(k: int, available: int) -> int:
     """Return the number of neighbours, at most as many as there are."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= available:
-        raise OrdinateError(f"k: got {k!r}, expected a whole number from 1 to {available}, the neighbours there are")
+        raise OrdinateError("k", repr(k), f"a whole number from 1 to {available}, the neighbours there are")
     return int(k)
 
 
@@ -82,31 +82,31 @@ def _as_ranks(ranks: ArrayLike, name: str, num_classes: int | None = None) -> ND
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise OrdinateError(f"{name}: got shape {array.shape}, expected one rank per sample, (n,)")
+        raise OrdinateError(name, f"shape {array.shape}", "one rank per sample, (n,)")
     fractions = array[array != np.floor(array)]
     if fractions.size:
-        raise OrdinateError(f"{name}: got fractions such as {fractions[0]:g}, expected whole ranks")
+        raise OrdinateError(name, f"fractions such as {fractions[0]:g}", "whole ranks")
     low, high = array.min(), array.max()
     top = np.iinfo(np.int32).max if num_classes is None else check_num_classes(num_classes) - 1
     if low < 0 or high > top:
-        raise OrdinateError(f"{name}: got ranks {low:g} to {high:g}, expected 0 to {top}")
+        raise OrdinateError(name, f"ranks {low:g} to {high:g}", f"0 to {top}")
     return array.astype(np.int64)
 
 
 def _as_embeddings(embeddings: ArrayLike, name: str) -> NDArray[np.float64]:
     array = _as_numbers(embeddings, name)
     if array.ndim != 2:
-        raise OrdinateError(f"{name}: got shape {array.shape}, expected (n, d)")
+        raise OrdinateError(name, f"shape {array.shape}", "(n, d)")
     return _as_matrix(array, name)
 
 
 def _as_matrix(values: ArrayLike, name: str) -> NDArray[np.float64]:
     array = _as_numbers(values, name)
     if array.ndim not in (1, 2):
-        raise OrdinateError(f"{name}: got shape {array.shape}, expected (n,) or (n, p)")
+        raise OrdinateError(name, f"shape {array.shape}", "(n,) or (n, p)")
     matrix = array.reshape(len(array), -1).astype(np.float64)
     if np.abs(matrix).max() > LARGEST:
-        raise OrdinateError(f"{name}: got {np.abs(matrix).max():g}, expected magnitudes up to {LARGEST:g}; rescale it")
+        raise OrdinateError(name, f"{np.abs(matrix).max():g}", f"magnitudes up to {LARGEST:g}", "rescale it")
     return matrix
 
 
@@ -114,23 +114,21 @@ def _as_numbers(values: ArrayLike, name: str) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise OrdinateError(f"{name}: got rows of different lengths, expected one array") from error
+        raise OrdinateError(name, "rows of different lengths", "one array") from error
     if array.dtype.kind not in "biuf":
-        raise OrdinateError(f"{name}: got dtype {array.dtype}, expected real numbers")
+        raise OrdinateError(name, f"dtype {array.dtype}", "real numbers")
     if array.size == 0:
-        raise OrdinateError(f"{name}: got shape {array.shape}, expected at least one sample")
+        raise OrdinateError(name, f"shape {array.shape}", "at least one sample")
     if not np.isfinite(array).all():
-        raise OrdinateError(f"{name}: got NaN or infinity, expected finite values; drop or impute unlabelled samples")
+        raise OrdinateError(name, "NaN or infinity", "finite values", "drop or impute unlabelled samples")
     return array
 
 
 def _check_rows(array: NDArray[Any], name: str, other: NDArray[Any], other_name: str) -> None:
     if len(array) != len(other):
-        raise OrdinateError(f"{name}: got {len(array)} samples, expected {len(other)}, as many as {other_name}")
+        raise OrdinateError(name, f"{len(array)} samples", f"{len(other)}, as many as {other_name}")
 
 
 def _check_dimensions(array: NDArray[Any], name: str, other: NDArray[Any], other_name: str) -> None:
     if array.shape[1] != other.shape[1]:
-        raise OrdinateError(
-            f"{name}: got {array.shape[1]} dimensions, expected {other.shape[1]}, those of {other_name}"
-        )
+        raise OrdinateError(name, f"{array.shape[1]} dimensions", f"{other.shape[1]}, those of {other_name}")

@@ -73,7 +73,7 @@ def knn_accuracy_curve(
     leave_out_self = ref_emb is None
     counts = np.array([check_neighbours(k, len(refs) - leave_out_self) for k in ks])
     if not counts.size:
-        raise OrdinateError("ks: got none, expected at least one number of neighbours")
+        raise OrdinateError("ks", "none", "at least one number of neighbours")
     hits = np.zeros(counts.max(), dtype=np.int64)  # of the nearest, of the second nearest, ...
     for rows, nearest in _nearest(queries, refs, len(hits), leave_out_self):
         hits += np.sum(ref_ranks[nearest] == ranks[rows, None], axis=0)
@@ -151,7 +151,7 @@ def _references(
         return queries, ranks
     if ref_emb is None or ref_labels is None:
         missing = "ref_emb" if ref_emb is None else "ref_labels"
-        raise OrdinateError(f"{missing}: got None, expected an array whenever its counterpart is given")
+        raise OrdinateError(missing, "None", "an array whenever its counterpart is given")
     return check_references(ref_emb, ref_labels, queries)
 
 

@@ -60,9 +60,7 @@ def ordered_triples(
         concordant, comparable = _concordant(_rounded(apart), _rounded(far))
         ordered, triples = ordered + concordant, triples + comparable
     if not triples:
-        raise OrdinateError(
-            "labels: got none that lie at different distances of an anchor, expected at least one triple"
-        )
+        raise OrdinateError("labels", "none that lie at different distances of an anchor", "at least one triple")
     return ordered / triples
 
 
@@ -168,7 +166,7 @@ def local_linearity(embeddings: ArrayLike, labels: ArrayLike, window: float) -> 
     window = check_positive(window, "window")
     points, targets = check_targeted_embeddings(embeddings, labels)
     if targets.shape[1] != 1:
-        raise OrdinateError(f"labels: got {targets.shape[1]} dimensions, expected one, (n,)")
+        raise OrdinateError("labels", f"{targets.shape[1]} dimensions", "one, (n,)")
     order = np.argsort(targets[:, 0], kind="stable")
     units, sorted_labels = unit_norm(points)[order], targets[order, 0]
     reach = window + np.abs(sorted_labels).max() * 10.0**-DECIMALS
@@ -183,7 +181,7 @@ def local_linearity(embeddings: ArrayLike, labels: ArrayLike, window: float) -> 
             total += anchors * _explained(units[first:last], near_labels)
             count += anchors
     if not count:
-        raise OrdinateError(f"window: got {window:g}, expected one that two different labels lie within")
+        raise OrdinateError("window", f"{window:g}", "one that two different labels lie within")
     return float(total / count)
 
 
@@ -209,14 +207,14 @@ def _rows(
 
     points, targets = check_targeted_embeddings(embeddings, labels)
     if len(points) < 2:
-        raise OrdinateError("embeddings: got 1 sample, expected at least 2")
+        raise OrdinateError("embeddings", "1 sample", "at least 2")
     check_choice(similarity, [*SIMILARITIES], "similarity")
     check_choice(label_distance, [*LABEL_DISTANCES], "label_distance")
     if similarity == "cosine":
         points = unit_norm(points)
     if label_distance == "angular":
         if targets.shape[1] != 2:
-            raise OrdinateError(f"labels: got {targets.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
+            raise OrdinateError("labels", f"{targets.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
         targets = gaze_directions(targets)
     for anchor in _draw(len(points), anchors, seed):
         others = np.delete(np.arange(len(points)), anchor)

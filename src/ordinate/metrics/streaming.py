@@ -275,26 +275,26 @@ def _as_targets(preds: Tensor, target: Tensor, dimensions: int) -> tuple[Tensor,
     for name, values in (("preds", preds), ("target", target)):
         if values.ndim not in (1, 2) or len(values) == 0 or values.numel() != len(values) * dimensions:
             wanted = "(n,)" if dimensions == 1 else f"(n, {dimensions})"
-            raise OrdinateError(f"{name}: got shape {tuple(values.shape)}, expected {wanted} for at least one sample")
+            raise OrdinateError(name, f"shape {tuple(values.shape)}", f"{wanted} for at least one sample")
         matrix = values.detach().reshape(len(values), dimensions).double()
         if not bool(torch.isfinite(matrix).all()):
-            raise OrdinateError(f"{name}: got NaN or infinity, expected finite values")
+            raise OrdinateError(name, "NaN or infinity", "finite values")
         matrices.append(matrix)
     if len(preds) != len(target):
-        raise OrdinateError(f"preds: got {len(preds)} samples, expected {len(target)}, as many as target")
+        raise OrdinateError("preds", f"{len(preds)} samples", f"{len(target)}, as many as target")
     return matrices[0], matrices[1]
 
 
 def _check_ranks(values: Tensor, name: str, num_classes: int | None = None) -> Tensor:
     if bool((values != values.floor()).any()):
-        raise OrdinateError(f"{name}: got fractions, expected whole ranks")
+        raise OrdinateError(name, "fractions", "whole ranks")
     if bool((values < 0).any()) or (num_classes is not None and bool((values >= num_classes).any())):
         top = "C-1" if num_classes is None else num_classes - 1
-        raise OrdinateError(f"{name}: got ranks {values.min():g} to {values.max():g}, expected 0 to {top}")
+        raise OrdinateError(name, f"ranks {values.min():g} to {values.max():g}", f"0 to {top}")
     return values
 
 
 def _some(count: Tensor) -> Tensor:
     if not bool(count):
-        raise OrdinateError("compute: got no batch yet, expected an update first")
+        raise OrdinateError("compute", "no batch yet", "an update first")
     return count

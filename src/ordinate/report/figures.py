@@ -57,7 +57,7 @@ def embedding(
         OrdinateError: another projection, fewer than 5 samples for UMAP, or umap-learn is not installed.
     """
     if projection not in ("pca", "umap"):
-        raise OrdinateError(f"projection: got {projection!r}, takes 'pca' or 'umap'")
+        raise OrdinateError("projection", repr(projection), "'pca' or 'umap'")
     points, explained = _principal_components(embeddings) if projection == "pca" else (_umap(embeddings), None)
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(5.4, 4.4))
@@ -207,14 +207,16 @@ def _principal_components(embeddings: NDArray[np.float64]) -> tuple[NDArray[np.f
 def _umap(embeddings: NDArray[np.float64]) -> NDArray[np.float64]:
     """Coordinates (n, 2) by UMAP (McInnes et al., 2018), the same for the same embeddings."""
     if len(embeddings) < 5:
-        raise OrdinateError(f"embeddings: got {len(embeddings)} samples, takes at least 5 for UMAP")
+        raise OrdinateError("embeddings", f"{len(embeddings)} samples", "at least 5 for UMAP")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of packages it could use, and of a graph in parts, which the picture shows
         try:
             from umap import UMAP
         except ImportError as error:
             raise OrdinateError(
-                'projection: "umap" needs umap-learn, which is not installed; pip install "ordinate[umap]"'
+                "projection",
+                problem='"umap" needs umap-learn, which is not installed',
+                hint='pip install "ordinate[umap]"',
             ) from error
         # one job, because a fixed random state leaves no more
         umap = UMAP(n_neighbors=min(15, len(embeddings) - 1), metric="cosine", random_state=0, n_jobs=1)

@@ -43,15 +43,15 @@ def image_search(
         ['child', 'child', 'adult']
     """
     if len(neighbours) != len(queries):
-        raise OrdinateError(f"neighbours: got {len(neighbours)} rows, takes {len(queries)}, one a query")
+        raise OrdinateError("neighbours", f"{len(neighbours)} rows", f"{len(queries)}, one a query")
     rows = [[query, *nearest] for query, nearest in zip(queries, neighbours, strict=True)]
     _check_grid(rows, "queries and neighbours")
     q, k = len(rows), len(rows[0]) - 1
     crossed = np.asarray(wrong, dtype=bool)
     if crossed.shape != (q, k):
-        raise OrdinateError(f"wrong: got shape {crossed.shape}, takes {(q, k)}, one a neighbour")
+        raise OrdinateError("wrong", f"shape {crossed.shape}", f"{(q, k)}, one a neighbour")
     if [len(row) for row in names] != [1 + k] * q:
-        raise OrdinateError(f"names: got rows of {[len(row) for row in names]}, takes {q} of {1 + k}, one an image")
+        raise OrdinateError("names", f"rows of {[len(row) for row in names]}", f"{q} of {1 + k}, one an image")
     with plt.rc_context(STYLE):
         figure, grid = _draw_grid(rows, ["query", *map(str, range(1, 1 + k))], height=CELL + 0.2)
         for (row, column), axes in np.ndenumerate(grid):
@@ -83,7 +83,7 @@ def views(images: Sequence[Images], titles: Sequence[str]) -> Figure:
     rows = [list(row) for row in images]
     _check_grid(rows, "images")
     if len(titles) != len(rows[0]):
-        raise OrdinateError(f"titles: got {len(titles)}, takes {len(rows[0])}, one a column")
+        raise OrdinateError("titles", len(titles), f"{len(rows[0])}, one a column")
     with plt.rc_context(STYLE):
         figure, grid = _draw_grid(rows, titles, height=CELL)
         for (_, column), axes in np.ndenumerate(grid):
@@ -95,13 +95,11 @@ def views(images: Sequence[Images], titles: Sequence[str]) -> Figure:
 def _check_grid(rows: Sequence[Sequence[NDArray[np.uint8]]], name: str) -> None:
     """Raise where rows are missing or of different lengths, or hold what is no image."""
     if not rows or len({len(row) for row in rows}) > 1:
-        raise OrdinateError(
-            f"{name}: got rows of {[len(row) for row in rows]} images, takes at least one row, all alike"
-        )
+        raise OrdinateError(name, f"rows of {[len(row) for row in rows]} images", "at least one row, all alike")
     for image in (image for row in rows for image in row):
         if image.dtype != np.uint8 or image.ndim != 3 or image.shape[0] not in (1, 3):
             raise OrdinateError(
-                f"{name}: got an image of shape {image.shape} and dtype {image.dtype}, takes (1 or 3, h, w) of uint8"
+                name, f"an image of shape {image.shape} and dtype {image.dtype}", "(1 or 3, h, w) of uint8"
             )
 
 

@@ -122,10 +122,8 @@ def _boundary_index(boundary: tuple[Any, Any], true: NDArray[np.int64], labels: 
     boundaries = list(pairwise(labels))
     if boundary not in boundaries:
         shown = " < ".join(map(repr, labels))
-        raise OrdinateError(f"boundary: got {boundary!r}, expected two adjacent labels, lower first, of {shown}")
+        raise OrdinateError("boundary", repr(boundary), f"two adjacent labels, lower first, of {shown}")
     rank = boundaries.index(boundary)
     if not np.isin(true, (rank, rank + 1)).any():
-        raise OrdinateError(
-            f"y_test: got no sample of {boundary[0]!r} and {boundary[1]!r}, expected some to measure errors on"
-        )
+        raise OrdinateError("y_test", f"no sample of {boundary[0]!r} and {boundary[1]!r}", "some to measure errors on")
     return rank

@@ -9,15 +9,15 @@ def check_output(out: str | Path) -> None:
     """Raise where a page cannot be written."""
     path = Path(out)
     if path.is_dir():
-        raise OrdinateError(f"--out: {path} is a folder, expected a file")
+        raise OrdinateError("out", problem=f"{path} is a folder", expected="a file")
     if not path.parent.is_dir():
-        raise OrdinateError(f"--out: {path} cannot be written: No such folder as {path.parent}")
+        raise OrdinateError("out", problem=f"{path} cannot be written: No such folder as {path.parent}")
 
 
 def check_free(out: Path) -> None:
     """Raise where a folder to write a result to holds something already."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OrdinateError(f"--out: {out} already holds something, expected a new or empty folder")
+        raise OrdinateError("out", problem=f"{out} already holds something", expected="a new or empty folder")
 
 
 def write(page: str, out: str | Path) -> Path:
@@ -34,5 +34,5 @@ def write(page: str, out: str | Path) -> Path:
         pending.replace(path)
     except OSError as error:
         pending.unlink(missing_ok=True)
-        raise OrdinateError(f"--out: {path} cannot be written: {error.strerror or error}") from error
+        raise OrdinateError("out", problem=f"{path} cannot be written: {error.strerror or error}") from error
     return path

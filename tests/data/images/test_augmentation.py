@@ -70,7 +70,7 @@ def test_a_hid_view_is_a_crop_of_a_larger_image():
 
 
 def test_an_unknown_name_is_refused():
-    with pytest.raises(OrdinateError, match="augmentation: got 'heavy', takes one of 'auto', 'none'"):
+    with pytest.raises(OrdinateError, match="augmentation: got 'heavy', expected one of 'auto', 'none'"):
         check_augmentation("heavy")
 
 

@@ -53,7 +53,7 @@ def test_holding_a_fold_out_leaves_the_rest_to_train_on():
 @pytest.mark.parametrize(
     ("splits", "fold", "message"),
     [
-        (["0", "1"], 5, "fold: got 5, takes 0 to 4"),
+        (["0", "1"], 5, "fold: got 5, expected 0 to 4"),
         (["test", "train"], 0, "fold: got 0, and this set has the splits test, train, no folds"),
         (None, 0, "fold: got 0, and this set has no splits, no folds"),
     ],

@@ -180,7 +180,7 @@ def test_arrays_of_images_come_in_several_forms(array):
     ("array", "message"),
     [
         (np.zeros((2, 5, 8, 8)), r"expected images of 1 or 3 channels"),
-        (np.zeros((2, 8, 8)), r"X: got shape \(2, 8, 8\), takes images"),
+        (np.zeros((2, 8, 8)), r"X: got shape \(2, 8, 8\), expected images"),
         (np.zeros((0, 3, 8, 8)), r"X: got shape \(0, 3, 8, 8\)"),
         (np.full((1, 3, 2, 2), 7.5), r"X: got float64 from 7.5 to 7.5, expected uint8, or floats from 0 to 1"),
         (np.full((1, 3, 2, 2), -1), r"X: got int64 from -1 to -1"),

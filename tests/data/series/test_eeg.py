@@ -120,7 +120,7 @@ def test_files_that_cannot_be_read_are_named_and_left_out_if_asked(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"split": "half"}, "split: got 'half', takes 'paper' or 'corpus'"),
+        ({"split": "half"}, "split: got 'half', expected 'paper' or 'corpus'"),
         ({"start": -1}, "start: got -1"),
         ({"seconds": 0}, "seconds: got 0"),
         ({"sampling_rate": 0}, "sampling_rate: got 0"),

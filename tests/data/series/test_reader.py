@@ -135,5 +135,5 @@ def test_series_without_a_channel_or_a_point_are_an_error(shape):
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_another_number_of_channels_is_an_error(channels):
-    with pytest.raises(OrdinateError, match=f"X: got {channels} channels, takes 2"):
+    with pytest.raises(OrdinateError, match=f"X: got {channels} channels, expected 2"):
         SeriesScaler.fit(random_series(4, 2, 5)).transform(random_series(4, channels, 5))

@@ -62,8 +62,8 @@ def test_what_is_written_is_read_again(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (equal(["1,2:0"]), "line 11: has 2 to 2 points per channel, takes 3"),
-        (equal(["1,2,3:4,5,6:0"]), "line 11: has 2 channels, takes 1"),
+        (equal(["1,2:0"]), "line 11: has 2 to 2 points per channel, expected 3"),
+        (equal(["1,2,3:4,5,6:0"]), "line 11: has 2 channels, expected 1"),
         (equal(["1,?,3:0"]), "line 11: has a missing point, and the header says @missing false"),
         (equal(["1,2,3"]), "line 11: holds no colon"),
         (equal(["1,two,3:0"]), "line 11: a point is no number"),
@@ -76,7 +76,7 @@ def test_what_is_written_is_read_again(write):
         ("@timeStamps true\n@data\n", "line 1: holds time stamps"),
         ("@classLabel true a b\n@data\n", "line 1: holds classes"),
         ("@targetLabel false\n@data\n", "line 1: holds no targets"),
-        ("1,2,3:0\n", "line 1: takes a line of the header"),
+        ("1,2,3:0\n", "line 1: expected a line of the header"),
         ("", "holds no series"),
     ],
 )

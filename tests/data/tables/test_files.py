@@ -146,7 +146,7 @@ WHOLE_GZ = gzip.compress(b"a,grade\n" + b"1,2\n" * 50, mtime=0)
         ("a.csv", "a,grade\n", "holds no rows, expected a table with a header and samples"),
         ("a.tsv", "a\tgrade\n", "holds no rows"),
         ("a.csv", "grade\n1\n2\n", "no column is left beside the target"),
-        ("a.csv", "a,grade\n1,\n2,3\n4,\n", "2 of 3 labels in 'grade' are missing, takes one label per row"),
+        ("a.csv", "a,grade\n1,\n2,3\n4,\n", "2 of 3 labels in 'grade' are missing, expected one label per row"),
         ("a.csv", "a,grade\n1,2\n1,2,3,4\n", "could not be read: .*Expected 2 fields in line 3, saw 4"),
         ("a.txt", "a,grade\n1,2\n", r"expected a file that ends in \.csv, \.csv\.gz, .*\.npz"),
         ("a", "a,grade\n1,2\n", r"expected a file that ends in \.csv"),
@@ -169,8 +169,8 @@ def test_a_file_that_cannot_be_used_is_an_error_that_names_it(csv, name, content
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"grade": np.zeros(3)}, r"holds no array 'X', takes 'X' and the target; it holds \['grade'\]"),
-        ({"X": np.zeros((3, 2))}, r"holds no array 'grade', takes 'X' and the target; it holds \['X'\]"),
+        ({"grade": np.zeros(3)}, r"holds no array 'X', expected 'X' and the target; it holds \['grade'\]"),
+        ({"X": np.zeros((3, 2))}, r"holds no array 'grade', expected 'X' and the target; it holds \['X'\]"),
         (
             {"X": np.zeros((3, 2)), "grade": np.zeros(2)},
             "X holds 3 samples and 'grade' 2, expected one label per sample",

@@ -34,8 +34,8 @@ def test_single_texts_come_in_any_shape(X):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ("a dog", "X: got 'a dog', takes n strings"),
-        ([], r"X: got shape \(0, 1\), takes n strings"),
+        ("a dog", "X: got 'a dog', expected n strings"),
+        ([], r"X: got shape \(0, 1\), expected n strings"),
         ([("a", "b", "c")], r"X: got shape \(1, 3\)"),
         ([("a", "b"), ("c",)], r"X: sample 0 holds \('a', 'b'\), expected a string"),
         (["a", None], "X: sample 1 lacks a text"),

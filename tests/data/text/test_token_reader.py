@@ -148,7 +148,7 @@ def test_code_that_comes_with_a_model_is_not_run(folder, tmp_path):
 
 
 def test_a_folder_without_a_transformer_is_an_error(tmp_path):
-    with pytest.raises(OrdinateError, match=r"^encoder: .* cannot be loaded, takes 'auto', .* a folder"):
+    with pytest.raises(OrdinateError, match=r"^encoder: .* cannot be loaded, expected 'auto', .* a folder"):
         load_pretrained(str(tmp_path))
 
 
@@ -157,11 +157,11 @@ def test_a_network_that_is_no_encoder_is_an_error(folder, tmp_path):
 
     AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path)
     T5Model(T5Config(vocab_size=13, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)).save_pretrained(tmp_path)
-    with pytest.raises(OrdinateError, match="is a T5Model, takes an encoder of text"):
+    with pytest.raises(OrdinateError, match="is a T5Model, expected an encoder of text"):
         load_pretrained(str(tmp_path))
 
 
 def test_a_name_that_cannot_be_on_the_hub_is_an_error_at_once(monkeypatch):
     monkeypatch.setattr("ordinate.data.text.transformer._import_transformers", None)
-    with pytest.raises(OrdinateError, match=r"^encoder: got 'bilsmt', takes 'auto', 'bilstm', .* owner/name"):
+    with pytest.raises(OrdinateError, match=r"^encoder: got 'bilsmt', expected 'auto', 'bilstm', .* owner/name"):
         load_pretrained("bilsmt")

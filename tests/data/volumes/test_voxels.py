@@ -154,7 +154,7 @@ def test_all_files_that_cannot_be_read_are_named_with_the_reason(tmp_path):
     (tmp_path / "flattened.nii").write_bytes(flattened.header.binaryblock + bytes(4) + RANDOM.tobytes(order="F"))
     reasons = {
         "cut.nii": "damaged or truncated", "cut.nii.gz": "damaged or truncated", "text.nii": "no NIfTI volume",
-        "empty.nii": "is empty", "flat.nii": "has shape", "two.nii": "has 2 channels, takes 1",
+        "empty.nii": "is empty", "flat.nii": "has shape", "two.nii": "has 2 channels, expected 1",
         "infinite.nii": "infinity", "absent.nii": "no such file",
         "flattened.nii": "does not say how its axes lie",
     }  # fmt: skip
@@ -195,12 +195,12 @@ def test_without_monai_the_way_out_is_named(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": (3, 4)}, r"size: got \(3, 4\), takes \(depth, height, width\) in voxels"),
+        ({"size": (3, 4)}, r"size: got \(3, 4\), expected \(depth, height, width\) in voxels"),
         ({"size": 0}, "size: got 0"),
         ({"size": 2.5}, "size: got 2.5"),
         ({"spacing": -1.0}, "spacing: got -1.0"),
-        ({"spacing": "2"}, "spacing: got '2', takes a length in mm"),
-        ({"intensity": (5, 5)}, r"intensity: got \(5, 5\), takes \(low, high\)"),
+        ({"spacing": "2"}, "spacing: got '2', expected a length in mm"),
+        ({"intensity": (5, 5)}, r"intensity: got \(5, 5\), expected \(low, high\)"),
         ({"workers": -1}, "workers: got -1"),
     ],
 )

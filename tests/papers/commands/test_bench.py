@@ -162,10 +162,13 @@ def test_without_pytorch_metric_learning_a_note_says_so(quick, monkeypatch, caps
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--sizes", "64", "8"], "--sizes: got 8, takes at least 16"),
-        (["--dim", "0"], "--dim: got 0, takes at least 1"),
-        (["--repeats", "0"], "--repeats: got 0, takes at least 1"),
-        (["--out", "used"], "--out: used holds other things, takes a new or empty folder, or one of an earlier bench"),
+        (["--sizes", "64", "8"], "--sizes: got 8, expected at least 16"),
+        (["--dim", "0"], "--dim: got 0, expected at least 1"),
+        (["--repeats", "0"], "--repeats: got 0, expected at least 1"),
+        (
+            ["--out", "used"],
+            "--out: used holds other things, expected a new or empty folder, or one of an earlier bench",
+        ),
         (["--out", "theirs"], "--out: theirs holds other things"),
         (["--out", "drawn"], "--out: drawn holds other things"),
         (["--out", "file"], "--out: file holds other things"),
@@ -187,7 +190,7 @@ def test_what_cannot_be_used_is_one_line(arguments, message, folder, capsys):
 @pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
 def test_a_gpu_that_is_not_there_is_one_line(capsys):
     assert main(["bench", "--device", "cuda"]) == 2
-    assert one_line(capsys) == "--device: got 'cuda', and this machine has no GPU; takes 'auto' or 'cpu'"
+    assert one_line(capsys) == "--device: got 'cuda', and this machine has no GPU, expected 'auto' or 'cpu'"
 
 
 def test_a_size_that_nothing_reaches_is_one_line(monkeypatch, capsys):

@@ -187,4 +187,4 @@ def test_what_may_not_be_fetched_is_refused(refused, tmp_path):
         "ordinate: koa: is not for download by a program; get"
     )
     assert "tuab: is not for download by a program; get it from https" in refused("tuab", "--download", str(tmp_path))
-    assert refused("--download", str(tmp_path)).startswith("ordinate: --download: takes the name of a set before it")
+    assert refused("--download", str(tmp_path)).startswith("ordinate: --download: expected the name of a set before it")

@@ -126,8 +126,8 @@ def test_a_run_that_was_stopped_goes_on_and_trains_nothing_again(file, monkeypat
     [
         ("ablation", {}, "protocol: got 'ablation', expected one of corruption-robustness"),
         ("reduced-data", {"repeats": 0}, "--repeats: got 0"),
-        ("reduced-data", {"method": ["cloc"]}, "--method: cloc is not for a continuous target; expected one of supcr"),
-        ("reduced-data", {"sizes": [400]}, "sizes: got 400, takes at most 48"),
+        ("reduced-data", {"method": ["cloc"]}, "--method: cloc is not for a continuous target, expected one of supcr"),
+        ("reduced-data", {"sizes": [400]}, "sizes: got 400, expected at most 48"),
         ("reduced-data", {"epochs": 0}, "--epochs: got 0"),
         ("transfer", {}, "--to: expected the data set"),
         ("transfer", {"to": "second.csv", "to_target": "grade"}, "--to: second.csv and table.csv differ in kind"),

@@ -106,7 +106,7 @@ def test_a_table_that_cannot_run_here_still_shows_its_figures(run):
     ("name", "options", "message"),
     [
         ("otd-3", {}, "table: got 'otd-3'; did you mean 'otd-"),
-        (None, {"dataset": ["airfoil"]}, "--dataset: takes the name of a table before it"),
+        (None, {"dataset": ["airfoil"]}, "--dataset: expected the name of a table before it"),
         ("supcr-1", {"dataset": ["airfol"]}, "did you mean 'airfoil'"),
         ("supcr-5", {"dataset": ["airfoil"]}, "--dataset: got supcr-5, expected a table that compares models"),
         ("otd-2", {"seeds": 0}, "--seeds: got 0"),

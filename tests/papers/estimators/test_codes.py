@@ -144,7 +144,7 @@ FRAME, LABELS = cars(6)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: code_features(FRAME, "binary"), "code: got 'binary', takes one of 'raw', 'one_hot', 'thermometer'"),
+        (lambda: code_features(FRAME, "binary"), "code: got 'binary', expected one of 'raw', 'one_hot', 'thermometer'"),
         (lambda: code_features(FRAME, "raw"), "order: got none for column 'safety', expected its values from lowest"),
         (lambda: code_features(FRAME, "raw", {"size": [1]}), r"order: got \['size'\], expected columns of X"),
         (lambda: code_features(FRAME, "raw", {"safety": ["low"]}), "X: column 'safety' holds"),

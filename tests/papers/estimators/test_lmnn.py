@@ -125,7 +125,7 @@ def test_scikit_learn_checks_the_map(estimator, check):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_neighbors": 0}, "n_neighbors: got 0, takes a whole number"),
+        ({"n_neighbors": 0}, "n_neighbors: got 0, expected a whole number"),
         ({"max_iter": 1.5}, r"max_iter: got 1\.5"),
         ({"push": 2}, r"push: got 2, expected a weight in \[0, 1\]"),
     ],

@@ -147,4 +147,4 @@ def _transforms(name: str, size: Size) -> list["Transform"]:
 def check_augmentation(name: Any) -> None:
     """Raise where there is no augmentation of that name."""
     if name not in AUGMENTATIONS:
-        raise OrdinateError(f"augmentation: got {name!r}, expected one of {', '.join(map(repr, AUGMENTATIONS))}")
+        raise OrdinateError("augmentation", repr(name), f"one of {', '.join(map(repr, AUGMENTATIONS))}")

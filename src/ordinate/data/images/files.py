@@ -77,12 +77,12 @@ class ImageFiles:
             opened: Image = image.open(io.BytesIO(content))
             opened.load()
         except FileNotFoundError as error:
-            raise OrdinateError(f"{path}: no such file") from error
+            raise OrdinateError(path, problem="no such file") from error
         except KeyError as error:
-            raise OrdinateError(f"{path}: is not in {self.archive}") from error
+            raise OrdinateError(path, problem=f"is not in {self.archive}") from error
         except image.UnidentifiedImageError as error:
             wrong = "is no image that can be read" if content else "is empty, expected an image"
-            raise OrdinateError(f"{path}: {wrong}") from error
+            raise OrdinateError(path, problem=wrong) from error
         except (OSError, SyntaxError, ValueError, EOFError, zipfile.BadZipFile, image.DecompressionBombError) as error:
-            raise OrdinateError(f"{path}: is damaged or truncated: {error}") from error
+            raise OrdinateError(path, problem=f"is damaged or truncated: {error}") from error
         return opened

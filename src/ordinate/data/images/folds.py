@@ -56,8 +56,8 @@ def hold_out(images: Labelled, fold: int) -> Labelled:
     names = set() if images.splits is None else set(images.splits)
     if not names.intersection(FOLDS):
         held = "no splits" if images.splits is None else f"the splits {', '.join(sorted(names))}"
-        raise OrdinateError(f"fold: got {fold}, and this set has {held}, no folds")
+        raise OrdinateError("fold", f"{fold}, and this set has {held}, no folds")
     if str(fold) not in FOLDS:
-        raise OrdinateError(f"fold: got {fold}, expected 0 to {len(FOLDS) - 1}")
+        raise OrdinateError("fold", fold, f"0 to {len(FOLDS) - 1}")
     held_out = images.splits == str(fold)
     return replace(images, splits=pd.Series(np.where(held_out, "test", "train"), name="split"))

@@ -28,7 +28,7 @@ def read_images(path: str | Path) -> ImageFiles:
     root = _root(tree)
     names = _table(tree, root)[0] if root + LABELS in tree.names else tree.images
     if not names:
-        raise OrdinateError(f"{path}: holds no image ({', '.join(SUFFIXES)})")
+        raise OrdinateError(path, problem=f"holds no image ({', '.join(SUFFIXES)})")
     return tree.files(names)
 
 
@@ -59,7 +59,7 @@ def read_labelled_images(
             ("--target", None if target == "label" else target),
         ):
             if value is not None:
-                raise OrdinateError(f"{name}: got {value!r}, a column of {LABELS}, which {path} does not hold")
+                raise OrdinateError(name, f"{value!r}, a column of {LABELS}, which {path} does not hold")
         return _folder_per_rank(tree, root)
     names, frame = _table(tree, root)
     return Labelled(tree.files(names), *label_columns(frame, tree.path / root / LABELS, target, split, group))
@@ -79,12 +79,12 @@ def _table(tree: FileTree, root: str) -> tuple[list[str], pd.DataFrame]:
     frame = read_labels_file(io.BytesIO(tree.content(root + LABELS)), where, "image")
     column = path_column(frame)
     if column is None:
-        raise OrdinateError(f"{where}: expected a column of paths named {', '.join(map(repr, PATH_COLUMNS))}")
+        raise OrdinateError(where, expected=f"a column of paths named {', '.join(map(repr, PATH_COLUMNS))}")
     names = root + frame[column].astype(str).str.replace("\\", "/", regex=False).str.removeprefix("./")
     absent = sorted(set(names) - set(tree.names))
     if absent:
         raise OrdinateError(
-            f"{where}: {len(absent)} of its images are not there, such as {absent[0].removeprefix(root)}"
+            where, problem=f"{len(absent)} of its images are not there, such as {absent[0].removeprefix(root)}"
         )
     return names.tolist(), frame
 
@@ -92,11 +92,11 @@ def _table(tree: FileTree, root: str) -> tuple[list[str], pd.DataFrame]:
 def _folder_per_rank(tree: FileTree, root: str) -> Labelled:
     parts = [PurePosixPath(name.removeprefix(root)).parts for name in tree.images]
     if not parts:
-        raise OrdinateError(f"{tree.path}: holds neither {LABELS} nor images ({', '.join(SUFFIXES)}) in folders")
+        raise OrdinateError(tree.path, problem=f"holds neither {LABELS} nor images ({', '.join(SUFFIXES)}) in folders")
     split = all(len(part) > 2 and part[0].lower() in SPLITS for part in parts)
     ranks = [part[1] if split else part[0] for part in parts]
     if any(len(part) < (3 if split else 2) for part in parts) or len(set(ranks)) < 2:
-        raise OrdinateError(f"{tree.path}: expected a {LABELS}, or a folder of images per rank")
+        raise OrdinateError(tree.path, expected=f"a {LABELS}, or a folder of images per rank")
     numbers = pd.to_numeric(pd.Series(ranks), errors="coerce")
     labels = pd.Series(ranks, name="label") if numbers.isna().any() else numbers.rename("label")
     splits = pd.Series([SPLITS[part[0].lower()] for part in parts], name="split") if split else None

@@ -74,7 +74,7 @@ class ImageModality(Modality):
             labelled = hold_out(labelled, request.fold)
             request.say(f"fold {request.fold} of {len(FOLDS)} is held out")
         elif request.fold:
-            raise OrdinateError(f"--fold: got {request.fold}, but {path} has no folds")
+            raise OrdinateError("fold", f"{request.fold}, but {path} has no folds")
         return labelled
 
     def read_unlabelled(self, path: str | Path) -> ImageFiles:

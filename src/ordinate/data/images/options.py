@@ -50,19 +50,20 @@ class ImageOptions:
                 object.__setattr__(self, name, given)
             whole = isinstance(given, int) and name == "size"
             if given is not None and not whole and not (isinstance(given, tuple) and len(given) == 2):
-                raise OrdinateError(f"{name}: got {given!r}, expected (height, width) in pixels")
+                raise OrdinateError(name, repr(given), "(height, width) in pixels")
             for side in () if given is None else (given,) if whole else given:
                 check_whole(side, name)
         if self.channels not in (None, 1, 3):
-            raise OrdinateError(f"channels: got {self.channels!r}, expected 1 (grey) or 3 (RGB)")
+            raise OrdinateError("channels", repr(self.channels), "1 (grey) or 3 (RGB)")
         check_augmentation(self.augmentation)
         if self.views is not None:
             check_whole(self.views, "views")
         if self.frozen and not self.pretrained:
-            raise OrdinateError("frozen: got True with pretrained=False, expected pretrained weights to keep")
+            raise OrdinateError("frozen", "True with pretrained=False", "pretrained weights to keep")
         if self.frozen and (self.augmentation not in ("auto", "none") or self.views not in (None, 1)):
             raise OrdinateError(
-                f"frozen: got True with augmentation={self.augmentation!r} and views={self.views}, expected 'auto' or "
-                "'none' and one view: features are computed once, of the images as they are"
+                "frozen",
+                f"True with augmentation={self.augmentation!r} and views={self.views}",
+                "'auto' or 'none' and one view: features are computed once, of the images as they are",
             )
         check_whole(self.workers, "workers", least=0)

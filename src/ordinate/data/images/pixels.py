@@ -152,10 +152,10 @@ def as_images(array: NDArray[Any]) -> NDArray[np.uint8]:
         array: (n, c, h, w) or (n, h, w, c) with c of 1 or 3; uint8, or floats from 0 to 1.
     """
     if array.ndim != 4 or len(array) == 0 or min(array.shape) == 0:
-        raise OrdinateError(f"X: got shape {array.shape}, expected images (n, channels, height, width)")
+        raise OrdinateError("X", f"shape {array.shape}", "images (n, channels, height, width)")
     if array.shape[1] not in (1, 3):
         if array.shape[3] not in (1, 3):
-            raise OrdinateError(f"X: got shape {array.shape}, expected images of 1 or 3 channels, (n, c, h, w)")
+            raise OrdinateError("X", f"shape {array.shape}", "images of 1 or 3 channels, (n, c, h, w)")
         array = array.transpose(0, 3, 1, 2)
     if array.dtype == np.uint8:
         return array
@@ -165,8 +165,8 @@ def as_images(array: NDArray[Any]) -> NDArray[np.uint8]:
             return (array * 255).round().astype(np.uint8)
         if array.dtype.kind in "iu" and low >= 0 and high <= 255:
             return array.astype(np.uint8)
-        raise OrdinateError(f"X: got {array.dtype} from {low} to {high}, expected uint8, or floats from 0 to 1")
-    raise OrdinateError(f"X: got images of {array.dtype} or not finite, expected uint8, or floats from 0 to 1")
+        raise OrdinateError("X", f"{array.dtype} from {low} to {high}", "uint8, or floats from 0 to 1")
+    raise OrdinateError("X", f"images of {array.dtype} or not finite", "uint8, or floats from 0 to 1")
 
 
 def _readable(images: Images, rows: Sequence[int]) -> Iterator["Image"]:

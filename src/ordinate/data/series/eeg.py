@@ -77,7 +77,7 @@ def read_tuab(
             an age or one of the channels; names them. Also where MNE is not installed.
     """
     if split not in ("paper", "corpus"):
-        raise OrdinateError(f"split: got {split!r}, expected 'paper' or 'corpus'")
+        raise OrdinateError("split", repr(split), "'paper' or 'corpus'")
     check_positive(start, "start", or_zero=True)
     check_positive(sampling_rate, "sampling_rate")
     if seconds is not None:
@@ -126,10 +126,10 @@ def read_age(path: str | Path) -> int:
         with Path(path).open("rb") as file:
             header = file.read(PATIENT.stop)
     except OSError as error:
-        raise OrdinateError(f"{path}: {error.strerror}") from error
+        raise OrdinateError(path, problem=error.strerror) from error
     age = AGE.search(header[PATIENT])
     if age is None:
-        raise OrdinateError(f"{path}: its header has no age, expected Age:YEARS in the patient's field")
+        raise OrdinateError(path, problem="its header has no age", expected="Age:YEARS in the patient's field")
     return int(age[1])
 
 
@@ -160,10 +160,12 @@ def read_recording(
             named.setdefault(electrode[1].upper(), name)
     missing = [channel for channel in CHANNELS if channel not in named]
     if missing:
-        raise OrdinateError(f"{path}: has no channel {', '.join(missing)}, expected the 21 of TUAB")
+        raise OrdinateError(path, problem=f"has no channel {', '.join(missing)}", expected="the 21 of TUAB")
     duration = raw.n_times / raw.info["sfreq"]
     if duration <= start:
-        raise OrdinateError(f"{path}: lasts {duration:g} s, expected more than the {start:g} s before the series")
+        raise OrdinateError(
+            path, problem=f"lasts {duration:g} s", expected=f"more than the {start:g} s before the series"
+        )
     end = duration if seconds is None else min(start + seconds, duration)
     with _reading(path):
         raw.pick([named[channel] for channel in CHANNELS]).reorder_channels([named[channel] for channel in CHANNELS])
@@ -181,18 +183,20 @@ def _reading(path: str | Path) -> Iterator[None]:
         yield
     except Exception as error:
         reason = str(error).strip().splitlines()
-        raise OrdinateError(f"{path}: could not be read: {reason[0] if reason else type(error).__name__}") from error
+        raise OrdinateError(
+            path, problem=f"could not be read: {reason[0] if reason else type(error).__name__}"
+        ) from error
 
 
 def _one_per_subject(path: Path) -> dict[str, Path]:
     """Return the first recording without a pathology of every subject."""
     if not path.is_dir():
-        raise OrdinateError(f"{path}: no such folder")
+        raise OrdinateError(path, problem="no such folder")
     files: dict[str, Path] = {}
     for file in sorted(file for file in _files(path) if "normal" in _below(file, path)):
         files.setdefault(file.name.split("_")[0], file)
     if not files:
-        raise OrdinateError(f"{path}: holds no EDF file in a folder 'normal', expected TUAB's train and eval")
+        raise OrdinateError(path, problem="holds no EDF file in a folder 'normal'", expected="TUAB's train and eval")
     return files
 
 

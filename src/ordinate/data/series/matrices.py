@@ -94,7 +94,9 @@ def _read_all(
     if len(regions) > 1:
         few, many = (next(row for row in matrices if len(matrices[row]) == n) for n in (min(regions), max(regions)))
         raise OrdinateError(
-            f"{path}: {paths[few]} has {min(regions)} rows and {paths[many]} {max(regions)}, expected the same regions"
+            path,
+            problem=f"{paths[few]} has {min(regions)} rows and {paths[many]} {max(regions)}",
+            expected="the same regions",
         )
     require_readable_series(failures, path, len(paths), skip_unreadable=skip_unreadable)
     return stack_series(list(matrices.values())), np.array(list(matrices)), tuple(failures.values())

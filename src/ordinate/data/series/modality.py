@@ -32,7 +32,7 @@ class Series(Modality):
         values = stack_series(list(X)) if are_series(X) else np.asarray(X)
         values = values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
         if np.isinf(values).any():
-            raise OrdinateError("X: got infinity, expected finite numbers or NaN for missing values")
+            raise OrdinateError("X", "infinity", "finite numbers or NaN for missing values")
         return values
 
     def fit(
@@ -50,7 +50,7 @@ class Series(Modality):
         target = None if request.target == "age" else request.target
         for option, value in (("--target", target), ("--split", request.split), ("--group", request.group)):
             if value is not None:
-                raise OrdinateError(f"{option}: got {value!r}, and {path} holds EEG recordings, whose label is the age")
+                raise OrdinateError(option, f"{value!r}, and {path} holds EEG recordings, whose label is the age")
         return read_tuab(path, skip_unreadable=skip, progress=request.progress)
 
     def read_unlabelled(self, path: str | Path) -> NDArray[Any]:

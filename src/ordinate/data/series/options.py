@@ -31,6 +31,4 @@ class SeriesOptions:
             if getattr(self, name) is not None:
                 check_whole(getattr(self, name), name)
         if self.crop is None and self.views not in (None, 1):
-            raise OrdinateError(
-                f"views: got {self.views} without a crop, which makes them differ; expected crop=POINTS"
-            )
+            raise OrdinateError("views", f"{self.views} without a crop, which makes them differ", "crop=POINTS")

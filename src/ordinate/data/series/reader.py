@@ -36,10 +36,10 @@ def stack_series(series: Sequence[ArrayLike]) -> Float[NDArray[Any], "n c t"]:
     for place, one in enumerate(arrays):
         if one.ndim != 2 or one.size == 0 or one.dtype.kind not in "biuf":
             raise OrdinateError(
-                f"X: got a series of shape {one.shape} and {one.dtype} at {place}, expected numbers (channels, length)"
+                "X", f"a series of shape {one.shape} and {one.dtype} at {place}", "numbers (channels, length)"
             )
         if len(one) != len(arrays[0]):
-            raise OrdinateError(f"X: got series of {len(arrays[0])} and of {len(one)} channels, expected one number")
+            raise OrdinateError("X", f"series of {len(arrays[0])} and of {len(one)} channels", "one number")
     dtype = np.result_type(np.float32, *{one.dtype for one in arrays})
     stacked = np.full((len(arrays), len(arrays[0]), max(one.shape[1] for one in arrays)), np.nan, dtype)
     for place, one in enumerate(arrays):
@@ -99,7 +99,7 @@ class SeriesScaler(Reader):
         values = np.asarray(series)
         _, channels, length = values.shape
         if channels == 0 or length == 0:
-            raise OrdinateError(f"X: got series of shape {values.shape[1:]}, expected (channels, length) of at least 1")
+            raise OrdinateError("X", f"series of shape {values.shape[1:]}", "(channels, length) of at least 1")
         given = sum((~np.isnan(part)).sum(axis=(0, 2)) for part in _parts(values))
         count = np.maximum(given, 1)
         mean = sum(np.nansum(part, axis=(0, 2)) for part in _parts(values)) / count
@@ -119,9 +119,7 @@ class SeriesScaler(Reader):
     def transform(self, series: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
         values = np.asarray(series)
         if values.shape[1] != len(self.mean):
-            raise OrdinateError(
-                f"X: got {values.shape[1]} channels, expected {len(self.mean)}, those of the training data"
-            )
+            raise OrdinateError("X", f"{values.shape[1]} channels", f"{len(self.mean)}, those of the training data")
         scaled = np.empty(values.shape, dtype=np.float32)
         beyond = np.arange(values.shape[2]) >= series_lengths(values)[:, None]
         for start, part in enumerate(_parts(values)):
@@ -132,12 +130,10 @@ class SeriesScaler(Reader):
 
     def _standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         if np.isinf(values).any():
-            raise OrdinateError("X: got infinity, expected finite numbers or NaN for missing points")
+            raise OrdinateError("X", "infinity", "finite numbers or NaN for missing points")
         scaled = (values - self.mean[:, None]) / self.scale[:, None]
         if np.nanmax(np.abs(scaled), initial=0) > np.finfo(np.float32).max:
-            raise OrdinateError(
-                "X: got numbers that pass the range of float32 once standardised; expected smaller ones"
-            )
+            raise OrdinateError("X", "numbers that pass the range of float32 once standardised", "smaller ones")
         return np.where(np.isnan(values), 0, scaled)
 
     def embedded_at_once(self, x: Tensor) -> int:

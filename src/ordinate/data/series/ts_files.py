@@ -40,7 +40,7 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise OrdinateError(f"{path}: could not be read: {getattr(error, 'strerror', None) or error}") from error
+        raise OrdinateError(path, problem=f"could not be read: {getattr(error, 'strerror', None) or error}") from error
     header: dict[str, str] = {}
     series: list[list[NDArray[np.float64]]] = []
     targets: list[float] = []
@@ -52,7 +52,9 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]
         if in_data:
             *channels, target = line.split(":")
             if not channels:
-                raise OrdinateError(f"{where}: holds no colon, expected channels and a target separated by colons")
+                raise OrdinateError(
+                    where, problem="holds no colon", expected="channels and a target separated by colons"
+                )
             series.append([_numbers(channel, where) for channel in channels])
             targets.append(float(_numbers(target, where, what="the target")[0]))
             _check_series(series, header, where)
@@ -64,36 +66,38 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]
             _check_header(name.lower(), header[name.lower()], where)
         else:
             raise OrdinateError(
-                f"{where}: expected a line of the header, such as @missing false, or @data; got {line!r}"
+                where, expected="a line of the header, such as @missing false, or @data", hint=f"got {line!r}"
             )
     if not series:
-        raise OrdinateError(f"{path}: holds no series, expected @data and one line per series below it")
+        raise OrdinateError(path, problem="holds no series", expected="@data and one line per series below it")
     return _stack(series), np.array(targets)
 
 
 def _numbers(text: str, where: str, what: str = "a point") -> NDArray[np.float64]:
     values = [part.strip() for part in text.split(",")]
     if what != "a point" and (len(values) != 1 or values[0] == MISSING):
-        raise OrdinateError(f"{where}: got {text.strip()!r} as {what}, expected one number after the last colon")
+        raise OrdinateError(where, f"{text.strip()!r} as {what}", "one number after the last colon")
     try:
         numbers = np.array([np.nan if value == MISSING else float(value) for value in values])
     except ValueError as error:
-        raise OrdinateError(f"{where}: {what} is no number: {error}") from error
+        raise OrdinateError(where, problem=f"{what} is no number: {error}") from error
     written = np.array([value != MISSING for value in values])
     if not np.isfinite(numbers[written]).all():
-        raise OrdinateError(f"{where}: {what} is not finite, expected finite numbers, or ? for a missing point")
+        raise OrdinateError(where, problem=f"{what} is not finite", expected="finite numbers, or ? for a missing point")
     return numbers
 
 
 def _check_header(name: str, value: str, where: str) -> None:
     if name == "timestamps" and value != "false":
-        raise OrdinateError(f"{where}: holds time stamps, expected series of evenly spaced points: @timeStamps false")
+        raise OrdinateError(
+            where, problem="holds time stamps", expected="series of evenly spaced points: @timeStamps false"
+        )
     if name == "classlabel" and value.split()[:1] != ["false"]:
-        raise OrdinateError(f"{where}: holds classes, expected continuous targets: @targetLabel true")
+        raise OrdinateError(where, problem="holds classes", expected="continuous targets: @targetLabel true")
     if name == "targetlabel" and value != "true":
-        raise OrdinateError(f"{where}: holds no targets, expected @targetLabel true")
+        raise OrdinateError(where, problem="holds no targets", expected="@targetLabel true")
     if name in ("dimensions", "serieslength") and not (value.isdecimal() and int(value)):
-        raise OrdinateError(f"{where}: @{name} takes a whole number above 0, got {value!r}")
+        raise OrdinateError(where, problem=f"@{name} takes a whole number above 0, got {value!r}")
 
 
 def _check_series(series: Sequence[Sequence[NDArray[np.float64]]], header: dict[str, str], where: str) -> None:
@@ -101,13 +105,15 @@ def _check_series(series: Sequence[Sequence[NDArray[np.float64]]], header: dict[
     last, lengths = series[-1], {len(channel) for channel in series[-1]}
     channels = 1 if header.get("univariate") == "true" else int(header.get("dimensions", len(series[0])))
     if len(last) != channels:
-        raise OrdinateError(f"{where}: has {len(last)} channels, expected {channels}")
+        raise OrdinateError(where, problem=f"has {len(last)} channels", expected=channels)
     if header.get("missing") == "false" and any(np.isnan(channel).any() for channel in last):
-        raise OrdinateError(f"{where}: has a missing point, and the header says @missing false")
+        raise OrdinateError(where, problem="has a missing point, and the header says @missing false")
     if header.get("equallength", "true") == "true":
         length = int(header.get("serieslength", len(series[0][0])))
         if lengths != {length}:
-            raise OrdinateError(f"{where}: has {min(lengths)} to {max(lengths)} points per channel, expected {length}")
+            raise OrdinateError(
+                where, problem=f"has {min(lengths)} to {max(lengths)} points per channel", expected=length
+            )
 
 
 def _stack(series: Sequence[Sequence[NDArray[np.float64]]]) -> NDArray[np.float64]:

@@ -60,13 +60,13 @@ class NumericColumn:
     def fill(self, values: pd.Series, out: NDArray[np.float32]) -> None:
         """Write the columns (n, width) of a column's values."""
         if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_complex_dtype(values):
-            raise OrdinateError(f"column {self.name!r}: got {values.dtype}, expected numbers, as in training")
+            raise OrdinateError(f"column {self.name!r}", values.dtype, "numbers, as in training")
         try:
             numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError) as error:
-            raise OrdinateError(f"column {self.name!r}: expected numbers, as in training: {error}") from error
+            raise OrdinateError(f"column {self.name!r}", expected=f"numbers, as in training: {error}") from error
         if np.isinf(numbers).any():
-            raise OrdinateError(f"column {self.name!r}: got infinity, expected finite numbers or missing values")
+            raise OrdinateError(f"column {self.name!r}", "infinity", "finite numbers or missing values")
         quantiles = np.array(self.quantiles)
         for start in range(0, len(numbers), ROWS_AT_ONCE):
             part, rows = numbers[start : start + ROWS_AT_ONCE], out[start : start + ROWS_AT_ONCE]
@@ -74,7 +74,9 @@ class NumericColumn:
             filled = np.where(missing, self.median, part)
             standardised = (filled - self.mean) / self.scale
             if np.abs(standardised).max() > np.finfo(np.float32).max:
-                raise OrdinateError(f"column {self.name!r}: its numbers pass the range of float32 once standardised")
+                raise OrdinateError(
+                    f"column {self.name!r}", problem="its numbers pass the range of float32 once standardised"
+                )
             rows[:, 0] = standardised
             if self.quantiles:
                 rows[:, 1] = _normal_score(filled, quantiles)
@@ -152,7 +154,7 @@ class TableFeatures(Reader):
         notes: list[str] = []
         twice = frame.columns[frame.columns.duplicated()].tolist()
         if twice:
-            raise OrdinateError(f"columns: got {twice[:5]} twice, expected one name per column")
+            raise OrdinateError("columns", f"{twice[:5]} twice", "one name per column")
         for name in frame.columns:
             values = frame[name]
             missing = int(values.isna().sum())
@@ -164,8 +166,10 @@ class TableFeatures(Reader):
                 categories = tuple(sorted(set(_texts(values)[1])))
                 if len(categories) > min(max(50, len(frame) // 10), MOST_CATEGORIES):
                     raise OrdinateError(
-                        f"column {name!r}: got text with {len(categories)} different values in {len(frame)} rows, "
-                        "expected numbers or categories; drop identifiers; for free text see --text (TextOptions)"
+                        f"column {name!r}",
+                        f"text with {len(categories)} different values in {len(frame)} rows",
+                        "numbers or categories",
+                        "drop identifiers; for free text see --text (TextOptions)",
                     )
                 columns.append(CategoricalColumn(str(name), categories))
                 if missing:
@@ -183,7 +187,9 @@ class TableFeatures(Reader):
         """
         absent = [column.name for column in self.columns if column.name not in frame.columns]
         if absent:
-            raise OrdinateError(f"columns: missing {absent}, expected those of the training data: {self.names}")
+            raise OrdinateError(
+                "columns", problem=f"missing {absent}", expected=f"those of the training data: {self.names}"
+            )
         if out is None:
             out = np.empty((len(frame), self.width), dtype=np.float32)
         start = 0
@@ -278,7 +284,7 @@ def _normal_score(values: NDArray[np.float64], quantiles: NDArray[np.float64]) -
 
 def _is_number(values: pd.Series) -> bool:
     if pd.api.types.is_complex_dtype(values):
-        raise OrdinateError(f"column {values.name!r}: got complex numbers, expected real ones")
+        raise OrdinateError(f"column {values.name!r}", "complex numbers", "real ones")
     return bool(pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values))
 
 
@@ -288,9 +294,7 @@ def _texts(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     Whole floats become integers, so that a code read as 1 and as 1.0 is one category.
     """
     if pd.api.types.is_datetime64_any_dtype(values):
-        raise OrdinateError(
-            f"column {values.name!r}: got dates, expected numbers or categories; turn them into numbers"
-        )
+        raise OrdinateError(f"column {values.name!r}", "dates", "numbers or categories", "turn them into numbers")
     if values.dtype == object:  # where 1 and True would be one value
         values = pd.Series([None if pd.isna(value) else plain_text(value) for value in values], dtype=object)
     places, different = pd.factorize(values)
@@ -312,7 +316,7 @@ def plain_text(value: Any) -> str:
 def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isinf(numbers).any():
-        raise OrdinateError(f"column {name!r}: got infinity, expected finite numbers or missing values")
+        raise OrdinateError(f"column {name!r}", "infinity", "finite numbers or missing values")
     missing = np.isnan(numbers)
     present = numbers[~missing]
     median = float(np.median(present)) if len(present) else 0.0
@@ -320,7 +324,9 @@ def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
     mean = float(filled.mean())
     scale = float(filled.std())
     if not np.isfinite(scale):
-        raise OrdinateError(f"column {name!r}: its numbers pass the range of float64 when squared; rescale them")
+        raise OrdinateError(
+            f"column {name!r}", problem="its numbers pass the range of float64 when squared", hint="rescale them"
+        )
     scale = scale if scale > CONSTANT * np.abs(filled).max(initial=0) else 1.0
     quantiles: tuple[float, ...] = ()
     if len(np.unique(present)) > FEW_VALUES:

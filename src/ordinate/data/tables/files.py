@@ -51,10 +51,10 @@ def read_labelled(
     if isinstance(content, dict):
         X, labels = _array(content, "X", path), _array(content, target, path)
         if labels.ndim != 1:
-            raise OrdinateError(f"{path}: {target!r} has shape {labels.shape}, expected one label per sample")
+            raise OrdinateError(path, problem=f"{target!r} has shape {labels.shape}", expected="one label per sample")
         if len(X) != len(labels):
             raise OrdinateError(
-                f"{path}: X holds {len(X)} samples and {target!r} {len(labels)}, expected one label per sample"
+                path, problem=f"X holds {len(X)} samples and {target!r} {len(labels)}", expected="one label per sample"
             )
         y = pd.Series(labels, name=target)
     else:
@@ -62,7 +62,9 @@ def read_labelled(
         y = content[target]
         left_out = {target, *drop}.intersection(categorical)
         if left_out:
-            raise OrdinateError(f"--categorical: {', '.join(left_out)} is the target or dropped, expected columns of X")
+            raise OrdinateError(
+                "categorical", problem=f"{', '.join(left_out)} is the target or dropped", expected="columns of X"
+            )
         X = _shape_frame(content, [target, *drop], categorical, path)
     require_labels(y, target, path)
     return X, y.reset_index(drop=True)
@@ -73,18 +75,20 @@ def require_labels(y: pd.Series, target: str, path: Path) -> None:
     missing = int(y.isna().sum())
     if missing:
         raise OrdinateError(
-            f"{path}: {missing} of {len(y)} labels in {target!r} are missing, expected one label per row; "
-            f"remove those rows"
+            path,
+            problem=f"{missing} of {len(y)} labels in {target!r} are missing",
+            expected="one label per row",
+            hint="remove those rows",
         )
 
 
 def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
     name = path.name.lower()
     if path.is_dir():
-        raise OrdinateError(f"{path}: is a folder, expected a file")
+        raise OrdinateError(path, problem="is a folder", expected="a file")
     require_path(path)
     if not name.endswith((*CSV, *PARQUET, *NPZ, *TS)):
-        raise OrdinateError(f"{path}: expected a file that ends in {', '.join((*CSV, *PARQUET, *NPZ, *TS))}")
+        raise OrdinateError(path, expected=f"a file that ends in {', '.join((*CSV, *PARQUET, *NPZ, *TS))}")
     if name.endswith(TS):
         return dict(zip(("X", TS_TARGET), read_ts(path), strict=True))
     try:
@@ -97,19 +101,21 @@ def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
             with np.load(path, allow_pickle=False) as arrays:
                 return {key: arrays[key] for key in arrays.files}
     except (ValueError, TypeError, OSError, EOFError, BadZipFile) as error:
-        raise OrdinateError(f"{path}: could not be read: {str(error).splitlines()[0]}") from error
+        raise OrdinateError(path, problem=f"could not be read: {str(error).splitlines()[0]}") from error
     if frame.empty:
-        raise OrdinateError(f"{path}: holds no rows, expected a table with a header and samples")
+        raise OrdinateError(path, problem="holds no rows", expected="a table with a header and samples")
     if frame.shape[1] == 1 and any(mark in str(frame.columns[0]) for mark in ";\t|"):
         raise OrdinateError(
-            f"{path}: has the one column {frame.columns[0]!r}; expected commas (tabs in tsv) as separators"
+            path, problem=f"has the one column {frame.columns[0]!r}", expected="commas (tabs in tsv) as separators"
         )
     return frame.set_axis([str(column) for column in frame.columns], axis=1)
 
 
 def _array(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[Any]:
     if name not in arrays:
-        raise OrdinateError(f"{path}: holds no array {name!r}, expected 'X' and the target; it holds {sorted(arrays)}")
+        raise OrdinateError(
+            path, problem=f"holds no array {name!r}", expected="'X' and the target", hint=f"it holds {sorted(arrays)}"
+        )
     if name == "X":
         _check_samples(arrays[name], path)
     return arrays[name]
@@ -118,14 +124,14 @@ def _array(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[An
 def _check_samples(X: NDArray[Any], path: Path) -> None:
     if X.ndim not in (2, 3, 4, 5) or X.size == 0:
         raise OrdinateError(
-            f"{path}: X has shape {X.shape}, expected no fewer than one sample, (n, features), (n, c, t), (n, "
-            f"c, h, w) or "
-            "(n, c, d, h, w)"
+            path,
+            problem=f"X has shape {X.shape}",
+            expected="no fewer than one sample, (n, features), (n, c, t), (n, c, h, w) or (n, c, d, h, w)",
         )
     if X.dtype.kind not in "biuf":
-        raise OrdinateError(f"{path}: X holds {X.dtype}, expected numbers")
+        raise OrdinateError(path, problem=f"X holds {X.dtype}", expected="numbers")
     if np.isinf(X).any():
-        raise OrdinateError(f"{path}: X holds infinity, expected finite numbers or NaN for missing values")
+        raise OrdinateError(path, problem="X holds infinity", expected="finite numbers or NaN for missing values")
 
 
 def require_columns(frame: Any, names: Sequence[str], path: Path) -> None:
@@ -137,5 +143,5 @@ def _shape_frame(frame: pd.DataFrame, drop: Sequence[str], categorical: Sequence
     require_columns(frame, [*drop, *categorical], path)
     frame = frame.drop(columns=list(drop))
     if frame.shape[1] == 0:
-        raise OrdinateError(f"{path}: no column is left beside the target, expected at least one")
+        raise OrdinateError(path, problem="no column is left beside the target", expected="at least one")
     return frame.astype(dict.fromkeys(categorical, "category"))

@@ -40,11 +40,9 @@ class Tables(Modality):
                 )
             validate_data(estimator, columns, reset=reset, skip_check_array=True)
         except ValueError as error:
-            raise OrdinateError(f"X: {error}") from error
+            raise OrdinateError("X", problem=error) from error
         if X.shape[0] == 0 or X.shape[1] == 0:
-            raise OrdinateError(
-                f"X: got a {type(X).__name__} of shape {X.shape}, expected at least one row and one column"
-            )
+            raise OrdinateError("X", f"a {type(X).__name__} of shape {X.shape}", "at least one row and one column")
         if isinstance(X, ParquetTable):
             return X
         return X.reset_index(drop=True).set_axis([str(name) for name in X.columns], axis=1)
@@ -65,17 +63,17 @@ class Tables(Modality):
         if target is None and not is_parquet and str(path).lower().endswith(TS):
             target = TS_TARGET
         if target is None:
-            raise OrdinateError("--target: got none, expected the column of the label (only folders can do without)")
+            raise OrdinateError("target", "none", "the column of the label (only folders can do without)")
         X, y = _open_parquet(path, target, request) if is_parquet else _read_file(path, target, request)
         given = {"--split": request.split, "--group": request.group}
         for option, name in given.items():
             if name is not None and name not in X.columns:
-                raise OrdinateError(f"{option}: no column {name!r} in {path}")
+                raise OrdinateError(option, problem=f"no column {name!r} in {path}")
         splits, groups = (None if name is None else X[name].astype(str) for name in given.values())
         if any(given.values()):
             left = [name for name in X.columns if name not in given.values()]
             if not left:
-                raise OrdinateError(f"{path}: no column is left beside the target, expected at least one")
+                raise OrdinateError(path, problem="no column is left beside the target", expected="at least one")
             X = X[left]
         return Labelled(X, y, splits, groups)
 
@@ -88,14 +86,12 @@ def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[Parq
     """Open parquet files: the label is read, the other columns when they are asked for."""
     left_out = {target, *request.drop}.intersection(request.categorical)
     if left_out:
-        raise OrdinateError(
-            f"--categorical: got {', '.join(left_out)}, which is the target or dropped, expected columns of X"
-        )
+        raise OrdinateError("categorical", f"{', '.join(left_out)}, which is the target or dropped", "columns of X")
     y = ParquetTable(path)[target]
     require_labels(y, target, Path(path))
     X = ParquetTable(path, drop=[target, *request.drop], categorical=request.categorical)
     if len(X.columns) == 0:
-        raise OrdinateError(f"{path}: no column is left beside the target, expected at least one")
+        raise OrdinateError(path, problem="no column is left beside the target", expected="at least one")
     return X, y
 
 
@@ -104,7 +100,7 @@ def _read_file(path: str | Path, target: str, request: Request) -> tuple[Any, pd
     if not isinstance(X, pd.DataFrame):
         for option in ("drop", "categorical", "split", "group"):
             if getattr(request, option):
-                raise OrdinateError(f"--{option}: {path} holds arrays, expected a table")
+                raise OrdinateError(option, problem=f"{path} holds arrays", expected="a table")
     return X, y
 
 

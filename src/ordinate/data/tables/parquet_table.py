@@ -61,7 +61,7 @@ class ParquetTable:
             raise self._unreadable(error) from error
         self._columns.columns = [str(name) for name in self._columns.columns]
         if self._rows_in_files == 0:
-            raise OrdinateError(f"{self.path}: holds no rows, expected a table with samples")
+            raise OrdinateError(self.path, problem="holds no rows", expected="a table with samples")
         require_columns(self._columns, [*drop, *categorical], self.path)
         self._columns = self._columns.drop(columns=list(drop))
         self._categorical = frozenset(categorical)
@@ -131,7 +131,9 @@ class ParquetTable:
             raise self._unreadable(error) from error
         if len(values) != self._rows_in_files:
             raise OrdinateError(
-                f"{self.path}: holds {len(values)} rows, and {self._rows_in_files} when it was opened; open it anew"
+                self.path,
+                problem=f"holds {len(values)} rows, and {self._rows_in_files} when it was opened",
+                hint="open it anew",
             )
         if name in self._categorical:
             values = values.astype("category")
@@ -140,7 +142,7 @@ class ParquetTable:
         return values.reset_index(drop=True).rename(name)
 
     def _unreadable(self, error: Exception) -> OrdinateError:
-        return OrdinateError(f"{self.path}: could not be read: {str(error).splitlines()[0]}")
+        return OrdinateError(self.path, problem=f"could not be read: {str(error).splitlines()[0]}")
 
 
 def in_memory(X: Any) -> Any:

@@ -43,7 +43,7 @@ class Text(Modality):
         if encoder == BILSTM:
             return WordReader.fit(X, options), X
         if options.word_vectors is not None:
-            raise OrdinateError(f"word_vectors: got {options.word_vectors} with the encoder {encoder!r}, expected None")
+            raise OrdinateError("word_vectors", f"{options.word_vectors} with the encoder {encoder!r}", "None")
         reader = TokenReader.fit(X, options, encoder)
         reader.progress = progress
         return reader, X

@@ -46,8 +46,8 @@ class TextOptions:
 
     def __post_init__(self) -> None:
         if self.word_vectors is not None and not isinstance(self.word_vectors, str | Path):
-            raise OrdinateError(f"word_vectors: got {self.word_vectors!r}, expected the path of a file or None")
+            raise OrdinateError("word_vectors", repr(self.word_vectors), "the path of a file or None")
         if not isinstance(self.frozen, bool):
-            raise OrdinateError(f"frozen: got {self.frozen!r}, expected True or False")
+            raise OrdinateError("frozen", repr(self.frozen), "True or False")
         check_whole(self.max_length, "max_length", least=4)
         check_whole(self.hidden, "hidden")

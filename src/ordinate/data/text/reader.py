@@ -29,7 +29,7 @@ class TextReader(Reader):
 
     def read(self, X: Texts, folder: Any = None) -> Tensor:
         if X.per_sample != self.per_sample:
-            raise OrdinateError(f"X: got {X.per_sample} texts per sample, expected {self.per_sample}, as in training")
+            raise OrdinateError("X", f"{X.per_sample} texts per sample", f"{self.per_sample}, as in training")
         return self.transform(X)
 
     @abstractmethod

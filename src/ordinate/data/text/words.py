@@ -60,12 +60,12 @@ def read_word_vectors(
             if (place < most_frequent or word in needed) and word not in vectors:
                 vectors[word] = np.asarray(vector, dtype=np.float32)
     except (OSError, EOFError, ValueError, KeyError, BadZipFile) as error:
-        raise OrdinateError(f"word_vectors: {path} could not be read: {error}") from error
+        raise OrdinateError("word_vectors", problem=f"{path} could not be read: {error}") from error
     if not vectors:
-        raise OrdinateError(f"word_vectors: {path} holds no words, expected one line per word")
+        raise OrdinateError("word_vectors", problem=f"{path} holds no words", expected="one line per word")
     stacked = np.stack(list(vectors.values()))
     if not np.isfinite(stacked).all():
-        raise OrdinateError(f"word_vectors: {path} holds NaN or infinity, expected finite numbers")
+        raise OrdinateError("word_vectors", problem=f"{path} holds NaN or infinity", expected="finite numbers")
     return list(vectors), stacked
 
 

@@ -45,7 +45,7 @@ def read_volumes(path: str | Path) -> VolumeFiles:
             return _of_subjects(Path(path), frame)[0]
     names = [name for name in tree.names if name.lower().endswith(SUFFIXES)]
     if not names:
-        raise OrdinateError(f"{path}: holds no volume ({', '.join(SUFFIXES)})")
+        raise OrdinateError(path, problem=f"holds no volume ({', '.join(SUFFIXES)})")
     return VolumeFiles(Path(path) / name for name in names)
 
 
@@ -67,7 +67,7 @@ def read_labelled_volumes(
         OrdinateError: whatever is wrong with it, and the way out.
     """
     if not (Path(path) / LABELS).is_file():
-        raise OrdinateError(f"{path}: expected a {LABELS} that names the volumes (path) or subjects, and their labels")
+        raise OrdinateError(path, expected=f"a {LABELS} that names the volumes (path) or subjects, and their labels")
     frame = _table(Path(path))
     if any(name in frame for name in SUBJECTS) and path_column(frame) is None:
         return read_ukbiobank(path, target or "age", split, group)
@@ -106,7 +106,7 @@ def _of_subjects(path: Path, frame: pd.DataFrame) -> tuple[VolumeFiles, str]:
     """Return a volume per subject, and the column of subjects."""
     column = next((name for name in SUBJECTS if name in frame), None)
     if column is None:
-        raise OrdinateError(f"{path / LABELS}: expected a column of subjects, {' or '.join(map(repr, SUBJECTS))}")
+        raise OrdinateError(f"{path / LABELS}", expected=f"a column of subjects, {' or '.join(map(repr, SUBJECTS))}")
     subjects = frame[column].astype(str)
     folders = [path / FIRST_VISIT.format(subject) for subject in subjects]
     alone = [path / subject for subject in subjects]

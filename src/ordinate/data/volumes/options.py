@@ -50,12 +50,12 @@ class VolumeOptions:
 def _three(given: Any, name: str, expected: str) -> tuple[Any, ...]:
     values = (given,) * 3 if isinstance(given, int | float) else given
     if not isinstance(values, tuple | list) or len(values) != 3:  # lists, as JSON has them
-        raise OrdinateError(f"{name}: got {given!r}, expected {expected}")
+        raise OrdinateError(name, repr(given), expected)
     return tuple(values)
 
 
 def _range(given: Any) -> tuple[float, float]:
     fits = isinstance(given, Sequence) and len(given) == 2 and all(isinstance(end, int | float) for end in given)
     if not fits or not all(map(math.isfinite, given)) or not given[0] < given[1]:
-        raise OrdinateError(f"intensity: got {given!r}, expected (low, high), two finite numbers in ascending order")
+        raise OrdinateError("intensity", repr(given), "(low, high), two finite numbers in ascending order")
     return float(given[0]), float(given[1])

@@ -66,9 +66,9 @@ class VolumeFiles:
         try:
             values = np.asarray(opened.dataobj, dtype=np.float32)
         except (OSError, EOFError, ValueError, TypeError, zlib.error) as error:
-            raise OrdinateError(f"{path}: is damaged or truncated: {str(error).splitlines()[0]}") from error
+            raise OrdinateError(path, problem=f"is damaged or truncated: {str(error).splitlines()[0]}") from error
         if np.isinf(values).any():
-            raise OrdinateError(f"{path}: holds infinity, expected finite numbers")
+            raise OrdinateError(path, problem="holds infinity", expected="finite numbers")
         values = np.nan_to_num(values)  # what some programs write outside of the brain
         values = values[None] if values.ndim == 3 else np.moveaxis(values, 3, 0)
         transforms, data = (
@@ -84,9 +84,9 @@ class VolumeFiles:
         """Return the file with its data unread."""
         nibabel, path = optional("nibabel", "volumes", "volumes"), str(self.paths[index])
         if not Path(path).is_file():
-            raise OrdinateError(f"{path}: no such file")
+            raise OrdinateError(path, problem="no such file")
         if Path(path).stat().st_size == 0:
-            raise OrdinateError(f"{path}: is empty, expected a NIfTI volume")
+            raise OrdinateError(path, problem="is empty", expected="a NIfTI volume")
         failures = (
             nibabel.filebasedimages.ImageFileError, nibabel.spatialimages.HeaderDataError, OSError, EOFError,
             ValueError, zlib.error,
@@ -94,12 +94,12 @@ class VolumeFiles:
         try:
             opened = nibabel.load(path)
         except failures as error:
-            raise OrdinateError(f"{path}: is no NIfTI volume that can be read") from error
+            raise OrdinateError(path, problem="is no NIfTI volume that can be read") from error
         shape = opened.shape
         if len(shape) not in (3, 4) or min(shape) == 0:
-            raise OrdinateError(f"{path}: has shape {shape}, expected (x, y, z) or (x, y, z, channels)")
+            raise OrdinateError(path, problem=f"has shape {shape}", expected="(x, y, z) or (x, y, z, channels)")
         if np.isnan(nibabel.io_orientation(opened.affine)).any():
-            raise OrdinateError(f"{path}: does not say how its axes lie: its affine has an axis of length 0")
+            raise OrdinateError(path, problem="does not say how its axes lie: its affine has an axis of length 0")
         return opened
 
 
@@ -135,7 +135,7 @@ class VolumePreprocessing:
         values = volumes.read(index, self.spacing) if isinstance(volumes, VolumeFiles) else volumes[index]
         if len(values) != self.channels:
             name = volumes.paths[index] if isinstance(volumes, VolumeFiles) else f"volume {index}"
-            raise OrdinateError(f"{name}: has {len(values)} channels, expected {self.channels}")
+            raise OrdinateError(name, problem=f"has {len(values)} channels", expected=self.channels)
         resized = optional("monai.transforms", "volumes", "volumes").ResizeWithPadOrCrop(self.size)(self.scaled(values))
         return np.asarray(resized.numpy(), dtype=np.uint8)
 
@@ -190,9 +190,9 @@ def as_volumes(array: NDArray[Any]) -> NDArray[Any]:
         OrdinateError: another shape, or values that are no finite numbers.
     """
     if array.ndim != 5 or 0 in array.shape:
-        raise OrdinateError(f"X: got shape {array.shape}, expected volumes (n, channels, depth, height, width)")
+        raise OrdinateError("X", f"shape {array.shape}", "volumes (n, channels, depth, height, width)")
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
-        raise OrdinateError(f"X: got volumes of {array.dtype} or not finite, expected finite numbers")
+        raise OrdinateError("X", f"volumes of {array.dtype} or not finite", "finite numbers")
     return array
 
 

@@ -49,7 +49,7 @@ def bench(
     sizes = sorted(set(sizes or (2**power for power in SIZES[device])))
     for option, value, least in (("--sizes", sizes[0], SMALLEST), ("--dim", dim, 1), ("--repeats", repeats, 1)):
         if value < least:
-            raise OrdinateError(f"{option}: got {value}, takes at least {least}")
+            raise OrdinateError(option, value, f"at least {least}")
     folder = _claim(Path(out))
     machine = _machine(device)
     settings = {"losses": losses, "sizes": sizes, "dim": dim, "dtype": dtype, "repeats": repeats}
@@ -82,14 +82,14 @@ def bench(
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped; {out} holds what was measured" if runs else "stopped") from None
     if not runs:
-        raise OrdinateError(f"--sizes: got {sizes[0]}, which no loss can be measured at; {climbs[0].stopped}")
+        raise OrdinateError("--sizes", f"{sizes[0]}, which no loss can be measured at", hint=climbs[0].stopped)
     _print(measured)
     print(f"\nfigures and picture: {out}")
 
 
 def _device(device: str) -> str:
     if device == "cuda" and not torch.cuda.is_available():
-        raise OrdinateError("--device: got 'cuda', and this machine has no GPU; takes 'auto' or 'cpu'")
+        raise OrdinateError("--device", "'cuda', and this machine has no GPU", "'auto' or 'cpu'")
     return device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
 
 
@@ -100,14 +100,16 @@ def _claim(folder: Path) -> Path:
         folder.is_dir() and {path.name for path in folder.iterdir()} <= names and _ours(folder)
     ):
         raise OrdinateError(
-            f"--out: {folder} holds other things, takes a new or empty folder, or one of an earlier bench"
+            "--out",
+            problem=f"{folder} holds other things",
+            expected="a new or empty folder, or one of an earlier bench",
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / (PENDING + RESULTS)).touch()
         (folder / (PENDING + RESULTS)).unlink()
     except OSError as error:
-        raise OrdinateError(f"--out: {folder} cannot be written: {error.strerror}") from error
+        raise OrdinateError("--out", problem=f"{folder} cannot be written: {error.strerror}") from error
     return folder
 
 

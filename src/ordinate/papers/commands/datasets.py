@@ -25,13 +25,15 @@ def datasets(name: str | None, download: str | None) -> None:
     """List every set, explain one, or fetch it into a folder; the options of the command line."""
     if name is None:
         if download is not None:
-            raise OrdinateError("--download: takes the name of a set before it, as in ordinate datasets retinamnist")
+            raise OrdinateError(
+                "--download", expected="the name of a set before it, as in ordinate datasets retinamnist"
+            )
         _list()
         return
     if name not in SETS:
         near = difflib.get_close_matches(name, SETS)
         hint = f"did you mean {near[0]!r}?" if near else f"takes one of {', '.join(SETS)}"
-        raise OrdinateError(f"data set: got {name!r}; {hint}")
+        raise OrdinateError("data set", repr(name), hint=hint)
     if download is not None:
         _fetch(name, download)
     elif name in IMAGE_SETS:
@@ -74,7 +76,9 @@ def _is_here(name: str) -> bool:
 
 def _fetch(name: str, folder: str) -> None:
     if name in OTHER_SETS:
-        raise OrdinateError(f"{name}: is not for download by a program; get it from {OTHER_SETS[name].source}")
+        raise OrdinateError(
+            name, problem="is not for download by a program", hint=f"get it from {OTHER_SETS[name].source}"
+        )
     path = download(name, folder)
     print(f"{path}: fetched and checked; with ORDINATE_DATA={folder} it is read by its name, {name}")
 

@@ -57,18 +57,18 @@ class ProtocolOptions:
             OrdinateError: no such protocol, or options that it cannot run with.
         """
         if protocol not in PROTOCOLS:
-            raise OrdinateError(f"protocol: got {protocol!r}, expected one of {', '.join(PROTOCOLS)}")
+            raise OrdinateError("protocol", repr(protocol), f"one of {', '.join(PROTOCOLS)}")
         names = {declared.name for declared in fields(cls)}
         own = cls(**{name: value for name, value in given.items() if name in names})
         check_numbers(own)
         for declared in fields(cls):
             other = declared.metadata.get("only_for", protocol)
             if other != protocol and getattr(own, declared.name) != default_of(declared):
-                raise OrdinateError(f"{flag(declared.name)}: is for {other}, got it for {protocol}")
+                raise OrdinateError(flag(declared.name), problem=f"is for {other}, got it for {protocol}")
         if protocol == "epoch-time" and own.repeats > 1:
-            raise OrdinateError(f"--repeats: got {own.repeats}, and epoch-time trains each method --rounds times")
+            raise OrdinateError("--repeats", f"{own.repeats}, and epoch-time trains each method --rounds times")
         if protocol == "transfer" and own.to is None:
-            raise OrdinateError("--to: expected the data set that the encoder is transferred to")
+            raise OrdinateError("--to", expected="the data set that the encoder is transferred to")
         options = FitOptions(**{name: value for name, value in given.items() if name not in names})
         if options.out is None:
             options = replace(options, out=f"{options.stem}-{protocol}")
@@ -102,16 +102,17 @@ class TableOptions:
         """Raise where an option cannot be what it is, or has no effect."""
         check_numbers(self)
         if self.tune is not None and self.dry_run:
-            raise OrdinateError(f"--tune: got {self.tune} beside --dry-run, expected one of the two")
+            raise OrdinateError("--tune", f"{self.tune} beside --dry-run", "one of the two")
         if self.dry_run and self.retry_failed:
-            raise OrdinateError("--retry-failed: runs them again, and --dry-run runs nothing; expected one of the two")
+            raise OrdinateError(
+                "--retry-failed", problem="runs them again, and --dry-run runs nothing", expected="one of the two"
+            )
         if self.name is not None:
             return
         if self.dataset:
-            raise OrdinateError("--dataset: expected the name of a table before it, as in ordinate table supcr-1")
+            raise OrdinateError("--dataset", expected="the name of a table before it, as in ordinate table supcr-1")
         for declared in fields(self):
             if declared.metadata.get("of_runs") and getattr(self, declared.name):
                 raise OrdinateError(
-                    f"{flag(declared.name)}: got no table to run, expected its name before, as in ordinate table "
-                    "supcr-1"
+                    flag(declared.name), "no table to run", "its name before, as in ordinate table supcr-1"
                 )

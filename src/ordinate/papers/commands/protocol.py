@@ -165,7 +165,7 @@ def _second(options: FitOptions, own: ProtocolOptions, first: Divided) -> Divide
     second, _ = Divided.read(to, images, all_columns=True)
     if second.label.is_ranks != first.label.is_ranks:
         raise OrdinateError(
-            f"--to: {own.to} and {options.data} differ in kind, expected ranks in both or targets in both"
+            "--to", problem=f"{own.to} and {options.data} differ in kind", expected="ranks in both or targets in both"
         )
     return second
 
@@ -188,10 +188,10 @@ def _methods(name: str, own: ProtocolOptions, plan: Plan) -> list[str]:
         require_fitting(method, plan.label)
     if name != "label-bias":
         if plan.margins and "cloc" not in chosen:
-            raise OrdinateError(f"--margin: is for CLOC, got --method {' '.join(chosen)}")
+            raise OrdinateError("--margin", problem=f"is for CLOC, got --method {' '.join(chosen)}")
         return chosen
     if len(plan.margins) != 1:
-        raise OrdinateError("--margin: expected once for label-bias, for the boundary that is biased, as in 1,2=1.2")
+        raise OrdinateError("--margin", expected="once for label-bias, for the boundary that is biased, as in 1,2=1.2")
     return [LEARNED, FIXED, *(method for method in chosen if method != "cloc")]
 
 
@@ -202,7 +202,7 @@ def _corruption_robustness(study: Study, methods: Sequence[str]) -> Outcome:
     images, labels = study.data.test
     pixels = modality_of(images).pictures(images)
     if pixels is None:
-        raise OrdinateError(f"{study.options.data}: holds no images, expected some for corruption-robustness")
+        raise OrdinateError(study.options.data, problem="holds no images", expected="some for corruption-robustness")
 
     def run(contender: Contender) -> Figures:
         model = train(contender.estimator, *study.data.training, "clean", study.data.groups)
@@ -255,7 +255,7 @@ def _transfer(study: Study, methods: Sequence[str]) -> Outcome:
 def _unseen_targets(study: Study, methods: Sequence[str]) -> Outcome:
     ranges = [_range(text) for text in study.own.leave_out]
     if not ranges:
-        raise OrdinateError("--leave-out: expected the ranges to leave out of training, as in 20:25")
+        raise OrdinateError("--leave-out", expected="the ranges to leave out of training, as in 20:25")
 
     def run(contender: Contender) -> Figures:
         return unseen_targets(
@@ -352,7 +352,7 @@ def _range(text: str) -> tuple[float, float]:
     try:
         return float(low), float(high)
     except ValueError:
-        raise OrdinateError(f"--leave-out: got {text!r}, expected LOWEST:HIGHEST, as in 20:25") from None
+        raise OrdinateError("--leave-out", repr(text), "LOWEST:HIGHEST, as in 20:25") from None
 
 
 def _table(outcome: Outcome) -> str:

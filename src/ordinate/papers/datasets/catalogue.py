@@ -79,5 +79,5 @@ def look_up(argument: str, name: str, known: Mapping[str, KnownT]) -> KnownT:
     if name not in known:
         near = difflib.get_close_matches(name, known)
         hint = f"; did you mean {near[0]!r}?" if near else f", expected one of {', '.join(known)}"
-        raise OrdinateError(f"{argument}: got {name!r}{hint}")
+        raise OrdinateError(argument, f"{name!r}{hint}")
     return known[name]

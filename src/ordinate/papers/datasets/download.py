@@ -41,19 +41,19 @@ def fetch(download: Download, folder: str | Path) -> Path:
     path = Path(folder) / download.file
     if path.exists():
         if not path.is_file() or _sha256(path) != download.sha256:
-            raise OrdinateError(f"{path}: got another file, expected the one published; remove it first")
+            raise OrdinateError(path, "another file", "the one published", "remove it first")
         return path
     part = path.with_name(path.name + ".part")
     try:
         size = _stream(download, part)
         if size != download.size:
-            raise OrdinateError(f"{download.url}: got {size} bytes, expected {download.size}; try again later")
+            raise OrdinateError(download.url, f"{size} bytes", download.size, "try again later")
         if _sha256(part) != download.sha256:
-            raise OrdinateError(f"{download.url}: got a file with another sha256, expected that published; removed it")
+            raise OrdinateError(download.url, "a file with another sha256", "that published", "removed it")
         part.replace(path)
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error or type(error).__name__
-        raise OrdinateError(f"{download.url}: could not be fetched to {path}: {reason}") from error
+        raise OrdinateError(download.url, problem=f"could not be fetched to {path}: {reason}") from error
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)

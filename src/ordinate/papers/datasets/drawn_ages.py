@@ -80,12 +80,14 @@ def _read(labels: str | Path | None) -> tuple[NDArray[np.float64], NDArray[np.st
     if labels is None:
         folder = os.environ.get("ORDINATE_DATA")
         if folder is None:
-            raise OrdinateError(f"labels: got None and no ORDINATE_DATA, expected a CSV or a folder with {LABELS}")
+            raise OrdinateError("labels", "None and no ORDINATE_DATA", f"a CSV or a folder with {LABELS}")
         labels = Path(folder) / LABELS
     if not Path(labels).is_file():
-        raise OrdinateError(f"labels: got {labels}, which is not there, expected a CSV with the columns age and split")
+        raise OrdinateError("labels", f"{labels}, which is not there", "a CSV with the columns age and split")
     frame = pd.read_csv(labels)
     parts = set(frame.get("split", ()))
     if "age" not in frame or not {"train", "val", "test"} <= parts:
-        raise OrdinateError(f"labels: {labels} lacks the column age or a part of split, expected train, val and test")
+        raise OrdinateError(
+            "labels", problem=f"{labels} lacks the column age or a part of split", expected="train, val and test"
+        )
     return frame["age"].to_numpy(dtype=np.float64), frame["split"].to_numpy(dtype=str)

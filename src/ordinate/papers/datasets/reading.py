@@ -218,7 +218,7 @@ def _read_series(chosen: DataSet, _: int) -> Labelled:
             X_train, y_train, X_test, y_test = (arrays[key] for key in ("X_train", "y_train", "X_test", "y_test"))
     if X_train.shape[1:] != X_test.shape[1:]:
         raise OrdinateError(
-            f"{paths[0]}: series of shape {X_train.shape[1:]} to train on and {X_test.shape[1:]} to test"
+            paths[0], problem=f"series of shape {X_train.shape[1:]} to train on and {X_test.shape[1:]} to test"
         )
     X, y = np.concatenate([X_train, X_test]), np.concatenate([y_train, y_test])
     rows = np.arange(len(y))
@@ -302,9 +302,7 @@ def _given(chosen: DataSet, splits: "pd.Series[Any] | None") -> Split:
     """Return the split that a column of parts says."""
     found = set() if splits is None else set(splits)
     if not {"train", "test"} <= found <= set(PARTS):
-        raise OrdinateError(
-            f"{chosen.name}: got samples in {sorted(found)}, expected train, test and, optionally, validation"
-        )
+        raise OrdinateError(chosen.name, f"samples in {sorted(found)}", "train, test and, optionally, validation")
     return _rows(splits)
 
 

@@ -26,8 +26,12 @@ def read_stsb_dir(folder: str | Path) -> pd.DataFrame:
         found = [path for path in (Path(folder) / name, Path(folder) / f"{name}.gz") if path.is_file()]
         if not found:
             raise OrdinateError(
-                f"{folder}: got no {name} or {name}.gz, expected {', '.join(FILES.values())} of "
-                "https://github.com/YyzHarry/imbalanced-regression (sts-b-dir/glue_data/STS-B)"
+                folder,
+                f"no {name} or {name}.gz",
+                (
+                    f"{', '.join(FILES.values())} of "
+                    "https://github.com/YyzHarry/imbalanced-regression (sts-b-dir/glue_data/STS-B)"
+                ),
             )
         try:  # some sentences hold bare quotes, and one may be the word null
             part = pd.read_csv(
@@ -39,6 +43,6 @@ def read_stsb_dir(folder: str | Path) -> pd.DataFrame:
                 dtype={"score": float},
             )
         except (ValueError, OSError, EOFError) as error:
-            raise OrdinateError(f"{found[0]}: could not be read: {error}") from error
+            raise OrdinateError(found[0], problem=f"could not be read: {error}") from error
         parts.append(part[COLUMNS].assign(split=split))
     return pd.concat(parts, ignore_index=True)

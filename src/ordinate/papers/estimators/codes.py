@@ -142,7 +142,7 @@ def _as_frame(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFrame:
     if isinstance(X, pd.DataFrame):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if X.shape[0] == 0 or X.shape[1] == 0:
-            raise OrdinateError(f"X: got a DataFrame of shape {X.shape}, expected at least one row and one column")
+            raise OrdinateError("X", f"a DataFrame of shape {X.shape}", "at least one row and one column")
         return X
     return pd.DataFrame(validate_data(estimator, X, reset=reset, dtype=np.float64))
 
@@ -158,16 +158,20 @@ class CodedColumn:
     def encode(self, values: pd.Series, code: str) -> NDArray[np.float64]:
         """Return (n, width)."""
         if values.isna().any():
-            raise OrdinateError(f"X: column {self.name!r} contains NaN, expected complete rows; impute or drop them")
+            raise OrdinateError(
+                "X", problem=f"column {self.name!r} contains NaN", expected="complete rows", hint="impute or drop them"
+            )
         if self.is_number:
             numbers, levels = values.to_numpy(dtype=np.float64), np.array(self.levels, dtype=np.float64)
             if not np.isfinite(numbers).all():
-                raise OrdinateError(f"X: column {self.name!r} contains infinity, expected finite numbers")
+                raise OrdinateError("X", problem=f"column {self.name!r} contains infinity", expected="finite numbers")
         else:
             place = {level: number for number, level in enumerate(self.levels)}
             unknown = sorted({str(value) for value in values.unique() if value not in place})
             if unknown and code != "one_hot":  # where it is 0 in every column
-                raise OrdinateError(f"X: column {self.name!r} holds {unknown[:5]}, expected {list(self.levels)}")
+                raise OrdinateError(
+                    "X", problem=f"column {self.name!r} holds {unknown[:5]}", expected=list(self.levels)
+                )
             numbers, levels = np.array([place.get(value, -1.0) for value in values]), np.arange(float(len(place)))
         if code == "raw":
             return numbers[:, None]
@@ -180,7 +184,7 @@ def _find_columns(frame: pd.DataFrame, code: str, order: Order) -> list[CodedCol
     check_choice(code, CODES, "code")
     unknown = [name for name in order if name not in frame.columns]
     if unknown:
-        raise OrdinateError(f"order: got {unknown}, expected columns of X: {list(frame.columns)}")
+        raise OrdinateError("order", unknown, f"columns of X: {list(frame.columns)}")
     columns = []
     for name in frame.columns:
         values = frame[name].dropna()
@@ -196,8 +200,10 @@ def _find_columns(frame: pd.DataFrame, code: str, order: Order) -> list[CodedCol
             columns.append(CodedColumn(name, tuple(sorted(values.unique(), key=str)), is_number=False))
         else:
             raise OrdinateError(
-                f"order: got none for column {name!r}, expected its values from lowest to highest for {code!r}; give "
-                "order, or an ordered pandas categorical"
+                "order",
+                f"none for column {name!r}",
+                f"its values from lowest to highest for {code!r}",
+                "give order, or an ordered pandas categorical",
             )
     return columns
 
@@ -205,5 +211,5 @@ def _find_columns(frame: pd.DataFrame, code: str, order: Order) -> list[CodedCol
 def _encode(frame: pd.DataFrame, code: str, columns: Sequence[CodedColumn]) -> NDArray[np.float64]:
     coded = np.concatenate([column.encode(frame[column.name], code) for column in columns], axis=1)
     if coded.shape[1] == 0:
-        raise OrdinateError("X: got one value in every column, expected a column with two levels for a thermometer")
+        raise OrdinateError("X", "one value in every column", "a column with two levels for a thermometer")
     return coded

@@ -70,7 +70,7 @@ class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerM
         check_whole(self.n_neighbors, "n_neighbors")
         check_whole(self.max_iter, "max_iter")
         if not 0 <= self.push <= 1:
-            raise OrdinateError(f"push: got {self.push!r}, expected a weight in [0, 1]")
+            raise OrdinateError("push", repr(self.push), "a weight in [0, 1]")
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         classes = np.unique(y, return_inverse=True)[1]

@@ -78,7 +78,7 @@ class RepresentationEstimator(EmbeddingEstimator):
         if self.temperature is not None:
             if self.loss not in WITH_TEMPERATURE:
                 raise OrdinateError(
-                    f"temperature: got {self.temperature!r} for the loss {self.loss!r}, which has none; expected None"
+                    "temperature", f"{self.temperature!r} for the loss {self.loss!r}, which has none", "None"
                 )
             check_positive(self.temperature, "temperature")
         if self.projection_dim is not None:
@@ -122,20 +122,18 @@ class RepresentationEstimator(EmbeddingEstimator):
         if not isinstance(options, ImageOptions):
             return options
         if self.loss in OF_VIEWS and options.frozen:
-            raise OrdinateError(f"frozen: got True, expected False for the loss {self.loss!r}, which needs two views")
+            raise OrdinateError("frozen", "True", f"False for the loss {self.loss!r}, which needs two views")
         if self.loss in OF_VIEWS and options.augmentation == "auto":
             return replace(options, augmentation="supcr")
         return options
 
     def _training_data(self, x: Tensor, y: Tensor) -> ArrayBatches | ViewBatches:
         if self.loss == SIMCSE and not self.reader_.has_dropout:
-            raise OrdinateError("X: got no text, expected text for the loss 'simcse', as its encoders have dropout")
+            raise OrdinateError("X", "no text", "text for the loss 'simcse', as its encoders have dropout")
         name = modality_of_reader(self.reader_).name
         drawn = self.reader_.kind in DRAWN_VIEWS or self.reader_.views(self._data_options, 2) is not None
         if self.loss in OF_VIEWS and not drawn:
-            raise OrdinateError(
-                f"X: got {name}, of which no views are drawn; expected other data for the loss {self.loss!r}"
-            )
+            raise OrdinateError("X", f"{name}, of which no views are drawn", f"other data for the loss {self.loss!r}")
         data = super()._training_data(x, y)
         if (
             self.loss in OF_VIEWS
@@ -143,8 +141,9 @@ class RepresentationEstimator(EmbeddingEstimator):
             and (data.views != 2 or not data.augmentation.changes)
         ):
             raise OrdinateError(
-                f"{name}: got {data.views} views of augmentation {data.augmentation.name!r}, expected two that "
-                f"differ for the loss {self.loss!r}"
+                name,
+                f"{data.views} views of augmentation {data.augmentation.name!r}",
+                f"two that differ for the loss {self.loss!r}",
             )
         return data
 
@@ -201,7 +200,7 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
         held = int((np.bincount(targets) > 1).sum())
         if held < needed:
             raise OrdinateError(
-                f"y: got {held} classes of two samples or more, expected at least {needed} for the loss {self.loss!r}"
+                "y", f"{held} classes of two samples or more", f"at least {needed} for the loss {self.loss!r}"
             )
         return RankBatches(targets, self._samples_per_batch, distinct=needed, seed=seed)
 
@@ -322,7 +321,8 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
         held = int((sizes > 1).sum())
         if held == 0 or len(sizes) == 1:
             raise OrdinateError(
-                f"bin_size: got {self.bin_size!r}, which makes {len(sizes)} bins, {held} of two samples or more; "
-                "expected two bins and a pair in one of them for SupCon"
+                "bin_size",
+                f"{self.bin_size!r}, which makes {len(sizes)} bins, {held} of two samples or more",
+                "two bins and a pair in one of them for SupCon",
             )
         return RankBatches(bins, self._samples_per_batch, distinct=min(2, held), seed=seed)

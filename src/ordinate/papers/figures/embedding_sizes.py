@@ -65,9 +65,9 @@ def sweep_embedding_dim(
         [2, 8]
     """
     if min(sizes) < 1:
-        raise OrdinateError(f"sizes: got {min(sizes)}, expected dimensions of at least 1")
+        raise OrdinateError("sizes", min(sizes), "dimensions of at least 1")
     if len(y_test) < 2:
-        raise OrdinateError(f"y_test: got {len(y_test)} sample(s), expected at least two, to have neighbours")
+        raise OrdinateError("y_test", f"{len(y_test)} sample(s)", "at least two, to have neighbours")
     runs: list[SizeRun] = []
     for size, seed in tqdm([*product(sizes, seeds)], unit="fit", dynamic_ncols=True, disable=not progress):
         model = build(size, seed).fit(X, y)

@@ -95,7 +95,7 @@ class Distillation(nn.Module):
             learn_prototypes: the paper keeps the student's prototypes as they are in the first epoch.
         """
         if len(x) % 2:
-            raise OrdinateError(f"x: got {len(x)} views, expected two per sample")
+            raise OrdinateError("x", f"{len(x)} views", "two per sample")
         chunk_size = chunk_size or len(x)
         with torch.no_grad():
             targets = self.teacher_head(embed_in_chunks(teacher, x, chunk_size))

@@ -111,7 +111,7 @@ def order_loss(
     h, r, labels = _on_sphere(embeddings, labels, references)
     different = labels[:, None] != labels
     if not bool(different.any()):
-        raise OrdinateError(f"labels: got {len(labels)} samples of one rank, expected at least two ranks")
+        raise OrdinateError("labels", f"{len(labels)} samples of one rank", "at least two ranks")
     lengths = _distances(h, h)
     products = h @ r.T
     own, to_other = products.gather(1, labels[:, None]), products[:, labels]
@@ -157,7 +157,7 @@ def metric_loss(
     h, r, labels = _on_sphere(embeddings, labels, references)
     margin = check_positive(margin, "margin", or_zero=True)
     if len(labels) < 2:
-        raise OrdinateError("labels: got a single sample, expected at least two")
+        raise OrdinateError("labels", "a single sample", "at least two")
     distances = _distances(h, r)
     ranks = torch.arange(len(r), device=labels.device)
     total, weight = distances.new_zeros(()), 0.0
@@ -205,7 +205,7 @@ def _on_sphere(embeddings: Tensor, labels: Tensor, references: Tensor) -> tuple[
     check_embeddings(references, "references")
     if len(references) < 2 or references.shape[1] != embeddings.shape[1]:
         raise OrdinateError(
-            f"references: got shape {tuple(references.shape)}, expected at least 2 of {embeddings.shape[1]} dimensions"
+            "references", f"shape {tuple(references.shape)}", f"at least 2 of {embeddings.shape[1]} dimensions"
         )
     return unit(embeddings), unit(references), check_ranks(labels, len(embeddings), len(references))
 

@@ -121,7 +121,7 @@ def relative_rank(ranks: Int[Tensor, " n"], lower: Int[Tensor, " n"], higher: In
         [-1.0, -0.3333333333333333, 0.3333333333333333, 1.0]
     """
     if not bool((lower < higher).all()):
-        raise OrdinateError("lower: got a rank that is not below its higher one, expected windows with a width")
+        raise OrdinateError("lower", "a rank that is not below its higher one", "windows with a width")
     return (wide(2 * ranks - lower - higher) / (higher - lower)).clamp(-1, 1)
 
 
@@ -136,7 +136,7 @@ def windows_of(count: int, device: torch.device | None = None) -> Int[Tensor, "c
         [[0, 1], [0, 2], [1, 3], [2, 3]]
     """
     if count < 2:
-        raise OrdinateError(f"labels: got {count} rank, expected at least two, so that there is a window between them")
+        raise OrdinateError("labels", f"{count} rank", "at least two, so that there is a window between them")
     places = torch.arange(count, device=device)
     return torch.stack([(places - 1).clamp(min=0), (places + 1).clamp(max=count - 1)], dim=1)
 

@@ -39,7 +39,7 @@ def build_pair_loss(name: str, temperature: float | None = None) -> nn.Module:
     if name == "supcon":
         return SupConLoss(TEMPERATURE if temperature is None else temperature)
     if temperature is not None:
-        raise OrdinateError(f"temperature: got {temperature!r} for the loss {name!r}, which has none; expected None")
+        raise OrdinateError("temperature", f"{temperature!r} for the loss {name!r}, which has none", "None")
     kinds: dict[str, Callable[[], nn.Module]] = {
         "siamese": SiameseLoss, "triplet": TripletLoss, "quadruplet": QuadrupletLoss, "n_pair": NPairLoss,
     }  # fmt: skip
@@ -129,8 +129,9 @@ def check_comparable(labels: Int[Tensor, " n"], *, pairs: int = 1, ranks: int = 
     counts = labels.unique(return_counts=True)[1]
     if len(counts) < ranks or (counts > 1).sum() < pairs:
         raise OrdinateError(
-            f"labels: got a batch of {len(counts)} ranks, {int((counts > 1).sum())} of two samples or more, "
-            f"expected {ranks} and {pairs}"
+            "labels",
+            f"a batch of {len(counts)} ranks, {int((counts > 1).sum())} of two samples or more",
+            f"{ranks} and {pairs}",
         )
 
 
@@ -193,5 +194,5 @@ def metric_learning() -> tuple[ModuleType, ModuleType]:
     try:
         from pytorch_metric_learning import losses, reducers
     except ImportError as error:
-        raise OrdinateError('loss: expected pytorch-metric-learning: pip install "ordinate[rivals]"') from error
+        raise OrdinateError("loss", expected='pytorch-metric-learning: pip install "ordinate[rivals]"') from error
     return losses, reducers

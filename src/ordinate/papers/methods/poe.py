@@ -179,7 +179,7 @@ def ordinal_constraint(
         triplets += int((nearer.sum(1) * farther.sum(1)).sum())
     if triplets == 0:
         raise OrdinateError(
-            f"labels: got {len(labels)} without a triplet, expected a sample that is nearer to one than to another"
+            "labels", f"{len(labels)} without a triplet", "a sample that is nearer to one than to another"
         )
     return total / max(costing, 1)
 
@@ -205,7 +205,5 @@ def _check_gaussians(mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor
     check_embeddings(mean, "mean")
     check_embeddings(log_variance, "log_variance")
     if mean.shape != log_variance.shape:
-        raise OrdinateError(
-            f"log_variance: got shape {tuple(log_variance.shape)}, expected {tuple(mean.shape)}, mean's"
-        )
+        raise OrdinateError("log_variance", f"shape {tuple(log_variance.shape)}", f"{tuple(mean.shape)}, mean's")
     return wide(mean), wide(log_variance)

@@ -37,7 +37,7 @@ class NTXentLoss(nn.Module):
     ) -> Float[Tensor, ""]:
         """Return the loss; labels play no part in it."""
         if len(embeddings) < 4 or len(embeddings) % 2:
-            raise OrdinateError(f"embeddings: got {len(embeddings)}, expected two views of two samples or more")
+            raise OrdinateError("embeddings", len(embeddings), "two views of two samples or more")
         samples = torch.arange(len(embeddings) // 2, device=embeddings.device).repeat_interleave(2)
         return self.loss(embeddings, samples)
 

@@ -55,9 +55,9 @@ def corruption_robustness(
     labels = check_labels(images, labels, "labels")
     unknown = sorted(set(names) - set(CORRUPTIONS))
     if unknown or not names:
-        raise OrdinateError(f"names: got {unknown or 'none'}, expected some of {', '.join(map(repr, CORRUPTIONS))}")
+        raise OrdinateError("names", f"{unknown or 'none'}", f"some of {', '.join(map(repr, CORRUPTIONS))}")
     if not severities or not set(severities) <= set(SEVERITIES):
-        raise OrdinateError(f"severities: got {list(severities)}, expected some of 1, 2, 3, 4, 5")
+        raise OrdinateError("severities", list(severities), "some of 1, 2, 3, 4, 5")
 
     def error(name: str, severity: int) -> float:
         pixels = images.pixels if isinstance(images, Decoded) else images

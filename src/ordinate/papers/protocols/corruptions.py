@@ -62,14 +62,12 @@ def corrupt(images: NDArray[np.uint8], name: str, severity: int, seed: int = 0) 
         array([154, 154, 154], dtype=uint8)
     """
     if name not in CORRUPTIONS:
-        raise OrdinateError(f"name: got {name!r}, expected one of {', '.join(map(repr, CORRUPTIONS))}")
+        raise OrdinateError("name", repr(name), f"one of {', '.join(map(repr, CORRUPTIONS))}")
     if isinstance(severity, bool) or severity not in SEVERITIES:
-        raise OrdinateError(f"severity: got {severity!r}, expected 1, 2, 3, 4 or 5")
+        raise OrdinateError("severity", repr(severity), "1, 2, 3, 4 or 5")
     check_whole(seed, "seed", least=0)
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] not in (1, 3) or 0 in images.shape:
-        raise OrdinateError(
-            f"images: got {images.dtype} of shape {images.shape}, expected uint8 (n, c, h, w) with c of 1 or 3"
-        )
+        raise OrdinateError("images", f"{images.dtype} of shape {images.shape}", "uint8 (n, c, h, w) with c of 1 or 3")
     corrupted = np.empty_like(images)
     for index, image in enumerate(images):
         random = np.random.default_rng([seed, zlib.crc32(name.encode()), index])

@@ -45,17 +45,17 @@ def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, 
         [('SupCR', 4), ('SupReMix', 4)]
     """
     if len(estimators) < 2:
-        raise OrdinateError(f"estimators: got {len(estimators)}, expected two or more to compare")
+        raise OrdinateError("estimators", len(estimators), "two or more to compare")
     for name, estimator in estimators.items():
         if not isinstance(estimator, EmbeddingEstimator):
-            raise OrdinateError(f"estimators: got {type(estimator).__name__} as {name!r}, expected one of Ordinate's")
+            raise OrdinateError("estimators", f"{type(estimator).__name__} as {name!r}", "one of Ordinate's")
     seconds: dict[str, list[float]] = {name: [] for name in estimators}
     for _ in range(check_whole(rounds, "rounds")):
         for name, estimator in estimators.items():
             seconds[name] += _first_stage_epochs(estimator, X, y)[1:]
     for name, of_name in seconds.items():
         if not of_name:
-            raise OrdinateError(f"estimators: got one epoch in the first stage of {name!r}, expected two or more")
+            raise OrdinateError("estimators", f"one epoch in the first stage of {name!r}", "two or more")
     medians = {name: median(of_name) for name, of_name in seconds.items()}
     last = list(medians.values())[-1]
     rows = [

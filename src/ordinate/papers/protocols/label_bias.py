@@ -59,14 +59,14 @@ def label_bias(
         (18, 0.7)
     """
     if not is_classifier(estimator):
-        raise OrdinateError("estimator: got a regressor, expected a classifier of ranks")
+        raise OrdinateError("estimator", "a regressor", "a classifier of ranks")
     estimator = with_order_of(estimator, y)
     classes = classes_of(estimator, y)
     ranks, true = to_ranks(y, classes), to_ranks(y_test, classes)
     boundaries = list(pairwise(classes.tolist()))
     if boundary not in boundaries:
         shown = " < ".join(map(repr, classes.tolist()))
-        raise OrdinateError(f"boundary: got {boundary!r}, expected two adjacent labels, lower first, of {shown}")
+        raise OrdinateError("boundary", repr(boundary), f"two adjacent labels, lower first, of {shown}")
     low = boundaries.index(boundary)
     biased = bias_labels(ranks, (low, low + 1), up, down, seed)
 
@@ -104,10 +104,10 @@ def bias_labels(
     ranks = np.asarray(y)
     low, high = boundary
     if high - low != 1 or not np.isin(boundary, ranks).all():
-        raise OrdinateError(f"boundary: got {boundary!r}, expected two adjacent ranks (h, h + 1), each with a sample")
+        raise OrdinateError("boundary", repr(boundary), "two adjacent ranks (h, h + 1), each with a sample")
     for name, share in (("up", up), ("down", down)):
         if not 0 <= share <= 1:
-            raise OrdinateError(f"{name}: got {share!r}, expected a share from 0 to 1")
+            raise OrdinateError(name, repr(share), "a share from 0 to 1")
     random = np.random.default_rng(check_whole(seed, "seed", least=0))
     biased = ranks.astype(np.int64)
     for rank, other, share in ((low, high, up), (high, low, down)):

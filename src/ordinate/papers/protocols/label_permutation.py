@@ -63,7 +63,7 @@ def label_permutation(
     estimator = with_order_of(estimator, y)
     labels, test_labels = check_labels(X, y), check_labels(X_test, y_test, "y_test")
     if len(test_labels) < 3:
-        raise OrdinateError(f"y_test: got {len(test_labels)} samples, expected at least 3 to compare distances of")
+        raise OrdinateError("y_test", f"{len(test_labels)} samples", "at least 3 to compare distances of")
     classes = classes_of(estimator, y) if is_classifier(estimator) else None
     both = permute_labels(np.concatenate([labels, test_labels]), seed)
     trained_on = {"genuine": (labels, test_labels), "permuted": (both[: len(labels)], both[len(labels) :])}
@@ -97,7 +97,7 @@ def permute_labels(y: ArrayLike, seed: int = 0) -> NDArray[Any]:
     """
     values, places = np.unique(np.asarray(y), return_inverse=True)
     if len(values) < 3:
-        raise OrdinateError(f"y: got {len(values)} different labels, expected at least 3, which can lose their order")
+        raise OrdinateError("y", f"{len(values)} different labels", "at least 3, which can lose their order")
     random = np.random.default_rng(seed)
     order = random.permutation(len(values))
     while len(set(np.sign(np.diff(order)))) == 1:

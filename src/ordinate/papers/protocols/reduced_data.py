@@ -98,5 +98,5 @@ def nested_subsets(
     for size in sizes:
         check_whole(size, "sizes", least)
         if size > len(labels):
-            raise OrdinateError(f"sizes: got {size}, expected at most {len(labels)}, the samples there are")
+            raise OrdinateError("sizes", size, f"at most {len(labels)}, the samples there are")
     return [np.sort(order[:size]) for size in sizes]

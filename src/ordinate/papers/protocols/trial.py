@@ -54,5 +54,5 @@ def check_labels(X: Any, y: Any, name: str = "y") -> NDArray[Any]:
     """Return labels (n,), one per sample."""
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) != len(X):
-        raise OrdinateError(f"{name}: got shape {labels.shape} for {len(X)} samples, expected one label per sample")
+        raise OrdinateError(name, f"shape {labels.shape} for {len(X)} samples", "one label per sample")
     return labels

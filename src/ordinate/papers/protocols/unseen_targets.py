@@ -53,14 +53,18 @@ def unseen_targets(
         (10, [('all', 40), ('seen', 30), ('unseen', 10)])
     """
     if is_classifier(estimator):
-        raise OrdinateError("estimator: got a classifier, which cannot predict unseen classes, expected a regressor")
+        raise OrdinateError("estimator", "a classifier, which cannot predict unseen classes", "a regressor")
     targets, test_targets = check_labels(X, y), check_labels(X_test, y_test, "y_test").astype(np.float64)
     unseen = in_ranges(test_targets, ranges)
     seen_rows = np.flatnonzero(~in_ranges(targets, ranges))
     if len(seen_rows) in (0, len(targets)) or unseen.all() or not unseen.any():
         raise OrdinateError(
-            f"ranges: got {list(ranges)}, which hold {len(targets) - len(seen_rows)} of {len(targets)} training and "
-            f"{unseen.sum()} of {len(unseen)} test samples, expected ranges that hold some of both and not all"
+            "ranges",
+            (
+                f"{list(ranges)}, which hold {len(targets) - len(seen_rows)} of {len(targets)} training "
+                f"and {unseen.sum()} of {len(unseen)} test samples"
+            ),
+            "ranges that hold some of both and not all",
         )
 
     def trial() -> Figures:
@@ -87,6 +91,6 @@ def in_ranges(targets: ArrayLike, ranges: Sequence[tuple[float, float]]) -> NDAr
     inside = np.zeros(len(values), dtype=bool)
     for low, high in ranges:
         if not low <= high:
-            raise OrdinateError(f"ranges: got {(low, high)}, expected (lowest, highest)")
+            raise OrdinateError("ranges", f"{(low, high)}", "(lowest, highest)")
         inside |= (values >= low) & (values <= high)
     return inside

@@ -62,7 +62,7 @@ def execute(run: Run, state_folder: Path) -> Metrics:
         OrdinateError: a run that cannot be: a model that is not for the data set's labels, or an unknown protocol.
     """
     if run.protocol not in PROTOCOLS:
-        raise OrdinateError(f"protocol: got {run.protocol!r}, expected one of {', '.join(map(repr, PROTOCOLS))}")
+        raise OrdinateError("protocol", repr(run.protocol), f"one of {', '.join(map(repr, PROTOCOLS))}")
     settings = dict(run.settings)
     trial = Trial.of(run.dataset, run, state_folder, settings.get("data", {}))
     return PROTOCOLS[run.protocol](trial, **settings.get("protocol", {}))
@@ -83,7 +83,7 @@ class Trial:
     def of(cls, name: str, run: Run, folder: Path, options: Mapping[str, Any]) -> "Trial":
         task = models.task_of(run.model, reading.dataset(name).task)
         if task is None:
-            raise OrdinateError(f"model: got {run.model}, which is for ranks, and {name} has continuous targets")
+            raise OrdinateError("model", f"{run.model}, which is for ranks, and {name} has continuous targets")
         X, y, split = reading.load(name, run.seed, **options)
         return cls(run, folder, X, y if task == "ranks" else y.astype(np.float64), split, task)
 

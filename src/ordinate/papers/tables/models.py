@@ -71,7 +71,7 @@ def build(
     unknown = sorted(set(chosen) - set(parameters))
     if unknown:
         got, expected = ", ".join(map(repr, unknown)), ", ".join(parameters)
-        raise OrdinateError(f"settings: got {got} for {name}, expected some of {expected}")
+        raise OrdinateError("settings", f"{got} for {name}", f"some of {expected}")
     if isinstance(text := chosen.get("text"), Mapping) and text.get("word_vectors"):
         # below ORDINATE_DATA: the key of a run is the same wherever that is
         chosen["text"] = {**text, "word_vectors": Path(os.environ.get(DATA, "")) / text["word_vectors"]}

@@ -27,7 +27,7 @@ class RayWorkers:
         try:
             import ray
         except ImportError as error:
-            raise OrdinateError('ray: needs Ray: pip install "ordinate[cluster]"') from error
+            raise OrdinateError("ray", problem='needs Ray: pip install "ordinate[cluster]"') from error
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         self._ray = ray
         self._runs: dict[Any, Run] = {}
@@ -37,13 +37,13 @@ class RayWorkers:
             try:
                 ray.init(log_to_driver=False, **local if address == "local" else {"address": address})
             except (ConnectionError, RuntimeError, ValueError) as error:
-                raise OrdinateError(f"ray: got {address!r}, expected a running cluster's address: {error}") from error
+                raise OrdinateError("ray", repr(address), f"a running cluster's address: {error}") from error
         total = ray.cluster_resources()
         fitting = int(min(total.get("CPU", 0) // cpus, total.get("GPU", 0) // gpus if gpus else float("inf")))
         self.slots = min(fitting, jobs or fitting)
         if self.slots == 0:
             self.close()
-            raise OrdinateError(f"ray: got a cluster with {total}, expected {cpus} CPUs and {gpus} GPUs for a run")
+            raise OrdinateError("ray", f"a cluster with {total}", f"{cpus} CPUs and {gpus} GPUs for a run")
         environment = {"env_vars": {"OMP_NUM_THREADS": str(cpus)}}
         task = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0, runtime_env=environment)(perform)
         self._name = name_processes(os.getpid())

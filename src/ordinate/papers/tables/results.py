@@ -140,16 +140,18 @@ class ResultsDatabase:
                 self._open()
                 unless_open.pop_all()
         except (OSError, sqlite3.DatabaseError) as error:
-            raise OrdinateError(f"database: {self.path} cannot be used as a database of results: {error}") from error
+            raise OrdinateError(
+                "database", problem=f"{self.path} cannot be used as a database of results: {error}"
+            ) from error
 
     def _open(self) -> None:
         if self._header("schema_version") == 0:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.executescript(SCHEMA)
         if self._header("application_id") != APPLICATION:
-            raise OrdinateError(f"database: got {self.path} of another program, expected a database of results")
+            raise OrdinateError("database", f"{self.path} of another program", "a database of results")
         if (found := self._header("user_version")) != FORMAT:
-            raise OrdinateError(f"database: got {self.path} of format {found}, expected {FORMAT}; use another file")
+            raise OrdinateError("database", f"{self.path} of format {found}", FORMAT, "use another file")
 
     def _header(self, name: str) -> int:
         return self._connection.execute(f"PRAGMA {name}").fetchone()[0]
@@ -268,7 +270,7 @@ def _now() -> str:
 def plain_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
     """Return metrics as floats and lists of floats, None where a list has no value; anything else is an error."""
     if not isinstance(metrics, Mapping):
-        raise OrdinateError(f"metrics: got {type(metrics).__name__}, expected numbers by name")
+        raise OrdinateError("metrics", type(metrics).__name__, "numbers by name")
     return {str(name): _plain(name, value) for name, value in metrics.items()}
 
 
@@ -279,7 +281,7 @@ def _plain(name: str, value: Any) -> Any:
         return [None if item is None else _plain(name, item) for item in value]
     if isinstance(value, float | int) and isfinite(value):
         return float(value)
-    raise OrdinateError(f"metrics: got {value!r} as {name!r}, expected finite numbers and lists of them")
+    raise OrdinateError("metrics", f"{value!r} as {name!r}", "finite numbers and lists of them")
 
 
 def name_processes(*pids: int) -> str:

@@ -44,9 +44,9 @@ class Run:
         for name in ("dataset", "model", "protocol"):
             value = getattr(self, name)
             if not isinstance(value, str) or not value:
-                raise OrdinateError(f"{name}: got {value!r}, expected a name")
+                raise OrdinateError(name, repr(value), "a name")
         if type(self.seed) is not int or self.seed < 0:
-            raise OrdinateError(f"seed: got {self.seed!r}, expected a whole number of at least 0")
+            raise OrdinateError("seed", repr(self.seed), "a whole number of at least 0")
         for name in ("settings", "facts"):
             object.__setattr__(self, name, _pairs(name, getattr(self, name)))
 
@@ -87,7 +87,7 @@ class Run:
 def _pairs(argument: str, given: Mapping[str, Any] | Settings) -> Settings:
     pairs = list(given.items() if isinstance(given, Mapping) else given)
     if len({name for name, _ in pairs}) < len(pairs):
-        raise OrdinateError(f"{argument}: got {given!r}, expected every name once")
+        raise OrdinateError(argument, repr(given), "every name once")
     return tuple(_plain(argument, dict(pairs)).items())
 
 
@@ -99,4 +99,4 @@ def _plain(argument: str, value: Any) -> Any:
         return tuple(_plain(argument, item) for item in value)
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
         return {name: _plain(argument, value[name]) for name in sorted(value)}
-    raise OrdinateError(f"{argument}: got {value!r}, expected JSON: text, finite numbers, None, lists or mappings")
+    raise OrdinateError(argument, repr(value), "JSON: text, finite numbers, None, lists or mappings")

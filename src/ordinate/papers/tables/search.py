@@ -86,32 +86,32 @@ def search(
     values = [trial.value for trial in tried if trial.value is not None]
     if not values:
         error = database.results([tried[-1].run])[tried[-1].run].error
-        raise OrdinateError(f"space: every trial failed, the last one with: {error}")
+        raise OrdinateError("space", problem=f"every trial failed, the last one with: {error}")
     best = max(values) if maximize else min(values)
     return Found(next(trial for trial in tried if trial.value == best), tried)
 
 
 def _check(space: Space, trials: int | None, grid: bool, metric: str, together: int) -> None:
     if not metric.startswith("validation"):
-        raise OrdinateError(f"metric: got {metric!r}, expected one of the validation data, 'validation_...'")
+        raise OrdinateError("metric", repr(metric), "one of the validation data, 'validation_...'")
     for name, values in space.items():
         if isinstance(values, tuple) and not grid:
             if not (len(values) == 2 and 0 < values[0] < values[1]):
-                raise OrdinateError(f"space: got {values} for {name}, expected (lowest, highest), both above 0")
+                raise OrdinateError("space", f"{values} for {name}", "(lowest, highest), both above 0")
         elif not isinstance(values, list) or not values:
-            raise OrdinateError(f"space: got {values!r} for {name}, expected a list of values")
+            raise OrdinateError("space", f"{values!r} for {name}", "a list of values")
     if grid and trials not in (None, prod(map(len, space.values()))):
-        raise OrdinateError(f"trials: got {trials} for a grid, expected None: all its combinations")
+        raise OrdinateError("trials", f"{trials} for a grid", "None: all its combinations")
     for argument, number in (("trials", trials), ("together", together)):
         if not (grid and argument == "trials") and (type(number) is not int or number < 1):
-            raise OrdinateError(f"{argument}: got {number!r}, expected a whole number of at least 1")
+            raise OrdinateError(argument, repr(number), "a whole number of at least 1")
 
 
 def _value(result: Result, metric: str) -> float | None:
     if result.state == "failed":
         return None
     if metric not in result.metrics:
-        raise OrdinateError(f"metric: got {metric!r}, the runs have {sorted(result.metrics)}")
+        raise OrdinateError("metric", f"{metric!r}, the runs have {sorted(result.metrics)}")
     return result.metrics[metric]
 
 
@@ -126,7 +126,7 @@ def _bayesian(
     try:
         import optuna
     except ImportError as error:
-        raise OrdinateError('search: needs Optuna: pip install "ordinate[tune]"') from error
+        raise OrdinateError("search", problem='needs Optuna: pip install "ordinate[tune]"') from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(
         direction="maximize" if maximize else "minimize",

@@ -250,7 +250,7 @@ class Table(Choice):
             return self._part([place for place, column in enumerate(self.columns) if column.dataset in names])
         choices = [cell.choice for cells in self.cells for cell in cells]
         if not any(choice.model for choice in choices) or any("source" in choice.conditions for choice in choices):
-            raise OrdinateError(f"--dataset: got {self.name}, expected a table that compares models on a data set")
+            raise OrdinateError("dataset", self.name, "a table that compares models on a data set")
         most = max((choice.conditions.get("samples", 0) for choice in choices), default=0)
         columns = {_essence(column): column for column in (_elsewhere(column, most) for column in self.columns)}
         rows = {_essence(row): row for row in (_elsewhere(row, most) for row in self.rows)}

@@ -44,7 +44,7 @@ class AsInTheFile(nn.Module):
 def _airfoil_network(estimator: EmbeddingEstimator, *, standardised: bool = False) -> nn.Module:
     """SupReMix's network for airfoil, d-20-30-10 (Section 4), on the numbers of the file: Hz, m and m/s."""
     if not estimator.reader_.numbers_only:
-        raise OrdinateError("network: got 'airfoil' for other samples, expected columns of numbers alone")
+        raise OrdinateError("network", "'airfoil' for other samples", "columns of numbers alone")
     reader: Any = estimator.reader_
     start, places, means, scales = 0, [], [], []
     for column in reader.columns:
@@ -88,7 +88,7 @@ def _set_loss(_: Any, method: Any, options: Mapping[str, Any]) -> None:
     loss = getattr(method, "supcr", None) or getattr(method, "supremix", None)
     for name, value in options.items():
         if not hasattr(loss, name):
-            raise OrdinateError(f"loss: got the option {name!r}, which the loss of {type(method).__name__} lacks")
+            raise OrdinateError("loss", f"the option {name!r}, which the loss of {type(method).__name__} lacks")
         setattr(loss, name, value)
 
 
@@ -153,7 +153,7 @@ def varied(kind: type[Any], variants: Mapping[str, Any], network: str | None) ->
         network: name of another encoder, of :data:`NETWORKS`; None keeps the estimator's.
     """
     if network is not None and network not in NETWORKS:
-        raise OrdinateError(f"network: got {network!r}, expected one of {', '.join(map(repr, NETWORKS))}")
+        raise OrdinateError("network", repr(network), f"one of {', '.join(map(repr, NETWORKS))}")
 
     class Varied(kind):  # type: ignore[misc]  # scikit-learn is untyped
         def _build_method(self, encoder: nn.Module) -> StagedMethod:

@@ -61,7 +61,7 @@ def complete(
     function = _resolve(execute)
     for name, value in (("jobs", jobs), ("threads", threads)):
         if value is not None and (type(value) is not int or value < 1):
-            raise OrdinateError(f"{name}: got {value!r}, expected a whole number of at least 1")
+            raise OrdinateError(name, repr(value), "a whole number of at least 1")
     folder = Path(folder)
     database.add(runs)
     for run, result in database.results(runs).items():
@@ -122,9 +122,9 @@ def _resolve(execute: str | Execute) -> Execute:
     try:
         found = getattr(import_module(module), function, None)
     except (ImportError, ValueError) as error:
-        raise OrdinateError(f"execute: got {name!r}, expected 'package.module:function': {error}") from error
+        raise OrdinateError("execute", repr(name), f"'package.module:function': {error}") from error
     if not callable(found):
-        raise OrdinateError(f"execute: got {name!r}, expected 'package.module:function', which can be imported")
+        raise OrdinateError("execute", repr(name), "'package.module:function', which can be imported")
     return found
 
 

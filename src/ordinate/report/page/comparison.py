@@ -64,7 +64,7 @@ def write_comparison(
         True
     """
     if len(models) < 2:
-        raise OrdinateError(f"models: got {len(models)}, expected at least two to compare")
+        raise OrdinateError("models", len(models), "at least two to compare")
     given = X if isinstance(X, dict) else dict.fromkeys(models, X)
     count = len(next(iter(given.values())))
     if count > MOST_SAMPLES and all(len(samples) == len(y) for samples in given.values()):
@@ -76,8 +76,9 @@ def write_comparison(
     for name, contents in gathered.items():
         if contents.names != first.names:
             raise OrdinateError(
-                f"models: {name} predicts {_predicts(contents)}, and {next(iter(models))} {_predicts(first)}; expected "
-                "models of one label"
+                "models",
+                problem=f"{name} predicts {_predicts(contents)}, and {next(iter(models))} {_predicts(first)}",
+                expected="models of one label",
             )
     scored = {name: score_all(contents) for name, contents in gathered.items()}
     predictors = [Predictor(name, of[0].predicted, of[0].scores) for name, of in scored.items()]
@@ -141,4 +142,4 @@ def names_of(folders: Sequence[str]) -> list[str]:
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
             return names
-    raise OrdinateError(f"models: got {folders[0]} twice, expected different ones")
+    raise OrdinateError("models", f"{folders[0]} twice", "different ones")

@@ -92,7 +92,7 @@ def gather_predictions(predictions: Predictions, training: tuple[Any, Any] | Non
             that do not fit.
     """
     if len(predictions) < LEAST:
-        raise OrdinateError(f"y: got {len(predictions)} samples, expected at least {LEAST} to report on")
+        raise OrdinateError("y", f"{len(predictions)} samples", f"at least {LEAST} to report on")
     model, classes = predictions.model, predictions.classes
     if classes is None:
         _check_targets(predictions.true, "y")
@@ -114,15 +114,15 @@ def _training(model: EmbeddingEstimator, X: Any, y: Any) -> tuple[Tensor, NDArra
         labels = np.asarray(y, dtype=np.float64)
         _check_targets(labels, "training")
     if len(labels) != len(samples):
-        raise OrdinateError(f"training: got {len(labels)} labels for {len(samples)} samples, expected one per sample")
+        raise OrdinateError("training", f"{len(labels)} labels for {len(samples)} samples", "one per sample")
     return samples, labels
 
 
 def _check_targets(targets: NDArray[np.float64], name: str) -> None:
     if targets.ndim != 1:
-        raise OrdinateError(f"{name}: got labels of shape {targets.shape}, expected one target per sample, (n,)")
+        raise OrdinateError(name, f"labels of shape {targets.shape}", "one target per sample, (n,)")
     if not np.isfinite(targets).all():
-        raise OrdinateError(f"{name}: got NaN or infinity, expected finite targets")
+        raise OrdinateError(name, "NaN or infinity", "finite targets")
 
 
 def plain_features(x: Tensor) -> NDArray[np.float32]:

@@ -337,12 +337,10 @@ def check_suspects(suspects: pd.DataFrame, samples: int) -> pd.DataFrame:
     """Return a table of suspects made elsewhere, its columns in order."""
     absent = [name for name in SUSPECT_COLUMNS if name not in suspects]
     if absent:
-        raise OrdinateError(f"suspects: got no {', '.join(absent)}, expected the columns {', '.join(SUSPECT_COLUMNS)}")
+        raise OrdinateError("suspects", f"no {', '.join(absent)}", f"the columns {', '.join(SUSPECT_COLUMNS)}")
     rows = suspects["row"].to_numpy()
     if rows.dtype.kind not in "iu" or (len(rows) and not 0 <= rows.min() <= rows.max() < samples):
-        raise OrdinateError(
-            f"suspects: got rows that are none of the samples, expected numbers from 0 to {samples - 1}"
-        )
+        raise OrdinateError("suspects", "rows that are none of the samples", f"numbers from 0 to {samples - 1}")
     return suspects[list(SUSPECT_COLUMNS)].reset_index(drop=True)
 
 

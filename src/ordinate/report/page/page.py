@@ -82,15 +82,13 @@ def write_report(
     """
     unknown = set(projections) - set(PROJECTIONS)
     if unknown or not projections:
-        raise OrdinateError(f"projections: got {projections!r}, expected some of {', '.join(PROJECTIONS)}")
+        raise OrdinateError("projections", repr(projections), f"some of {', '.join(PROJECTIONS)}")
     if coverage is not None and not {"promised", "measured", "mean_size"} <= set(coverage.columns):
-        raise OrdinateError(
-            f"coverage: got the columns {list(coverage.columns)}, expected promised, measured and mean_size"
-        )
+        raise OrdinateError("coverage", f"the columns {list(coverage.columns)}", "promised, measured and mean_size")
     X, y = inputs.unpack(X, y)
     given = len(X)
     if names is not None and len(names) != given:
-        raise OrdinateError(f"names: got {len(names)}, expected {given}, one per sample")
+        raise OrdinateError("names", len(names), f"{given}, one per sample")
     suspects = None if suspects is None else check_suspects(suspects, given)
     if given > MOST_SAMPLES and len(y) == given:
         part = random_part(given, MOST_SAMPLES)

@@ -29,14 +29,14 @@ def read_adience(root: str | Path) -> Labelled:
     files = layout.match(r"fold_(?P<fold>[0-4])_data\.txt", "fold_0_data.txt to fold_4_data.txt beside aligned")
     if len(files) != 5:
         found = ", ".join(file["fold"] for file in files)
-        raise OrdinateError(f"{layout.path}: got the folds {found}, expected fold_0_data.txt to fold_4_data.txt")
+        raise OrdinateError(layout.path, f"the folds {found}", "fold_0_data.txt to fold_4_data.txt")
     columns = ["user_id", "original_image", "face_id", "age"]
     folds = [layout.table(file[0], columns, sep="\t")[columns].assign(fold=file["fold"]) for file in files]
     faces = pd.concat(folds, ignore_index=True)
     faces = faces[~faces["age"].isin(NO_AGE)].reset_index(drop=True)
     unknown = sorted(set(faces["age"]) - set(AGES))
     if unknown:
-        raise OrdinateError(f"{layout.path}: got the age {unknown[0]!r} in the fold files, expected such as '(25, 32)'")
+        raise OrdinateError(layout.path, f"the age {unknown[0]!r} in the fold files", "such as '(25, 32)'")
     names = (
         faces["user_id"] + "/landmark_aligned_face." + faces["face_id"] + "." + faces["original_image"]
     ).tolist()  # the owner's own name for a face

@@ -60,7 +60,9 @@ def load(name: str, root: str | Path | None = None, *, fold: int | None = None, 
         folder = os.environ.get(DATA)
         where = f"{DATA}={folder} holds no folder {name}" if folder else f"{DATA} is not set and no root is given"
         way = f"ordinate datasets {name}" + (" --download FOLDER" if chosen.download else "")
-        raise OrdinateError(f"{name}: {where}; get it from {chosen.source}, and see `{way}` for what to put where")
+        raise OrdinateError(
+            name, problem=where, hint=f"get it from {chosen.source}, and see `{way}` for what to put where"
+        )
     images = reader(chosen)(root, **options)
     return images if fold is None else hold_out(images, fold)
 
@@ -73,5 +75,5 @@ def download(name: str, folder: str | Path) -> Path:
     """
     chosen = image_set(name)
     if chosen.download is None:
-        raise OrdinateError(f"{name}: is not for download by a program; get it from {chosen.source}")
+        raise OrdinateError(name, problem="is not for download by a program", hint=f"get it from {chosen.source}")
     return fetch(chosen.download, Path(folder) / name)

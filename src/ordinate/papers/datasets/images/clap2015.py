@@ -32,7 +32,7 @@ def read_clap2015(root: str | Path, bin_size: int = 1) -> Labelled:
     layout = Layout.of(root)
     tables = {SPLITS[match["split"].lower()]: match[0] for match in layout.match(TABLE, EXPECTED)}
     if len(tables) < 3:
-        raise OrdinateError(f"{layout.path}: got {', '.join(tables.values())}, expected {EXPECTED}")
+        raise OrdinateError(layout.path, f"{', '.join(tables.values())}", EXPECTED)
     rows = [(split, f"{split}/{image}", age) for split, table in tables.items() for image, age in _rows(layout, table)]
     splits, names, ages = zip(*rows, strict=True)
     files = {
@@ -42,11 +42,12 @@ def read_clap2015(root: str | Path, bin_size: int = 1) -> Labelled:
     absent = [name for name in names if name not in files]
     if absent:
         raise OrdinateError(
-            f"{layout.path}: {len(absent)} of the {len(names)} images in its tables are not there, such as {absent[0]}"
+            layout.path,
+            problem=f"{len(absent)} of the {len(names)} images in its tables are not there, such as {absent[0]}",
         )
     if not np.isfinite(ages).all():
         raise OrdinateError(
-            f"{layout.path}: got a mean age that is not finite, expected rows of image;mean age;deviation in its tables"
+            layout.path, "a mean age that is not finite", "rows of image;mean age;deviation in its tables"
         )
     bins = np.floor(np.array(ages) + 0.5).astype(np.int64) // bin_size
     return Labelled(
@@ -68,4 +69,6 @@ def _rows(layout: Layout, name: str) -> list[tuple[str, float]]:
     try:
         return [(row[0].strip(), float(row[1])) for row in rows]
     except ValueError as error:
-        raise OrdinateError(f"{layout.path / name}: {error}, expected rows of image;mean age;deviation") from error
+        raise OrdinateError(
+            f"{layout.path / name}", problem=error, expected="rows of image;mean age;deviation"
+        ) from error

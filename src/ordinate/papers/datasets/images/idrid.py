@@ -27,7 +27,9 @@ def read_idrid(root: str | Path) -> Labelled:
         files = {image["stem"]: image[0] for image in images}
         absent = [name for name in frame["Image name"] if name not in files]
         if absent:
-            raise OrdinateError(f"{layout.path}: {folder} lacks {len(absent)} of its images, such as {absent[0]}.jpg")
+            raise OrdinateError(
+                layout.path, problem=f"{folder} lacks {len(absent)} of its images, such as {absent[0]}.jpg"
+            )
         names += [files[name] for name in frame["Image name"]]
         parts.append(pd.DataFrame({"grade": layout.numbers(frame, "Retinopathy grade", where), "split": split}))
     rows = pd.concat(parts, ignore_index=True)

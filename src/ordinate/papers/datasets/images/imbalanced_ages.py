@@ -28,7 +28,7 @@ def _read(root: str | Path, table: str) -> Labelled:
     frame = layout.table(name, ["age", "path", "split"])
     unknown = sorted(set(frame["split"]) - set(SPLITS))
     if unknown:
-        raise OrdinateError(f"{layout.path / name}: got the split {unknown[0]!r}, expected train, val and test")
+        raise OrdinateError(f"{layout.path / name}", f"the split {unknown[0]!r}", "train, val and test")
     return Labelled(
         layout.files(layout.locate(frame["path"].tolist(), table)),
         layout.numbers(frame, "age", name).rename("age"),

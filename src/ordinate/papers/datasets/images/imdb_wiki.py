@@ -47,8 +47,9 @@ def _single_faces(layout: Layout, name: str, source: str) -> tuple[list[str], ND
         paths = np.atleast_1d(meta["full_path"][()])
     except (KeyError, ValueError, TypeError, IndexError, NotImplementedError, MatReadError) as error:
         raise OrdinateError(
-            f"{layout.path / name}: could not be read, expected {source} with the fields {', '.join(NUMBERS)} and "
-            "full_path"
+            f"{layout.path / name}",
+            problem="could not be read",
+            expected=f"{source} with the fields {', '.join(NUMBERS)} and full_path",
         ) from error
     age = ages_at(born, taken.astype(np.int64))
     kept = np.isfinite(score) & (score > 0) & ~(second > 0) & (age >= 0) & (age <= OLDEST)

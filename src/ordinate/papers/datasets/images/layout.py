@@ -38,10 +38,10 @@ class Layout(FileTree):
         if not matches:
             tops = sorted({name.split("/")[0] for name in self.names})
             held = ", ".join(tops[:4]) + (", ..." if len(tops) > 4 else "") if tops else "nothing"
-            raise OrdinateError(f"{self.path}: got {held}, expected {expected}")
+            raise OrdinateError(self.path, held, expected)
         if len(above) > 1:
             places = ", ".join(folder or "." for folder in above[:3])
-            raise OrdinateError(f"{self.path}: got {expected} more than once, expected one of the folders {places}")
+            raise OrdinateError(self.path, f"{expected} more than once", f"one of the folders {places}")
         return matches
 
     def read(self, pattern: str, expected: str, *, label: Column, group: Column | None = None) -> Labelled:
@@ -77,11 +77,12 @@ class Layout(FileTree):
         absent = [end for end in ends if not found[end]]
         if absent:
             raise OrdinateError(
-                f"{self.path}: {len(absent)} of the {len(ends)} images in {source} are not there, such as {absent[0]}"
+                self.path,
+                problem=f"{len(absent)} of the {len(ends)} images in {source} are not there, such as {absent[0]}",
             )
         for end, names in found.items():
             if len(set(names)) > 1:
-                raise OrdinateError(f"{self.path}: holds {end} more than once, as {names[0]} and {names[1]}")
+                raise OrdinateError(self.path, problem=f"holds {end} more than once, as {names[0]} and {names[1]}")
         return [found[end][0] for end in ends]
 
     def table(self, name: str, columns: Sequence[str], **options: Any) -> pd.DataFrame:
@@ -93,16 +94,17 @@ class Layout(FileTree):
         try:
             frame = pd.read_csv(io.BytesIO(self.content(name)), dtype=str, keep_default_na=False, **options)
         except ValueError as error:
-            raise OrdinateError(f"{self.path / name}: could not be read: {str(error).splitlines()[0]}") from error
+            raise OrdinateError(
+                f"{self.path / name}", problem=f"could not be read: {str(error).splitlines()[0]}"
+            ) from error
         frame = frame.rename(columns=lambda column: str(column).strip()).apply(lambda column: column.str.strip())
         lacking = [column for column in columns if column not in frame]
         if lacking:
             raise OrdinateError(
-                f"{self.path / name}: got the columns {', '.join(map(repr, frame))}, "
-                f"expected {', '.join(map(repr, lacking))}"
+                f"{self.path / name}", f"the columns {', '.join(map(repr, frame))}", f"{', '.join(map(repr, lacking))}"
             )
         if frame.empty:
-            raise OrdinateError(f"{self.path / name}: holds no rows")
+            raise OrdinateError(f"{self.path / name}", problem="holds no rows")
         return frame
 
     def numbers(self, frame: pd.DataFrame, column: str, name: str) -> "pd.Series[Any]":
@@ -110,5 +112,5 @@ class Layout(FileTree):
         numbers = pd.to_numeric(frame[column], errors="coerce")
         if numbers.isna().any():
             value = frame[column][numbers.isna()].iloc[0]
-            raise OrdinateError(f"{self.path / name}: got {value!r} in column {column!r}, expected numbers")
+            raise OrdinateError(f"{self.path / name}", f"{value!r} in column {column!r}", "numbers")
         return numbers

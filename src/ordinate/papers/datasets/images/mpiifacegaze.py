@@ -66,10 +66,12 @@ def _gazes(lines: list[list[str]], table: Path) -> NDArray[np.float64]:
     try:
         numbers = np.array([line[1 : 1 + NUMBERS] for line in lines], dtype=np.float64).reshape(len(lines), NUMBERS)
     except ValueError as error:
-        raise OrdinateError(f"{table}: {error}, expected lines of a path, {NUMBERS} numbers and an eye") from error
+        raise OrdinateError(table, problem=error, expected=f"lines of a path, {NUMBERS} numbers and an eye") from error
     gazes = numbers[:, TARGET] - numbers[:, CENTRE]
     if not np.isfinite(gazes).all() or not gazes.any(axis=1).all():
-        raise OrdinateError(f"{table}: a line has no gaze: its face centre or its target is no point, or they are one")
+        raise OrdinateError(
+            table, problem="a line has no gaze: its face centre or its target is no point, or they are one"
+        )
     return gazes
 
 

@@ -27,9 +27,9 @@ def read_retinamnist(root: str | Path) -> Labelled:
             images = np.concatenate([arrays[f"{part}_images"] for part in PARTS])
             grades = [arrays[f"{part}_labels"].reshape(-1).astype(np.int64) for part in PARTS]
     except FileNotFoundError as error:
-        raise OrdinateError(f"{path}: no such file or folder") from error
+        raise OrdinateError(path, problem="no such file or folder") from error
     except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise OrdinateError(f"{path}: {error}, expected train_images, train_labels, val_..., test_...") from error
+        raise OrdinateError(path, problem=error, expected="train_images, train_labels, val_..., test_...") from error
     splits = np.repeat([SPLITS[part] for part in PARTS], [len(grade) for grade in grades])
     return Labelled(
         np.moveaxis(images, -1, 1), pd.Series(np.concatenate(grades), name="grade"), pd.Series(splits, name="split")

@@ -36,9 +36,7 @@ def read_skyfinder(root: str | Path, seed: int = 0) -> Labelled:
     frame = frame[frame["off"] <= NEAR].sort_values(["off", "file"])
     frame = frame.drop_duplicates(["CamId", "Year", "Month", "Day"]).sort_values("file").reset_index(drop=True)
     if frame.empty:
-        raise OrdinateError(
-            f"{layout.path}: got no image taken around eleven, expected those of {TABLE}, as in 10066/a.jpg"
-        )
+        raise OrdinateError(layout.path, "no image taken around eleven", f"those of {TABLE}, as in 10066/a.jpg")
     return Labelled(
         layout.files(frame["file"]),
         frame["celsius"],
