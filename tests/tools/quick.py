@@ -68,7 +68,7 @@ def nearest(changed: list[str]) -> list[str]:
         "",
         "ordinate",
         "tests",
-    }  # what they may be taken from
+    }  # that pass them on
     imports = {path: imported_by(path) for path in sorted((ROOT / "tests").rglob("test_*.py"))}
     for names in (modules, packages):
         chosen += [path.relative_to(ROOT).as_posix() for path, imported in imports.items() if names & imported]
