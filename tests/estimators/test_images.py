@@ -187,7 +187,7 @@ class Uneven(Pictures):
 UNUSABLE = {
     "no such network": ({"encoder": "resnet19"}, DRAWN, "encoder: got 'resnet19'"),
     "a network for tables": ({"encoder": "mlp"}, DRAWN, "encoder: 'mlp' does not take samples of shape (1, 16, 16)"),
-    "options of another kind": ({"images": {"size": 8}}, DRAWN, "images: got {'size': 8}, takes ordinate.ImageOptions"),
+    "options of another kind": ({"images": {"size": 8}}, DRAWN, "images: got {'size': 8}, expected ImageOptions"),
     "five channels": ({}, np.zeros((60, 5, 8, 8)), "takes images of 1 or 3 channels"),
     "bright floats": ({}, DRAWN / 2.0, "takes uint8, or floats from 0 to 1"),
     "no such files": ({}, [f"absent/{i}.png" for i in range(60)], "60 of 60 images cannot be read: absent/0.png"),

@@ -101,7 +101,7 @@ def test_losses_of_views_take_crops_or_draw_their_own():
     crops = RepresentationRegressor(**options, series=SeriesOptions(crop=8)).fit(SERIES, TARGET).transform(SERIES)
     assert np.isfinite(own).all()
     assert np.isfinite(crops).all()
-    with pytest.raises(OrdinateError, match="series: got 1 views of augmentation 'crop', the loss 'simclr' takes two"):
+    with pytest.raises(OrdinateError, match="series: got 1 views of augmentation 'crop', expected two that differ"):
         RepresentationRegressor(**options, series=SeriesOptions(crop=8, views=1)).fit(SERIES, TARGET)
 
 
@@ -123,5 +123,5 @@ def test_series_that_cannot_be_read_are_an_error(X, message):
 
 
 def test_series_takes_its_options_alone():
-    with pytest.raises(OrdinateError, match=r"series: got 8, takes ordinate.SeriesOptions\(...\) or None"):
+    with pytest.raises(OrdinateError, match=r"series: got 8, expected SeriesOptions\(...\) or None"):
         supcr(series=8).fit(SERIES, TARGET)

@@ -135,8 +135,8 @@ def test_columns_of_a_table_stay_categories_without_the_option():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: supcr(encoder="bilstm").fit(X, Y), "^text: got None, the encoder 'bilstm' takes ordinate.TextOptions"),
-        (lambda: supcr(text={"frozen": True}).fit(X, Y), "^text: got {'frozen': True}, takes ordinate.TextOptions"),
+        (lambda: supcr(encoder="bilstm").fit(X, Y), "^text: got None, expected TextOptions"),
+        (lambda: supcr(text={"frozen": True}).fit(X, Y), "^text: got {'frozen': True}, expected TextOptions"),
         (lambda: supcr(**BILSTM).fit(X, Y).predict(X["u"]), "^X: got 1 texts a sample, takes 2, as in training"),
         (lambda: supcr(**BILSTM).fit(X.mask(X.index.isin([3])[:, None].repeat(2, 1)), Y), "^X: sample 3 lacks a text"),
         (

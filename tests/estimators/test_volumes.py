@@ -98,7 +98,7 @@ def test_other_data_than_in_training_is_refused(X):
 
 
 def test_options_of_another_kind_are_refused():
-    with pytest.raises(OrdinateError, match=r"volumes: got 100, takes ordinate\.VolumeOptions"):
+    with pytest.raises(OrdinateError, match=r"volumes: got 100, expected VolumeOptions"):
         fit(otd, volumes=100)
 
 
