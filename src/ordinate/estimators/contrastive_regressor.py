@@ -26,6 +26,7 @@ from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import Regression
 from ordinate.methods.training import ArrayBatches
+from ordinate.options import HeadLoss, Scheme
 
 MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 holds
 HEADS = ("linear", "ridge", "neighbours")
@@ -35,8 +36,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
     """Predict continuous targets from embeddings."""
 
     head: str
-    head_loss: str
-    scheme: str
+    head_loss: HeadLoss
+    scheme: Scheme
     imbalance: Imbalance | None = None  # a regressor that takes none leaves it
     method_: Regression
 

@@ -35,6 +35,7 @@ from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import Regression
 from ordinate.methods.staged import StagedMethod
 from ordinate.methods.training import ArrayBatches
+from ordinate.options import HeadLoss, Scheme
 from ordinate.papers.methods.dino import DINO, DINORegression
 from ordinate.papers.methods.drawn_views import DrawViews, SeriesViews, TableViews, dropout_views
 from ordinate.papers.methods.pairs import PAIR_LOSSES, build_pair_loss
@@ -409,9 +410,9 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
         embedding_dim: int = 64,
         temperature: float | None = None,
         projection_dim: int | None = 128,
-        scheme: str = "linear_probe",
+        scheme: Scheme = "linear_probe",
         head: str = "auto",
-        head_loss: str = "l1",
+        head_loss: HeadLoss = "l1",
         bin_size: BinSize = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
