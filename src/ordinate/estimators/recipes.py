@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import load_class, model
-from ordinate.estimators.settings import from_plain
 from ordinate.extensions import extensions
 
 if TYPE_CHECKING:
@@ -37,6 +36,8 @@ class Recipe:
 
     def build(self, **others: Any) -> "EmbeddingEstimator":
         """Return an unfitted estimator with the recipe's settings, and others that take their place."""
+        from ordinate.estimators.settings import from_plain  # imports torch
+
         kind = load_class(next(iter(model(self.method).estimators.values())))
         return kind(**from_plain({**self.settings, **others}))
 

@@ -1,6 +1,7 @@
 """Errors under corruptions of the images to predict (SupCR, Section 4.2, Fig. 3)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -60,10 +61,11 @@ def corruption_robustness(
         raise OrdinateError("severities", list(severities), "some of 1, 2, 3, 4, 5")
 
     def error(name: str, severity: int) -> float:
-        pixels = images.pixels if isinstance(images, Decoded) else images
+        decoded: Any = images  # or an array
+        pixels = getattr(decoded, "pixels", images)
         corrupted: Any = corrupt(pixels, name, severity, seed)
-        if isinstance(images, Decoded):
-            corrupted = Decoded(corrupted, images.preprocessing)
+        if pixels is not images:
+            corrupted = replace(decoded, pixels=corrupted)
         return score(model, corrupted, labels)["mae"]
 
     def part(name: str) -> Figures:
