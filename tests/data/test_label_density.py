@@ -119,13 +119,13 @@ def test_labels_beyond_the_bins_count_to_the_outermost():
     ("labels", "options", "message"),
     [
         ([1.0, np.nan], {}, "labels: got NaN or infinity"),
-        ([1.0, 2.0], {"weighting": "none"}, "lds: got 'none', takes one of 'inverse', 'sqrt_inverse'"),
-        ([1.0, 2.0], {"bin_size": 0}, "bin_size: got 0, takes a finite number above 0"),
+        ([1.0, 2.0], {"weighting": "none"}, "lds: got 'none', expected one of 'inverse', 'sqrt_inverse'"),
+        ([1.0, 2.0], {"bin_size": 0}, "bin_size: got 0, expected a finite number above 0"),
         ([1.0, 2.0], {"bin_size": (1.0, 1.0)}, "bin_size: got 2 sizes, takes one or 1"),
         ([0.0, 1e9], {"bin_size": 1}, r"bin_size: got 1, makes 1e\+09 bins, takes at most 1,000,000"),
-        ([1.0, 2.0], {"kernel": "box"}, "kernel: got 'box', takes one of"),
+        ([1.0, 2.0], {"kernel": "box"}, "kernel: got 'box', expected one of"),
         ([1.0, 2.0], {"kernel_size": 4}, "kernel_size: got 4, takes an odd number of bins"),
-        ([1.0, 2.0], {"sigma": -1.0}, "sigma: got -1.0, takes a finite number above 0"),
+        ([1.0, 2.0], {"sigma": -1.0}, "sigma: got -1.0, expected a finite number above 0"),
     ],
 )
 def test_what_cannot_be_used_is_an_error_that_names_it(labels, options, message):

@@ -173,7 +173,7 @@ def test_what_a_batch_must_hold_it_holds_over_all_processes():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_processes": 0}, "num_processes: got 0, takes a whole number of at least 1"),
+        ({"num_processes": 0}, "num_processes: got 0, expected a whole number of at least 1"),
         ({"num_processes": 2.0}, "num_processes: got 2.0"),
         ({"num_processes": 2, "process": 2}, r"process: got 2, takes 0 to 1 \(2 processes\)"),
         ({"num_processes": 2, "process": -1}, "process: got -1"),

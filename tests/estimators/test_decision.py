@@ -55,7 +55,7 @@ def test_validation_samples_measure_mode_and_median(make, tmp_path):
     ("decision", "message"),
     [
         ("average", "decision: got 'average', expected 'mode', 'median', or a matrix of costs"),
-        ([[0, 1], [1, 0]], r"decision: costs: got shape \(2, 2\), takes \(5, 5\)"),
+        ([[0, 1], [1, 0]], r"decision: costs: got shape \(2, 2\), expected \(5, 5\)"),
         (7, r"decision: costs: got shape \(\)"),
     ],
 )

@@ -111,8 +111,8 @@ def test_it_has_as_many_epochs_as_supcr():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"head_loss": "l3"}, "head_loss: got 'l3', takes one of 'l1', 'mse', 'huber', 'dex', 'dldl_v2', 'or', 'corn'"),
-        ({"head_loss": "or", "bin_size": 0}, "bin_size: got 0, takes a finite number above 0"),
+        ({"head_loss": "l3"}, "head_loss: got 'l3', expected one of 'l1', 'mse', 'huber', 'dex', 'dldl_v2', 'or', 'corn'"),
+        ({"head_loss": "or", "bin_size": 0}, "bin_size: got 0, expected a finite number above 0"),
         ({"head_loss": "or", "bin_size": (1.0, 1.0)}, "bin_size: got 2 sizes for targets of 1 dimensions"),
         ({"epochs": (2, 2)}, r"epochs: got \(2, 2\)"),
     ],

@@ -34,15 +34,15 @@ def before_an_epoch_is_trained(monkeypatch):
 
 
 SETTINGS = [
-    (otd, "encoder", "vgg", "encoder: got 'vgg', takes 'auto', 'mlp', 'resnet1d'"),
+    (otd, "encoder", "vgg", "encoder: got 'vgg', expected 'auto', 'mlp', 'resnet1d'"),
     (otd, "encoder", "resnet1d", "encoder: 'resnet1d' does not take samples of shape"),
-    (otd, "embedding_dim", 0, "embedding_dim: got 0, takes a whole number of at least 1"),
+    (otd, "embedding_dim", 0, "embedding_dim: got 0, expected a whole number of at least 1"),
     (otd, "embedding_dim", 8.0, "embedding_dim: got 8.0"),
-    (otd, "batch_size", 2, "batch_size: got 2, takes a whole number of at least 4"),
+    (otd, "batch_size", 2, "batch_size: got 2, expected a whole number of at least 4"),
     (otd, "batch_size", True, "batch_size: got True"),
-    *((make, "chunk_size", 0, "chunk_size: got 0, takes a whole number of at least 1") for make in ALL),
+    *((make, "chunk_size", 0, "chunk_size: got 0, expected a whole number of at least 1") for make in ALL),
     (otd, "chunk_size", 8.0, "chunk_size: got 8.0"),
-    (otd, "learning_rate", 0, "learning_rate: got 0, takes a finite number above 0"),
+    (otd, "learning_rate", 0, "learning_rate: got 0, expected a finite number above 0"),
     (otd, "learning_rate", float("nan"), "learning_rate: got nan"),
     (otd, "learning_rate", float("inf"), "learning_rate: got inf"),
     (otd, "learning_rate", "fast", "learning_rate: got 'fast'"),
@@ -63,7 +63,7 @@ SETTINGS = [
     (otd, "patience", "none", "patience: got 'none'"),
     (otd, "n_neighbors", 0, "n_neighbors: got 0"),
     (otd, "n_neighbors", -1, "n_neighbors: got -1"),
-    (cloc, "target_accuracy", 1.5, "target_accuracy: got 1.5, takes a share above 0, up to 1"),
+    (cloc, "target_accuracy", 1.5, "target_accuracy: got 1.5, expected a share above 0, up to 1"),
     (cloc, "margin_floor", -0.1, "margin_floor: got -0.1"),
     (cloc, "critical_margins", {(0, 2): 0.8}, "critical_margins: got boundary (0, 2), expected two adjacent labels"),
     (cloc, "critical_margins", {(2, 3): 0.8}, "critical_margins: got boundary (2, 3), expected two adjacent labels"),
@@ -73,10 +73,10 @@ SETTINGS = [
     (cloc, "class_order", [0, 1, 1, 2], "class_order: got [0, 1, 1, 2], takes each class once"),
     (cloc, "class_order", [0, 1], "y: got labels ['2'] that are no known class, takes [0, 1]"),
     (supcr, "head", "svm", "head: got 'svm', takes 'auto', 'linear', 'ridge', 'neighbours'"),
-    (supcr, "head_loss", "l3", "head_loss: got 'l3', takes one of 'l1', 'mse', 'huber'"),
-    (supcr, "scheme", "both", "scheme: got 'both', takes one of 'linear_probe', 'fine_tune', 'regularise'"),
+    (supcr, "head_loss", "l3", "head_loss: got 'l3', expected one of 'l1', 'mse', 'huber'"),
+    (supcr, "scheme", "both", "scheme: got 'both', expected one of 'linear_probe', 'fine_tune', 'regularise'"),
     (supcr, "temperature", 0.0, "temperature: got 0.0"),
-    (supcr, "label_distance", "l3", "label_distance: got 'l3', takes one of 'l1', 'l2', 'angular'"),
+    (supcr, "label_distance", "l3", "label_distance: got 'l3', expected one of 'l1', 'l2', 'angular'"),
     (supremix, "temperature", -1.0, "temperature: got -1.0"),
     (supremix, "window", 0, "window: got 0, takes 'auto' or a label difference above 0"),
     (supremix, "window", "wide", "window: got 'wide'"),
@@ -105,7 +105,7 @@ def test_a_setting_that_cannot_be_used_is_named(make, name, value, message):
 def test_a_gpu_that_is_not_there_is_refused(make, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(
-        OrdinateError, match="accelerator: got 'gpu', and this machine has no GPU; takes 'auto' or 'cpu'"
+        OrdinateError, match="accelerator: got 'gpu', and this machine has no GPU; expected 'auto' or 'cpu'"
     ):
         make(accelerator="gpu").fit(X, labels_for(make, TARGET))
 

@@ -85,7 +85,7 @@ def test_targets_of_several_dimensions_get_a_box():
 
 def test_too_few_held_out_samples_say_how_many_are_needed():
     model, held_out = fitted(otd)
-    with pytest.raises(OrdinateError, match=r"coverage: got 0\.99 for 60 samples, takes at least 99"):
+    with pytest.raises(OrdinateError, match=r"coverage: got 0\.99 for 60 samples, expected at least 99"):
         predict_sets(model, held_out, draw_table()[0], coverage=0.99)
 
 

@@ -171,7 +171,7 @@ def test_what_cannot_be_used_is_named(tmp_path):
         NeighbourIndex(Itself(), np.eye(3), [0, 1])
     with pytest.raises(OrdinateError, match=r"embeddings: got shape \(3,\), takes finite \(m, d\)"):
         NeighbourIndex(Itself(), np.ones(3))
-    with pytest.raises(OrdinateError, match="k: got 4, takes a whole number from 1 to 3"):
+    with pytest.raises(OrdinateError, match="k: got 4, expected a whole number from 1 to 3"):
         NeighbourIndex(Itself(), np.eye(3)).search(np.eye(3), k=4)
     index = NeighbourIndex(Itself(), np.eye(3), np.array(["2020", "2021", "2022"], dtype="datetime64[Y]"))
     with pytest.raises(OrdinateError, match="labels: cannot be written down, takes numbers or text"):

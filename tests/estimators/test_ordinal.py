@@ -120,8 +120,8 @@ def test_it_has_as_many_epochs_as_the_phases_of_cloc():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"loss": "ordinal"}, "loss: got 'ordinal', takes one of 'cross_entropy', 'or', 'corn', 'coral'"),
-        ({"epochs": 0}, "epochs: got 0, takes a whole number of at least 1"),
+        ({"loss": "ordinal"}, "loss: got 'ordinal', expected one of 'cross_entropy', 'or', 'corn', 'coral'"),
+        ({"epochs": 0}, "epochs: got 0, expected a whole number of at least 1"),
         ({"weight_decay": -1.0}, "weight_decay: got -1.0"),
     ],
 )

@@ -11,7 +11,7 @@ def test_pairs_may_be_lists():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": 0}, "size: got 0, takes a whole number of at least 1"),
+        ({"size": 0}, "size: got 0, expected a whole number of at least 1"),
         ({"size": (1, 2, 3)}, r"size: got \(1, 2, 3\), takes \(height, width\)"),
         ({"size": "64"}, "size: got '64', takes"),
         ({"crop": 120}, "crop: got 120, takes"),

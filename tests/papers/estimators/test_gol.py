@@ -29,8 +29,8 @@ def test_scikit_learn_checks_the_estimator(estimator, check):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_neighbors": 0}, "n_neighbors: got 0, takes a whole number of at least 1"),
-        ({"margin": -1.0}, "margin: got -1.0, takes a finite number of at least 0"),
+        ({"n_neighbors": 0}, "n_neighbors: got 0, expected a whole number of at least 1"),
+        ({"margin": -1.0}, "margin: got -1.0, expected a finite number of at least 0"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(options, message):

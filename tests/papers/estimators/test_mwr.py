@@ -25,7 +25,7 @@ def test_scikit_learn_checks_the_estimator(estimator, check):
 
 
 def test_a_setting_that_cannot_be_is_refused():
-    assert_refused(mwr, {"n_references": 0}, "n_references: got 0, takes a whole number of at least 1")
+    assert_refused(mwr, {"n_references": 0}, "n_references: got 0, expected a whole number of at least 1")
 
 
 def test_each_window_has_its_references_among_the_training_samples():

@@ -27,8 +27,8 @@ def test_scikit_learn_checks_the_estimator(estimator, check):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"draws": 0}, "draws: got 0, takes a whole number of at least 1"),
-        ({"margin": -1.0}, "margin: got -1.0, takes a finite number of at least 0"),
+        ({"draws": 0}, "draws: got 0, expected a whole number of at least 1"),
+        ({"margin": -1.0}, "margin: got -1.0, expected a finite number of at least 0"),
         ({"ordinal_weight": "much"}, "ordinal_weight: got 'much'"),
         ({"divergence_weight": float("inf")}, "divergence_weight: got inf"),
         ({"embedding_dim": 0}, "embedding_dim: got 0"),
