@@ -37,7 +37,7 @@ def fitted(out, data="homes.parquet", **options):
 def fitted_on_a_frame(out, monkeypatch, **options):
     """The model of the same file, read whole by pandas."""
     with monkeypatch.context() as context:
-        context.setattr(read_data, "holds_parquet", lambda _: False)
+        context.setattr("ordinate.data.tables.modality.holds_parquet", lambda _: False)
         return fitted(out, **options)
 
 
@@ -100,7 +100,7 @@ def test_its_model_predicts_and_reports(capsys):
         ({"target": "prise"}, r"homes\.parquet: no column 'prise'; did you mean 'price'"),
         ({"target": "other"}, r"homes\.parquet: 4 of 60 labels in 'other' are missing"),
         ({"drop": "nmber"}, r"homes\.parquet: no column 'nmber'; did you mean 'number'"),
-        ({"categorical": "price"}, "--categorical: price is the target or dropped"),
+        ({"categorical": "price"}, "--categorical: got price, which is the target or dropped"),
         ({"split": "sides"}, r"--split: no column 'sides' in homes\.parquet"),
         ({"group": "sides"}, r"--group: no column 'sides' in homes\.parquet"),
         ({"drop": ",".join([*FRAME.columns, "side"]), "group": "subject"}, "no column is left beside the target"),
