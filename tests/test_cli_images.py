@@ -168,9 +168,9 @@ def test_a_recipe_sets_everything_and_options_take_its_place(monkeypatch, capsys
 
 WRONG = {
     "no such recipe": (["--recipe", "otd-finger"], "recipe: got 'otd-finger', takes one of"),
-    "quick alone": (["--quick"], "--quick: is the small version of a recipe, takes --recipe"),
+    "quick alone": (["--quick"], "--quick: is the small version of a recipe, expected --recipe"),
     "no such network": (["--encoder", "resnet19"], "encoder: got 'resnet19'"),
-    "a size that is none": (["--image-size", "large"], "--image-size: got 'large', takes SIDE or HEIGHTxWIDTH"),
+    "a size that is none": (["--image-size", "large"], "--image-size: got 'large', expected SIDE or HEIGHTxWIDTH"),
     "a size of nothing": (["--image-size", "0"], "--image-size: got '0'"),
     "a size of three": (["--image-size", "1x2x3"], "--image-size: got '1x2x3'"),
     "no such column of splits": (["--split", "fold"], "knees/labels.csv: no column 'fold'"),

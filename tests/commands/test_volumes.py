@@ -92,9 +92,9 @@ def test_an_npz_of_volumes_is_trained_on(capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"volume_size": "0"}, "--volume-size: got '0', takes a number above 0"),
+        ({"volume_size": "0"}, "--volume-size: got '0', expected a number above 0"),
         ({"volume_size": "4x5"}, "--volume-size: got '4x5', expected a number above 0, or three as AxBxC"),
-        ({"spacing": "two"}, "--spacing: got 'two', takes a number above 0"),
+        ({"spacing": "two"}, "--spacing: got 'two', expected a number above 0"),
         ({"image_size": "16"}, "--image-size: is for images, and .* holds volumes"),
     ],
 )
