@@ -191,7 +191,7 @@ def test_a_comparison_has_every_model_and_refuses_other_ranks(tmp_path, model):
     assert "None of the models was trained on them." in text
     with pytest.raises(OrdinateError, match="models: got 1, expected at least two"):
         write_comparison({"a": model}, X, RANKS, tmp_path / "c.html")
-    with pytest.raises(OrdinateError, match="models: b predicts a number, and a 0 < 1 < 2; expected models of one label"):
+    with pytest.raises(OrdinateError, match="models: b predicts a number, and a 0 < 1 < 2; expected models of one"):
         write_comparison({"a": model, "b": supcr().fit(X, TARGET)}, X, RANKS, tmp_path / "c.html")
 
 
