@@ -201,7 +201,7 @@ def test_options_of_images_are_refused_for_a_table(capsys):
         assert error.startswith(f"ordinate: {option[0]}: is for images")
         assert error.endswith("and data.csv holds a table\n")
     assert main(["fit", "data.csv"]) == 2
-    assert "--target: expected the column of the label" in capsys.readouterr().err
+    assert "--target: got none, expected the column of the label" in capsys.readouterr().err
 
 
 def test_a_set_that_is_not_here_says_where_to_get_it(monkeypatch, capsys):

@@ -96,13 +96,13 @@ def test_its_model_predicts_and_reports(capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": None}, "--target: expected the column of the label"),
+        ({"target": None}, "target: got none, expected the column of the label"),
         ({"target": "prise"}, r"homes\.parquet: no column 'prise'; did you mean 'price'"),
         ({"target": "other"}, r"homes\.parquet: 4 of 60 labels in 'other' are missing"),
         ({"drop": "nmber"}, r"homes\.parquet: no column 'nmber'; did you mean 'number'"),
-        ({"categorical": "price"}, "--categorical: got price, which is the target or dropped"),
-        ({"split": "sides"}, r"--split: no column 'sides' in homes\.parquet"),
-        ({"group": "sides"}, r"--group: no column 'sides' in homes\.parquet"),
+        ({"categorical": "price"}, "categorical: got price, which is the target or dropped"),
+        ({"split": "sides"}, r"split: no column 'sides' in homes\.parquet"),
+        ({"group": "sides"}, r"group: no column 'sides' in homes\.parquet"),
         ({"drop": ",".join([*FRAME.columns, "side"]), "group": "subject"}, "no column is left beside the target"),
         ({"image_size": "8"}, r"--image-size: is for images, and homes\.parquet holds a table"),
         ({"data": "homes.parqet"}, "no such file; did you mean homes.parquet"),

@@ -116,7 +116,7 @@ def test_unreadable_files_are_named_before_training_and_left_out_if_asked(capsys
         ("brains", {"image_size": "8"}, "--image-size: is for images, and brains holds series"),
         ("brains", {"target": "years"}, "no column 'years'"),
         ("brains", {"crop": 0}, "crop: got 0"),
-        ("tuab", {"target": "sex"}, "--target: got 'sex', and tuab holds EEG recordings, whose label is the age"),
+        ("tuab", {"target": "sex"}, "target: got 'sex', and tuab holds EEG recordings, whose label is the age"),
         ("set.ts", {"target": "depth"}, "set.ts: holds no array 'depth'"),
         ("knees.csv", {"target": "grade", "crop": 5}, "--crop: is for series, and knees.csv holds a table"),
     ],

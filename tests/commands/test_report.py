@@ -107,7 +107,7 @@ def test_models_are_compared_on_the_same_rows(folder, capsys):
 @pytest.mark.parametrize(
     ("data", "target", "out", "message"),
     [
-        ("data.csv", None, "r.html", "--target: expected the column of the label"),
+        ("data.csv", None, "r.html", "target: got none, expected the column of the label"),
         ("data.csv", "grad", "r.html", r"data.csv: no column 'grad'; did you mean 'grade'\?"),
         (
             "data.csv",
@@ -115,8 +115,8 @@ def test_models_are_compared_on_the_same_rows(folder, capsys):
             "r.html",
             "column 'name': holds mild, moderate, severe, expected the ranks of the model: 0, 1, 2",
         ),
-        ("data.csv", "grade", "no/r.html", "--out: no/r.html cannot be written: No such folder as no"),
-        ("data.csv", "grade", "model", "--out: model is a folder, expected a file"),
+        ("data.csv", "grade", "no/r.html", "out: no/r.html cannot be written: No such folder as no"),
+        ("data.csv", "grade", "model", "out: model is a folder, expected a file"),
         ("dat.csv", "grade", "r.html", "dat.csv: no such file; did you mean data.csv"),
     ],
 )

@@ -94,7 +94,7 @@ def test_unlabelled_images_are_all_there_are(write):
 NO_GRADE = TABLE.assign(grade=TABLE["grade"].where(TABLE.index != 4))
 WRONG = {
     "an unknown column": ({}, {"target": "grad"}, "no column 'grad'; did you mean 'grade'?"),
-    "labels to choose from": ({}, {}, "--target: got none, expected the column of the label, one of 'grade'"),
+    "labels to choose from": ({}, {}, "target: got none, expected the column of the label, one of 'grade'"),
     "a label missing": ({"table": NO_GRADE}, {"target": "grade"}, "1 of 12 labels in 'grade' are missing"),
     "an image missing": (
         {"table": TABLE.replace({"path": {NAMES[2]: "scans/x.png"}})}, {"target": "grade"},
@@ -104,7 +104,7 @@ WRONG = {
     "no rows": ({"table": TABLE[:0]}, {"target": "grade"}, "names no image"),
     "no folder a rank": ({"names": [f"{i}.png" for i in range(12)], "table": None}, {}, "expected a labels.csv, or a"),
     "one rank": ({"table": None}, {}, "expected a labels.csv, or a folder of images per rank"),
-    "a target without labels.csv": ({"table": None}, {"target": "grade"}, "--target: got 'grade', a column of"),
+    "a target without labels.csv": ({"table": None}, {"target": "grade"}, "target: got 'grade', a column of"),
 }  # fmt: skip
 
 

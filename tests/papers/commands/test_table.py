@@ -19,7 +19,7 @@ def run(tmp_path, monkeypatch, capsys):
 
     def run(name, **options):
         places = {"results": str(tmp_path / "results.db"), "out": str(tmp_path / "out")}
-        command.table(name, **{**OPTIONS, **places, **options})
+        command.table(name=name, **{**OPTIONS, **places, **options})
         return capsys.readouterr().out
 
     return run
@@ -108,7 +108,7 @@ def test_a_table_that_cannot_run_here_still_shows_its_figures(run):
         ("otd-3", {}, "table: got 'otd-3'; did you mean 'otd-"),
         (None, {"dataset": ["airfoil"]}, "--dataset: expected the name of a table before it"),
         ("supcr-1", {"dataset": ["airfol"]}, "did you mean 'airfoil'"),
-        ("supcr-5", {"dataset": ["airfoil"]}, "--dataset: got supcr-5, expected a table that compares models"),
+        ("supcr-5", {"dataset": ["airfoil"]}, "dataset: got supcr-5, expected a table that compares models"),
         ("otd-2", {"seeds": 0}, "--seeds: got 0"),
         ("otd-2", {"jobs": 0}, "--jobs: got 0"),
         ("otd-2", {"tune": 0}, "--tune: got 0"),

@@ -131,7 +131,7 @@ def test_a_page_replaces_the_one_before_whole_or_not_at_all(tmp_path, model, mon
     write_report(model, X, RANKS, path, projections=("pca",))
     assert path.read_text().startswith("<!doctype html>")
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
-    with pytest.raises(OrdinateError, match=r"--out: .* No such folder as"):
+    with pytest.raises(OrdinateError, match=r"^out: .* No such folder as"):
         write_report(model, X, RANKS, tmp_path / "no" / "report.html", projections=("pca",))
 
 

@@ -54,9 +54,9 @@ def read_labelled_images(
     root = _root(tree)
     if root + LABELS not in tree.names:
         for name, value in (
-            ("--split", split),
-            ("--group", group),
-            ("--target", None if target == "label" else target),
+            ("split", split),
+            ("group", group),
+            ("target", None if target == "label" else target),
         ):
             if value is not None:
                 raise OrdinateError(name, f"{value!r}, a column of {LABELS}, which {path} does not hold")

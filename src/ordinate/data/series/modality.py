@@ -48,7 +48,7 @@ class Series(Modality):
         if holds_matrices(path):
             return read_matrices(path, request.target, request.split, request.group, skip_unreadable=skip)
         target = None if request.target == "age" else request.target
-        for option, value in (("--target", target), ("--split", request.split), ("--group", request.group)):
+        for option, value in (("target", target), ("split", request.split), ("group", request.group)):
             if value is not None:
                 raise OrdinateError(option, f"{value!r}, and {path} holds EEG recordings, whose label is the age")
         return read_tuab(path, skip_unreadable=skip, progress=request.progress)

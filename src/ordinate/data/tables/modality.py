@@ -65,7 +65,7 @@ class Tables(Modality):
         if target is None:
             raise OrdinateError("target", "none", "the column of the label (only folders can do without)")
         X, y = _open_parquet(path, target, request) if is_parquet else _read_file(path, target, request)
-        given = {"--split": request.split, "--group": request.group}
+        given = {"split": request.split, "group": request.group}
         for option, name in given.items():
             if name is not None and name not in X.columns:
                 raise OrdinateError(option, problem=f"no column {name!r} in {path}")
