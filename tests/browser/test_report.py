@@ -292,8 +292,8 @@ def test_the_readme_shows_a_page_of_real_images(open_page, folder):
     ranks, splits = data.labels.to_numpy(), data.splits.to_numpy()
     train, test = np.flatnonzero(splits != "test"), np.flatnonzero(splits == "test")
     settings = {"encoder": "test_resnet", "phase_epochs": (2, 6), "batch_size": 32, "random_state": 0}
-    model = CLOCClassifier(images=ImageOptions(size=28), **settings).fit(data.images[train], ranks[train])
-    seen, unseen = (data.images[train], ranks[train]), (data.images[test], ranks[test])
+    model = CLOCClassifier(images=ImageOptions(size=28), **settings).fit(data.samples[train], ranks[train])
+    seen, unseen = (data.samples[train], ranks[train]), (data.samples[test], ranks[test])
     path = write_report(model, *unseen, folder / "retina.html", training=seen, target="retinopathy grade")
     page = open_page(path)
     pictures_of = Path(os.environ.get("ORDINATE_SCREENSHOTS", folder))

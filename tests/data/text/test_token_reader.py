@@ -162,6 +162,6 @@ def test_a_network_that_is_no_encoder_is_an_error(folder, tmp_path):
 
 
 def test_a_name_that_cannot_be_on_the_hub_is_an_error_at_once(monkeypatch):
-    monkeypatch.setattr("ordinate.data.text.transformer._import_transformers", None)
+    monkeypatch.setattr("ordinate.data.text.transformer.optional", None)
     with pytest.raises(OrdinateError, match=r"^encoder: got 'bilsmt', expected 'auto', 'bilstm', .* owner/name"):
         load_pretrained("bilsmt")
