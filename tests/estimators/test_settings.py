@@ -38,8 +38,6 @@ def test_what_is_read_is_not_changed():
     assert plain == to_plain(SETTINGS)
 
 
-def test_options_that_are_some_already_stay():
-    assert all(
         from_plain(SETTINGS)[name] is SETTINGS[name] for name in ("images", "volumes", "series", "text", "imbalance")
     )
 
@@ -50,3 +48,8 @@ def test_numbers_of_numpy_are_plain_and_code_is_refused():
     }  # fmt: skip
     with pytest.raises(OrdinateError, match=r"save: got .* is code"):
         to_plain({"label_distance": len})
+
+
+def test_options_that_are_some_already_stay():
+    options = ("images", "volumes", "series", "text", "imbalance")
+    assert all(from_plain(SETTINGS)[name] is SETTINGS[name] for name in options)
