@@ -38,10 +38,6 @@ def test_what_is_read_is_not_changed():
     assert plain == to_plain(SETTINGS)
 
 
-        from_plain(SETTINGS)[name] is SETTINGS[name] for name in ("images", "volumes", "series", "text", "imbalance")
-    )
-
-
 def test_numbers_of_numpy_are_plain_and_code_is_refused():
     assert to_plain({"a": np.float64(0.5), "b": np.arange(2), "c": np.random.RandomState(0)}) == {
         "a": 0.5, "b": [0, 1], "c": None

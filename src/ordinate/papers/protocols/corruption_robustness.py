@@ -62,7 +62,7 @@ def corruption_robustness(
 
     def error(name: str, severity: int) -> float:
         decoded: Any = images  # or an array
-        pixels = getattr(decoded, "pixels", images)
+        pixels: Any = getattr(decoded, "pixels", images)
         corrupted: Any = corrupt(pixels, name, severity, seed)
         if pixels is not images:
             corrupted = replace(decoded, pixels=corrupted)
