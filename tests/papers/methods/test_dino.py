@@ -86,7 +86,7 @@ def test_the_teacher_follows_the_student_by_the_momentum():
 
 
 def test_an_odd_number_of_views_is_refused():
-    with pytest.raises(OrdinateError, match="x: got 9 views, expected two a sample"):
+    with pytest.raises(OrdinateError, match="x: got 9 views, expected two per sample"):
         Distillation(encoder(), DIM)(torch.randn(9, 3), encoder())
 
 
