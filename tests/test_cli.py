@@ -330,7 +330,7 @@ TABLE_ERRORS = {
     ),
     "a margin that is no number": (GOOD, "--margin 0,1=wide", "--margin: got '0,1=wide', expected two adjacent ranks"),
     "a negative margin": (GOOD, "--margin 0,1=-1", "--margin: got"),
-    "no epochs": (GOOD, "--epochs 0", "--epochs: got 0, expected at least 1"),
+    "no epochs": (GOOD, "--epochs 0", "--epochs: got 0, expected a whole number of at least 1"),
     "no share to test on": (GOOD, "--test-fraction 1.5", "--test-fraction: got 1.5"),
     "a negative seed": (GOOD, "--seed -1", "--seed: got -1"),
     "a seed too large": (GOOD, "--seed 4294967296", "--seed: got 4294967296"),

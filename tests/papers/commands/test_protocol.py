@@ -138,7 +138,7 @@ def test_a_run_that_was_stopped_goes_on_and_trains_nothing_again(file, monkeypat
     ],
 )
 def test_what_cannot_be_run_is_an_error_before_any_training(file, name, options, message, monkeypatch, tmp_path):
-    monkeypatch.setattr(EmbeddingEstimator, "_fit", lambda *_, **__: pytest.fail("trained"))
+    monkeypatch.setattr(EmbeddingEstimator, "fit", lambda *_, **__: pytest.fail("trained"))
     with pytest.raises(OrdinateError, match=f"^{message}"):
         protocol(name, data=file, target="target", **{"drop": "grade", **QUICK, **options})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["second.csv", "table.csv"]

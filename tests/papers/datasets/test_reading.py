@@ -128,7 +128,7 @@ def test_recordings_are_those_of_their_reader_split_by_seed(data):
     trees.plant_recordings(data)
     X, y, split = load("tuab", 5, start=1.0)
     read = read_tuab(data / "tuab", start=1.0, seed=5)
-    np.testing.assert_array_equal(X, read.series)
+    np.testing.assert_array_equal(X, read.samples)
     assert y.tolist() == list(range(20, 40))
     assert sizes(split) == (18, 0, 2)
     assert [read.splits[row] for row in split.test] == ["test", "test"]
