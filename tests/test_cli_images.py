@@ -169,14 +169,14 @@ def test_a_recipe_sets_everything_and_options_take_its_place(monkeypatch, capsys
 
 
 WRONG = {
-    "no such recipe": (["--recipe", "otd-finger"], "recipe: got 'otd-finger', expected one of"),
+    "no such recipe": (["--recipe", "otd-finger"], "--recipe: got 'otd-finger', expected one of"),
     "quick alone": (["--quick"], "--quick: is the small version of a recipe, expected --recipe"),
-    "no such network": (["--encoder", "resnet19"], "encoder: got 'resnet19'"),
+    "no such network": (["--encoder", "resnet19"], "--encoder: got 'resnet19'"),
     "a size that is none": (["--image-size", "large"], "--image-size: got 'large', expected SIDE or HEIGHTxWIDTH"),
     "a size of nothing": (["--image-size", "0"], "--image-size: got '0'"),
     "a size of three": (["--image-size", "1x2x3"], "--image-size: got '1x2x3'"),
     "no such column of splits": (["--split", "fold"], "knees/labels.csv: no column 'fold'"),
-    "splits of other names": (["--split", "subject"], "split: got 's0', 's1'"),
+    "splits of other names": (["--split", "subject"], "--split: got 's0', 's1'"),
     "a fold of nothing": (["--fold", "1"], "--fold: got 1, but knees has no folds"),
     "no such target": (["--target", "grad"], "knees/labels.csv: no column 'grad'; did you mean 'grade'?"),
 }
@@ -216,7 +216,7 @@ def test_predicting_other_data_than_images_is_refused(capsys):
     pd.DataFrame({"a": np.arange(30.0)}).to_csv("data.csv", index=False)
     capsys.readouterr()
     assert main(["predict", "model", "data.csv"]) == 2
-    assert "takes images" in capsys.readouterr().err
+    assert "expected images" in capsys.readouterr().err
     Path("knees", NAMES[4]).write_bytes(b"")
     assert main(["predict", "model", data]) == 2
     assert "scans/04.png: is empty, expected an image" in capsys.readouterr().err

@@ -53,8 +53,8 @@ ORDINAL = "ordinate.estimators.ordinal:OrdinalClassifier"
 CORE: Mapping[str, Model] = {
     "cloc": of_ranks("ordinate.estimators.cloc:CLOCClassifier"),
     "otd": of_ranks("ordinate.estimators.otd:OTDClassifier"),
-    "supcr": of_targets(SUPCR, head="linear", head_loss="l1"),
-    "supremix": of_targets(SUPREMIX, head="linear", head_loss="l1"),
+    "supcr": of_targets(SUPCR),
+    "supremix": of_targets(SUPREMIX),
     **{name: of_targets(END_TO_END, head_loss=name) for name in HEAD_LOSSES},
     **{f"supcr_{name}": of_targets(SUPCR, head="linear", head_loss=name) for name in HEAD_LOSSES},
     **{f"supremix_{name}": of_targets(SUPREMIX, head="linear", head_loss=name) for name in HEAD_LOSSES},

@@ -13,6 +13,10 @@ from ordinate.estimators.settings import from_plain
 from ordinate.papers.datasets.catalogue import DATA
 from ordinate.papers.tables.budgets import Budget
 
+IN_TABLES: Mapping[str, Mapping[str, Any]] = {  # the papers' SupCR and SupReMix have a linear head and the L1 loss
+    name: {"head": "linear", "head_loss": "l1"} for name in ("supcr", "supremix")
+}
+
 
 def task_of(name: str, task: Task) -> Task | None:
     """Return the task that a model has on a data set: ranks may serve as numbers. None where there is none.
@@ -63,7 +67,7 @@ def build(
     variants = {key: settings.pop(key) for key in VARIANTS if key in settings and key not in parameters}
     spent = {} if budget is None else _spend(budget, parameters)
     network = settings.pop("network", None if budget is None else budget.network)
-    chosen = {**spent, **model(name).settings, **settings}
+    chosen = {**spent, **model(name).settings, **IN_TABLES.get(name, {}), **settings}
     of_run = {"checkpoint_dir": checkpoint_dir, "random_state": seed}
     chosen |= {option: value for option, value in of_run.items() if option in parameters}
     if num_classes is not None and "class_order" in parameters:
