@@ -122,10 +122,10 @@ def test_fit_says_what_deciding_by_cost_saves(folder, capsys):
 @pytest.mark.parametrize(
     ("model", "arguments", "message"),
     [
-        ("ranks", ["--coverage", "0.99"], "coverage: got 0.99 for 41 samples, expected at least 99"),
-        ("ranks", ["--coverage", "1.5"], "coverage: got 1.5"),
-        ("ranks", ["--costs", "none.csv"], "costs: none.csv cannot be read"),
-        ("ranks", ["--costs", "new.csv"], "costs: the first column of new.csv has"),
+        ("ranks", ["--coverage", "0.99"], "--coverage: got 0.99 for 41 samples, expected at least 99"),
+        ("ranks", ["--coverage", "1.5"], "--coverage: got 1.5"),
+        ("ranks", ["--costs", "none.csv"], "--costs: none.csv cannot be read"),
+        ("ranks", ["--costs", "new.csv"], "--costs: the first column of new.csv has"),
         (
             "ranks",
             ["--critical", "low,high=5"],
