@@ -22,6 +22,7 @@ from tests.pairwise import covering
 from tests.shapes import check_shapes
 
 torch.set_num_threads(1)
+os.environ["NUMBA_NUM_THREADS"] = "1"  # read by numba, whose threads, started for UMAP, torch would use from then on
 check_shapes()
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # kernels run without a GPU; read when Triton is imported

@@ -39,6 +39,7 @@ def test_the_regressors_predict_the_sound_of_airfoils(make):
     assert np.abs(model.predict(X.iloc[test]) - y[test]).mean() < 1.7  # k-NN on its features: 1.5; the mean: 5.6
 
 
+@pytest.mark.thorough
 def test_supcr_learns_from_series():
     data = np.load(Path(DATA) / "tser" / "FloodModeling1.npz")
     model = SupCRRegressor(epochs=(8, 20), batch_size=64, random_state=0).fit(data["X_train"], data["y_train"])
