@@ -19,15 +19,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import relu
+from torch import nn
 
 from ordinate import CLOCClassifier, OTDClassifier
 from ordinate.estimators.recipes import read_recipe
-from ordinate.losses import MMNPLoss
 from ordinate.methods.cloc import CLOC
 from ordinate.papers.datasets.images import load
 from ordinate.papers.figures.embedding_sizes import mean_by_size, sweep_embedding_dim
+from ordinate.papers.tables.variants import BareMargins
 from ordinate.report.curves import accuracy_by_embedding_size, margin_trade, margins_over_training
 from ordinate.report.figures import save
 from ordinate.report.margin_sweep import mean_trade, sweep_margin
@@ -38,18 +37,6 @@ SIZES, SIZE_SEEDS = (2, 4, 8, 16, 32, 64, 128, 256), (0, 1, 2)
 MARGINS: tuple[float | None, ...] = (None, 1.5, 2.0)  # above 2 nothing changes: no two cosines differ by more
 BOUNDARY, TRADE_SEEDS = (1, 2), (0, 1, 2)
 PHASE_ONE = 60  # epochs; without precautions margins are gone long before
-
-
-class BareMargins(MMNPLoss):
-    """Margins without the precautions of Section 3.3: behind a ReLU instead of a softplus, and started close to 0."""
-
-    def __init__(self, num_classes: int) -> None:
-        super().__init__(num_classes)
-        self.raw.data.uniform_(0.0, 0.5)
-
-    @property
-    def margins(self) -> Tensor:
-        return relu(self.raw) + 1e-6  # the loss takes none of 0
 
 
 class OnePhase(CLOCClassifier):

@@ -141,7 +141,7 @@ def _estimator(
 ) -> EmbeddingEstimator:
     reason = unavailable(name)
     if reason is not None:
-        raise OrdinateError("--method", problem=f'{reason}: pip install "ordinate[rivals]"')
+        raise OrdinateError("--method", problem=f'{reason}: pip install "ordinate[baselines]"')
     estimator: EmbeddingEstimator = build(name, label.task)
     settings = dict(settings)
     if label.is_ranks:

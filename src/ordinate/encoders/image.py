@@ -344,7 +344,7 @@ def _fill(backbone: Any, weights: dict[str, Tensor], source: str | Path, channel
             if first is not None and first.shape[1] == 3 != channels:
                 weights[f"{name}.weight"] = adapt_input_conv(channels, first)
         backbone.load_state_dict(weights)
-    except (*MISFITS, AttributeError, NotImplementedError) as error:
+    except (*MISFITS, AttributeError) as error:
         raise OrdinateError(
             "pretrained", problem=f"the weights in {source} do not fit the encoder: {_reason(error)}"
         ) from error

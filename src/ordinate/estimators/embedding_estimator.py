@@ -407,10 +407,6 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         encoder.cpu()
         return torch.cat(parts)
 
-    def _predictions_of(self, embeddings: Tensor) -> NDArray[Any]:
-        """Return the targets that are predicted from embeddings; ranks go by their probabilities."""
-        raise NotImplementedError
-
     @property
     def _on_gpu(self) -> bool:
         return self.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()

@@ -83,8 +83,8 @@ def _(value: Path) -> str:
     return _describe(str(value))
 
 
-@_describe.register
-def _(value: Mapping) -> str:  # type: ignore[type-arg]  # of any types
+@_describe.register(Mapping)
+def _(value: Mapping[Any, Any]) -> str:
     return _joined("mapping", sorted(f"{_describe(key)}: {_describe(item)}" for key, item in value.items()))
 
 
@@ -114,8 +114,8 @@ def _(value: torch.Tensor) -> str:
     return _joined("tensor", [str(value.dtype), str(tuple(value.shape)), hashlib.sha256(content).hexdigest()])
 
 
-@_describe.register
-def _(value: functools.partial) -> str:  # type: ignore[type-arg]  # of any function
+@_describe.register(functools.partial)
+def _(value: functools.partial[Any]) -> str:
     return _joined("partial", map(_describe, (value.func, value.args, value.keywords)))
 
 

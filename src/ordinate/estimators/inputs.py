@@ -1,7 +1,8 @@
 """What ``X`` may be, and how it becomes the batch of an encoder."""
 
+from collections.abc import Sized
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from torch import Tensor
@@ -17,7 +18,7 @@ def unpack(X: Any, y: Any) -> tuple[Any, Any]:
     if not isinstance(X, Dataset):
         return X, y
     samples, labels = [], []
-    for index in range(len(X)):  # type: ignore[arg-type]  # a map-style data set has a length
+    for index in range(len(cast(Sized, X))):  # a map-style data set has a length
         item = X[index]
         sample, *rest = item if isinstance(item, tuple | list) else (item,)
         samples.append(np.asarray(sample))

@@ -47,7 +47,7 @@ class OrdinalClassifier(RankClassifier):
         return NAMES[self.loss]
 
     @property
-    def usual_decision(self) -> str:  # type: ignore[override]  # that of the loss's paper
+    def usual_decision(self) -> str:
         return "mode" if self.loss == "cross_entropy" else "median"
 
     def _probabilities(self, embeddings: Tensor) -> Tensor:

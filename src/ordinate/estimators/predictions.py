@@ -1,7 +1,7 @@
 """Predictions of labelled samples, made once for all that is measured, drawn and kept of them."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from torch import Tensor, from_numpy
 from ordinate.data.rows import take
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
+from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.rank_labels import to_ranks
@@ -53,17 +54,19 @@ class Predictions:
             OrdinateError: samples or labels that the model does not know, or another number of labels than samples.
         """
         X, y = inputs.unpack(X, y)
-        ranks = isinstance(model, RankClassifier)
         read = model._read(X)
-        true = to_ranks(y, model.ordered_classes_) if ranks else np.asarray(y, dtype=np.float64)
+        if isinstance(model, RankClassifier):
+            true: NDArray[Any] = to_ranks(y, model.ordered_classes_)
+        else:
+            true = np.asarray(y, dtype=np.float64)
         if len(true) != len(read):
             raise OrdinateError("y", f"{len(true)} labels for {len(read)} samples", "one per sample")
         embedded = model._embed(read)
-        if ranks:
-            probabilities = model._probabilities_of(embedded)
-            predicted = model.decide(probabilities)
+        if isinstance(model, RankClassifier):
+            probabilities: NDArray[np.float64] | None = model._probabilities_of(embedded)
+            predicted: NDArray[Any] = model.decide(probabilities)
         else:
-            probabilities, predicted = None, model._predictions_of(embedded)
+            probabilities, predicted = None, cast(ContrastiveRegressor, model)._predictions_of(embedded)
         return cls(model, X, read, true, predicted, probabilities, embedded.numpy())
 
     def __len__(self) -> int:

@@ -43,8 +43,12 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
     epochs: int | None = None
 
     stratified = True
-    usual_decision = "mode"  # the rule of the method's paper
     usual_decay = 3.0  # where weight_decay is None
+
+    @property
+    def usual_decision(self) -> str:
+        """The decision rule of the method's paper."""
+        return "mode"
 
     @abstractmethod
     def _probabilities(self, embeddings: Tensor) -> Tensor:

@@ -48,11 +48,8 @@ class ImageFiles:
     def __iter__(self) -> Iterator["Image"]:
         return (self.open(index) for index in range(len(self)))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"paths": self.paths, "archive": self.archive}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["paths"], state["archive"])  # type: ignore[misc]  # the one way to fill it
+    def __reduce__(self) -> tuple[type["ImageFiles"], tuple[Any, ...]]:
+        return ImageFiles, (self.paths, self.archive)  # an open zip stays with its process
 
     def content(self, index: int) -> bytes:
         """Return the bytes of a file."""

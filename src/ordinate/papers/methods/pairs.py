@@ -194,5 +194,5 @@ def metric_learning() -> tuple[ModuleType, ModuleType]:
     try:
         from pytorch_metric_learning import losses, reducers
     except ImportError as error:
-        raise OrdinateError("loss", expected='pytorch-metric-learning: pip install "ordinate[rivals]"') from error
+        raise OrdinateError("loss", expected='pytorch-metric-learning: pip install "ordinate[baselines]"') from error
     return losses, reducers

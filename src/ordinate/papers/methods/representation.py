@@ -1,4 +1,4 @@
-"""How the rivals that compare embeddings train: for ranks, and as the first stage of a regression."""
+"""How the baselines that compare embeddings train: for ranks, and as the first stage of a regression."""
 
 from contextlib import suppress
 
