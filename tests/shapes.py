@@ -7,16 +7,19 @@ whose annotations would be compiled at every call.
 
 import dataclasses
 import functools
+import random
 from types import FunctionType
 
 import jaxtyping
 import torch
 from beartype import BeartypeConf, BeartypeStrategy, beartype
+from beartype._check.code import codemain  # its checks of sequences draw an item
 
 PACKAGES = ("ordinate.functional", "ordinate.heads", "ordinate.losses", "ordinate.metrics")
 COMPILED = ("ordinate.functional.compiled_rows", "ordinate.functional.triton_rows")
 CONF = BeartypeConf(is_pep484_tower=True, strategy=BeartypeStrategy.O1)
 
+codemain.getrandbits = random.Random(0).getrandbits  # no number of the generator that users seed
 typechecked = beartype(conf=CONF)
 jaxtyped = jaxtyping.jaxtyped
 

@@ -135,18 +135,18 @@ def test_time_for_reading_is_not_planned_for_training(reading, tmp_path, monkeyp
 
 
 def test_a_stopped_choice_goes_on_with_the_next_candidate(monkeypatch, capsys):
-    judge, judged = module.evaluate, []
+    judge, judged = module.measure, []
 
-    def stop_at_the_third(model, X, y):
+    def stop_at_the_third(predictions):
         if len(judged) == 2:
             raise KeyboardInterrupt
-        judged.append(model)
-        return judge(model, X, y)
+        judged.append(predictions)
+        return judge(predictions)
 
-    monkeypatch.setattr(module, "evaluate", stop_at_the_third)
+    monkeypatch.setattr(module, "measure", stop_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         train("grade", time_limit=30)
-    monkeypatch.setattr(module, "evaluate", judge)
+    monkeypatch.setattr(module, "measure", judge)
     capsys.readouterr()
     resumed = train("grade", time_limit=30)
     said = capsys.readouterr().out.splitlines()
@@ -162,7 +162,7 @@ def test_the_limit_is_part_of_the_command_that_gives_the_same():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"time_limit": 0.0}, "--time-limit: got 0.0, expected minutes above 0"),
+        ({"time_limit": 0.0}, "--time-limit: got 0.0, expected a finite number above 0"),
         ({"time_limit": float("inf")}, "--time-limit: got inf"),
         ({"time_limit": 1.0, "recipe": "hci"}, "--time-limit: a recipe has its own epochs"),
     ],

@@ -52,9 +52,9 @@ def keep_checkpoint(workspace):
     (folder / "last.ckpt").touch()
 
 
-def stop(out, settings=SETTINGS, error=KeyboardInterrupt, checkpoint=True):
+def stop(out, settings=SETTINGS, error=KeyboardInterrupt(), checkpoint=True):
     """A run that ends in an error."""
-    with suppress(error), Workspace(out, settings) as workspace:
+    with suppress(type(error)), Workspace(out, settings) as workspace:
         if checkpoint:
             keep_checkpoint(workspace)
         raise error
@@ -96,7 +96,7 @@ def test_a_run_that_does_not_publish_leaves_no_output(out):
 def test_an_output_that_holds_something_is_refused_and_left_alone(out):
     out.mkdir()
     (out / "thesis.tex").write_text("chapter one")
-    with pytest.raises(OrdinateError, match=f"--out: {out} already holds something, expected a new or empty folder"):
+    with pytest.raises(OrdinateError, match=f"out: {out} already holds something, expected a new or empty folder"):
         Workspace(out, SETTINGS).__enter__()
     assert [path.name for path in out.parent.rglob("*")] == ["model", "thesis.tex"]
     assert (out / "thesis.tex").read_text() == "chapter one"
@@ -175,7 +175,7 @@ def test_a_run_that_ended_gives_the_lock_back(out):
         assert workspace.resumes
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, OrdinateError])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError(), OrdinateError("y")], ids=repr)
 def test_a_run_that_kept_a_checkpoint_can_be_continued_whatever_stopped_it(out, error):
     stop(out, error=error)
     with Workspace(out, SETTINGS) as workspace:
@@ -191,12 +191,12 @@ def test_a_new_run_resumes_nothing(out):
 
 
 def test_an_error_before_any_checkpoint_leaves_nothing_behind(out):
-    stop(out, error=OrdinateError, checkpoint=False)
+    stop(out, error=OrdinateError("y"), checkpoint=False)
     assert not any(out.parent.iterdir())
     with Workspace(out, OTHER) as workspace:
         assert not workspace.resumes
 
 
 def test_an_error_before_any_checkpoint_leaves_no_folder_on_the_way(tmp_path):
-    stop(tmp_path / "a" / "b", error=OrdinateError, checkpoint=False)
+    stop(tmp_path / "a" / "b", error=OrdinateError("y"), checkpoint=False)
     assert not any(tmp_path.iterdir())

@@ -1,6 +1,7 @@
 """Classifiers of ranks trained end to end are scikit-learn's, save, load and resume, and read all kinds of data."""
 
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from tests.estimators.test_persistence import assert_same_model, save_and_load
 
 X, TARGET = draw_table()
 RANKS = ranks_of(TARGET, 4)
+NO_DECAY = SimpleNamespace(weight_decay=None)
 for_every_loss = pytest.mark.parametrize("loss", LOSSES)
 
 
@@ -112,7 +114,7 @@ def test_it_has_as_many_epochs_as_the_phases_of_cloc():
     y = np.arange(samples) % 2
     epochs = []
     for model in (OrdinalClassifier(), CLOCClassifier()):
-        model.ordered_classes_, model.n_batches_, model.reader_ = np.unique(y), 4, None
+        model.ordered_classes_, model.n_batches_, model.reader_ = np.unique(y), 4, NO_DECAY
         epochs.append(model._build_method(None).epochs)
     assert epochs == [300, 300]
 

@@ -63,7 +63,9 @@ def test_plain_heads_take_volumes(make, y):
 
 
 def test_losses_of_views_refuse_volumes():
-    with pytest.raises(OrdinateError, match="X: got volumes, expected other data for the loss 'simclr'"):
+    with pytest.raises(
+        OrdinateError, match="X: got volumes, of which no views are drawn, expected other data for the loss 'simclr'"
+    ):
         RepresentationRegressor(loss="simclr", volumes=VolumeOptions(workers=0)).fit(DRAWN, AGES)
 
 

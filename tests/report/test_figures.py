@@ -106,7 +106,7 @@ def test_umap_keeps_near_what_is_near_by_cosine_and_gives_the_same_picture_again
 @pytest.mark.parametrize(
     ("embeddings", "projection", "message"),
     [
-        (EMBEDDINGS, "umap", r'projection: "umap" needs umap-learn.*pip install "ordinate\[umap\]"'),
+        (EMBEDDINGS, "umap", r'projection="umap": requires umap .*pip install "ordinate\[umap\]"'),
         (EMBEDDINGS[:4], "umap", "embeddings: got 4 samples, expected at least 5"),
         (EMBEDDINGS, "tsne", "projection: got 'tsne', expected 'pca' or 'umap'"),
     ],

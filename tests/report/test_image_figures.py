@@ -103,7 +103,7 @@ IMAGES = COLOUR[:, 0], COLOUR[:, 1:]
         ),
         (lambda: image_figures.image_search(*IMAGES, WRONG, NAMES[:1]), r"names: got rows of \[4\], expected 2 of 4"),
         (lambda: image_figures.image_search([], [], WRONG, NAMES), "queries and neighbours: got rows of"),
-        (lambda: image_figures.views(COLOUR / 255, ["a"] * 4), "images: got an image of .* float64, takes"),
+        (lambda: image_figures.views(COLOUR / 255, ["a"] * 4), "images: got an image of .* float64, expected"),
         (lambda: image_figures.views(COLOUR[:, :, :2], ["a"] * 4), r"images: got an image of shape \(2, 6, 5\)"),
         (lambda: image_figures.views(COLOUR[:, :, 0], ["a"] * 4), r"images: got an image of shape \(6, 5\)"),
         (lambda: image_figures.views([COLOUR[0], COLOUR[0, :2]], ["a"] * 4), r"images: got rows of \[4, 2\] images"),

@@ -345,6 +345,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             if getattr(self, name) is not None:
                 check_whole(getattr(self, name), name, least)
         inputs.check_options(self)
+        if not isinstance(self.imbalance, Imbalance | None):
+            raise OrdinateError("imbalance", repr(self.imbalance), "Imbalance(...) or None")
         check_positive(self.learning_rate, "learning_rate")
         if self.weight_decay is not None:
             check_positive(self.weight_decay, "weight_decay", or_zero=True)

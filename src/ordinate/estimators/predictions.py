@@ -63,11 +63,10 @@ class Predictions:
             raise OrdinateError("y", f"{len(true)} labels for {len(read)} samples", "one per sample")
         embedded = model._embed(read)
         if isinstance(model, RankClassifier):
-            probabilities: NDArray[np.float64] | None = model._probabilities_of(embedded)
-            predicted: NDArray[Any] = model.decide(probabilities)
-        else:
-            probabilities, predicted = None, cast(ContrastiveRegressor, model)._predictions_of(embedded)
-        return cls(model, X, read, true, predicted, probabilities, embedded.numpy())
+            probabilities = model._probabilities_of(embedded)
+            return cls(model, X, read, true, model.decide(probabilities), probabilities, embedded.numpy())
+        predicted = cast(ContrastiveRegressor, model)._predictions_of(embedded)
+        return cls(model, X, read, true, predicted, None, embedded.numpy())
 
     def __len__(self) -> int:
         return len(self.true)

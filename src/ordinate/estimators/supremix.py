@@ -1,5 +1,6 @@
 """SupReMix behind scikit-learn's interface."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class SupReMixRegressor(ContrastiveRegressor):
     """
 
     temperature: float = 0.2
-    beta: tuple[float, float] = (2.0, 8.0)
+    beta: Sequence[float] = (2.0, 8.0)
     window: float | str = "auto"
 
     multi_output = False

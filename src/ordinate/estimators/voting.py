@@ -31,7 +31,7 @@ class VotingClassifier(RankClassifier):
     def _set_neighbours(self, embeddings: Tensor, ranks: Tensor) -> None:
         """Let these embeddings (m, d) of norm 1 vote for their ranks, rounded as a saved model holds them."""
         embeddings = embeddings.float().double()
-        self.neighbours_ = NeighbourVote(embeddings, ranks, len(self.ordered_classes_), self.n_neighbors)
+        self.neighbours_ = NeighbourVote(embeddings, ranks, len(self.ordered_classes_), int(self.n_neighbors))
 
     def _tensors(self) -> dict[str, Tensor]:
         return {f"neighbours.{name}": value for name, value in self.neighbours_.state_dict().items()}

@@ -1,6 +1,6 @@
 """SupReMix's mixtures: the shares of Mix-neg, the pairs of Mix-pos, and the gradient that passes through them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -86,7 +86,7 @@ def _beta_quantiles(alpha: float, beta: float) -> Float[Tensor, " q"]:
 
 
 def draw_shares(
-    beta: tuple[float, float], references: Float[Tensor, "m d"], generator: torch.Generator | None, group: Group
+    beta: Sequence[float], references: Float[Tensor, "m d"], generator: torch.Generator | None, group: Group
 ) -> DrawnShares:
     """Return shares that follow from one seed, which the generator draws; every process has its own."""
     device = references.device if generator is None else generator.device

@@ -1,6 +1,7 @@
 """SupReMix, supervised contrastive regression with mixtures as hard negatives and hard positives."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -38,7 +39,7 @@ def supremix(
     *,
     temperature: float,
     window: float,
-    beta: tuple[float, float] = (2.0, 8.0),
+    beta: Sequence[float] = (2.0, 8.0),
     neg_mix: Float[Tensor, "n m"] | None = None,
     generator: torch.Generator | None = None,
     mix_negatives: bool = True,
@@ -172,7 +173,7 @@ def check_supremix_options(
     *,
     temperature: float,
     window: float,
-    beta: tuple[float, float],
+    beta: Sequence[float],
     label_range: float | None,
     reduction: str,
     block_size: int | None,
@@ -212,7 +213,7 @@ def _shares(
     contrast: Contrast,
     order: Order,
     neg_mix: Tensor | None,
-    beta: tuple[float, float],
+    beta: Sequence[float],
     generator: torch.Generator | None,
 ) -> GivenShares | DrawnShares:
     if neg_mix is not None:

@@ -1,5 +1,6 @@
 """SupReMix's loss as a module."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from jaxtyping import Float, Int, Shaped
@@ -28,7 +29,7 @@ class SupReMixLoss(FormulaLoss):
         *,
         temperature: float,
         window: float,
-        beta: tuple[float, float] = (2.0, 8.0),
+        beta: Sequence[float] = (2.0, 8.0),
         mix_negatives: bool = True,
         mix_positives: bool = True,
         distance_magnifying: bool = True,

@@ -1,5 +1,7 @@
 """SupReMix: encoder and projection head under mixtures, then a head on the encoder."""
 
+from collections.abc import Sequence
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -45,7 +47,7 @@ class SupReMix(ContrastiveRegression):
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
         temperature: float = 1.0,
-        beta: tuple[float, float] = (2.0, 8.0),
+        beta: Sequence[float] = (2.0, 8.0),
         mix_negatives: bool = True,
         mix_positives: bool = True,
         distance_magnifying: bool = True,

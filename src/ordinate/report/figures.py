@@ -1,6 +1,5 @@
 """Pictures of an embedding, of what is predicted from it, and of what a loss costs."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from itertools import cycle, pairwise
 from pathlib import Path
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import rank_cosine_matrix
+from ordinate.report.umap_points import umap_points
 
 COLOURS = "viridis"
 STYLE = matplotlib.RcParams(
@@ -205,22 +205,9 @@ def _principal_components(embeddings: NDArray[np.float64]) -> tuple[NDArray[np.f
 
 
 def _umap(embeddings: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Coordinates (n, 2) by UMAP (McInnes et al., 2018), the same for the same embeddings."""
     if len(embeddings) < 5:
         raise OrdinateError("embeddings", f"{len(embeddings)} samples", "at least 5 for UMAP")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of packages it could use, and of a graph in parts, which the picture shows
-        try:
-            from umap import UMAP
-        except ImportError as error:
-            raise OrdinateError(
-                "projection",
-                problem='"umap" needs umap-learn, which is not installed',
-                hint='pip install "ordinate[umap]"',
-            ) from error
-        # one job, because a fixed random state leaves no more
-        umap = UMAP(n_neighbors=min(15, len(embeddings) - 1), metric="cosine", random_state=0, n_jobs=1)
-        return np.asarray(umap.fit_transform(embeddings), dtype=np.float64)
+    return umap_points(embeddings, n_neighbors=min(15, len(embeddings) - 1), metric="cosine")
 
 
 def write_names(legend: Any, names: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from ordinate import cli
+from ordinate.commands import fit_options
 from ordinate.data.images.augmentation import AUGMENTATIONS, Augmentation, check_augmentation
 from ordinate.errors import OrdinateError
 
@@ -75,4 +75,4 @@ def test_an_unknown_name_is_refused():
 
 
 def test_the_command_line_knows_them_all():
-    assert AUGMENTATIONS == cli.AUGMENTATIONS
+    assert AUGMENTATIONS == fit_options.AUGMENTATIONS

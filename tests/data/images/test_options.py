@@ -13,8 +13,8 @@ def test_pairs_may_be_lists():
     [
         ({"size": 0}, "size: got 0, expected a whole number of at least 1"),
         ({"size": (1, 2, 3)}, r"size: got \(1, 2, 3\), expected \(height, width\)"),
-        ({"size": "64"}, "size: got '64', takes"),
-        ({"crop": 120}, "crop: got 120, takes"),
+        ({"size": "64"}, "size: got '64', expected"),
+        ({"crop": 120}, "crop: got 120, expected"),
         ({"crop": (0, 10)}, "crop: got 0"),
         ({"channels": 2}, r"channels: got 2, expected 1 \(grey\) or 3 \(RGB\)"),
         ({"augmentation": "heavy"}, "augmentation: got 'heavy'"),

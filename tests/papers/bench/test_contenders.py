@@ -4,13 +4,13 @@ import pytest
 import torch
 from pytorch_metric_learning.losses import SupConLoss, TripletMarginLoss
 
-from ordinate import cli
 from ordinate.papers.bench import contenders
 from ordinate.papers.bench.contenders import CONTENDERS, LOSSES, PRODUCTS, SUPCON, TRIPLET, draw, line_up
+from ordinate.papers.commands import catalogue
 
 
 def test_the_command_line_offers_the_losses():
-    assert tuple(LOSSES) == cli.LOSSES
+    assert tuple(LOSSES) == catalogue.LOSSES
 
 
 def test_a_loss_runs_beside_its_published_loop_the_peers_and_the_products():

@@ -254,9 +254,9 @@ def test_a_killed_fit_ends_with_the_weights_of_one_that_was_not(make, tmp_path):
 
 
 REFUSED = {
-    "an unknown loss": (partial(classifier, "arcface"), {}, RANKS, "loss: got 'arcface', takes"),
-    "a loss that regression has not": (partial(regressor, "triplet"), {}, TARGET, "loss: got 'triplet', takes"),
-    "an unknown head": (ALL[0], {"head": "svm"}, RANKS, "head: got 'svm', takes"),
+    "an unknown loss": (partial(classifier, "arcface"), {}, RANKS, "loss: got 'arcface', expected one of"),
+    "a loss that regression has not": (partial(regressor, "triplet"), {}, TARGET, "loss: got 'triplet', expected"),
+    "an unknown head": (ALL[0], {"head": "svm"}, RANKS, "head: got 'svm', expected one of"),
     "no neighbours": (ALL[0], {"n_neighbors": 0}, RANKS, "n_neighbors: got 0"),
     "a temperature that is none": (ALL[0], {"temperature": 0.0}, RANKS, "temperature: got 0.0"),
     "a temperature for triplets": (
@@ -275,7 +275,7 @@ REFUSED = {
     "a bin too large": (partial(regressor, "supcon"), {"bin_size": 1e4}, TARGET, "bin_size: got 10000.0"),
     "no bin": (partial(regressor, "supcon"), {"bin_size": 0.0}, TARGET, "bin_size: got 0.0"),
     "DINO as a regulariser": (
-        partial(regressor, "dino"), {"scheme": "regularise"}, TARGET, "scheme: got 'regularise', takes"
+        partial(regressor, "dino"), {"scheme": "regularise"}, TARGET, "scheme: got 'regularise', expected one of"
     ),
 }  # fmt: skip
 

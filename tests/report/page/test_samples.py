@@ -9,6 +9,9 @@ import pytest
 import torch
 from PIL import Image
 
+from ordinate.data.images.pixels import Preprocessing
+from ordinate.data.images.reader import ImageReader
+from ordinate.data.series.reader import SeriesScaler
 from ordinate.report.page import samples
 from ordinate.report.page.samples import show_samples
 from tests.report.page.stand_ins import contents
@@ -17,9 +20,16 @@ RNG = np.random.default_rng(0)
 
 
 def of_pictures(pixels):
-    return show_samples(
-        contents(np.zeros(len(pixels), int), np.zeros(len(pixels), int), inputs=torch.from_numpy(pixels)), None
-    )
+    n, channels, *size = pixels.shape
+    reader = ImageReader(Preprocessing(tuple(size), channels), np.zeros(channels), np.ones(channels))
+    ranks = np.zeros(n, int)
+    return show_samples(contents(ranks, ranks, inputs=torch.from_numpy(pixels), reader=reader), None)
+
+
+def of_series(series):
+    n, channels, length = series.shape
+    reader = SeriesScaler(np.zeros(channels), np.ones(channels), length, [])
+    return show_samples(contents(np.zeros(n, int), np.zeros(n, int), reader=reader), series)
 
 
 def opened(sheet):
@@ -80,7 +90,7 @@ def test_curves_are_bytes_between_their_channels_ends_with_gaps():
     series = np.linspace(0, 1, 40).reshape(1, 1, 40) * np.array([1.0, 100.0]).reshape(1, 2, 1)
     series = np.concatenate([series, series / 2])
     series[0, 0, 3] = np.nan
-    shown = show_samples(contents([0, 1], [0, 1]), series)
+    shown = of_series(series)
     levels = np.frombuffer(base64.b64decode(shown["levels"]), np.uint8).reshape(2, 2, 40)
     expected = np.round(np.linspace(0, 1, 40) * 254)
     np.testing.assert_allclose(np.delete(levels[0, 0], 3), np.delete(expected, 3), atol=1)
@@ -90,6 +100,6 @@ def test_curves_are_bytes_between_their_channels_ends_with_gaps():
 
 
 def test_long_series_become_means():
-    shown = show_samples(contents([0], [0]), np.arange(960.0).reshape(1, 1, 960))
+    shown = of_series(np.arange(960.0).reshape(1, 1, 960))
     levels = np.frombuffer(base64.b64decode(shown["levels"]), np.uint8)
     np.testing.assert_allclose(levels, np.linspace(0, 254, 96), atol=1)

@@ -1,7 +1,7 @@
 """Embeddings in two dimensions, in several ways, within a time that people wait."""
 
-import warnings
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from ordinate.data.part import random_part
+from ordinate.report.umap_points import umap_points
 
 PROJECTIONS = ("pca", "tsne", "umap")
 MOST_FOR_TSNE, MOST_FOR_UMAP = 3000, 20_000  # samples; a random part of more
@@ -41,8 +42,8 @@ def project(embeddings: NDArray[np.float64], keys: tuple[str, ...] = PROJECTIONS
     if len(embeddings) >= LEAST and np.ptp(embeddings, axis=0).max() > 0:
         if "tsne" in keys:
             found.append(_tsne(embeddings))
-        if "umap" in keys and (umap := _umap(embeddings)) is not None:
-            found.append(umap)
+        if "umap" in keys and find_spec("umap") is not None:
+            found.append(_umap(embeddings))
     return found
 
 
@@ -71,23 +72,15 @@ def _tsne(embeddings: NDArray[np.float64]) -> Projection:
     return Projection("tsne", "t-SNE", note + _left_out(rows, embeddings), _placed(points, rows, len(embeddings)))
 
 
-def _umap(embeddings: NDArray[np.float64]) -> Projection | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of packages it could use, and of a graph in parts, which the picture shows
-        try:
-            from umap import UMAP
-        except ImportError:
-            return None
-        rows = random_part(len(embeddings), MOST_FOR_UMAP)
-        shown = embeddings[rows].astype(np.float32)
-        count = min(15, len(rows) - 1)
-        # exact neighbours are sooner found than UMAP's search for near ones is compiled
-        distances, neighbours = NearestNeighbors(n_neighbors=count).fit(shown).kneighbors(shown)
-        umap = UMAP(
-            n_neighbors=count, n_epochs=200, init="pca", random_state=0, n_jobs=1,
-            precomputed_knn=(neighbours, distances, None),
-        )  # fmt: skip
-        points = umap.fit_transform(shown)
+def _umap(embeddings: NDArray[np.float64]) -> Projection:
+    rows = random_part(len(embeddings), MOST_FOR_UMAP)
+    shown = embeddings[rows].astype(np.float32)
+    count = min(15, len(rows) - 1)
+    # exact neighbours are sooner found than UMAP's search for near ones is compiled
+    distances, neighbours = NearestNeighbors(n_neighbors=count).fit(shown).kneighbors(shown)
+    points = umap_points(
+        shown, n_neighbors=count, n_epochs=200, init="pca", precomputed_knn=(neighbours, distances, None)
+    )
     note = "Near samples are alike; distances between far groups mean little."
     return Projection("umap", "UMAP", note + _left_out(rows, embeddings), _placed(points, rows, len(embeddings)))
 
