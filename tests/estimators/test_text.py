@@ -148,7 +148,7 @@ def test_columns_of_a_table_stay_categories_without_the_option():
         ),
         (
             lambda: RepresentationRegressor("bilstm", loss="simclr", text=TextOptions()).fit(X, Y),
-            "^X: got text, expected other data for the loss 'simclr'",
+            "^X: got text, of which no views are drawn, expected other data for the loss 'simclr'",
         ),
     ],
 )

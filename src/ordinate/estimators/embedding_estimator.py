@@ -15,7 +15,6 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from ordinate import methods  # imported on first use, as Lightning takes seconds
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.label_density import LabelBins
@@ -235,8 +234,10 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         validation: ArrayBatches | None,
         **options: Any,
     ) -> None:
+        from ordinate.methods.training import train  # on first use, as Lightning takes seconds
+
         progress = bool(self.verbose)
-        self.history_ = methods.train(
+        self.history_ = train(
             self.method_, training, batches, validation, accelerator=self.accelerator, progress=progress, **options
         )
         self.n_iter_ = len(self.history_)
