@@ -85,9 +85,10 @@ def fit_and_die(path, folder, batch):
     step = StagedMethod.training_step
 
     def step_and_die(method, data, batch_idx):
-        step(method, data, batch_idx)
+        loss = step(method, data, batch_idx)
         if (method.current_epoch, batch_idx) == (4, batch):
             processes.kill_me()
+        return loss
 
     StagedMethod.training_step = step_and_die
     table, _, target = both(path)

@@ -56,9 +56,10 @@ class Snapshots(lightning.Callback):
         self._take(pl_module)
 
     def on_train_batch_end(self, trainer, pl_module, *_):
-        optimizers = pl_module.optimizers()
-        optimizers = optimizers if isinstance(optimizers, list) else [optimizers]
-        self.rates.append([optimizer.param_groups[0]["lr"] for optimizer in optimizers])
+        self.rates.append(self.rate)
+
+    def on_before_optimizer_step(self, trainer, pl_module, optimizer):
+        self.rate = optimizer.param_groups[0]["lr"]
 
     def on_train_epoch_start(self, trainer, pl_module):
         self.stages.append(pl_module.stage_index)

@@ -130,9 +130,9 @@ def test_each_stage_goes_through_its_schedule_batch_by_batch():
     first, second = Optimization("sgd", 0.3, warmup=0.5), Optimization("adam", 0.1, schedule="constant", warmup=0.25)
     watched = watch(Counter(Stage("a", 2, first), Stage("b", 4, second)), ranks(24), batch_size=8)
     expected = [first.learning_rate_at((step + 0.5) / 6) for step in range(6)]
-    assert [rates[0] for rates in watched.rates[:6]] == pytest.approx(expected, abs=1e-12)
+    assert watched.rates[:6] == pytest.approx(expected, abs=1e-12)
     expected = [second.learning_rate_at((step + 0.5) / 12) for step in range(12)]
-    assert [rates[1] for rates in watched.rates[6:]] == pytest.approx(expected, abs=1e-12)
+    assert watched.rates[6:] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(

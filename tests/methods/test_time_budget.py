@@ -33,9 +33,9 @@ class Steps:
         step = StagedMethod.training_step
 
         def timed(method, batch, index):
-            step(method, batch, index)
             self.steps += 1
             self.now += slow if self.steps > slower_from else 1.0
+            return step(method, batch, index)
 
         monkeypatch.setattr(StagedMethod, "training_step", timed)
 
@@ -128,8 +128,8 @@ def test_on_a_machine_that_becomes_slow_the_learning_rate_still_ends_at_zero(mon
     step = StagedMethod.training_step
 
     def seen(method, batch, index):
-        step(method, batch, index)
         rates.append(method.optimizers().param_groups[0]["lr"])
+        return step(method, batch, index)
 
     monkeypatch.setattr(StagedMethod, "training_step", seen)
     with training_until(clock.end(60)):

@@ -1,31 +1,38 @@
 """Batches of indices: seeded, every sample once per epoch, and fit for the loss they feed."""
 
 from collections.abc import Iterator, Mapping
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from torch.utils.data import Sampler
+from torch.utils.data import DistributedSampler
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.global_batch import all_processes, place_among, processes
 from ordinate.functional.inputs import check_whole
 
 
-class ShuffledBatches(Sampler[list[int]]):
+class SharedBatches(DistributedSampler[Any]):
+    """Batches that are shared out over processes already, which a Lightning ``Trainer`` therefore leaves alone."""
+
+    def __init__(self) -> None:
+        """Leave out what torch's sampler, which needs a data set and a process group, sets."""
+
+
+class ShuffledBatches(SharedBatches):
     """Shuffled batches of nearly equal size that together hold every sample once.
 
     The order follows from the seed and the epoch alone, so that a resumed run draws what it would have drawn. Every
     process draws the same batches and uses its part of each: all of them together see what one process would.
 
-    A ``DataLoader`` has it as ``batch_sampler``, or as ``sampler`` with ``batch_size=None``. A Lightning ``Trainer``
-    of several processes is to have ``use_distributed_sampler=False``: these batches are shared out already.
+    A ``DataLoader`` has it as ``sampler`` with ``batch_size=None``, or in a single process as ``batch_sampler``.
 
     Args:
         size: number of samples.
         batch_size: most samples per batch, those of all processes together.
         seed: of the order.
-        num_processes: processes that share a batch.
-        process: which of them this one is, from 0.
+        num_processes: processes that share a batch; by default those of torch.distributed.
+        process: which of them this one is, from 0; likewise.
 
     Example:
         >>> batches = list(ShuffledBatches(10, batch_size=4, seed=0))
@@ -33,22 +40,35 @@ class ShuffledBatches(Sampler[list[int]]):
         ([4, 3, 3], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
 
-    def __init__(self, size: int, batch_size: int, seed: int = 0, num_processes: int = 1, process: int = 0) -> None:
-        check_whole(num_processes, "num_processes")
-        if check_whole(process, "process", least=0) >= num_processes:
-            raise OrdinateError("process", process, f"0 to {num_processes - 1} ({num_processes} processes)")
-        if batch_size < 2 * num_processes:  # batches of nearly equal size may be half as large
-            raise OrdinateError(
-                "batch_size", batch_size, f"at least {2 * num_processes} samples to contrast, two per process"
-            )
-        if size < num_processes:
-            raise OrdinateError("num_processes", num_processes, f"at most {size}, one per sample")
+    def __init__(
+        self, size: int, batch_size: int, seed: int = 0, num_processes: int | None = None, process: int | None = None
+    ) -> None:
         self.size = size
         self.batch_size = batch_size
         self.seed = seed
         self.num_processes = num_processes
         self.process = process
         self.epoch = 0
+        self.share()
+
+    def share(self) -> slice:
+        """Return which samples of a batch are this process's; torch.distributed may be set up after the sampler is made.
+
+        Raises:
+            OrdinateError: too few samples for so many processes.
+        """
+        group = all_processes()
+        count = check_whole(processes(group) if self.num_processes is None else self.num_processes, "num_processes")
+        process = check_whole(place_among(group) if self.process is None else self.process, "process", least=0)
+        if process >= count:
+            raise OrdinateError("process", process, f"0 to {count - 1} ({count} processes)")
+        if self.batch_size < 2 * count:  # batches of nearly equal size may be half as large
+            raise OrdinateError(
+                "batch_size", self.batch_size, f"at least {2 * count} samples to contrast, two per process"
+            )
+        if self.size < count:
+            raise OrdinateError("num_processes", count, f"at most {self.size}, one per sample")
+        return slice(process, None, count)
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch whose order comes next."""
@@ -63,9 +83,9 @@ class ShuffledBatches(Sampler[list[int]]):
         return max(1, -(-self.size // self.batch_size))
 
     def __iter__(self) -> Iterator[list[int]]:
-        random = np.random.default_rng([self.seed, self.epoch])
+        random, share = np.random.default_rng([self.seed, self.epoch]), self.share()
         for batch in self.split(random):
-            yield self.complete(batch, random)[self.process :: self.num_processes].tolist()
+            yield self.complete(batch, random)[share].tolist()
 
     def split(self, random: np.random.Generator) -> list[NDArray[np.int64]]:
         """Return the samples of an epoch in batches; here, at random."""
@@ -103,8 +123,8 @@ class RankBatches(ShuffledBatches):
         required: Mapping[int, int] | None = None,
         distinct: int = 0,
         seed: int = 0,
-        num_processes: int = 1,
-        process: int = 0,
+        num_processes: int | None = None,
+        process: int | None = None,
     ) -> None:
         super().__init__(len(ranks), batch_size, seed, num_processes, process)
         self.ranks = np.asarray(ranks)
@@ -151,7 +171,12 @@ class LabelSpreadBatches(ShuffledBatches):
     """
 
     def __init__(
-        self, labels: ArrayLike, batch_size: int, seed: int = 0, num_processes: int = 1, process: int = 0
+        self,
+        labels: ArrayLike,
+        batch_size: int,
+        seed: int = 0,
+        num_processes: int | None = None,
+        process: int | None = None,
     ) -> None:
         self.labels = _along_a_line(np.asarray(labels, dtype=np.float64))
         super().__init__(len(self.labels), batch_size, seed, num_processes, process)

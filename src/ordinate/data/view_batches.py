@@ -5,8 +5,9 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset, Sampler
+from torch.utils.data import Dataset
 
+from ordinate.data.samplers import SharedBatches
 from ordinate.data.worker_processes import usable_workers
 
 Request = tuple[int, list[int]]
@@ -70,7 +71,7 @@ class ViewBatches(Dataset[tuple[Tensor, Tensor]]):
         return SeededBatches(batches, seed)
 
 
-class SeededBatches(Sampler[Any]):
+class SeededBatches(SharedBatches):
     """Batches with a seed each, which follows from the run's seed, the epoch and the place in the epoch."""
 
     def __init__(self, batches: EpochSampler, seed: int) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import lightning.pytorch as lightning
 import torch
 from jaxtyping import Float
+from lightning.pytorch.strategies import DDPStrategy
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import LRScheduler
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, summed, this_process_alone
@@ -35,16 +37,23 @@ class Stage:
     patience: int | None = None
 
 
+class LearningRate(LRScheduler):
+    """The learning rate of the present step, which :class:`StagedMethod` sets, where Lightning's callbacks look."""
+
+    def get_lr(self) -> list[float | Tensor]:
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+
 class StagedMethod(lightning.LightningModule):
     """A method that trains in stages within one ``Trainer.fit``.
 
     Where training stands is part of the checkpoint, and the learning rate follows from it alone: a run that is
-    killed and resumed ends where it would have. ``max_epochs`` of the Trainer is :attr:`epochs`.
+    killed and resumed ends where it would have. ``max_epochs`` of the Trainer is :attr:`epochs`. Optimization is
+    Lightning's automatic one, with an optimizer per stage, over the parameters that the stage trains; the others
+    require no gradient meanwhile.
 
-    In several processes it trains as in one on the joined batches: give the Trainer
-    ``strategy="ddp_find_unused_parameters_true"`` (a stage trains some of the parameters) and
-    ``use_distributed_sampler=False``, and the samplers of :mod:`ordinate.data` their process. Every process validates
-    on all validation data.
+    In several processes it trains as in one on the joined batches, whose samples the samplers of :mod:`ordinate.data`
+    share out. Every process validates on all validation data.
 
     Args:
         stages: of training.
@@ -76,10 +85,9 @@ class StagedMethod(lightning.LightningModule):
             check_whole(chunk_size, "chunk_size")
         self.stages = stages
         self.chunk_size = chunk_size
-        self.automatic_optimization = False
+        self.trainable: dict[str, bool] = {}  # parameters, as they were before the first stage
         self._start_over()
         self.validation_outputs: list[tuple[Tensor, Tensor]] = []
-        self.resumed = False
         self.run = ""
         self.end: TrainingEnd | None = None
         self.logged: set[str] = set()
@@ -151,9 +159,23 @@ class StagedMethod(lightning.LightningModule):
 
     # how it is trained
 
-    def configure_optimizers(self) -> list[torch.optim.Optimizer]:
-        undecayed = undecayed_parameters(self)
-        return [stage.optimization.build(self.parameters_of_stage(i), undecayed) for i, stage in enumerate(self.stages)]
+    def configure_optimizers(self) -> dict[str, Any]:
+        parameters = self.parameters_of_stage(self.stage_index)
+        optimizer = self.stage.optimization.build(parameters, undecayed_parameters(self))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": LearningRate(optimizer), "interval": "step"}}
+
+    def setup(self, stage: str) -> None:
+        if stage == "fit":  # a checkpoint is read after this, and before the optimizer is made
+            self.trainable = self.trainable or {name: p.requires_grad for name, p in self.named_parameters()}
+            self._start_over()
+            self._require_gradients()
+
+    def _require_gradients(self) -> None:
+        """Let the parameters that the stage trains require gradients, and no others."""
+        trained = {id(parameter) for parameter in self.parameters_of_stage(self.stage_index)}
+        for name, parameter in self.named_parameters():
+            parameter.requires_grad_(self.trainable[name] and id(parameter) in trained)
+        self.begin_stage()
 
     def log(self, name: str, *arguments: Any, **options: Any) -> None:
         self.logged.add(name)
@@ -161,14 +183,16 @@ class StagedMethod(lightning.LightningModule):
 
     def on_train_epoch_start(self) -> None:
         self.logged.clear()
+        self._set_learning_rate(0)
 
     def on_fit_start(self) -> None:
-        if not self.resumed:
-            self._start_over()
-        self.resumed = False
         if self.end is None or self.window is None:
             self._open_window()
-        self.begin_stage()
+
+    def on_fit_end(self) -> None:
+        for name, parameter in self.named_parameters():
+            parameter.requires_grad_(self.trainable[name])
+        self.trainable = {}
 
     def _open_window(self) -> None:
         """Give the stage its share of the time left, by the epochs of this one and those that follow."""
@@ -186,31 +210,36 @@ class StagedMethod(lightning.LightningModule):
         start, stop = self.window
         return 1.0 if stop <= start else min(1.0, max(0.0, (self.end.now - start) / (stop - start)))
 
+    def _set_learning_rate(self, step: int) -> None:
+        """Set the learning rate of a step of the present epoch, from 0."""
+        # the middle of the step, so that neither the first step of a stage nor its last has a learning rate of 0
+        later, step = divmod(step, self.trainer.num_training_batches)
+        epoch = self.current_epoch + later - self.stage_start + (step + 0.5) / self.trainer.num_training_batches
+        progress = max(epoch / self.stage.epochs, self.time_progress)
+        self.hurried = self.hurried or progress > epoch / self.stage.epochs
+        for optimizer in self.trainer.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = self.stage.optimization.learning_rate_at(progress)
+
+    def lr_scheduler_step(self, scheduler: LRScheduler, metric: Any) -> None:
+        self._set_learning_rate(self.step + 1)
+        scheduler.step()
+
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> int | None:
-        self.passed = 1.0
+        self.passed, self.step = 1.0, batch_idx
         if batch_idx == 0 or self.time_progress < 1:  # every epoch has a batch, so that it has something to log
             return None
         self.passed = batch_idx / float(self.trainer.num_training_batches)
         return -1
 
-    def training_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> None:
+    def training_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> Tensor:
         x, y = batch[0], self.as_labels(batch[1])
-        optimizers = self.optimizers()
-        optimizer = optimizers[self.stage_index] if isinstance(optimizers, list) else optimizers
-        # the middle of the step, so that neither the first step of a stage nor its last has a learning rate of 0
-        epoch = self.current_epoch - self.stage_start + (batch_idx + 0.5) / self.trainer.num_training_batches
-        progress = max(epoch / self.stage.epochs, self.time_progress)
-        self.hurried = self.hurried or progress > epoch / self.stage.epochs
-        for group in optimizer.param_groups:
-            group["lr"] = self.stage.optimization.learning_rate_at(progress)
         if self.current_epoch == self.stage_start and batch_idx == 0:
             self.on_first_batch(x, y)
         samples = int(summed(torch.tensor(len(y), device=self.device), all_processes()))
         loss = self.batch_loss(x, y)
-        optimizer.zero_grad()
-        self.manual_backward(loss)
-        optimizer.step()
         self.log("train_loss", loss.detach(), on_step=False, on_epoch=True, batch_size=samples)
+        return loss
 
     def validation_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> None:
         x, y = batch[0], self.as_labels(batch[1])
@@ -254,7 +283,12 @@ class StagedMethod(lightning.LightningModule):
         self.stage_index += 1
         self.stage_start = self.current_epoch + 1
         self._open_window()
-        self.begin_stage()
+        self._require_gradients()
+        strategy = self.trainer.strategy
+        if isinstance(strategy, DDPStrategy):  # which knows the parameters that required gradients when it was made
+            strategy.model = self
+            strategy.configure_ddp()
+        strategy.setup_optimizers(self.trainer)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["stage"] = {
@@ -271,10 +305,11 @@ class StagedMethod(lightning.LightningModule):
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self.resumed = True
         stage = checkpoint["stage"]
         self.stage_index, self.stage_start = stage["index"], stage["start"]
         self.best_value, self.best_epoch = stage["best_value"], stage["best_epoch"]
         self.best_weights = stage["best_weights"]
         self.history, self.finished = stage["history"], stage["finished"]
         self.window, self.hurried = stage.get("window"), stage.get("hurried", False)
+        if self.trainable:
+            self._require_gradients()

@@ -184,9 +184,10 @@ def _fit_and_die(make, options, epoch, batch):
     step = StagedMethod.training_step
 
     def step_and_die(method, data, batch_idx):
-        step(method, data, batch_idx)
+        loss = step(method, data, batch_idx)
         if (method.current_epoch, batch_idx) == (epoch, batch):
             processes.kill_me()
+        return loss
 
     StagedMethod.training_step = step_and_die
     make(**options).fit(X, RANKS)
