@@ -52,23 +52,28 @@ class ShuffledBatches(SharedBatches):
         self.share()
 
     def share(self) -> slice:
-        """Return which samples of a batch are this process's; torch.distributed may be set up after the sampler is made.
+        """Return which samples of a batch are this process's; torch.distributed may be set up after the sampler.
 
         Raises:
             OrdinateError: too few samples for so many processes.
         """
         group = all_processes()
-        count = check_whole(processes(group) if self.num_processes is None else self.num_processes, "num_processes")
+        count = processes(group) if self.num_processes is None else self.num_processes
+        self.check_processes(count)
         process = check_whole(place_among(group) if self.process is None else self.process, "process", least=0)
         if process >= count:
             raise OrdinateError("process", process, f"0 to {count - 1} ({count} processes)")
+        return slice(process, None, count)
+
+    def check_processes(self, count: int) -> None:
+        """Raise where batches are too small for so many processes."""
+        check_whole(count, "num_processes")
         if self.batch_size < 2 * count:  # batches of nearly equal size may be half as large
             raise OrdinateError(
                 "batch_size", self.batch_size, f"at least {2 * count} samples to contrast, two per process"
             )
         if self.size < count:
             raise OrdinateError("num_processes", count, f"at most {self.size}, one per sample")
-        return slice(process, None, count)
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch whose order comes next."""

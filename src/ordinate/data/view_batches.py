@@ -1,7 +1,7 @@
 """Batches of augmented views, drawn by worker processes, the same whichever process draws them."""
 
 from collections.abc import Iterator, Sized
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor

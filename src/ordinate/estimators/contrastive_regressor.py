@@ -21,13 +21,12 @@ from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.functional.inputs import check_choice, check_positive
+from ordinate.functional.inputs import check_choice
 from ordinate.heads.binned import BinSize
 from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
 from ordinate.heads.neighbours import NeighbourMean
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Imbalance
-from ordinate.methods.optimization import Optimization
 from ordinate.options import HeadLoss, Scheme
 
 if TYPE_CHECKING:
@@ -55,11 +54,12 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         imbalance: what to do about rare targets: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, FDS or
             RankSim; None does nothing. LDS and FDS reach the head ``"linear"`` alone; ``"auto"`` is then that one.
 
+        weight_decay: by default 1e-4.
+
     Attributes:
         head_name_: the head chosen; head_scores_: the validation error of each.
     """
 
-    weight_decay: float = 1e-4
     validation_fraction: float = 0.1
     scheme: Scheme = "linear_probe"
     head: str = "auto"
@@ -133,20 +133,19 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         """Return the options that the methods which train an encoder and then a head share, by name."""
         # on frozen embeddings, classifiers of many bins need large weights
         on_bins = self.scheme == "linear_probe" and self.head_loss not in REGRESSION_LOSSES
+        factor = 100 if on_bins else 10
         return {
             **self._training_options(),
             "scheme": self.scheme,
             "epochs": self._two_epochs(self.epochs, "epochs"),
-            "head_optimization": Optimization("adamw", (100 if on_bins else 10) * self.learning_rate, 0.0),
-        }
+        } | ({} if self.optimization == "paper" else {"head_optimization": self._usual_optimization(0.0, factor)})
 
     def _weight_decay(self) -> float:
-        return self.weight_decay
+        return 1e-4 if self.weight_decay is None else self.weight_decay
 
     def _check_parameters(self) -> None:
         check_choice(self.head, ("auto", *HEADS), "head")
         super()._check_parameters()
-        check_positive(self.weight_decay, "weight_decay", or_zero=True)
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Choose the head with the lowest absolute error on the validation samples."""

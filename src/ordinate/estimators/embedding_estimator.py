@@ -34,10 +34,9 @@ from ordinate.estimators.holdout import hold_out
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.persistence import save_estimator
 from ordinate.estimators.seed import draw_seed
+from ordinate.estimators.training_parameters import RUNTIME, TrainingParameters
 from ordinate.functional.inputs import check_positive, check_whole
-from ordinate.methods.devices import check_accelerator
 from ordinate.methods.imbalance import Balance, Imbalance
-from ordinate.methods.optimization import Optimization
 from ordinate.methods.step_cost import measure_step
 
 if TYPE_CHECKING:
@@ -53,7 +52,9 @@ Division = tuple[Any, NDArray[Any]]  # samples and their training targets
 
 
 @estimator_dataclass
-class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class EmbeddingEstimator(  # type: ignore[misc]  # scikit-learn is untyped
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, TrainingParameters
+):
     """Fit an encoder by one of the methods and embed samples with it.
 
     Subclasses turn labels into training targets, build their method and its batches, and predict.
@@ -68,8 +69,6 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         batch_size: samples per batch, at least 4; by default 256, and 64 for images and volumes.
         chunk_size: samples that pass through the encoder at a time in training, so that a large batch fits in memory;
             by default the whole batch.
-        learning_rate: of AdamW; it falls to 0 along a cosine in each stage of training.
-        weight_decay: of AdamW.
         validation_fraction: share of the samples held out for validation, at most 10,000 of them; 0 for none; not used
             below 20 samples.
         images: how images are read and augmented; None for the defaults of :class:`~ordinate.ImageOptions`.
@@ -77,7 +76,6 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         text: says that X is text, how it is read and by which encoders: :class:`~ordinate.TextOptions`; None for other
             data.
         series: how series are cropped in training; None for the defaults of :class:`~ordinate.SeriesOptions`.
-        accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
         checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
         verbose: 1 shows a progress bar.
         random_state: seed; the same seed gives the same weights on the same machine.
@@ -92,14 +90,11 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     patience: int | None = None
     batch_size: int | None = None
     chunk_size: int | None = None
-    learning_rate: float = 1e-3
-    weight_decay: float | None = None
     validation_fraction: float = 0.0
     images: ImageOptions | None = None
     volumes: VolumeOptions | None = None
     text: TextOptions | None = None
     series: SeriesOptions | None = None
-    accelerator: str = "auto"
     checkpoint_dir: str | Path | None = None
     verbose: int = 0
     random_state: Any = None
@@ -238,7 +233,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
         progress = bool(self.verbose)
         self.history_ = train(
-            self.method_, training, batches, validation, accelerator=self.accelerator, progress=progress, **options
+            self.method_, training, batches, validation, progress=progress, trainer=self._trainer_options(), **options
         )
         self.n_iter_ = len(self.history_)
         self._prepare_inference()
@@ -303,7 +298,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _fingerprint(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None, seed: int) -> str:
         """Return a digest of all that determines the weights."""
-        elsewhere = ("accelerator", "checkpoint_dir", "decision", "random_state", "verbose")
+        elsewhere = (*RUNTIME, "checkpoint_dir", "decision", "random_state", "verbose")
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in elsewhere}
         described = [f"{name}={describe(value, name)}" for name, value in sorted(settings.items())]
         digest = hashlib.sha256("\n".join([type(self).__name__, *described, str(seed)]).encode())
@@ -317,6 +312,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         from ordinate.methods.balanced import BalancedMethod
 
         method = self._build_method(self._new_encoder())
+        method.stages = self._optimized(method.stages)
         if isinstance(method, BalancedMethod) and method.balance is not None:
             method.balance.fit(targets)
         return method
@@ -348,12 +344,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         inputs.check_options(self)
         if not isinstance(self.imbalance, Imbalance | None):
             raise OrdinateError("imbalance", repr(self.imbalance), "Imbalance(...) or None")
-        check_positive(self.learning_rate, "learning_rate")
-        if self.weight_decay is not None:
-            check_positive(self.weight_decay, "weight_decay", or_zero=True)
         if check_positive(self.validation_fraction, "validation_fraction", or_zero=True) >= 1:
             raise OrdinateError("validation_fraction", repr(self.validation_fraction), "a share from 0 to below 1")
-        check_accelerator(self.accelerator)
+        self._check_training()
 
     def _two_epochs(self, epochs: Any, name: str, least: int = 0) -> tuple[int, int]:
         """Return the epochs of the two stages."""
@@ -367,8 +360,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return {
             "patience": self.patience,
             "chunk_size": self.chunk_size,
-            "optimization": Optimization("adamw", self.learning_rate, self._weight_decay()),
-        }
+        } | ({} if self.optimization == "paper" else {"optimization": self._usual_optimization(self._weight_decay())})
 
     @abstractmethod
     def _weight_decay(self) -> float:

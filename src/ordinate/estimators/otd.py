@@ -32,7 +32,7 @@ class OTDClassifier(VotingClassifier):
         imbalance: what to do about rare ranks: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, whose weights
             replace equal ones for all ranks, or RankSim, not FDS; None does nothing. Of few ranks, kernel_size=1 weighs
             each by its own number of samples.
-        weight_decay: of AdamW; by default 3 for a table of numbers alone, 0.05 for images and volumes and 10 otherwise.
+        weight_decay: by default 3 for a table of numbers alone, 0.05 for images and volumes and 10 otherwise.
 
     Attributes:
         neighbours_: the training embeddings that vote, of at most 50,000 samples.

@@ -38,7 +38,7 @@ class Fitted(Protocol):
     history_: list[dict[str, float]]
     n_features_in_: int
 
-    def get_params(self) -> dict[str, Any]:
+    def _saved_params(self) -> dict[str, Any]:
         """Return the settings."""
 
     def _state(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def write_estimator(estimator: Fitted, folder: Path) -> None:
     config: dict[str, Any] = {
         "format": FORMAT,
         "estimator": type(estimator).__name__,
-        "params": to_plain(estimator.get_params()),
+        "params": to_plain(estimator._saved_params()),
         "reader": {"kind": estimator.reader_.kind, **estimator.reader_.to_dict()},
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": list(getattr(estimator, "feature_names_in_", [])),

@@ -31,7 +31,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
         decision: which rank is predicted from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of costs,
             true by predicted rank; see :func:`~ordinate.decisions.predict_ranks`. None is the paper's, the mode.
         epochs: of training; by default 300, or as many as 3000 batches make if that is fewer.
-        weight_decay: of AdamW; by default 3, and 0.05 for images and volumes.
+        weight_decay: by default 3, and 0.05 for images and volumes.
 
     Attributes:
         classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.

@@ -1,7 +1,8 @@
 """How parameters move: optimizer, learning rate and its schedule."""
 
+import functools
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import get_args
 
@@ -11,27 +12,36 @@ from torch import nn
 from ordinate.checks import check_choice, check_positive, check_share
 from ordinate.options import OptimizerName, Schedule
 
+MakesOptimizer = Callable[..., torch.optim.Optimizer]  # of parameter groups and lr
+OPTIMIZERS: dict[str, MakesOptimizer] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "sgd": functools.partial(torch.optim.SGD, momentum=0.9),
+}
+
 
 @dataclass(frozen=True)
 class Optimization:
     """An optimizer and its learning rate over a stage of training.
 
     Args:
-        optimizer: ``"adam"``, ``"adamw"`` or ``"sgd"`` (momentum 0.9).
+        optimizer: ``"adam"``, ``"adamw"``, ``"sgd"`` (momentum 0.9), or what makes one of parameter groups and ``lr``,
+            such as ``torch.optim.RAdam`` or ``functools.partial(torch.optim.SGD, nesterov=True, momentum=0.95)``.
         learning_rate: the highest one.
         weight_decay: of the optimizer, on the parameters that :func:`undecayed_parameters` leaves to it.
         schedule: ``"cosine"`` falls to 0 at the end of the stage, ``"constant"`` stays.
         warmup: share of the stage in which the learning rate rises from 0 linearly.
     """
 
-    optimizer: OptimizerName = "adamw"
+    optimizer: OptimizerName | MakesOptimizer = "adamw"
     learning_rate: float = 1e-3
     weight_decay: float = 1e-4
     schedule: Schedule = "cosine"
     warmup: float = 0.1
 
     def __post_init__(self) -> None:
-        check_choice(self.optimizer, get_args(OptimizerName), "optimizer")
+        if not callable(self.optimizer):
+            check_choice(self.optimizer, get_args(OptimizerName), "optimizer")
         check_choice(self.schedule, get_args(Schedule), "schedule")
         check_positive(self.learning_rate, "learning_rate")
         check_positive(self.weight_decay, "weight_decay", or_zero=True)
@@ -48,10 +58,8 @@ class Optimization:
             (others if id(parameter) in kept else decayed).append(parameter)
         groups = [{"params": decayed, "weight_decay": self.weight_decay}, {"params": others, "weight_decay": 0.0}]
         groups = [group for group in groups if group["params"]]
-        if self.optimizer == "sgd":
-            return torch.optim.SGD(groups, lr=self.learning_rate, momentum=0.9)
-        kind = torch.optim.Adam if self.optimizer == "adam" else torch.optim.AdamW
-        return kind(groups, lr=self.learning_rate)
+        make = self.optimizer if callable(self.optimizer) else OPTIMIZERS[self.optimizer]
+        return make(groups, lr=self.learning_rate)
 
     def learning_rate_at(self, progress: float) -> float:
         """Return the learning rate at ``progress``, from 0 at the start of the stage to 1 at its end."""

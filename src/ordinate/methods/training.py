@@ -5,9 +5,11 @@ import pickle
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 import lightning.pytorch as lightning
@@ -25,6 +27,7 @@ from ordinate.methods.staged import StagedMethod
 from ordinate.methods.time_budget import training_end
 
 CHECKPOINT = "last.ckpt"
+LOGGERS = ("lightning.pytorch", "lightning.fabric")
 ROWS_AT_ONCE, IMAGES_AT_ONCE, VOLUMES_AT_ONCE = 4096, 64, 4  # in validation
 
 
@@ -35,10 +38,10 @@ def train(
     validation_data: ArrayBatches | None = None,
     *,
     folder: Path | None = None,
-    accelerator: str = "auto",
     seed: int = 0,
     progress: bool = True,
     run: str = "",
+    trainer: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[dict[str, float]]:
     """Train ``method`` and return what was logged, one dictionary an epoch.
 
@@ -53,13 +56,22 @@ def train(
         batches: which samples make a batch.
         validation_data: what it is measured on after every epoch.
         folder: for the checkpoint; None keeps none.
-        accelerator: ``"auto"``, ``"cpu"``, ``"gpu"`` or another of Lightning's.
         seed: of everything random in training.
         progress: show a progress bar with the expected end.
         run: what determines the run, in any form; a checkpoint that was written under another is refused.
+        trainer: options of Lightning's Trainer; its ``callbacks`` come after ours.
     """
-    check_accelerator(accelerator)
-    callbacks: list[Callback] = [EpochSeed(seed)]
+    options = {"accelerator": "auto", "devices": 1, "logger": False, **trainer}
+    check_accelerator(options["accelerator"])
+    several = options["devices"] if isinstance(options["devices"], int) else len(options["devices"])
+    batches.check_processes(several * options.get("num_nodes", 1))
+    if several > 1 and folder is None:  # where processes that are started leave what they trained
+        with TemporaryDirectory(prefix="ordinate-") as kept:
+            return train(
+                method, training_data, batches, validation_data, folder=Path(kept), seed=seed, progress=progress,
+                run=run, trainer=trainer,
+            )  # fmt: skip
+    callbacks: list[Callback] = [EpochSeed(seed), QuietProcess()]
     if progress:
         callbacks.append(ProgressBar(method))
     resume = None
@@ -70,18 +82,15 @@ def train(
     if resume is not None:
         checkpoint = _read_checkpoint(resume, run)
         if checkpoint["stage"]["finished"]:
-            method.load_state_dict(checkpoint["state_dict"])
-            method.on_load_checkpoint(checkpoint)
+            _take_over(method, checkpoint)
             return method.history
         batches.set_epoch(len(checkpoint["stage"]["history"]))  # workers read ahead before Lightning sets it
     method.end = training_end()
     with _quiet():
-        trainer = lightning.Trainer(
-            accelerator=accelerator,
-            devices=1,
+        runner = lightning.Trainer(
+            **{**options, "callbacks": [*callbacks, *options.get("callbacks", ())]},
             max_epochs=method.epochs,
-            callbacks=callbacks,
-            logger=False,
+            log_every_n_steps=min(50, len(batches)),
             enable_checkpointing=folder is not None,
             enable_progress_bar=False,
             enable_model_summary=False,
@@ -99,25 +108,31 @@ def train(
                 validation_data,
                 sampler=[part.tolist() for part in order],
                 batch_size=None,
-                generator=torch.Generator(),
+                generator=LoaderSeeds(),
             )
         handler = signal.getsignal(signal.SIGINT)
         try:
-            trainer.fit(
-                method, loader, evaluation, ckpt_path=None if resume is None else str(resume), weights_only=True
-            )
+            runner.fit(method, loader, evaluation, ckpt_path=None if resume is None else str(resume), weights_only=True)
         except SystemExit as stopped:  # how Lightning leaves on Ctrl-C, which it disables
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGINT, handler)
             raise KeyboardInterrupt from stopped
         finally:
             method.end = None
+    if not method.finished and folder is not None:  # it was trained in other processes
+        _take_over(method, _read_checkpoint(folder / CHECKPOINT, run))
     return method.history
+
+
+def _take_over(method: StagedMethod, checkpoint: dict[str, Any]) -> None:
+    method.load_state_dict(checkpoint["state_dict"])
+    method.on_load_checkpoint(checkpoint)
+    method.trainable = {}
 
 
 def _loader(training_data: ArrayBatches | ViewBatches, batches: ShuffledBatches, seed: int) -> DataLoader[Any]:
     """Return what reads the training batches; views are drawn by worker processes that stay over the epochs."""
-    own: Any = {"batch_size": None, "generator": torch.Generator()}  # so that it draws nothing from the epoch's numbers
+    own: Any = {"batch_size": None, "generator": LoaderSeeds()}  # so that it draws nothing from the epoch's numbers
     if isinstance(training_data, ViewBatches):
         workers = training_data.workers
         requests = training_data.requests(batches, seed)
@@ -139,6 +154,13 @@ def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:
     return checkpoint
 
 
+class LoaderSeeds(torch.Generator):
+    """What a loader draws seeds from, so that it takes none of the epoch's numbers; each process makes its own."""
+
+    def __reduce__(self) -> tuple[type["LoaderSeeds"], tuple[()]]:
+        return LoaderSeeds, ()
+
+
 class EpochSeed(Callback):
     """Draw each epoch's random numbers from the seed and the epoch alone."""
 
@@ -147,6 +169,20 @@ class EpochSeed(Callback):
 
     def on_train_epoch_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         torch.manual_seed(hash((self.seed, trainer.current_epoch)) % 2**63)
+
+
+class QuietProcess(Callback):
+    """Silence Lightning in the processes that it starts, as soon as they receive this."""
+
+    def __reduce__(self) -> tuple[Callable[[], "QuietProcess"], tuple[()]]:
+        return _quiet_process, ()
+
+
+def _quiet_process() -> QuietProcess:
+    warnings.filterwarnings("ignore", module="lightning")
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.ERROR)
+    return QuietProcess()
 
 
 class EpochCheckpoint(Checkpoint):
@@ -158,7 +194,8 @@ class EpochCheckpoint(Checkpoint):
     def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         pending = self.folder / f"{CHECKPOINT}.partial"
         trainer.save_checkpoint(pending)
-        pending.replace(self.folder / CHECKPOINT)
+        if trainer.is_global_zero:
+            pending.replace(self.folder / CHECKPOINT)
 
 
 class ProgressBar(Callback):
@@ -168,7 +205,10 @@ class ProgressBar(Callback):
         self.method = method
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        self.bar = tqdm(total=trainer.max_epochs, initial=trainer.current_epoch, unit="epoch", dynamic_ncols=True)
+        self.bar = tqdm(
+            total=trainer.max_epochs, initial=trainer.current_epoch, unit="epoch", dynamic_ncols=True,
+            disable=not trainer.is_global_zero,
+        )  # fmt: skip
 
     def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         metrics = trainer.callback_metrics
@@ -190,7 +230,7 @@ class ProgressBar(Callback):
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Silence Lightning's advice about workers and hardware, which does not apply to data in memory."""
-    loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
+    loggers = [logging.getLogger(name) for name in LOGGERS]
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="lightning")

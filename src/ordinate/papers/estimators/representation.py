@@ -160,7 +160,7 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
             training embeddings vote. Both see embeddings of norm 1; those of SupCR, a loss of distances, are read by
             distance.
         n_neighbors: training embeddings that vote.
-        weight_decay: of AdamW; by default 0.05 for images and volumes and 1 otherwise.
+        weight_decay: by default 0.05 for images and volumes and 1 otherwise.
 
     Attributes:
         head_: what predicts from embeddings.
@@ -288,7 +288,6 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
         ((1,), (1, 64))
     """
 
-    weight_decay: float = 1e-4  # of ContrastiveRegressor, which the other base's defaults would replace
     validation_fraction: float = 0.1
     imbalance: Imbalance | None = field(default=None, init=False)
     method_: Regression = field(init=False)

@@ -152,7 +152,7 @@ def _train(
         batches = ShuffledBatches(len(targets), model._samples_per_batch, seed)
         settings = (scheme, epochs, learning_rate, seed)
         train_method(
-            method, data, batches, folder=folder, accelerator=model.accelerator, seed=seed,
+            method, data, batches, folder=folder, trainer={"accelerator": model.accelerator}, seed=seed,
             progress=bool(model.verbose), run=_fingerprint(settings, [x, targets, *encoder.state_dict().values()]),
         )  # fmt: skip
     method.cpu().eval()

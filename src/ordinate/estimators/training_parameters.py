@@ -1,0 +1,136 @@
+"""How an estimator trains: the optimizer, and what runs it."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, get_args
+
+from ordinate.checks import check_choice, check_positive, check_share, check_whole
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.methods.devices import check_accelerator
+from ordinate.methods.optimization import MakesOptimizer, Optimization
+from ordinate.options import OptimizationName, OptimizerName, Precision, Schedule
+
+if TYPE_CHECKING:
+    from lightning.pytorch.callbacks import Callback
+    from lightning.pytorch.loggers import Logger
+    from lightning.pytorch.strategies import Strategy
+
+    from ordinate.methods.staged import Stage
+
+RUNTIME = ("accelerator", "devices", "num_nodes", "strategy", "logger", "callbacks")  # no part of what is trained
+
+
+@estimator_dataclass
+class TrainingParameters:
+    """Parameters of training that all estimators share.
+
+    Args:
+        optimization: ``"usual"`` is AdamW with a cosine after a warm-up; ``"paper"`` is what the method's paper trains
+            with, as the constructors of :mod:`ordinate.methods` have it. What follows changes either.
+        optimizer: ``"adamw"``, ``"adam"``, ``"sgd"`` (momentum 0.9), or what makes one of parameter groups and ``lr``,
+            such as ``torch.optim.RAdam``.
+        learning_rate: the highest one, of the first stage; those of others keep their ratio to it. By default 1e-3.
+        weight_decay: of the optimizer, where it trains the encoder; on its matrices alone.
+        schedule: ``"cosine"`` falls to 0 at the end of each stage, ``"constant"`` stays.
+        warmup: share of each stage in which the learning rate rises linearly; by default 0.1.
+        gradient_clip_val: largest norm of the gradient; None does not clip.
+        accumulate_grad_batches: batches whose gradients make a step; samples are contrasted within each.
+        precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"`` (GPU), of training.
+        accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
+        devices: how many to train the joined batch on, or a list of GPUs. Several start that many processes, so that a
+            script needs ``if __name__ == "__main__":``. By default 1, and under ``torchrun`` all of its processes.
+        num_nodes: machines, under ``torchrun`` or a cluster's scheduler.
+        strategy: of Lightning, such as ``"ddp"``; by default ``"ddp_spawn"`` where there are several devices.
+        logger: of Lightning, such as ``TensorBoardLogger("runs")``, or a list of them. It is not saved with the model.
+        callbacks: of Lightning, beside ours. They are not saved with the model.
+    """
+
+    optimization: OptimizationName = "usual"
+    optimizer: OptimizerName | MakesOptimizer | None = None
+    learning_rate: float | None = None
+    weight_decay: float | None = None
+    schedule: Schedule | None = None
+    warmup: float | None = None
+    gradient_clip_val: float | None = None
+    accumulate_grad_batches: int = 1
+    precision: Precision = "32-true"
+    accelerator: str = "auto"
+    devices: int | Sequence[int] | None = None
+    num_nodes: int | None = None
+    strategy: "str | Strategy | None" = None
+    logger: "Logger | Sequence[Logger] | None" = None
+    callbacks: "Sequence[Callback] | None" = None
+
+    def _check_training(self) -> None:
+        check_choice(self.optimization, get_args(OptimizationName), "optimization")
+        if self.optimizer is not None and not callable(self.optimizer):
+            check_choice(self.optimizer, get_args(OptimizerName), "optimizer")
+        if self.schedule is not None:
+            check_choice(self.schedule, get_args(Schedule), "schedule")
+        for name in ("learning_rate", "gradient_clip_val", "weight_decay"):
+            if getattr(self, name) is not None:
+                check_positive(getattr(self, name), name, or_zero=name == "weight_decay")
+        if self.warmup is not None:
+            check_share(self.warmup, "warmup")
+        check_whole(self.accumulate_grad_batches, "accumulate_grad_batches")
+        check_choice(self.precision, get_args(Precision), "precision")
+        check_accelerator(self.accelerator)
+        if self.num_nodes is not None:
+            check_whole(self.num_nodes, "num_nodes")
+        if isinstance(self.devices, Sequence) and not isinstance(self.devices, str) and self.devices:
+            for device in self.devices:
+                check_whole(device, "devices", least=0)
+        elif self.devices is not None:
+            check_whole(self.devices, "devices")  # type: ignore[arg-type]  # or it is refused
+
+    def _usual_optimization(self, weight_decay: float, factor: float = 1.0) -> Optimization:
+        """Return AdamW at ``factor`` times the learning rate."""
+        rate = 1e-3 if self.learning_rate is None else self.learning_rate
+        return Optimization("adamw", factor * rate, weight_decay)
+
+    def _optimized(self, stages: "tuple[Stage, ...]") -> "tuple[Stage, ...]":
+        """Return the stages of a method with the parameters that were given in the place of theirs."""
+        given = {name: getattr(self, name) for name in ("optimizer", "schedule", "warmup")}
+        given = {name: value for name, value in given.items() if value is not None}
+        first = stages[0].optimization
+        factor = 1.0 if self.learning_rate is None else self.learning_rate / first.learning_rate
+        changed = []
+        for stage in stages:
+            usual = stage.optimization
+            decay = usual.weight_decay if usual != first or self.weight_decay is None else self.weight_decay
+            rate = factor * usual.learning_rate
+            changed.append(replace(stage, optimization=replace(usual, learning_rate=rate, weight_decay=decay, **given)))
+        return tuple(changed)
+
+    def _saved_params(self) -> dict[str, Any]:
+        """Return the parameters that a saved model keeps: no code, and nothing that runs the training alone."""
+        settings: dict[str, Any] = self.get_params()  # type: ignore[attr-defined]  # of scikit-learn
+        settings |= {"logger": None, "callbacks": None}
+        if not isinstance(self.strategy, str):
+            settings["strategy"] = None
+        if callable(self.optimizer):  # whoever fits it again gives it again, as its name alone is refused
+            settings["optimizer"] = repr(self.optimizer)
+        return settings
+
+    def _trainer_options(self) -> dict[str, Any]:
+        """Return options of Lightning's Trainer."""
+        devices, nodes = self.devices, self.num_nodes
+        elastic = "TORCHELASTIC_RUN_ID" in os.environ
+        if devices is None:
+            devices = int(os.environ["LOCAL_WORLD_SIZE"]) if elastic else 1
+        if nodes is None:
+            nodes = int(os.environ["WORLD_SIZE"]) // int(os.environ["LOCAL_WORLD_SIZE"]) if elastic else 1
+        several = nodes > 1 or (devices if isinstance(devices, int) else len(devices)) > 1
+        usual = "ddp_spawn" if several and not elastic and nodes == 1 else "auto"
+        return {
+            "accelerator": self.accelerator,
+            "devices": devices,
+            "num_nodes": nodes,
+            "strategy": usual if self.strategy is None else self.strategy,
+            "precision": self.precision,
+            "gradient_clip_val": self.gradient_clip_val,
+            "accumulate_grad_batches": self.accumulate_grad_batches,
+            "logger": False if self.logger is None else self.logger,
+            "callbacks": list(self.callbacks or ()),
+        }

@@ -1,0 +1,167 @@
+"""Optimizer and trainer of users: what is given is what trains."""
+
+import csv
+
+import lightning.pytorch as lightning
+import numpy as np
+import pytest
+import torch
+from lightning.pytorch.callbacks import LearningRateMonitor
+from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from ordinate import load
+from ordinate.errors import OrdinateError
+from ordinate.methods import Optimization
+from tests.estimators.examples import REGRESSORS, cloc, draw_table, for_every_estimator, ranks_of, supcr
+
+X, TARGET = draw_table()
+SGD = {"optimizer": "sgd", "learning_rate": 0.01, "accelerator": "cpu"}
+
+
+def labels_for(make):
+    return TARGET if make in REGRESSORS else ranks_of(TARGET)
+
+
+def weights(model):
+    return torch.cat([value.flatten().double() for value in model.method_.state_dict().values()])
+
+
+class Steps(lightning.Callback):
+    """What the optimizer was at each step."""
+
+    def __init__(self):
+        self.seen = []
+
+    def on_before_optimizer_step(self, trainer, pl_module, optimizer):
+        group = optimizer.param_groups[0]
+        self.seen.append((type(optimizer), group["lr"], group["weight_decay"], group.get("momentum")))
+
+
+def steps_of(model, labels):
+    steps = Steps()
+    model.set_params(callbacks=[steps]).fit(X, labels)
+    return steps.seen
+
+
+PAPERS = {
+    "cloc": (torch.optim.Adam, 1e-3, 0.0, None, "constant"),
+    "otd": (torch.optim.Adam, 1e-3, 0.0, None, "constant"),
+    "supcr": (torch.optim.SGD, 0.5, 1e-4, 0.9, "cosine"),
+    "supremix": (torch.optim.Adam, 1e-3, 0.0, None, "constant"),
+}
+
+
+@for_every_estimator
+def test_the_papers_optimization_is_one_value(make):
+    kind, rate, decay, momentum, schedule = PAPERS[make.__name__]
+    seen = steps_of(make(optimization="paper"), labels_for(make))
+    assert {step[0] for step in seen} == {kind}
+    assert seen[0][2:] == (decay, momentum)
+    rates = [step[1] for step in seen]
+    expected = Optimization(learning_rate=rate, schedule=schedule, warmup=0.0).learning_rate_at
+    steps = len(rates) // 2 if make.__name__ != "otd" else len(rates)  # of the first stage
+    assert rates[:steps] == pytest.approx([expected((step + 0.5) / steps) for step in range(steps)])
+
+
+@for_every_estimator
+def test_a_parameter_changes_the_papers_optimization_and_the_usual_one(make):
+    for optimization in ("usual", "paper"):
+        given = {"optimizer": torch.optim.RAdam, "learning_rate": 0.02, "schedule": "constant", "warmup": 0.0}
+        seen = steps_of(make(optimization=optimization, weight_decay=0.25, **given), labels_for(make))
+        assert seen[0][:3] == (torch.optim.RAdam, 0.02, 0.25)
+        assert {step[0] for step in seen} == {torch.optim.RAdam}
+
+
+def test_the_head_keeps_its_ratio_to_the_learning_rate():
+    rates = {}
+    for learning_rate in (0.5, 0.05):
+        seen = steps_of(supcr(optimization="paper", learning_rate=learning_rate, schedule="constant"), TARGET)
+        rates[learning_rate] = (seen[0][1], seen[-1][1])
+    assert rates[0.5] == pytest.approx((0.5, 0.05))
+    assert rates[0.05] == pytest.approx((0.05, 0.005))
+
+
+def test_gradients_are_clipped():
+    untrained, clipped, free = (
+        weights(cloc(**SGD, phase_epochs=(1, 1), **options).fit(X, ranks_of(TARGET)))
+        for options in ({"gradient_clip_val": 1e-12}, {"gradient_clip_val": 1e-3}, {})
+    )
+    assert 0 < (clipped - untrained).norm() < 1e-3
+    assert (free - untrained).norm() > 10 * (clipped - untrained).norm()
+
+
+def test_gradients_accumulate_over_batches():
+    alone, joined = (steps_of(supcr(accumulate_grad_batches=count), TARGET) for count in (1, 3))
+    assert len(alone) == 3 * len(joined)
+
+
+def test_training_in_half_precision_ends_near_that_in_full():
+    full, half = (supcr(precision=precision).fit(X, TARGET) for precision in ("32-true", "bf16-mixed"))
+    assert not torch.equal(weights(full), weights(half))
+    np.testing.assert_allclose(half.predict(X), full.predict(X), atol=0.2)
+
+
+def test_a_logger_has_every_epoch_and_the_learning_rate(tmp_path):
+    loggers = [CSVLogger(tmp_path, "c", ""), TensorBoardLogger(tmp_path, "t", "")]
+    model = cloc(logger=loggers, callbacks=[LearningRateMonitor()]).fit(X, ranks_of(TARGET))
+    with (tmp_path / "c" / "metrics.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    logged = [float(row["train_loss"]) for row in rows if row.get("train_loss")]
+    assert logged == pytest.approx([epoch["train_loss"] for epoch in model.history_])
+    assert any(name.startswith("lr-") for name in rows[0])
+    events = EventAccumulator(str(tmp_path / "t")).Reload()
+    assert [event.value for event in events.Scalars("train_loss")] == pytest.approx(logged)
+
+
+def test_a_model_is_saved_without_logger_callbacks_and_code(tmp_path):
+    model = cloc(logger=CSVLogger(tmp_path), callbacks=[Steps()], optimizer=torch.optim.RAdam)
+    model.fit(X, ranks_of(TARGET)).save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert (loaded.logger, loaded.callbacks) == (None, None)
+    with pytest.raises(OrdinateError, match=r"optimizer: got .*RAdam.*, expected one of 'adam', 'adamw', 'sgd'"):
+        loaded.fit(X, ranks_of(TARGET))
+
+
+def test_a_search_tries_optimizers():
+    search = GridSearchCV(cloc(), {"optimizer": ["adam", torch.optim.RAdam], "warmup": [0.0, 0.2]}, cv=2)
+    search.fit(X, ranks_of(TARGET))
+    assert len(search.cv_results_["params"]) == 4
+    assert clone(search.best_estimator_).get_params()["optimizer"] == search.best_params_["optimizer"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"optimization": "best"}, "optimization: got 'best', expected one of 'usual', 'paper'"),
+        ({"optimizer": "lion"}, "optimizer: got 'lion', expected one of 'adam', 'adamw', 'sgd'"),
+        ({"schedule": "steps"}, "schedule: got 'steps'"),
+        ({"warmup": 1.0}, "warmup: got 1.0, expected a share from 0 to below 1"),
+        ({"gradient_clip_val": 0.0}, "gradient_clip_val: got 0.0"),
+        ({"accumulate_grad_batches": 0}, "accumulate_grad_batches: got 0"),
+        ({"precision": "8"}, "precision: got '8', expected one of '32-true', '16-mixed', 'bf16-mixed'"),
+        ({"devices": 0}, "devices: got 0, expected a whole number of at least 1"),
+        ({"devices": "two"}, "devices: got 'two', expected a whole number of at least 1"),
+        ({"devices": [0, -1]}, "devices: got -1"),
+        ({"num_nodes": 0}, "num_nodes: got 0"),
+        ({"devices": 9, "accelerator": "cpu"}, "batch_size: got 16, expected at least 18 samples to contrast"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_training(options, message, monkeypatch):
+    monkeypatch.setattr(lightning.Trainer, "fit", lambda *_, **__: pytest.fail("trained"))
+    with pytest.raises(OrdinateError, match=message):
+        cloc(**options).fit(X, ranks_of(TARGET))
+
+
+@pytest.mark.parametrize("make", [cloc, pytest.param(supcr, marks=pytest.mark.thorough)])
+def test_two_devices_end_with_the_weights_of_one(make, tmp_path):
+    one = make(**SGD).fit(X, labels_for(make))
+    two = make(**SGD, devices=2, checkpoint_dir=tmp_path).fit(X, labels_for(make))
+    torch.testing.assert_close(weights(two), weights(one), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(two.predict(X), one.predict(X), rtol=1e-5, atol=1e-6)
+    assert [epoch.keys() for epoch in two.history_] == [epoch.keys() for epoch in one.history_]
+    again = make(**SGD, checkpoint_dir=tmp_path).fit(X, labels_for(make))  # finished: nothing is trained
+    assert torch.equal(weights(again), weights(two))
