@@ -14,6 +14,7 @@ from typing import Any
 
 from ordinate import __version__
 from ordinate.commands.catalogue import COMMANDS, Command
+from ordinate.commands.config_file import read_config
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import flag
 from ordinate.errors import OrdinateError
@@ -29,15 +30,17 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"ordinate: {message} (see {self.prog} --help)\n")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+def build_parser(**defaults: Any) -> argparse.ArgumentParser:
+    """Return the parser of all commands; ``defaults`` are those of fit's options."""
     parser = _Parser(
         prog="ordinate", description="Learn representations that follow an ordered label: CLOC, SupCR, SupReMix, OTD."
     )
     parser.add_argument("--version", action="version", version=f"ordinate {__version__}")
     parsers = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
     for command in _commands().values():
-        command.add_options(parsers.add_parser(command.name, help=command.help, description=command.description))
+        of_command = parsers.add_parser(command.name, help=command.help, description=command.description)
+        command.add_options(of_command)
+        of_command.set_defaults(**defaults if command.name == "fit" else {})
     return parser
 
 
@@ -55,6 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = _commands()[options.pop("command")]
     warnings.showwarning = _show_warning
     try:
+        if command.name == "fit" and options["config"] is not None:
+            options = vars(build_parser(**read_config(options["config"], FitOptions)).parse_args(argv))
+            del options["command"]
         _run(command, options, started)
     except OrdinateError as error:
         named = error.of(flag(error.argument)) if error.argument in options.keys() - POSITIONAL else error

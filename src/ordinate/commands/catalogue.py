@@ -81,6 +81,7 @@ def _add_suspects(parser: argparse.ArgumentParser) -> None:
         parser,
         FitOptions,
         ("data", "target", "task", "order", "drop", "keep", "categorical", "group", "epochs"),
+        required=("data",),
         data="as for fit",
         epochs="of each model, instead of the method's default; 60 are often enough for a table",
     )

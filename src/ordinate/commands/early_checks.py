@@ -9,6 +9,7 @@ from typing import Any
 
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.paths import require_names, require_path
+from ordinate.errors import OrdinateError
 from ordinate.estimators.model_folder import require_model
 from ordinate.estimators.recipes import read_recipe
 from ordinate.report.output import check_free
@@ -18,6 +19,8 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 def check_fit(options: FitOptions) -> None:
     """Raise where ``ordinate fit`` cannot run with its options."""
+    if not options.data:
+        raise OrdinateError("data", problem="is missing", expected="DATA, or a --config that names it")
     options.check()
     if options.recipe is not None:
         read_recipe(options.recipe, quick=options.quick)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ordinate.commands.choose import Chosen, choose, epochs_of_cut
+from ordinate.commands.config_file import write_config
 from ordinate.commands.costs import costs_of_rules
 from ordinate.commands.decision_note import note_on_decision
 from ordinate.commands.division import Rows, divide_rows
-from ordinate.commands.fit_options import FitOptions, image_options, volume_options
+from ordinate.commands.fit_options import NOT_REPEATED, FitOptions, image_options, volume_options
 from ordinate.commands.labels import Label
 from ordinate.commands.plan import Plan, make_plan
 from ordinate.commands.read_data import read
@@ -38,6 +39,7 @@ from ordinate.report.text import metric_lines
 
 LEAST_REPORTED = 3  # held-out samples
 REPORT = "report.html"
+RUN = "run.toml"  # likewise: the options that train the same model again, for --config
 SPLIT = "split.json"  # in a model's folder: the rows of the data that it was trained and measured on
 
 
@@ -65,7 +67,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         plan_of_time.begin_training()
         chosen = choose(plan, filled, samples, rows, validation_rows, workspace.checkpoints, plan_of_time)
         model, rows = _train(chosen, plan, samples, rows, validation_rows, workspace.checkpoints, plan_of_time)
-        again = _command(options, chosen, model)
+        again = _again(options, chosen, model)
 
         result = workspace.partial / "model"
         shutil.rmtree(result, ignore_errors=True)  # of a run that was stopped, which may have had another model
@@ -93,9 +95,11 @@ def fit(options: FitOptions, started: float | None = None) -> None:
     print("\n".join(metric_lines(metrics, names)))
     report = "report and " if (options.path / REPORT).exists() else ""
     print(f"\nmodel, metrics, {report}{pictures} pictures: {options.path}")
-    if again != options.command:
+    if options.logger is not None:
+        print(f"logs: {options.logs}")
+    if again != options:
         exact = chosen.model is None and not model.method_.hurried
-        print(f"{'' if exact else 'nearly '}the same model again: {again}")
+        print(f"{'' if exact else 'nearly '}the same model again: {again.command}")
 
 
 def _plan(
@@ -145,31 +149,32 @@ def _train(
 
 
 def _write_model(
-    predictions: Predictions, plan: Plan, facts: dict[str, Any], command: str, split: dict[str, Any], folder: Path
+    predictions: Predictions, plan: Plan, facts: dict[str, Any], again: FitOptions, split: dict[str, Any], folder: Path
 ) -> Metrics:
-    """Write the model, what it predicted of held-out samples, its metrics and its split; return the metrics."""
+    """Write the model, what it predicted of held-out samples, its metrics, options, split; return the metrics."""
     write_estimator(predictions.model, folder)
     held_out = HeldOut.of(predictions)
     held_out.write(folder)
     metrics = measure(predictions)
     if plan.costs is not None and plan.label.classes is not None:
         metrics["decisions"] = compare_decisions(held_out.labels, held_out.predicted, plan.costs)
-    record = {**facts, **metrics, "command": command}
+    record = {**facts, **metrics, "command": again.command}
+    write_config(folder / RUN, again, NOT_REPEATED)
     (folder / "metrics.json").write_text(json.dumps(record, indent=2) + "\n")
     (folder / SPLIT).write_text(json.dumps(split) + "\n")
     return metrics
 
 
-def _command(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> str:
-    """Return what to type to train the same model again, without a plan or a limit."""
+def _again(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> FitOptions:
+    """Return the options that train the same model again, without a plan or a limit."""
     trained = chosen.options
     cut = epochs_of_cut(model)
     if cut is not None:
         print(f"note: the time limit ended the training after {cut} epochs")
         trained = replace(trained, epochs=cut)
     if trained == options and options.time_limit is None:
-        return options.command
-    return replace(trained, method=chosen.name, time_limit=None).command
+        return options
+    return replace(trained, method=chosen.name, time_limit=None)
 
 
 def _describe(samples: Samples, label: Label, rows: Rows, validation_rows: Rows, test_rows: Rows) -> None:

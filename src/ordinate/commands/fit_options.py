@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 AUGMENTATIONS = ("auto", "none", "flip", "supcr", "gaze", "adience", "hid", "koa", "idrid", "bracs")
 LOSS, IMAGES, VOLUMES = "loss, of methods that have such a setting", "images", "volumes"
+TRAINING, TRAINER = "optimization", "what runs the training"
+SETTINGS = (LOSS, TRAINING)  # groups whose options are parameters of the estimators, under the same names
+
+NOT_REPEATED = ("out", "quiet", "config")  # of a command that trains the same model again
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,7 @@ class FitOptions:
         "labels.csv (path, label) or one folder per rank; a folder of matrices (csv, npy) or NIfTI volumes with a "
         "labels.csv; TUAB's folder of EDF files; or a name of `ordinate datasets`",
         determines=False,
+        nargs="?",
     )
     target: str | None = option(
         None, "column (or npz array) of the label; a labels.csv may have it as label, a .ts file needs none"
@@ -88,6 +93,28 @@ class FitOptions:
     num_positives: int | None = option(
         None, "contrast only the K closest samples as positives (all)", group=LOSS, metavar="K", least=1
     )
+    optimization: str | None = option(
+        None, "the usual one, or that of the method's paper (usual)", group=TRAINING, choices=("usual", "paper")
+    )
+    optimizer: str | None = option(None, "(adamw)", group=TRAINING, choices=("adam", "adamw", "sgd"))
+    learning_rate: float | None = option(None, "the highest one (0.001)", group=TRAINING, metavar="NUMBER", above=0)
+    weight_decay: float | None = option(
+        None, "of the encoder (what suits method and data)", group=TRAINING, metavar="NUMBER", least=0
+    )
+    schedule: str | None = option(None, "of the learning rate (cosine)", group=TRAINING, choices=("cosine", "constant"))
+    warmup: float | None = option(
+        None, "share of training in which it rises (0.1)", group=TRAINING, metavar="SHARE", least=0, below=1
+    )
+    batch_size: int | None = option(None, "samples (256; images and volumes 64)", group=TRAINING, metavar="N", least=4)
+    gradient_clip_val: float | None = option(
+        None, "largest norm of a gradient (any)", group=TRAINING, metavar="NUMBER", above=0
+    )
+    accumulate_grad_batches: int | None = option(
+        None, "batches whose gradients make a step (1)", group=TRAINING, metavar="N", least=1
+    )
+    precision: str | None = option(
+        None, "of training (32-true)", group=TRAINING, choices=("32-true", "16-mixed", "bf16-mixed")
+    )
     image_size: str | None = option(
         None, "pixels that the encoder sees (the images' own, up to 256)", group=IMAGES, metavar="HxW"
     )
@@ -129,9 +156,30 @@ class FitOptions:
         metavar="MINUTES",
         above=0,
     )
-    accelerator: str = option("auto", choices=("auto", "cpu", "gpu"), determines=False)
+    accelerator: str = option("auto", group=TRAINER, choices=("auto", "cpu", "gpu"), determines=False)
+    devices: int | None = option(
+        None,
+        "how many share each batch; under torchrun all of its processes (1)",
+        group=TRAINER,
+        metavar="N",
+        least=1,
+        determines=False,
+    )
+    logger: str | None = option(
+        None,
+        "of losses and learning rate while training, into OUT-logs",
+        group=TRAINER,
+        choices=("csv", "tensorboard"),
+        determines=False,
+    )
     seed: int = option(0, "of splits and training (%(default)s)")
     quiet: bool = option(False, "no progress bar", determines=False)
+    config: str | None = option(
+        None,
+        "file of options, under their names here with _ for -, as in run.toml of a model; what is typed comes first",
+        metavar="TOML",
+        determines=False,
+    )
 
     def check(self) -> None:
         """Raise where an option cannot be what it is, whatever the data."""
@@ -183,6 +231,11 @@ class FitOptions:
         return Path(f"{self.stem}-model" if self.out is None else self.out)
 
     @property
+    def logs(self) -> Path:
+        """The folder of what ``--logger`` writes."""
+        return Path(f"{self.path}-logs")
+
+    @property
     def stem(self) -> str:
         """The name of the data without its ending."""
         return Path(self.data).name.split(".")[0]
@@ -190,7 +243,13 @@ class FitOptions:
     @property
     def command(self) -> str:
         """What to type to get the same, in a folder of its usual name."""
-        return command_line(["ordinate", "fit", self.data], self, leave_out=("data", "out", "quiet"))
+        return command_line(["ordinate", "fit", self.data], self, leave_out=("data", *NOT_REPEATED))
+
+    @property
+    def estimator_settings(self) -> dict[str, Any]:
+        """Options that were given and are parameters of estimators."""
+        chosen = {each.name: getattr(self, each.name) for each in fields(self) if each.metadata["group"] in SETTINGS}
+        return {name: value for name, value in chosen.items() if value is not None}
 
     @property
     def determining(self) -> list[Any]:

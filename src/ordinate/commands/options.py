@@ -25,7 +25,7 @@ def option(default: Any, help: str | None = None, **settings: Any) -> Any:  # no
             bounds of a number; ``determines=False`` where a trained model does not depend on it; and others that one
             command alone reads.
     """
-    metadata = {"help": help, **settings}
+    metadata = {"help": help, "group": None, **settings}
     if default is ...:
         return field(metadata=metadata)
     if isinstance(default, list):
@@ -49,7 +49,11 @@ def default_of(declared: "Field[Any]") -> Any:
 
 
 def add_options(
-    parser: argparse.ArgumentParser, options: type, only: Collection[str] | None = None, **texts: str
+    parser: argparse.ArgumentParser,
+    options: type,
+    only: Collection[str] | None = None,
+    required: Collection[str] = (),
+    **texts: str,
 ) -> None:
     """Add the fields of a dataclass to the parser of a command.
 
@@ -57,6 +61,7 @@ def add_options(
         parser: of the command.
         options: a dataclass whose fields are declared with :func:`option`.
         only: names of the fields to add; None adds all.
+        required: arguments that have to be given to this command.
         texts: help of some fields in this command, in place of their own.
     """
     groups: dict[str | None, Any] = {None: parser}
@@ -69,8 +74,10 @@ def add_options(
         settings = {name: declared.metadata[name] for name in OF_ARGPARSE if name in declared.metadata}
         settings["help"] = texts.get(declared.name, declared.metadata["help"])
         kinds = [kind for kind in get_args(declared.type) or (declared.type,) if kind is not NoneType]
-        required = declared.default is MISSING and declared.default_factory is MISSING
-        if required or settings.get("nargs") == "?":
+        if declared.name in required:
+            del settings["nargs"]
+        positional = declared.default is MISSING and declared.default_factory is MISSING
+        if positional or settings.get("nargs") == "?":
             groups[group].add_argument(declared.name, **settings)
             continue
         if kinds == [bool]:
@@ -90,12 +97,13 @@ def check_numbers(options: Any) -> None:
         least, above = declared.metadata.get("least"), declared.metadata.get("above")
         if value is None or (least is None and above is None):
             continue
-        if least is not None and value < least:
-            raise OrdinateError(flag(declared.name), value, f"a whole number of at least {least}")
         below = declared.metadata.get("below", math.inf)
-        if above is not None and not above < value < below:
-            upper = "" if below == math.inf else f" and below {below:g}"
-            raise OrdinateError(flag(declared.name), value, f"a finite number above {above:g}{upper}")
+        if value < below and (value >= least if above is None else value > above):
+            continue
+        kind = "finite" if isinstance(value, float) else "whole"
+        lower = f"of at least {least:g}" if above is None else f"above {above:g}"
+        upper = "" if below == math.inf else f" and below {below:g}"
+        raise OrdinateError(flag(declared.name), value, f"a {kind} number {lower}{upper}")
 
 
 def command_line(words: list[str], options: Any, leave_out: Collection[str] = ()) -> str:

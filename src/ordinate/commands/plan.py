@@ -29,7 +29,6 @@ HEADS: dict[Task, tuple[str, ...]] = {  # tried after these, within a time limit
     "ranks": ("cross_entropy", "orcnn", "corn_ranks"),
     "continuous": ("l1", "mse", "huber"),
 }
-LOSS_OPTIONS = ("label_distance", "similarity", "temperature", "num_positives")
 
 
 @dataclass(frozen=True)
@@ -46,10 +45,20 @@ class Plan:
         """Return the unfitted estimator of a method, which keeps its state in the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         settings = {
-            **self.settings, "accelerator": options.accelerator, "checkpoint_dir": str(folder),
-            "verbose": 0 if options.quiet else 1, "random_state": options.seed,
+            **self.settings, "accelerator": options.accelerator, "devices": options.devices,
+            "checkpoint_dir": str(folder), "verbose": 0 if options.quiet else 1, "random_state": options.seed,
+            "logger": _logger(options, folder.name),
         }  # fmt: skip
         return _estimator(name, self.label, self.margins, options.epochs, settings)
+
+
+def _logger(options: FitOptions, name: str) -> Any:
+    """Return what logs a training, beside the model's folder."""
+    if options.logger is None:
+        return None
+    from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
+
+    return {"csv": CSVLogger, "tensorboard": TensorBoardLogger}[options.logger](options.logs, name)
 
 
 def make_plan(
@@ -89,13 +98,12 @@ def make_plan(
     if costs is not None and "cloc" in candidates:
         margins = {**margins_from_costs(costs), **margins}
     candidates = ("cloc",) if margins else candidates  # only CLOC has margins to keep to
-    settings |= _loss_settings(options, candidates, label)
-    return Plan(label, candidates, margins, costs, settings)
+    return Plan(label, candidates, margins, costs, settings | _given_settings(options, candidates, label))
 
 
-def _loss_settings(options: FitOptions, methods: Sequence[str], label: Label) -> dict[str, Any]:
-    """Return the options of the loss that were given; one that a method has no setting for is an error."""
-    given = {name: getattr(options, name) for name in LOSS_OPTIONS if getattr(options, name) is not None}
+def _given_settings(options: FitOptions, methods: Sequence[str], label: Label) -> dict[str, Any]:
+    """Return the options that are settings of estimators; one that a method does not have is an error."""
+    given = options.estimator_settings
     for method in methods if given else ():
         settings = build(method, label.task).get_params()
         for name in given:

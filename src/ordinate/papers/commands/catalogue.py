@@ -39,6 +39,7 @@ def _add_protocol(parser: argparse.ArgumentParser) -> None:
         parser,
         FitOptions,
         SHARED,
+        required=("data",),
         data="as for fit",
         margin="label-bias: the boundary that is biased, and the margin fixed there",
         epochs="of training, instead of each method's default",

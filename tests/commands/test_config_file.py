@@ -1,0 +1,89 @@
+"""``--config``: options in a file train what the same options typed do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate import load
+from ordinate.cli import main
+from ordinate.commands.config_file import read_config, write_config
+from ordinate.commands.fit_options import FitOptions
+from ordinate.errors import OrdinateError
+from tests.estimators.examples import draw_table, ranks_of
+
+TYPED = ["--target", "grade", "--method", "cloc", "--epochs", "3", "--optimizer", "sgd", "--learning-rate", "0.05",
+         "--gradient-clip-val", "1", "--batch-size", "16", "--quiet"]  # fmt: skip
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, target = draw_table(60)
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "grade": ranks_of(target)}).to_csv("table.csv", index=False)
+    return X[:, :2]
+
+
+def weights_of(folder):
+    return {name: value.numpy() for name, value in load(folder).method_.state_dict().items()}
+
+
+def test_the_file_that_fit_writes_trains_the_same_model(table, tmp_path):
+    assert main(["fit", "table.csv", *TYPED, "--out", "first"]) == 0
+    config = tmp_path / "first" / "run.toml"
+    assert read_config(str(config), FitOptions)["learning_rate"] == 0.05
+    assert main(["fit", "--config", str(config), "--out", "second", "--quiet"]) == 0
+    first, second = weights_of("first"), weights_of("second")
+    for name, value in first.items():
+        np.testing.assert_array_equal(second[name], value)
+    assert (tmp_path / "second" / "run.toml").read_text() == config.read_text()
+
+
+def test_what_is_typed_comes_first(table, tmp_path):
+    (tmp_path / "run.toml").write_text(
+        'data = "nowhere.csv"\ntarget = "grade"\nmethod = "cloc"\nepochs = 2\nseed = 5\n'
+    )
+    options = ["fit", "table.csv", "--config", "run.toml", "--method", "otd", "--out", "model", "--quiet"]
+    assert main(options) == 0
+    model = load("model")
+    assert (type(model).__name__, model.epochs, model.random_state) == ("OTDClassifier", 2, 5)
+
+
+def test_options_come_back_as_they_were(tmp_path):
+    options = FitOptions("a b.csv", target='the "grade"', margin=["1,2=0.5", "2,3=1"], quick=True, time_limit=2)
+    write_config(tmp_path / "run.toml", options, leave_out=())
+    assert FitOptions(**read_config(str(tmp_path / "run.toml"), FitOptions)) == options
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("data = ", "config: run.toml is no TOML"),
+        ('learning-rate = "high"', "run.toml: there is no option 'learning-rate'; did you mean learning_rate?"),
+        ("learning_rate = true", "config: got learning_rate = True in run.toml, expected float"),
+        ('epochs = "3"', "config: got epochs = '3' in run.toml, expected int"),
+        ('margin = "1,2=1"', "config: got margin = '1,2=1' in run.toml, expected a list of str"),
+        ('optimizer = "lion"', "config: got optimizer = 'lion' in run.toml, expected one of adam, adamw, sgd"),
+        ('config = "other.toml"', "there is no option 'config'"),
+        (None, "config: run.toml: No such file"),
+    ],
+)
+def test_a_file_that_cannot_be_is_an_error_that_names_it(text, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        (tmp_path / "run.toml").write_text(text)
+    with pytest.raises(OrdinateError, match=message):
+        read_config("run.toml", FitOptions)
+
+
+def test_numbers_out_of_range_are_refused_wherever_they_come_from(table, tmp_path, capsys):
+    (tmp_path / "run.toml").write_text('data = "table.csv"\ntarget = "grade"\nwarmup = 1.0\n')
+    assert main(["fit", "--config", "run.toml"]) == 2
+    assert "--warmup: got 1.0, expected a finite number of at least 0 and below 1" in capsys.readouterr().err
+    assert main(["fit", "--target", "grade"]) == 2
+    assert "data: is missing, expected DATA, or a --config that names it" in capsys.readouterr().err
+
+
+def test_a_training_is_logged_beside_its_model(table, tmp_path):
+    assert main(["fit", "table.csv", *TYPED, "--logger", "csv"]) == 0
+    (log,) = (tmp_path / "table-model-logs").rglob("metrics.csv")
+    assert len(pd.read_csv(log)["train_loss"].dropna()) == len(load("table-model").history_)
