@@ -52,9 +52,7 @@ Division = tuple[Any, NDArray[Any]]  # samples and their training targets
 
 
 @estimator_dataclass
-class EmbeddingEstimator(  # type: ignore[misc]  # scikit-learn is untyped
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, TrainingParameters
-):
+class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, TrainingParameters):  # type: ignore[misc]  # scikit-learn is untyped
     """Fit an encoder by one of the methods and embed samples with it.
 
     Subclasses turn labels into training targets, build their method and its batches, and predict.

@@ -1,6 +1,7 @@
 """Training in stages: each has its epochs, its learning rate schedule and its early stop."""
 
 import copy
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ import lightning.pytorch as lightning
 import torch
 from jaxtyping import Float
 from lightning.pytorch.strategies import DDPStrategy
+from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
 
@@ -159,7 +161,7 @@ class StagedMethod(lightning.LightningModule):
 
     # how it is trained
 
-    def configure_optimizers(self) -> dict[str, Any]:
+    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         parameters = self.parameters_of_stage(self.stage_index)
         optimizer = self.stage.optimization.build(parameters, undecayed_parameters(self))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": LearningRate(optimizer), "interval": "step"}}
@@ -213,8 +215,9 @@ class StagedMethod(lightning.LightningModule):
     def _set_learning_rate(self, step: int) -> None:
         """Set the learning rate of a step of the present epoch, from 0."""
         # the middle of the step, so that neither the first step of a stage nor its last has a learning rate of 0
-        later, step = divmod(step, self.trainer.num_training_batches)
-        epoch = self.current_epoch + later - self.stage_start + (step + 0.5) / self.trainer.num_training_batches
+        count = self.trainer.num_training_batches  # infinite where a loader does not know
+        later, place = (0, 0.5) if math.isinf(count) else (step // count, (step % count + 0.5) / count)
+        epoch = self.current_epoch + later - self.stage_start + place
         progress = max(epoch / self.stage.epochs, self.time_progress)
         self.hurried = self.hurried or progress > epoch / self.stage.epochs
         for optimizer in self.trainer.optimizers:

@@ -157,7 +157,7 @@ def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:
 class LoaderSeeds(torch.Generator):
     """What a loader draws seeds from, so that it takes none of the epoch's numbers; each process makes its own."""
 
-    def __reduce__(self) -> tuple[type["LoaderSeeds"], tuple[()]]:
+    def __reduce__(self) -> Any:
         return LoaderSeeds, ()
 
 
