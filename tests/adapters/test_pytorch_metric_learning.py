@@ -48,6 +48,8 @@ def test_without_a_tuple_it_is_the_loss_of_the_batch_and_of_references(name):
     assert_same_with_gradients(adapted(z, RANKS), loss(z, RANKS), z)
     expected = loss(z, RANKS, ref_emb=refs, ref_labels=REFERENCE_RANKS)
     assert_same_with_gradients(adapted(z, RANKS, None, refs, REFERENCE_RANKS), expected, z, refs)
+    expected = loss(z, RANKS, ref_emb=z, ref_labels=RANKS.flip(0))
+    assert_same_with_gradients(adapted(z, RANKS, None, z, RANKS.flip(0)), expected, z)
 
 
 @for_every_loss
@@ -197,6 +199,11 @@ def in_two_processes(rank, efficient):
         loss = DistributedLossWrapper(MetricLearningLoss(make().double()), efficient=efficient)
         value = loss(z, (torch.arange(10) % 4)[mine])
         outcomes[name] = value.detach(), torch.autograd.grad(value, z)[0]
+    if not efficient:
+        memory = DistributedLossWrapper(CrossBatchMemory(MetricLearningLoss(SupCRLoss()), 3, memory_size=20))
+        for seed in (0, 1):
+            value = memory(embeddings(10, seed=seed).detach()[mine], (torch.arange(10) % 4)[mine])
+        outcomes["memory"] = value
     return outcomes
 
 
@@ -214,6 +221,14 @@ def test_the_distributed_wrapper_gives_the_loss_of_the_joined_batch(joined, name
         torch.testing.assert_close(value, 2 * expected.detach(), rtol=1e-12, atol=0)  # the wrapper's factor
     gradients = torch.cat([outcome[name][1] for outcome in joined]) / 2  # as DistributedDataParallel averages
     torch.testing.assert_close(gradients, gradient, rtol=1e-10, atol=1e-12)
+
+
+def test_the_distributed_memory_holds_the_joined_batches(joined):
+    z, ranks = embeddings(10, seed=1).detach(), torch.arange(10) % 4
+    held = {"ref_emb": torch.cat([embeddings(10).detach(), z]), "ref_labels": torch.cat([ranks, ranks])}
+    expected = functional.supcr(z, ranks, **held, own=torch.arange(10, 20))
+    for outcome in joined:
+        torch.testing.assert_close(outcome["memory"], 2 * expected, rtol=1e-12, atol=0)
 
 
 def test_the_efficient_wrapper_contrasts_each_processs_anchors_with_all(tmp_path):

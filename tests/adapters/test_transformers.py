@@ -11,6 +11,7 @@ from ordinate import functional
 from ordinate.adapters import trainer_loss
 from ordinate.errors import OrdinateError
 from ordinate.losses import AngularTriangleLoss, MMNPLoss, SupCRLoss, SupReMixLoss
+from tests import processes
 
 LOSSES = {
     "supcr": SupCRLoss,
@@ -136,3 +137,36 @@ def test_embeddings_are_found_or_asked_for():
         trainer_loss(SupCRLoss(), embeddings="image_embeds")(z, labels)
     with pytest.raises(OrdinateError, match=r'labels: expected a tensor; .* label_names=\["labels"\]'):
         trainer_loss(SupCRLoss())(z, None)
+
+
+def in_two_processes(rank, folder):
+    model, loss = Network(), MMNPLoss(4).double()
+    options = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 2, "ddp_backend": "gloo"}
+    start = loss.raw.detach().clone()
+    logged = train(model, trainer_loss(loss, model=model), folder, n=32, ddp_find_unused_parameters=False, **options)
+    return {
+        "logged": logged,
+        "start": start,
+        "batches": model.batches,
+        "trained": [*model.layers.parameters(), loss.raw],
+    }
+
+
+@pytest.mark.thorough
+def test_in_several_processes_a_batch_is_that_of_all_of_them(tmp_path):
+    outcomes = processes.together(2, in_two_processes, tmp_path / "meeting", str(tmp_path / "out"))
+    joined = [torch.cat(batches) for batches in zip(*(outcome["batches"] for outcome in outcomes), strict=True)]
+    assert [len(batch) for batch in joined] == [8] * 4
+    model, loss = Network(), MMNPLoss(4).double()
+    loss.raw.data.copy_(outcomes[0]["start"])
+    trained = [*model.layers.parameters(), loss.raw]
+    optimizer = torch.optim.SGD(trained, lr=0.1)
+    for step, batches in enumerate((joined[:2], joined[2:])):
+        expected = sum(loss(model.layers(batch), rank_of(batch)) for batch in batches) / 2
+        assert outcomes[0]["logged"][step] == pytest.approx(expected.item(), rel=1e-6)
+        optimizer.zero_grad()
+        expected.backward()
+        optimizer.step()
+    for outcome in outcomes:
+        for value, single in zip(outcome["trained"], trained, strict=True):
+            torch.testing.assert_close(value, single, rtol=0, atol=1e-12)

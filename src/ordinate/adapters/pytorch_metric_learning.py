@@ -81,7 +81,7 @@ class MetricLearningLoss(_Loss):  # type: ignore[misc]  # pytorch-metric-learnin
         ref_labels: Shaped[Tensor, " m"],
     ) -> dict[str, dict[str, Any]]:
         references: dict[str, Any] = {}
-        if ref_emb is not embeddings:
+        if ref_emb is not embeddings or ref_labels is not labels:
             references = {"ref_emb": ref_emb, "ref_labels": ref_labels}
         chosen = self._chosen(indices_tuple, labels, ref_labels, using_references=bool(references))
         if chosen is None:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ordinate.adapters.transformers import LOSS_IN_MODEL
 from ordinate.encoders.text import pair_features
 from ordinate.errors import OrdinateError
+from ordinate.functional.global_batch import all_processes
 
 
 class SentenceLoss(nn.Module):
@@ -17,7 +18,8 @@ class SentenceLoss(nn.Module):
 
     The embedding of a text is that of the model. A pair with sentence embeddings u and v has one embedding,
     (u, v, |u - v|, u * v), as in SupReMix's training on STS-B and in the estimators' text encoder. The parameters of
-    the loss and of the head are trained by the trainer too.
+    the loss and of the head are trained by the trainer too, in one process: of several, sentence-transformers averages
+    the gradients of the model alone.
 
     A model with dropout draws masks for each text of a pair, which makes |u - v| larger in training than in prediction:
     set its dropout to 0 for pairs. A batch that is too small for a loss is an error: ``dataloader_drop_last=True``.
@@ -29,7 +31,8 @@ class SentenceLoss(nn.Module):
             :mod:`ordinate.encoders.text` is that of the estimators; None has none.
 
     Raises:
-        OrdinateError: while training more than two columns of texts.
+        OrdinateError: while training, more than two columns of texts, or parameters of loss or head in several
+            processes.
 
     Example:
         >>> import torch
@@ -57,10 +60,15 @@ class SentenceLoss(nn.Module):
         self, embeddings: list[Float[Tensor, "n w"]], labels: Shaped[Tensor, "n *p"]
     ) -> Float[Tensor, "*n"]:
         """Return the loss of sentence embeddings, one tensor per column of texts."""
+        loss: nn.Module = getattr(self, LOSS_IN_MODEL)
         if len(embeddings) not in {1, 2}:
             raise OrdinateError("train_dataset", f"{len(embeddings)} columns of texts", "one, or the two of a pair")
+        if embeddings[0].requires_grad and all_processes() is not None:
+            for name, module in {"loss": loss, "head": self.head}.items():
+                if module is not None and any(parameter.requires_grad for parameter in module.parameters()):
+                    raise OrdinateError(name, "parameters to train in several processes", "none, or a single process")
         if self.head is not None:
             embedded = self.head(torch.stack(embeddings, 1))
         else:
             embedded = embeddings[0] if len(embeddings) == 1 else pair_features(*embeddings)
-        return getattr(self, LOSS_IN_MODEL)(embedded, labels)
+        return loss(embedded, labels)

@@ -34,7 +34,8 @@ def trainer_loss(
     Args:
         loss: of :mod:`ordinate.losses`.
         model: the one that is trained; required for a loss with parameters, such as :class:`~ordinate.losses.MMNPLoss`,
-            which becomes a part of it: Trainer trains, moves and saves a model alone.
+            which becomes a part of it: Trainer trains, moves and saves a model alone. In several processes such a loss
+            requires ``ddp_find_unused_parameters=False``.
         embeddings: (n, d) of the model's outputs, by name or by a function of the outputs, such as
             ``lambda outputs: outputs.last_hidden_state[:, 0]``; None takes outputs that are a tensor, or their
             ``embeddings`` or ``pooler_output``.
