@@ -81,11 +81,11 @@ def test_a_head_is_trained_too_and_the_estimators_head_fits(model, tmp_path):
     before = [parameter.detach().clone() for parameter in head.parameters()]
     train(model, {"first": TEXTS, "second": OTHERS, "score": SCORES}, loss, tmp_path)
     assert not any(torch.equal(*both) for both in zip(before, head.parameters(), strict=True))
-    head.eval()
+    model.eval()  # and with it the head, which has dropout
     features = [model.preprocess(texts) for texts in (TEXTS, OTHERS)]
-    embeddings = head(torch.stack([vectors(model, TEXTS), vectors(model, OTHERS)], 1))
-    expected = functional.supcr(embeddings, torch.tensor(SCORES))
-    torch.testing.assert_close(loss(features, torch.tensor(SCORES)), expected, rtol=1e-12, atol=0)
+    value = loss(features, torch.tensor(SCORES))
+    embeddings = head.eval()(torch.stack([vectors(model, TEXTS), vectors(model, OTHERS)], 1))
+    torch.testing.assert_close(value, functional.supcr(embeddings, torch.tensor(SCORES)), rtol=1e-12, atol=0)
 
 
 def test_matryoshka_sums_the_loss_over_its_dimensions(model):

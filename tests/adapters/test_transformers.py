@@ -10,7 +10,7 @@ from transformers import BertConfig, BertModel, Trainer, TrainingArguments
 from ordinate import functional
 from ordinate.adapters import trainer_loss
 from ordinate.errors import OrdinateError
-from ordinate.losses import AngularTriangleLoss, MMNPLoss, SupCRLoss, SupReMixLoss
+from ordinate.losses import AngularTriangleLoss, EmbeddingMemory, MMNPLoss, SupCRLoss, SupReMixLoss
 from tests import processes
 
 LOSSES = {
@@ -99,10 +99,19 @@ def test_margins_are_part_of_the_model_and_have_no_decay(tmp_path):
     assert any(parameter is loss.raw for parameter in model.parameters())
 
 
-def test_a_loss_with_parameters_requires_the_model():
-    with pytest.raises(OrdinateError, match="model: required, as MMNPLoss has parameters to train"):
-        trainer_loss(MMNPLoss(4))
-    trainer_loss(MMNPLoss(2, {(0, 1): 0.5}))
+@pytest.mark.parametrize("margins", [None, {(0, 1): 0.5}], ids=["learned", "fixed"])
+def test_a_loss_with_margins_requires_the_model(margins):
+    with pytest.raises(OrdinateError, match="model: required, as MMNPLoss has parameters or buffers"):
+        trainer_loss(MMNPLoss(2, margins))
+
+
+def test_a_memory_does_not_remember_what_is_evaluated():
+    memory = EmbeddingMemory(SupCRLoss(), size=20)
+    z, labels = torch.randn(8, 3), torch.arange(8.0)
+    compute_loss = trainer_loss(memory)
+    compute_loss(z.requires_grad_(), labels)
+    assert compute_loss(z.detach(), labels) == functional.supcr(z, labels)
+    assert len(memory) == 8
 
 
 def test_a_transformers_pooled_output_is_the_embedding(tmp_path):

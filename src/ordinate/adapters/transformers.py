@@ -33,15 +33,16 @@ def trainer_loss(
 
     Args:
         loss: of :mod:`ordinate.losses`.
-        model: the one that is trained; required for a loss with parameters, such as :class:`~ordinate.losses.MMNPLoss`,
-            which becomes a part of it: Trainer trains, moves and saves a model alone. In several processes such a loss
-            requires ``ddp_find_unused_parameters=False``.
+        model: the one that is trained; required for a loss with parameters or buffers, as
+            :class:`~ordinate.losses.MMNPLoss` has, which becomes a part of it: Trainer trains, moves and saves a model
+            alone. Margins that are learned in several processes require ``ddp_find_unused_parameters=False``.
         embeddings: (n, d) of the model's outputs, by name or by a function of the outputs, such as
             ``lambda outputs: outputs.last_hidden_state[:, 0]``; None takes outputs that are a tensor, or their
             ``embeddings`` or ``pooler_output``.
 
     Raises:
-        OrdinateError: a loss with parameters without a model; while training outputs without embeddings, or no labels.
+        OrdinateError: a loss with parameters or buffers without a model; while training, outputs without embeddings, or
+            no labels.
 
     Example:
         >>> import torch
@@ -50,9 +51,9 @@ def trainer_loss(
         >>> compute_loss({"pooler_output": torch.randn(8, 4)}, torch.arange(8.0), num_items_in_batch=16).shape
         torch.Size([])
     """
-    if any(parameter.requires_grad for parameter in loss.parameters()):
+    if [*loss.parameters(), *loss.buffers()]:
         if model is None:
-            raise OrdinateError("model", problem=f"required, as {type(loss).__name__} has parameters to train")
+            raise OrdinateError("model", problem=f"required, as {type(loss).__name__} has parameters or buffers")
         model.add_module(LOSS_IN_MODEL, loss)
 
     def compute_loss(outputs: Any, labels: Tensor | None, num_items_in_batch: Any = None) -> Tensor:
@@ -60,7 +61,10 @@ def trainer_loss(
             raise OrdinateError(
                 "labels", None, "a tensor", 'have them in a column "label" or "labels", and label_names=["labels"]'
             )
-        value = loss(_embeddings_of(outputs, embeddings), labels)
+        embedded = _embeddings_of(outputs, embeddings)
+        # Trainer tells the model alone; a memory must not remember what is evaluated
+        loss.train(embedded.requires_grad)
+        value = loss(embedded, labels)
         return value if num_items_in_batch is None else value * labels.ne(-100).sum() / num_items_in_batch
 
     return compute_loss
