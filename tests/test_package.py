@@ -20,7 +20,7 @@ FLOORS = [  # from the ground up: each imports only what lies below it, and itse
     {"functional", "bench", "protocols", "tables"},  # the last three are old names, which warn
     {"metrics", "losses"},
     {"heads", "encoders", "decisions"},
-    {"data"},
+    {"data", "adapters"},
     {"methods"},
     {"estimators"},
     {"report"},
@@ -35,6 +35,7 @@ PUBLIC = {
     "SupCRRegressor SupReMixRegressor TextOptions VolumeOptions load",
     "ordinate.functional": "angular_distance angular_triangle flatten_views mmnp supcr supremix",
     "ordinate.losses": "AngularTriangleLoss MMNPLoss SupCRLoss SupReMixLoss",
+    "ordinate.adapters": "CrossBatchMemory EmbeddingNet MetricLearningLoss SentenceLoss trainer_loss",
     "ordinate.heads": "CORALLayer CORNHead Classifier DEXHead DLDLv2Head LinearHead NeighbourMean NeighbourVote ORHead "
     "build_head equal_bins fit_ridge rank_probabilities",
     "ordinate.metrics": "accuracy_within angular_error delta_order distance_rank_correlation kendall local_linearity "
@@ -191,7 +192,7 @@ def test_formulas_take_their_papers_options_by_name_and_by_default(formula, defa
 
 
 @pytest.mark.parametrize(
-    "name", ["data", "encoders", "functional", "heads", "losses", "methods", "metrics", "papers", "report"]
+    "name", ["adapters", "data", "encoders", "functional", "heads", "losses", "methods", "metrics", "papers", "report"]
 )
 def test_subpackages_are_attributes(name):
     assert getattr(ordinate, name) is import_module(f"ordinate.{name}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _SUBPACKAGES = (
-    "data", "decisions", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics",
+    "adapters", "data", "decisions", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics",
     "papers", "report",
 )  # fmt: skip
 _HOMES = {

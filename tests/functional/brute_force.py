@@ -74,19 +74,32 @@ def gaze(pitch_yaw):
     return torch.tensor([x, y, z], dtype=torch.float64)
 
 
-def mmnp(embeddings, labels, margins, *, ref_emb=None, ref_labels=None, weights=None, reduction="pair_mean"):
+def mmnp(
+    embeddings,
+    labels,
+    margins,
+    *,
+    triplets=None,
+    ref_emb=None,
+    ref_labels=None,
+    weights=None,
+    reduction="pair_mean",
+):
     refs, ref_labels = (embeddings, labels) if ref_emb is None else (ref_emb, ref_labels)
     psi = SIMILARITIES["cosine"]
     sums, means, has_pair = [], [], []
     for i in range(len(embeddings)):
         hinges = []
-        for j in range(len(refs)):
-            for k in range(len(refs)):
-                if ref_labels[j] == labels[i] and ref_labels[k] != labels[i] and (ref_emb is not None or j != i):
-                    low, high = sorted([int(labels[i]), int(ref_labels[k])])
-                    margin = sum(margins[h] for h in range(low, high))
-                    hinge = margin + psi(embeddings[i], refs[k]) - psi(embeddings[i], refs[j])
-                    hinges.append(torch.clamp(hinge, min=0))
+        if triplets is None:
+            positives = [j for j in range(len(refs)) if ref_labels[j] == labels[i] and (ref_emb is not None or j != i)]
+            pairs = [(j, k) for j in positives for k in range(len(refs)) if ref_labels[k] != labels[i]]
+        else:
+            pairs = [(j, k) for j, anchor, k in triplets.tolist() if anchor == i]
+        for j, k in pairs:
+            low, high = sorted([int(labels[i]), int(ref_labels[k])])
+            margin = sum(margins[h] for h in range(low, high))
+            hinge = margin + psi(embeddings[i], refs[k]) - psi(embeddings[i], refs[j])
+            hinges.append(torch.clamp(hinge, min=0))
         total = sum(hinges, embeddings.new_zeros(()))
         sums.append(total)
         means.append(total / max(len(hinges), 1))

@@ -226,6 +226,8 @@ def gaze(**options):
         (lambda: angular_triangle(Z, RANKS, triplets=torch.tensor([[0, 1, 10]])), "triplets: got indices 10 to 10"),
         (lambda: angular_triangle(Z, RANKS, triplets=torch.tensor([[-1, 1, 2]])), "triplets: got indices -1 to -1"),
         (lambda: angular_triangle(Z, RANKS, triplets=torch.tensor([[0, 1, 1]])), "triplets: got one sample twice"),
+        (lambda: mmnp(Z, RANKS, triplets=torch.tensor([[0, 0, 1]])), "triplets: got one sample twice"),
+        (lambda: mmnp(Z, RANKS, triplets=torch.tensor([[1, 0, 2]])), r"triplets: got one of the ranks \[1, 0, 2\]"),
         (lambda: functional.angular_distance(Z.long(), Z), "a, b: got dtypes torch.int64 and torch.float64"),
         (lambda: functional.angular_distance(Z, Z[:, :2]), r"a, b: got shapes \(10, 3\) and \(10, 2\)"),
         (lambda: functional.angular_distance(Z, Z[:4]), r"a, b: got shapes \(10, 3\) and \(4, 3\)"),

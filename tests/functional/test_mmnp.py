@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from pytorch_metric_learning.distances import CosineSimilarity
 from pytorch_metric_learning.losses import TripletMarginLoss
 from pytorch_metric_learning.reducers import MeanReducer
+from pytorch_metric_learning.utils.loss_and_miner_utils import get_all_triplets_indices
 
 from ordinate.functional import mmnp
 from tests.functional.both_ways import compiled_and_not  # noqa: F401
@@ -36,6 +37,29 @@ def test_the_loss_is_eq_2(ranks, references, reduction, weights, scale):
         options |= {"ref_emb": embeddings(6, seed=1), "ref_labels": torch.tensor(references)}
     margins = margins_of(0.7 * scale, 1.3 * scale, 0.9 * scale)
     assert_agrees(mmnp, embeddings(9), torch.tensor(ranks), margins, **options)
+
+
+@pytest.mark.parametrize("reduction", ["pair_mean", "sum", "none"])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["unweighted", "weighted"])
+def test_the_loss_is_eq_2_over_the_triplets_given(reduction, weights):
+    options, ranks, margins = (
+        {"reduction": reduction, "weights": weights},
+        torch.tensor(RANKS["all"]),
+        margins_of(0.7, 1.3, 0.9),
+    )
+    triplets = torch.tensor([[0, 4, 1], [0, 4, 3], [4, 0, 8], [3, 7, 0], [0, 4, 1], [8, 3, 2]])
+    assert_agrees(mmnp, embeddings(9), ranks, margins, triplets=triplets, **options)
+    references = {"ref_emb": embeddings(6, seed=1), "ref_labels": torch.tensor(REFERENCE_RANKS["all"])}
+    triplets = torch.tensor([[0, 4, 1], [4, 1, 0], [3, 8, 5], [3, 3, 0], [4, 1, 0]])
+    assert_agrees(mmnp, embeddings(9), ranks, margins, triplets=triplets, **references, **options)
+
+
+def test_all_triplets_given_are_all_that_the_batch_offers():
+    ranks, margins = torch.tensor(RANKS["all"]), margins_of(0.7, 1.3, 0.9)
+    anchor, positive, negative = get_all_triplets_indices(ranks)
+    triplets = torch.stack([positive, anchor, negative], 1)
+    given = mmnp(embeddings(9), ranks, margins, triplets=triplets)
+    torch.testing.assert_close(given, mmnp(embeddings(9), ranks, margins), rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("rank", [0, 2])

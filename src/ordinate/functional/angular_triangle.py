@@ -18,7 +18,7 @@ from ordinate.functional.anchor_blocks import (
     check_block_size,
     refuse_second_derivative,
 )
-from ordinate.functional.contrast import prepare
+from ordinate.functional.contrast import check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere
 from ordinate.functional.inputs import check_choice, check_num_classes, check_ranks
 from ordinate.functional.precision import wide, widened
@@ -130,7 +130,7 @@ def angular_triangle(
         count = offered[ranks]
         row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], self_index, block_size)
     else:
-        i, j, k = _check_triplets(triplets, len(ref_ranks), len(ranks), self_index)
+        i, j, k = check_triplets(triplets, contrast)
         count = wide(torch.bincount(j, minlength=len(ranks)))
         anchor, other = torch.cat([j, j]), torch.cat([i, k])
         target = wide((ranks[anchor] - ref_ranks[other]).abs()) / (num_classes - 1)
@@ -175,21 +175,6 @@ def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, T
         shares[rank, rank] += 2 * (alike - 1).clamp(min=0)
         offered[rank] += alike * (alike - 1).clamp(min=0)
     return shares, offered
-
-
-def _check_triplets(triplets: Tensor, num_outer: int, num_middle: int, self_index: Tensor | None) -> tuple[Tensor, ...]:
-    if not isinstance(triplets, Tensor) or triplets.dim() != 2 or triplets.shape[1] != 3 or len(triplets) == 0:
-        got = tuple(triplets.shape) if isinstance(triplets, Tensor) else type(triplets).__name__
-        raise OrdinateError("triplets", got, "indices (t, 3) with at least one triplet")
-    if triplets.is_floating_point() or triplets.dtype == torch.bool:
-        raise OrdinateError("triplets", f"dtype {triplets.dtype}", "integer indices")
-    i, j, k = triplets.long().unbind(1)
-    for index, size in ((i, num_outer), (j, num_middle), (k, num_outer)):
-        if int(index.min()) < 0 or int(index.max()) >= size:
-            raise OrdinateError("triplets", f"indices {int(index.min())} to {int(index.max())}", f"0 to {size - 1}")
-    if bool((i == k).any()) or (self_index is not None and bool(((i == self_index[j]) | (self_index[j] == k)).any())):
-        raise OrdinateError("triplets", "one sample twice in a triplet", "three different samples")
-    return i, j, k
 
 
 @dataclass(frozen=True)

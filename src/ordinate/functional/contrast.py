@@ -141,3 +141,20 @@ def check_contrasted(contrast: Contrast, *, given: bool) -> None:
         ),
         "use larger batches (drop_last=True of a DataLoader where only the last one is so small) or more references",
     )
+
+
+def check_triplets(triplets: Int[Tensor, "t 3"], contrast: Contrast) -> tuple[Int[Tensor, " t"], ...]:
+    """Return i, j and k of triplets: different samples, the middle one an anchor, the outer two references."""
+    if not isinstance(triplets, Tensor) or triplets.dim() != 2 or triplets.shape[1] != 3 or len(triplets) == 0:
+        got = tuple(triplets.shape) if isinstance(triplets, Tensor) else type(triplets).__name__
+        raise OrdinateError("triplets", got, "indices (t, 3) with at least one triplet")
+    if triplets.is_floating_point() or triplets.dtype == torch.bool:
+        raise OrdinateError("triplets", f"dtype {triplets.dtype}", "integer indices")
+    i, j, k = triplets.long().unbind(1)
+    for index, size in ((i, len(contrast.references)), (j, len(contrast.anchors)), (k, len(contrast.references))):
+        if int(index.min()) < 0 or int(index.max()) >= size:
+            raise OrdinateError("triplets", f"indices {int(index.min())} to {int(index.max())}", f"0 to {size - 1}")
+    itself = None if contrast.self_index is None else contrast.self_index[j]
+    if bool((i == k).any()) or (itself is not None and bool(((i == itself) | (itself == k)).any())):
+        raise OrdinateError("triplets", "one sample twice in a triplet", "three different samples")
+    return i, j, k

@@ -12,13 +12,13 @@ from torch.nn.functional import pad
 
 from ordinate.errors import OrdinateError
 from ordinate.functional import triton_rows
-from ordinate.functional.anchor_blocks import Gradients, anchor_blocks, block_sums, check_block_size
+from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks, block_sums, check_block_size
 from ordinate.functional.compiled_rows import mmnp_rows, runs_compiled
-from ordinate.functional.contrast import prepare
+from ordinate.functional.contrast import Contrast, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere, summed
 from ordinate.functional.inputs import check_choice, check_ranks
 from ordinate.functional.precision import wide
-from ordinate.functional.similarity import CosineBlocks, fill_self, units
+from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self, units
 from ordinate.options import PairReduction
 
 
@@ -27,6 +27,7 @@ def mmnp(
     labels: Shaped[Tensor, "n *p"],
     margins: Float[Tensor, " boundaries"],
     *,
+    triplets: Int[Tensor, "t 3"] | None = None,
     ref_emb: Float[Tensor, "m d"] | None = None,
     ref_labels: Shaped[Tensor, "m *q"] | None = None,
     weights: Shaped[Tensor, " n"] | None = None,
@@ -51,6 +52,8 @@ def mmnp(
         embeddings: (n, d), floating point, finite; normalised here.
         labels: (n,), ranks 0..C-1, where C is one more than the number of margins.
         margins: (C-1,), positive; the one at h lies between the ranks h and h + 1. Receives a gradient.
+        triplets: (t, 3), indices (j, i, k) of positive, anchor and negative of the hinges to use, those that a miner
+            chose; None takes all that the batch offers.
         ref_emb: (m, d), what the anchors are contrasted with instead of the batch.
         ref_labels: (m,), given with ``ref_emb``.
         weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
@@ -86,9 +89,24 @@ def mmnp(
     )  # fmt: skip
     ranks, ref_ranks = contrast.labels, contrast.ref_labels
 
-    sizes = torch.bincount(ref_ranks, minlength=num_classes)
-    positives = sizes[ranks] - int(contrast.self_index is not None)
-    pairs = positives * (len(ref_ranks) - sizes[ranks])
+    row_sums: RowSums
+    order = None
+    if triplets is None:
+        sizes = torch.bincount(ref_ranks, minlength=num_classes)
+        positives = sizes[ranks] - int(contrast.self_index is not None)
+        pairs = positives * (len(ref_ranks) - sizes[ranks])
+        order = contrast.ascending(ranks, ref_ranks)  # an anchor's positives stand side by side
+        row_sums = _RowSums(
+            dtype=torch.promote_types(contrast.anchors.dtype, contrast.references.dtype),
+            ref_ranks=ref_ranks[order.references],
+            ref_starts=[0, *sizes.cumsum(0).tolist()],
+            rank_starts=[0, *torch.bincount(ranks, minlength=num_classes).cumsum(0).tolist()],
+            self_index=order.self_index,
+            block_size=block_size,
+        )
+    else:
+        row_sums = _GivenHinges.of(triplets, contrast)
+        pairs = torch.bincount(row_sums.anchor, minlength=len(ranks))
     if not holds_anywhere(pairs > 0, group):
         raise OrdinateError(
             "labels",
@@ -104,15 +122,6 @@ def mmnp(
     elif reduction == "sum":
         coefficients = coefficients / float(summed(torch.tensor(len(ranks), device=ranks.device), group))
 
-    order = contrast.ascending(ranks, ref_ranks)  # an anchor's positives stand side by side
-    row_sums = _RowSums(
-        dtype=torch.float64 if torch.float64 in (contrast.anchors.dtype, contrast.references.dtype) else torch.float32,
-        ref_ranks=ref_ranks[order.references],
-        ref_starts=[0, *sizes.cumsum(0).tolist()],
-        rank_starts=[0, *torch.bincount(ranks, minlength=num_classes).cumsum(0).tolist()],
-        self_index=order.self_index,
-        block_size=block_size,
-    )
     position = wide(torch.cat([margins.new_zeros(1), margins])).cumsum(0)
     shift = (position[:, None] - position).abs()
     a, b = units(contrast.anchors, contrast.references)
@@ -160,6 +169,47 @@ class _RowSums:
             if 0 < last - first < references:
                 for block in anchor_blocks(end - start, references, self.block_size, device):
                     yield slice(start + block.start, start + block.stop)
+
+
+@dataclass(frozen=True)
+class _GivenHinges:
+    """Eq. 2 for every anchor over the hinges that were given, and the gradient of its weighted sum."""
+
+    anchor: Int[Tensor, " t"]
+    positive: Int[Tensor, " t"]
+    negative: Int[Tensor, " t"]
+    ranks: Int[Tensor, " n"]
+    ref_ranks: Int[Tensor, " m"]
+
+    @classmethod
+    def of(cls, triplets: Int[Tensor, "t 3"], contrast: Contrast) -> "_GivenHinges":
+        positive, anchor, negative = check_triplets(triplets, contrast)
+        ranks, ref_ranks = contrast.labels, contrast.ref_labels
+        is_wrong = (ref_ranks[positive] != ranks[anchor]) | (ref_ranks[negative] == ranks[anchor])
+        if bool(is_wrong.any()):
+            i = int(is_wrong.nonzero()[0])
+            found = [int(rank) for rank in (ref_ranks[positive[i]], ranks[anchor[i]], ref_ranks[negative[i]])]
+            raise OrdinateError(
+                "triplets", f"one of the ranks {found}", "positive, anchor and negative, such as [1, 1, 2]"
+            )
+        return cls(anchor, positive, negative, ranks, ref_ranks)
+
+    def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor, shift: Tensor) -> tuple[Tensor, Gradients]:
+        values = a.new_zeros(len(a))
+        grad_a, grad_b, grad_shift = torch.zeros_like(a), torch.zeros_like(b), torch.zeros_like(shift)
+        for part in torch.arange(len(self.anchor), device=a.device).split(CHUNK):
+            anchor, positive, negative = self.anchor[part], self.positive[part], self.negative[part]
+            boundary = self.ranks[anchor], self.ref_ranks[negative]
+            apart = b[negative] - b[positive]
+            hinge = (shift[boundary] + (a[anchor] * apart).sum(1)).clamp(min=0)
+            values.index_add_(0, anchor, hinge)
+            if coefficients is not None:
+                pull = coefficients[anchor] * (hinge > 0)
+                grad_shift.index_put_(boundary, pull, accumulate=True)
+                on_references = pull[:, None] * a[anchor]
+                grad_a.index_add_(0, anchor, pull[:, None] * apart)
+                grad_b.index_add_(0, negative, on_references).index_add_(0, positive, on_references, alpha=-1)
+        return values, None if coefficients is None else (grad_a, grad_b, grad_shift)
 
 
 def _hinges(

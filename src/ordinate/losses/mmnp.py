@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
@@ -81,6 +81,18 @@ class MMNPLoss(FormulaLoss):
 
     def options(self) -> dict[str, Any]:
         return {"margins": self.margins, **super().options()}
+
+    def forward(
+        self,
+        embeddings: Float[Tensor, "n d"],
+        labels: Shaped[Tensor, "n *p"],
+        ref_emb: Float[Tensor, "m d"] | None = None,
+        ref_labels: Shaped[Tensor, "m *q"] | None = None,
+        weights: Shaped[Tensor, " n"] | None = None,
+        own: Int[Tensor, " n"] | None = None,
+        triplets: Int[Tensor, "t 3"] | None = None,
+    ) -> Float[Tensor, "*n"]:
+        return self.loss(embeddings, labels, ref_emb, own, ref_labels=ref_labels, weights=weights, triplets=triplets)
 
     @property
     def margins(self) -> Float[Tensor, " boundaries"]:

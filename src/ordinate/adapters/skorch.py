@@ -1,0 +1,41 @@
+"""A step of scikit-learn's pipelines that trains a network of your own by one of the losses, on skorch."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+
+from ordinate.optional import optional
+
+_NeuralNet: Any = optional("skorch", "trainers", "EmbeddingNet").NeuralNet
+
+
+class EmbeddingNet(TransformerMixin, _NeuralNet):  # type: ignore[misc]  # scikit-learn and skorch are untyped
+    """A ``skorch.NeuralNet`` whose ``transform`` gives embeddings to the next step of a pipeline.
+
+    Any of the losses is its ``criterion``, as it is of every net of skorch, with ``criterion__`` before the loss's
+    options. ``MMNPLoss`` and ``AngularTriangleLoss`` require ``criterion__num_classes``, and labels that are ranks from
+    0; the margins of ``MMNPLoss`` are trained by the net's optimizer, so give that no weight decay.
+
+    A batch that is too small for a loss is an error: ``iterator_train__drop_last=True`` leaves out the last one of an
+    epoch. skorch also computes the loss of validation samples in such batches, unless ``train_split=None``.
+
+    Example:
+        >>> import numpy as np
+        >>> from sklearn.linear_model import Ridge
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> from torch import nn
+        >>> from ordinate.losses import SupCRLoss
+        >>> X = np.random.default_rng(0).normal(size=(40, 3)).astype("float32")
+        >>> net = EmbeddingNet(
+        ...     nn.Linear, module__in_features=3, module__out_features=2, criterion=SupCRLoss,
+        ...     criterion__temperature=1.0, train_split=None, iterator_train__drop_last=True, max_epochs=2, verbose=0,
+        ... )
+        >>> make_pipeline(StandardScaler(), net, Ridge()).fit(X, X.sum(axis=1)).predict(X).shape
+        (40,)
+    """
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the embeddings (n, d)."""
+        return self.predict(X)

@@ -1,0 +1,84 @@
+"""The losses in the ``Trainer`` of Hugging Face's transformers."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from torch import Tensor, nn
+
+from ordinate.errors import OrdinateError
+
+EMBEDDINGS = ("embeddings", "pooler_output")  # outputs that are taken unasked
+LOSS_IN_MODEL = "loss_bias"  # Trainer decays no parameter whose name has "bias" in it, and margins have no decay
+
+Embeddings = str | Callable[[Any], Tensor]
+
+
+class ComputeLoss(Protocol):
+    """What ``Trainer(compute_loss_func=...)`` calls."""
+
+    def __call__(self, outputs: Any, labels: Tensor | None, num_items_in_batch: Any = None) -> Tensor:
+        """Return the share of this batch in the loss of a training step."""
+        ...
+
+
+def trainer_loss(
+    loss: nn.Module, *, model: nn.Module | None = None, embeddings: Embeddings | None = None
+) -> ComputeLoss:
+    """Return a loss for ``Trainer(compute_loss_func=...)``.
+
+    With ``gradient_accumulation_steps`` the loss of a step is the mean of the losses of its batches, weighted by their
+    numbers of labels: samples are contrasted within a batch, never across accumulated ones. Of ``TrainingArguments``,
+    ``label_names=["labels"]`` tells Trainer of labels that the model itself does not take, and
+    ``dataloader_drop_last=True`` leaves out a last batch that is too small for a loss, which is an error.
+
+    Args:
+        loss: of :mod:`ordinate.losses`.
+        model: the one that is trained; required for a loss with parameters or buffers, as
+            :class:`~ordinate.losses.MMNPLoss` has, which becomes a part of it: Trainer trains, moves and saves a model
+            alone. Margins that are learned in several processes require ``ddp_find_unused_parameters=False``.
+        embeddings: (n, d) of the model's outputs, by name or by a function of the outputs, such as
+            ``lambda outputs: outputs.last_hidden_state[:, 0]``; None takes outputs that are a tensor, or their
+            ``embeddings`` or ``pooler_output``.
+
+    Raises:
+        OrdinateError: a loss with parameters or buffers without a model; while training, outputs without embeddings, or
+            no labels.
+
+    Example:
+        >>> import torch
+        >>> from ordinate.losses import SupCRLoss
+        >>> compute_loss = trainer_loss(SupCRLoss())  # Trainer(model, args, compute_loss_func=compute_loss, ...)
+        >>> compute_loss({"pooler_output": torch.randn(8, 4)}, torch.arange(8.0), num_items_in_batch=16).shape
+        torch.Size([])
+    """
+    if [*loss.parameters(), *loss.buffers()]:
+        if model is None:
+            raise OrdinateError("model", problem=f"required, as {type(loss).__name__} has parameters or buffers")
+        model.add_module(LOSS_IN_MODEL, loss)
+
+    def compute_loss(outputs: Any, labels: Tensor | None, num_items_in_batch: Any = None) -> Tensor:
+        if labels is None:
+            raise OrdinateError(
+                "labels", None, "a tensor", 'have them in a column "label" or "labels", and label_names=["labels"]'
+            )
+        embedded = _embeddings_of(outputs, embeddings)
+        # Trainer tells the model alone; a memory must not remember what is evaluated
+        loss.train(embedded.requires_grad)
+        value = loss(embedded, labels)
+        return value if num_items_in_batch is None else value * labels.ne(-100).sum() / num_items_in_batch
+
+    return compute_loss
+
+
+def _embeddings_of(outputs: Any, embeddings: Embeddings | None) -> Tensor:
+    if callable(embeddings):
+        return embeddings(outputs)
+    if isinstance(outputs, Tensor) and embeddings is None:
+        return outputs
+    names = EMBEDDINGS if embeddings is None else (embeddings,)
+    if isinstance(outputs, Mapping):
+        for name in names:
+            if name in outputs:
+                return outputs[name]
+    found = ", ".join(outputs) if isinstance(outputs, Mapping) else type(outputs).__name__
+    raise OrdinateError("embeddings", f"outputs {found}", " or ".join(names), "give a function of the outputs")
