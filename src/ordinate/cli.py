@@ -19,6 +19,7 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import flag
 from ordinate.errors import OrdinateError
 from ordinate.extensions import extensions
+from ordinate.torchrun import is_first_process
 
 POSITIONAL = {"data", "model", "models", "name", "query"}  # arguments without a flag
 
@@ -57,6 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = vars(build_parser().parse_args(argv))
     command = _commands()[options.pop("command")]
     warnings.showwarning = _show_warning
+    if not is_first_process():
+        sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  # until the end
     try:
         if command.name == "fit" and options["config"] is not None:
             options = vars(build_parser(**read_config(options["config"], FitOptions)).parse_args(argv))

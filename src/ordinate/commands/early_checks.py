@@ -13,6 +13,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.model_folder import require_model
 from ordinate.estimators.recipes import read_recipe
 from ordinate.report.output import check_free
+from ordinate.torchrun import is_first_process, joined_processes
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
@@ -22,10 +23,13 @@ def check_fit(options: FitOptions) -> None:
     if not options.data:
         raise OrdinateError("data", problem="is missing", expected="DATA, or a --config that names it")
     options.check()
+    if joined_processes() > 1 and options.time_limit is not None:
+        raise OrdinateError("--time-limit", problem="is for one process", hint="give --epochs under torchrun")
     if options.recipe is not None:
         read_recipe(options.recipe, quick=options.quick)
     check_data(options.data, options.target)
-    check_free(options.path)
+    if is_first_process():  # others may find what it has begun
+        check_free(options.path)
 
 
 def check_inputs(options: dict[str, Any]) -> None:

@@ -36,6 +36,7 @@ from ordinate.methods.time_budget import training_until
 from ordinate.report.evaluation import Metrics, draw, measure
 from ordinate.report.page import write_report
 from ordinate.report.text import metric_lines
+from ordinate.torchrun import is_first_process
 
 LEAST_REPORTED = 3  # held-out samples
 REPORT = "report.html"
@@ -67,28 +68,18 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         plan_of_time.begin_training()
         chosen = choose(plan, filled, samples, rows, validation_rows, workspace.checkpoints, plan_of_time)
         model, rows = _train(chosen, plan, samples, rows, validation_rows, workspace.checkpoints, plan_of_time)
+        if not is_first_process():
+            return
         again = _again(options, chosen, model)
 
         result = workspace.partial / "model"
         shutil.rmtree(result, ignore_errors=True)  # of a run that was stopped, which may have had another model
         result.mkdir()
-        y = plan.label.values
-        predictions = Predictions.of(model, take(samples.X, test_rows), y[test_rows])
+        predictions = Predictions.of(model, take(samples.X, test_rows), plan.label.values[test_rows])
         facts = {"method": chosen.name, "test_samples": len(test_rows), "training_samples": len(rows)}
         split = {"data": samples.digest, "target": options.target, "train": rows.tolist(), "test": test_rows.tolist()}
         metrics = _write_model(predictions, plan, facts, again, split, result)
-        seen = (take(samples.X, rows), y[rows])
-        if len(test_rows) >= LEAST_REPORTED and plan_of_time.has_time_for(REPORT_TIME):
-            names = [f"row {row}" for row in test_rows] if samples.paths is None else samples.paths[test_rows].tolist()
-            write_report(
-                model, predictions.X, y[test_rows], result / REPORT, predictions=predictions, training=seen,
-                target=options.target or "the label", names=names, projections=plan_of_time.projections(len(test_rows)),
-                costs=costs_of_rules(metrics.get("decisions")), command=options.command,
-                facts={"Data": options.data, "Data, sha256": samples.digest},
-            )  # fmt: skip
-        pictures = len(draw(predictions, result, seen)) if plan_of_time.has_time_for(PICTURES) else 0
-        if pictures == 0:
-            print("note: the time limit left no time for pictures; ordinate report draws more of a model")
+        pictures = _show(predictions, samples, plan, (rows, test_rows), metrics, options, plan_of_time, result)
         workspace.publish(result)
     names = [str(name) for name in plan.label.classes or []]
     print(f"\n{chosen.name} on {len(test_rows)} held-out samples")
@@ -163,6 +154,33 @@ def _write_model(
     (folder / "metrics.json").write_text(json.dumps(record, indent=2) + "\n")
     (folder / SPLIT).write_text(json.dumps(split) + "\n")
     return metrics
+
+
+def _show(
+    predictions: Predictions,
+    samples: Samples,
+    plan: Plan,
+    division: tuple[Rows, Rows],
+    metrics: Metrics,
+    options: FitOptions,
+    time: TimePlan,
+    folder: Path,
+) -> int:
+    """Write the report and pictures that there is time for; return the number of pictures."""
+    (rows, test_rows), y = division, plan.label.values
+    seen = (take(samples.X, rows), y[rows])
+    if len(test_rows) >= LEAST_REPORTED and time.has_time_for(REPORT_TIME):
+        names = [f"row {row}" for row in test_rows] if samples.paths is None else samples.paths[test_rows].tolist()
+        write_report(
+            predictions.model, predictions.X, y[test_rows], folder / REPORT, predictions=predictions, training=seen,
+            target=options.target or "the label", names=names, projections=time.projections(len(test_rows)),
+            costs=costs_of_rules(metrics.get("decisions")), command=options.command,
+            facts={"Data": options.data, "Data, sha256": samples.digest},
+        )  # fmt: skip
+    pictures = len(draw(predictions, folder, seen)) if time.has_time_for(PICTURES) else 0
+    if pictures == 0:
+        print("note: the time limit left no time for pictures; ordinate report draws more of a model")
+    return pictures
 
 
 def _again(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> FitOptions:

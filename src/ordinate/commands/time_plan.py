@@ -17,9 +17,11 @@ from ordinate.commands.image_plan import ImagePlan, plan_images
 from ordinate.commands.labels import understand_label
 from ordinate.commands.workspace import write_record
 from ordinate.data.images.pixels import Preprocessing
+from ordinate.errors import OrdinateError
 from ordinate.estimators.choice import LEAST_TRAINING
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd
 from ordinate.report.page.projections import MOST_FOR_TSNE
+from ordinate.torchrun import joined_processes
 
 # What follows the training takes so many times what starting took, which tells how busy the machine is
 MEASURES, REPORT, PICTURES = 0.5, 0.4, 1.2
@@ -72,6 +74,10 @@ class TimePlan:
     ) -> tuple[int, int]:
         """Plan a training on images that take ``reading`` seconds to decode; return the size that they are to have."""
         if self.images is None:
+            if joined_processes() > 1:  # each would measure another plan
+                raise OrdinateError(
+                    "--recipe", problem="under torchrun, training on images is not planned", expected="a recipe"
+                )
             if self.budget is not None and reading > MOST_READING * self.budget.seconds:
                 print(
                     f"note: reading {len(labels)} images takes about {_minutes(reading)}, and cannot be cut short; "

@@ -11,6 +11,7 @@ from filelock import FileLock, Timeout
 
 from ordinate.errors import OrdinateError
 from ordinate.report.output import check_free
+from ordinate.torchrun import is_first_process
 
 CHECKPOINTS = "checkpoints"
 
@@ -23,7 +24,7 @@ def write_record(path: Path, record: Any) -> None:
 
 
 class Workspace:
-    """``OUT.partial`` beside the result ``OUT``, locked while a command works in it.
+    """``OUT.partial`` beside the result ``OUT``, locked while a command works in it: its first process.
 
     A command that is given again with the same settings finds its checkpoints there; with other settings it is
     refused, and so is an ``OUT`` that already holds something.
@@ -46,6 +47,8 @@ class Workspace:
         return self.partial / CHECKPOINTS
 
     def __enter__(self) -> Self:
+        if not is_first_process():
+            return self
         check_free(self.given)
         self.made = [folder for folder in self.partial.parents if not folder.exists()]
         try:
@@ -92,6 +95,8 @@ class Workspace:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if not is_first_process():
+            return
         self.lock.release()
         if self.published:  # Windows keeps the lock's file until it is released
             shutil.rmtree(self.partial, ignore_errors=True)

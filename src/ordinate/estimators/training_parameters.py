@@ -1,6 +1,5 @@
 """How an estimator trains: the optimizer, and what runs it."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
@@ -10,6 +9,7 @@ from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.methods.devices import check_accelerator
 from ordinate.methods.optimization import MakesOptimizer, Optimization
 from ordinate.options import OptimizationName, OptimizerName, Precision, Schedule
+from ordinate.torchrun import joined_processes, processes_here
 
 if TYPE_CHECKING:
     from lightning.pytorch.callbacks import Callback
@@ -116,13 +116,12 @@ class TrainingParameters:
     def _trainer_options(self) -> dict[str, Any]:
         """Return options of Lightning's Trainer."""
         devices, nodes = self.devices, self.num_nodes
-        elastic = "TORCHELASTIC_RUN_ID" in os.environ
         if devices is None:
-            devices = int(os.environ["LOCAL_WORLD_SIZE"]) if elastic else 1
+            devices = processes_here()
         if nodes is None:
-            nodes = int(os.environ["WORLD_SIZE"]) // int(os.environ["LOCAL_WORLD_SIZE"]) if elastic else 1
+            nodes = joined_processes() // processes_here()
         several = nodes > 1 or (devices if isinstance(devices, int) else len(devices)) > 1
-        usual = "ddp_spawn" if several and not elastic and nodes == 1 else "auto"
+        usual = "ddp_spawn" if several and joined_processes() == nodes == 1 else "auto"
         return {
             "accelerator": self.accelerator,
             "devices": devices,
