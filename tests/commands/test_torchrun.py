@@ -1,12 +1,12 @@
 """``torchrun -m ordinate fit`` trains the joined batch in all processes, and one of them writes."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
 
 import pandas as pd
+import psutil
 import pytest
 import torch
 
@@ -30,7 +30,7 @@ def start(count, *options):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(
         [*command, "-m", "ordinate", "fit", "table.csv", *OPTIONS, *options],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
     )  # fmt: skip
 
 
@@ -57,8 +57,9 @@ def test_processes_that_are_killed_continue(tmp_path):
             while not any(tmp_path.glob("killed.partial/checkpoints/*/last.ckpt")):
                 assert process.poll() is None
                 time.sleep(0.05)
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            for each in [*psutil.Process(process.pid).children(recursive=True), process]:  # in sessions of their own
+                each.kill()
+            process.communicate()
             process = start(2, "--epochs", "60", "--out", out)
         said, errors = process.communicate()
         assert process.returncode == 0, errors
