@@ -19,6 +19,23 @@ class SharedBatches(DistributedSampler[Any]):
         """Leave out what torch's sampler, which needs a data set and a process group, sets."""
 
 
+class InOrder(SharedBatches):
+    """All samples in their order, in batches, in every process."""
+
+    def __init__(self, size: int, batch_size: int) -> None:
+        self.starts = range(0, size, batch_size)
+        self.size = size
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return (list(range(start, min(start + self.starts.step, self.size))) for start in self.starts)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Do nothing: every epoch is alike."""
+
+
 class ShuffledBatches(SharedBatches):
     """Shuffled batches of nearly equal size that together hold every sample once.
 

@@ -158,18 +158,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             groups: (n,), such as the subject of every sample; a group is never on both sides of the share that
                 ``validation_fraction`` holds out.
         """
-        self._check_parameters()
-        samples, targets = self._checked(X, y, reset=True)
         folder = None if self.checkpoint_dir is None else Path(self.checkpoint_dir)
-        seed = draw_seed(self.random_state, folder)
-        held_out = None
-        if validation is not None:
-            held_out = self._checked(*validation, reset=False)
-        elif self.validation_fraction > 0 and len(targets) >= 20:
-            (samples, targets), held_out = self._hold_out(samples, targets, groups, seed)
-        training_data, validation_data = self._read_data(samples, targets, held_out, folder)
-        batches = self._batches(targets, seed)
-        self.n_batches_ = len(batches)
+        training_data, validation_data, batches = self._prepare(X, y, validation, groups, folder)
+        seed = batches.seed
         with torch.random.fork_rng(range(torch.cuda.device_count())):
             torch.manual_seed(seed)
             self.method_ = self._new_method(training_data.y)
@@ -184,6 +175,23 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             if validation_data is not None:
                 self._evaluate(validation_data)
         return self
+
+    def _prepare(
+        self, X: Any, y: Any, validation: tuple[Any, Any] | None, groups: ArrayLike | None, folder: Path | None
+    ) -> tuple[ArrayBatches | ViewBatches, ArrayBatches | None, ShuffledBatches]:
+        """Return what to train on, what to validate on, and which samples make a batch, in orders of the run's seed."""
+        self._check_parameters()
+        samples, targets = self._checked(X, y, reset=True)
+        seed = draw_seed(self.random_state, folder)
+        held_out = None
+        if validation is not None:
+            held_out = self._checked(*validation, reset=False)
+        elif self.validation_fraction > 0 and len(targets) >= 20:
+            (samples, targets), held_out = self._hold_out(samples, targets, groups, seed)
+        training_data, validation_data = self._read_data(samples, targets, held_out, folder)
+        batches = self._batches(targets, seed)
+        self.n_batches_ = len(batches)
+        return training_data, validation_data, batches
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
         """Return samples and their training targets, which must be as many."""

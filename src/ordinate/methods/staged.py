@@ -39,6 +39,9 @@ class Stage:
     patience: int | None = None
 
 
+PLAIN = (int, float, str, tuple, list, dict, type(None))  # what a checkpoint holds without code
+
+
 class LearningRate(LRScheduler):
     """The learning rate of the present step, which :class:`StagedMethod` sets, where Lightning's callbacks look."""
 
@@ -56,6 +59,9 @@ class StagedMethod(lightning.LightningModule):
 
     In several processes it trains as in one on the joined batches, whose samples the samplers of :mod:`ordinate.data`
     share out. Every process validates on all validation data.
+
+    ``load_from_checkpoint`` has the numbers and names that the method was made with; networks, an optimization and other
+    objects are given to it again: ``CLOC.load_from_checkpoint(path, encoder=encoder)``.
 
     Args:
         stages: of training.
@@ -80,6 +86,10 @@ class StagedMethod(lightning.LightningModule):
 
     def __init__(self, stages: tuple[Stage, ...], chunk_size: int | None = None) -> None:
         super().__init__()
+        self.save_hyperparameters(ignore=["encoder", "head", "stages"], logger=False)
+        for name, value in list(self.hparams.items()):
+            if not isinstance(value, PLAIN):
+                del self.hparams[name]
         for stage in stages:
             if stage.epochs < 1:
                 raise OrdinateError("epochs", f"{stage.epochs} for the stage {stage.name!r}", "at least 1")

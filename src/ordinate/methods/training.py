@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from ordinate.data.array_batches import ArrayBatches
-from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.samplers import InOrder, ShuffledBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods.devices import check_accelerator
@@ -96,20 +96,8 @@ def train(
             enable_model_summary=False,
             num_sanity_val_steps=0,
         )
-        loader = _loader(training_data, batches, seed)
-        evaluation = None
-        if validation_data is not None:
-            texts = validation_data.x.dtype == torch.int32  # tokens, of which a sample may have many
-            at_once = IMAGES_AT_ONCE if texts or isinstance(training_data, ViewBatches) else ROWS_AT_ONCE
-            if validation_data.x.dim() == 5:
-                at_once = VOLUMES_AT_ONCE
-            order = torch.arange(len(validation_data)).split(at_once)
-            evaluation = DataLoader(
-                validation_data,
-                sampler=[part.tolist() for part in order],
-                batch_size=None,
-                generator=LoaderSeeds(),
-            )
+        loader = training_loader(training_data, batches, seed)
+        evaluation = None if validation_data is None else validation_loader(validation_data)
         handler = signal.getsignal(signal.SIGINT)
         try:
             runner.fit(method, loader, evaluation, ckpt_path=None if resume is None else str(resume), weights_only=True)
@@ -130,7 +118,7 @@ def _take_over(method: StagedMethod, checkpoint: dict[str, Any]) -> None:
     method.trainable = {}
 
 
-def _loader(training_data: ArrayBatches | ViewBatches, batches: ShuffledBatches, seed: int) -> DataLoader[Any]:
+def training_loader(training_data: ArrayBatches | ViewBatches, batches: ShuffledBatches, seed: int) -> DataLoader[Any]:
     """Return what reads the training batches; views are drawn by worker processes that stay over the epochs."""
     own: Any = {"batch_size": None, "generator": LoaderSeeds()}  # so that it draws nothing from the epoch's numbers
     if isinstance(training_data, ViewBatches):
@@ -138,6 +126,14 @@ def _loader(training_data: ArrayBatches | ViewBatches, batches: ShuffledBatches,
         requests = training_data.requests(batches, seed)
         return DataLoader(training_data, sampler=requests, num_workers=workers, persistent_workers=workers > 0, **own)
     return DataLoader(training_data, sampler=batches, **own)
+
+
+def validation_loader(data: ArrayBatches) -> DataLoader[Any]:
+    """Return what reads validation data in order, so many samples at a time as pass an encoder without a gradient."""
+    at_once = {2: ROWS_AT_ONCE, 3: ROWS_AT_ONCE, 4: IMAGES_AT_ONCE, 5: VOLUMES_AT_ONCE}[data.x.dim()]
+    if data.x.dtype == torch.int32:  # tokens, of which a sample may have many
+        at_once = IMAGES_AT_ONCE
+    return DataLoader(data, sampler=InOrder(len(data), at_once), batch_size=None, generator=LoaderSeeds())
 
 
 def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:

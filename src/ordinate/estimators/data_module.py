@@ -1,0 +1,69 @@
+"""What an estimator trains on, for a Lightning Trainer of the user's."""
+
+from typing import Any
+
+import lightning.pytorch as lightning
+import torch
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from torch.utils.data import DataLoader
+
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.methods.staged import StagedMethod
+from ordinate.methods.training import training_loader, validation_loader
+
+
+class DataModule(lightning.LightningDataModule):
+    """Labelled samples of any kind, read, held out, batched and augmented as an estimator's ``fit`` does it.
+
+    Batches keep the rule of the estimator's method (CLOC: two ranks of two samples at least), and several processes
+    share each of them, without a special strategy or sampler.
+
+    Args:
+        estimator: whose parameters say how; it is not fitted.
+        X, y, validation, groups: as for its ``fit``.
+
+    Attributes:
+        estimator: a copy, which knows the classes and how samples are read.
+
+    Raises:
+        OrdinateError: parameters, samples or labels that ``fit`` refuses.
+
+    Example:
+        >>> import lightning.pytorch as lightning
+        >>> import numpy as np
+        >>> from ordinate import CLOCClassifier
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> data = DataModule(CLOCClassifier(random_state=0), X, np.digitize(X[:, 0], [0.3, 0.7]))
+        >>> method = data.new_method()
+        >>> options = {"logger": False, "enable_progress_bar": False, "enable_checkpointing": False}
+        >>> lightning.Trainer(max_epochs=2, accelerator="cpu", **options).fit(method, data)
+        >>> method(data.training_data.x[:5]).shape
+        torch.Size([5, 64])
+    """
+
+    def __init__(
+        self,
+        estimator: EmbeddingEstimator,
+        X: Any,
+        y: ArrayLike,
+        validation: tuple[Any, Any] | None = None,
+        groups: ArrayLike | None = None,
+    ) -> None:
+        super().__init__()
+        self.estimator: EmbeddingEstimator = clone(estimator)
+        self.training_data, self.validation_data, self.batches = self.estimator._prepare(
+            X, y, validation, groups, folder=None
+        )
+
+    def new_method(self) -> StagedMethod:
+        """Return the untrained method of the estimator, which may be trained on this data, with its own encoder."""
+        with torch.random.fork_rng(range(torch.cuda.device_count())):
+            torch.manual_seed(self.batches.seed)
+            return self.estimator._new_method(self.training_data.y)
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        return training_loader(self.training_data, self.batches, self.batches.seed)
+
+    def val_dataloader(self) -> DataLoader[Any] | list[Any]:
+        return [] if self.validation_data is None else validation_loader(self.validation_data)
