@@ -8,6 +8,7 @@ from ordinate.commands.early_checks import check_data
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
 from ordinate.papers.commands.options import PROTOCOLS, SHARED, ProtocolOptions, TableOptions
+from ordinate.papers.datasets.catalogue import SETS, dataset, look_up
 from ordinate.report.output import check_free
 
 LOSSES = ("supcr", "mmnp", "supremix", "angular_triangle")
@@ -55,6 +56,16 @@ def _check_protocol(given: dict[str, Any]) -> None:
     check_free(options.path)
 
 
+def _check_table(given: dict[str, Any]) -> None:
+    from ordinate.papers.tables.catalogue import find
+
+    TableOptions(**given).check()
+    if given["name"] is not None:
+        find(given["name"])
+    for name in given["dataset"]:
+        dataset(name)
+
+
 COMMANDS = (
     Command(
         "bench",
@@ -71,6 +82,7 @@ COMMANDS = (
         "is, where to ask for it, what to put where, and what is there.",
         _add_datasets,
         "ordinate.papers.commands.datasets:datasets",
+        lambda given: given["name"] is None or look_up("data set", given["name"], SETS),
     ),
     Command(
         "protocol",
@@ -89,6 +101,6 @@ COMMANDS = (
         "none is run twice, and a command that was stopped continues when it is given again.",
         lambda parser: add_options(parser, TableOptions),
         "ordinate.papers.commands.table:table",
-        lambda given: TableOptions(**given).check(),
+        _check_table,
     ),
 )

@@ -27,6 +27,7 @@ from ordinate.metrics import (
     svm_accuracy,
 )
 from ordinate.papers.datasets import reading
+from ordinate.papers.datasets.catalogue import dataset
 from ordinate.papers.datasets.reading import Split
 from ordinate.papers.protocols.corruption_robustness import corruption_robustness
 from ordinate.papers.protocols.epoch_time import epoch_time
@@ -81,7 +82,7 @@ class Trial:
 
     @classmethod
     def of(cls, name: str, run: Run, folder: Path, options: Mapping[str, Any]) -> "Trial":
-        task = models.task_of(run.model, reading.dataset(name).task)
+        task = models.task_of(run.model, dataset(name).task)
         if task is None:
             raise OrdinateError("model", f"{run.model}, which is for ranks, and {name} has continuous targets")
         X, y, split = reading.load(name, run.seed, **options)
