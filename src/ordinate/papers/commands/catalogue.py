@@ -49,10 +49,10 @@ def _add_protocol(parser: argparse.ArgumentParser) -> None:
 
 
 def _check_protocol(given: dict[str, Any]) -> None:
-    own, options = ProtocolOptions.divide(given["name"], {name: given[name] for name in given if name != "name"})
+    chosen, options = ProtocolOptions.divide(given["name"], {name: given[name] for name in given if name != "name"})
     check_data(options.data, options.target)
-    if own.to is not None:
-        check_data(own.to, own.to_target or options.target)
+    if chosen.to is not None:
+        check_data(chosen.to, chosen.to_target or options.target)
     check_free(options.path)
 
 
