@@ -138,12 +138,9 @@ class Outcome:
 def protocol(name: str, **given: Any) -> None:
     """Run a protocol, print its table, and write its figures as JSON and CSV and its pictures to a new folder.
 
-    What was finished before a stop is kept beside the folder, and the same command goes on from there.
-
-    Args:
-        name: one of :data:`~ordinate.papers.commands.options.PROTOCOLS`.
-        given: the fields of :class:`~ordinate.papers.commands.options.ProtocolOptions` and of
-            :class:`~ordinate.commands.fit_options.FitOptions`, of which ``margin`` names the boundary of label-bias.
+    What was finished before a stop is kept beside the folder, and the same command continues from there. Options are
+    the fields of :class:`~ordinate.papers.commands.options.ProtocolOptions` and of
+    :class:`~ordinate.commands.fit_options.FitOptions`, of which ``margin`` names the boundary of label-bias.
     """
     chosen, options = ProtocolOptions.divide(name, given)
     data, plan = Divided.read(options, image_options({}, options))

@@ -72,7 +72,7 @@ def unavailable(name: str) -> str | None:
 def word_vectors() -> str | None:
     """Return the file of GloVe's vectors below ``ORDINATE_DATA``, None where there is none.
 
-    SupReMix has the 300 dimensions of ``glove.840B.300d.txt`` (B.1.3); 100 are taken where these are not there.
+    SupReMix has the 300 dimensions of ``glove.840B.300d.txt`` (B.1.3); 100 are used where these are not there.
     """
     if not os.environ.get(DATA):
         return None

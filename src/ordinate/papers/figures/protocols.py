@@ -17,11 +17,7 @@ Spread = tuple[ArrayLike, ArrayLike]  # mean and deviation over seeds
 
 
 def error_by_severity(severities: Sequence[int], errors: Mapping[str, Spread]) -> Figure:
-    """Mean error over the corruptions against their severity, 0 without (SupCR, Fig. 3).
-
-    Args:
-        severities: ascending.
-        errors: from the name of a method to the mean (len(severities),) and the deviation over seeds of its error.
+    """Mean error over the corruptions against their severity, 0 without (SupCR, Fig. 3), by the name of a method.
 
     Example:
         >>> figure = error_by_severity([0, 1, 2], {"SupCR": ([6.1, 6.9, 7.4], [0.1, 0.1, 0.2])})
@@ -36,11 +32,7 @@ def error_by_severity(severities: Sequence[int], errors: Mapping[str, Spread]) -
 
 
 def error_by_training_size(sizes: Sequence[int], errors: Mapping[str, Spread]) -> Figure:
-    """Error against the number of training samples (SupCR, Fig. 4; SupReMix, Fig. 4).
-
-    Args:
-        sizes: ascending.
-        errors: from the name of a method to the mean (len(sizes),) and the deviation over seeds of its error.
+    """Error against the number of training samples (SupCR, Fig. 4; SupReMix, Fig. 4), by the name of a method.
 
     Example:
         >>> figure = error_by_training_size([100, 200], {"SupCR": ([9.0, 8.0], [0.0, 0.0])})
@@ -58,13 +50,7 @@ def error_by_training_size(sizes: Sequence[int], errors: Mapping[str, Spread]) -
 
 
 def grouped_bars(groups: Sequence[str], bars: Mapping[str, Spread], title: str, ylabel: str) -> Figure:
-    """A group of bars for every name in ``groups``, with one bar per method.
-
-    Args:
-        groups: names along the axis, such as seen and unseen targets (SupCR, Table 6).
-        bars: from the name of a method to the mean (len(groups),) and the deviation over seeds of its values.
-        title: of the picture.
-        ylabel: what a value is.
+    """A group of bars for every name in ``groups``, such as seen and unseen targets, with one bar per method.
 
     Example:
         >>> figure = grouped_bars(["seen", "unseen"], {"SupCR": ([9.8, 13.1], [0, 0])}, "Unseen targets", "MAE")
@@ -90,9 +76,7 @@ def grouped_bars(groups: Sequence[str], bars: Mapping[str, Spread], title: str, 
 def embeddings_by_labels(pictures: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Figure:
     """Test embeddings of every method, trained on genuine labels and on permuted ones (SupReMix, Fig. 2).
 
-    Args:
-        pictures: from the name of a method to the ``pictures`` of
-            :func:`~ordinate.papers.protocols.label_permutation.label_permutation`.
+    Each method has the ``pictures`` of :func:`~ordinate.papers.protocols.label_permutation.label_permutation`.
 
     Example:
         >>> picture = {"places": [[0.0, 1.0], [1.0, 0.0]], "labels": [0.0, 1.0]}
@@ -118,10 +102,7 @@ def embeddings_by_labels(pictures: Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 def corrupted_images(images: Mapping[str, Sequence[NDArray[np.uint8]]]) -> Figure:
-    """One image under every corruption, one row per corruption, from the clean one to the highest severity.
-
-    Args:
-        images: from the name of a corruption to the pixels (c, h, w) at severities 0, 1, ...
+    """Draw an image (c, h, w) under every corruption, one row each, from the clean one to the highest severity.
 
     Example:
         >>> image = np.zeros((1, 8, 8), dtype=np.uint8)

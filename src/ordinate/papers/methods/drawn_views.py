@@ -28,14 +28,13 @@ def dropout_views(x: Shaped[Tensor, "n ..."]) -> tuple[Shaped[Tensor, "n ..."], 
 
 
 class TableViews:
-    """The rows themselves, and the rows with a share of each one's columns replaced by values of other rows.
+    """Every row, and a copy in which a share of its columns has values of other rows of the batch.
 
-    As in SCARF (Bahri et al., 2022), whose marginal distributions are those of the batch here. A column that the
-    encoder sees as several inputs (one a category) is replaced as one.
+    As in SCARF (Bahri et al., 2022). A column that the encoder sees as several inputs (one per category) is replaced as
+    one. The rate, 0.6, is SCARF's.
 
     Args:
         widths: how many inputs each column of the table has, in their order.
-        rate: chance of a column to be replaced; 0.6 in SCARF.
 
     Example:
         >>> rows, corrupted = TableViews([1, 2])(torch.arange(12.0).reshape(4, 3))
@@ -57,15 +56,10 @@ class TableViews:
 
 
 class SeriesViews:
-    """Two random parts of every series, stretched to its length, with noise.
+    """Two random parts of every series, at least ``least`` of its length, stretched to it, with noise.
 
-    A series that ends in NaN, which pads it, is as long as it is before; its views end in NaN too.
-
-    SupCR crops its series at random too (Section 4.1), without saying how much it keeps.
-
-    Args:
-        least: smallest share of the length that a part has.
-        noise: standard deviation of the noise, where a channel's is 1.
+    ``noise`` is the deviation, where a channel's is 1. A series padded with NaN at its end stays so. SupCR crops its
+    series at random too (Section 4.1), without saying how much it keeps.
 
     Example:
         >>> [view.shape for view in SeriesViews()(torch.zeros(2, 3, 20))]

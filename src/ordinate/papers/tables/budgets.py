@@ -98,11 +98,7 @@ PAPER = {
 
 
 def budget(name: str, *, quick: bool = False) -> Budget:
-    """Return what a model gets on a data set.
-
-    Args:
-        name: of the data set.
-        quick: a small budget, with which two CPU cores train images in minutes and tables in seconds.
+    """Return what a model gets on a data set; ``quick`` for two CPU cores: images take minutes and tables seconds.
 
     Example:
         >>> budget("airfoil").epochs, budget("airfoil", quick=True).epochs

@@ -31,13 +31,7 @@ CSV_HEADER = (
 
 @dataclass(frozen=True)
 class Filled:
-    """A cell with what came of its runs.
-
-    Args:
-        cell: of the table.
-        values: ours, one per seed that is done.
-        reason: why there are none, or not all; empty where there are.
-    """
+    """A cell with what came of its runs: a value per seed that is done, and why others are missing."""
 
     cell: Cell
     values: tuple[float, ...] = ()
@@ -61,13 +55,7 @@ class Filled:
 
 @dataclass(frozen=True)
 class FilledTable:
-    """A table and the results of its runs.
-
-    Args:
-        table: what is shown.
-        plan: of its cells.
-        results: of its runs.
-    """
+    """A table, the plan of its cells and the results of its runs."""
 
     table: Table
     plan: Plan

@@ -145,12 +145,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """What there is to run for a table, by the place (row, column) of a cell.
-
-    Args:
-        runs: of every cell that can be computed here.
-        reasons: why the others cannot.
-    """
+    """What there is to run for a table, by the place (row, column) of a cell, and why the others cannot be run."""
 
     runs: Mapping[tuple[int, int], Sequence[Run]]
     reasons: Mapping[tuple[int, int], str]
@@ -163,13 +158,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Curve:
-    """How a table is drawn: one line per row over the columns, one panel per group.
-
-    Args:
-        along: what the columns are.
-        measure: what is drawn.
-        places: of the columns; their names stand below.
-    """
+    """How a table is drawn: one line per row over the ``places`` of the columns, one panel per group."""
 
     along: str
     measure: str
@@ -178,16 +167,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class Table(Choice):
-    """A table or a curve of a paper.
+    """A table or a curve of a paper; ``note`` says what is chosen here because the paper leaves it open.
 
-    Args:
-        name: such as ``"otd-2"``.
-        title: what it is about.
-        source: where the paper has it.
-        note: what is chosen here because the paper leaves it open.
-        columns, rows: of the table.
-        curve: how it is drawn, for a curve.
-        scatter: draw the embeddings that :func:`~ordinate.papers.protocols.label_permutation.label_permutation` gives.
+    A ``curve`` is drawn as lines, a ``scatter`` as the embeddings of
+    :func:`~ordinate.papers.protocols.label_permutation.label_permutation`.
     """
 
     name: str
