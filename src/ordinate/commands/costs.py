@@ -12,13 +12,7 @@ from ordinate.errors import OrdinateError
 
 
 def parse_costs(costs: str | None, critical: list[str], classes: list[Any] | None) -> NDArray[np.float64] | None:
-    """Return the cost matrix of ``--costs`` or ``--critical``; None without any.
-
-    Args:
-        costs: csv file with the true labels in the first column and the predicted ones in the first row.
-        critical: ``A,B=COST`` of boundaries that cost other than 1.
-        classes: (C,) labels from lowest to highest; None for a continuous label.
-    """
+    """Return the cost matrix of the csv ``--costs`` or of ``--critical``; None without any."""
     if costs is None and not critical:
         return None
     if costs is not None and critical:

@@ -36,18 +36,7 @@ class Network:
 
 @dataclass(frozen=True)
 class ImagePlan:
-    """What is to be trained.
-
-    Args:
-        network: of the encoder.
-        pretrained: whether it starts from weights.
-        frozen: whether it keeps them.
-        size: (height, width) of the images.
-        epochs: of each training.
-        candidates: methods that are tried.
-        seconds: expected for all trainings, and for the embeddings that follow.
-        after: seconds of these for the embeddings.
-    """
+    """What is to be trained, and the seconds expected: in all, and of these for the embeddings ``after`` training."""
 
     network: str
     pretrained: bool
@@ -88,16 +77,9 @@ def plan_images(
     epochs, a pretrained network is frozen, where nothing says otherwise; without one, the cheapest choice has as many
     epochs as there is time for, one at least.
 
-    Args:
-        own: (height, width) of the images as they are read without a plan.
-        channels: of the images.
-        samples: to train on.
-        options: what is given there is kept.
-        seconds: for all trainings and the embeddings that follow; None for the default.
-        candidates: numbers of methods that may be tried, the most first.
-        cost: of an epoch, in passes of the images through the network forwards and backwards.
-        fixed_size: whether the images have to stay as they are.
-        gpu: measure there.
+    Images of the size ``own`` are what is read without a plan. ``candidates`` are the numbers of methods that may be
+    tried, the most first; ``cost`` is that of an epoch, in passes of the images through the network forwards and
+    backwards.
     """
     if seconds is None:
         seconds = SECONDS * max(1.0, samples / SAMPLES)

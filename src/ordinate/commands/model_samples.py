@@ -8,11 +8,7 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
 
 def read_for(estimator: EmbeddingEstimator, data: str) -> Any:
-    """Return the samples of a file, folder or zip as the estimator expects them, without columns it does not know.
-
-    Raises:
-        OrdinateError: data that cannot be read, or of another kind than the training data.
-    """
+    """Return the samples of a file, folder or zip as the estimator expects them, without columns it does not know."""
     return fit_to(estimator, read_unlabelled(data), data)
 
 

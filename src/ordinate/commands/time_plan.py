@@ -36,13 +36,8 @@ OF_CONTINUOUS = 2.2  # passes per epoch: two views, and a head after the encoder
 class TimePlan:
     """The time of ``ordinate fit``: what is there, what is planned, and what is left.
 
-    Args:
-        options: of the command.
-        folder: that keeps the plan and the time spent, so that a run that was stopped continues with both.
-        budget: of the time limit; None without one.
-        images: the plan of a training on images; None where there is none.
-        until: seconds spent when the trainings have to end.
-        start: seconds that starting took.
+    The folder keeps the plan and the time spent, so that a run that was stopped continues with both. Trainings have to
+    end ``until`` so many seconds are spent; ``start`` seconds were spent on starting.
     """
 
     options: FitOptions

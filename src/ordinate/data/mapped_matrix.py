@@ -14,12 +14,7 @@ from ordinate.errors import OrdinateError
 def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray[np.float32]:
     """Return zeros (n, width), float32, in a file without a name: it is gone with the array, and with the process.
 
-    Args:
-        shape: of the matrix, neither side 0.
-        folder: where the file lies; None uses the folder of temporary files (``TMPDIR``).
-
-    Raises:
-        OrdinateError: a folder that cannot be written, or whose disk has no room for all of it.
+    It lies in ``folder``, or among temporary files (``TMPDIR``); one that cannot hold all of it is an `OrdinateError`.
 
     Example:
         >>> matrix = mapped_matrix((1000, 3))

@@ -15,10 +15,10 @@ class ShuffledBatches(Sampler[list[int]]):
     """Shuffled batches of nearly equal size that together hold every sample once.
 
     The order follows from the seed and the epoch alone, so that a resumed run draws what it would have drawn. Every
-    process draws the same batches and uses its part of each: all of them together see what one process would.
+    process draws the same batches and uses its part of each.
 
-    A ``DataLoader`` has it as ``batch_sampler``, or as ``sampler`` with ``batch_size=None``. A Lightning ``Trainer``
-    of several processes is to have ``use_distributed_sampler=False``: these batches are shared out already.
+    A ``DataLoader`` has it as ``batch_sampler``, or as ``sampler`` with ``batch_size=None``. A Lightning ``Trainer`` of
+    several processes must have ``use_distributed_sampler=False``.
 
     Args:
         size: number of samples.
@@ -79,8 +79,8 @@ class ShuffledBatches(Sampler[list[int]]):
 class RankBatches(ShuffledBatches):
     """Shuffled batches that always hold enough of the ranks that a loss contrasts.
 
-    A batch that lacks some is completed with samples drawn at random from those ranks; every sample still comes
-    once per epoch.
+    A batch that lacks some is completed with samples drawn at random from those ranks; every sample still comes once
+    per epoch. What is required is held by the batch of all processes together.
 
     Args:
         ranks: (n,), the rank of every sample, 0..C-1.

@@ -21,12 +21,7 @@ History = Sequence[Mapping[str, float]]
 
 
 def knn_curve(ks: Sequence[int], accuracies: Mapping[str, ArrayLike]) -> Figure:
-    """K-NN accuracy of embeddings against the number of neighbours (OTD, Fig. 4).
-
-    Args:
-        ks: numbers of neighbours, ascending.
-        accuracies: from the name of an embedding to its accuracies (len(ks),), of
-            :func:`~ordinate.metrics.knn_accuracy_curve`.
+    """K-NN accuracy of each embedding against the number of neighbours, ascending (OTD, Fig. 4).
 
     Example:
         >>> figure = knn_curve([1, 2, 3], {"CLOC": [0.9, 0.85, 0.8], "OTD": [0.88, 0.86, 0.84]})
@@ -42,12 +37,7 @@ def knn_curve(ks: Sequence[int], accuracies: Mapping[str, ArrayLike]) -> Figure:
 
 
 def accuracy_by_embedding_size(sizes: Sequence[int], accuracies: Mapping[str, ArrayLike]) -> Figure:
-    """Accuracy of a support vector machine on embeddings against their size (OTD, Fig. 13).
-
-    Args:
-        sizes: dimensions of the embeddings, ascending.
-        accuracies: from the name of the data to its accuracies (len(sizes),), of
-            :func:`~ordinate.metrics.svm_accuracy`.
+    """Accuracy of a support vector machine on each data set's embeddings against their size, ascending (OTD, Fig. 13).
 
     Example:
         >>> figure = accuracy_by_embedding_size([2, 10, 100], {"fingers": [0.91, 0.99, 1.0]})
@@ -68,11 +58,8 @@ def margins_over_training(
 ) -> Figure:
     """The margin of every boundary after each epoch, with the border of the two phases (CLOC, Fig. 4).
 
-    Args:
-        history: ``history_`` of a :class:`~ordinate.CLOCClassifier`.
-        names: of the C ranks.
-        fixed: (C-1,), whether a margin is the user's; such lines are dashed.
-        without_precautions: history of a training to compare with, in the paper one whose margins collapse; dotted.
+    Lines of margins that the user fixed are dashed; those of a training to compare with, ``without_precautions``,
+    dotted.
 
     Example:
         >>> history = [{"epoch": 0.0, "stage": 0.0, "margin_0|1": 0.8}, {"epoch": 1.0, "stage": 1.0, "margin_0|1": 0.7}]
@@ -112,12 +99,7 @@ def margin_trade(
 ) -> Figure:
     """What a wider margin of one boundary buys: the error rate there against the accuracy (CLOC, Table 2).
 
-    Args:
-        margins: (m,), values the boundary's margin was fixed at; None where it was learned.
-        critical_error: (m,), error rate between the boundary's two ranks.
-        accuracy: (m,), over all ranks.
-        boundary_name: such as ``"benign | malignant"``.
-        deviations: of the critical error (m,) and of the accuracy (m,), drawn as bars.
+    Margins (m,) are None where learned; deviations, of the critical error and of the accuracy, are drawn as bars.
 
     Example:
         >>> figure = margin_trade([None, 0.8, 1.2], [0.13, 0.11, 0.08], [0.74, 0.73, 0.70], "grade 1 | grade 2")

@@ -47,14 +47,8 @@ def embedding(
 ) -> Figure:
     """Embeddings (n, d) in two dimensions, coloured by label (CLOC, Fig. 5; SupCR, Fig. 1).
 
-    Args:
-        embeddings: (n, d).
-        labels: (n,), ranks 0..C-1 where ``names`` are given, else targets.
-        names: of the C ranks.
-        projection: ``"pca"``, their first two principal components, or ``"umap"``, by cosine, for 5 samples or more.
-
-    Raises:
-        OrdinateError: another projection, fewer than 5 samples for UMAP, or umap-learn is not installed.
+    Labels (n,) are ranks 0..C-1 where ``names`` are given, else targets. The projection is ``"pca"``, principal
+    components, or ``"umap"``, by cosine, for 5 samples or more and with umap-learn.
     """
     if projection not in ("pca", "umap"):
         raise OrdinateError("projection", repr(projection), "'pca' or 'umap'")
@@ -136,12 +130,10 @@ def cosine_matrix(embeddings: NDArray[np.float64], ranks: NDArray[np.int64], nam
 
 
 def growth(panels: Mapping[str, Mapping[str, Sequence[tuple[int, float]]]], losses: Sequence[str]) -> Figure:
-    """What each contender takes against the size of the batch, log-log, beside a slope of 2; one panel a measure.
+    """Each contender's amounts against the size of the batch, log-log, beside a slope of 2; one panel per measure.
 
-    Args:
-        panels: from the measure to the contenders' points (n, amount above 0).
-        losses: contenders that get a colour; others whose name starts with a loss are dashed in its colour, the
-            rest is grey.
+    Contenders that are ``losses`` get a colour; others whose name starts with a loss are dashed in its colour, the rest
+    is grey.
     """
     colours = dict(zip(losses, rank_colours(len(losses)), strict=True))
     with plt.rc_context(STYLE):

@@ -33,9 +33,6 @@ def image_search(
         wrong: (q, k), whether a neighbour has another label than the query.
         names: of the labels, 1 + k for every query, its own first.
 
-    Raises:
-        OrdinateError: images that are not uint8 (1 or 3, h, w), or numbers of them that do not fit.
-
     Example:
         >>> images = np.random.default_rng(0).integers(0, 256, (3, 3, 8, 8), dtype=np.uint8)
         >>> figure = image_search(images[:1], [images[1:]], [[False, True]], [["child", "child", "adult"]])
@@ -67,12 +64,7 @@ def image_search(
 def views(images: Sequence[Images], titles: Sequence[str]) -> Figure:
     """Samples and what augmentation makes of them (SupCR, Fig. 5).
 
-    Args:
-        images: a row for every sample: its original, framed green, and its views, (c, h, w), uint8, c 1 or 3.
-        titles: of the columns, such as ``["original", "view 1", "view 2"]``.
-
-    Raises:
-        OrdinateError: images that are not uint8 (1 or 3, h, w), or numbers of them that do not fit.
+    A row per sample: its original, framed green, and its views, (c, h, w), uint8, c 1 or 3; titles are of the columns.
 
     Example:
         >>> images = np.random.default_rng(0).integers(0, 256, (2, 3, 1, 8, 8), dtype=np.uint8)

@@ -20,13 +20,7 @@ EMBEDDED_POINTS = 2**20  # at once
 
 
 def stack_series(series: Sequence[ArrayLike]) -> Float[NDArray[Any], "n c t"]:
-    """Return series of several lengths as one array, in which the end of the shorter ones is NaN.
-
-    Args:
-        series: arrays (channels, length), each of its own length.
-
-    Raises:
-        OrdinateError: one of another shape or number of channels, or that holds no numbers.
+    """Return series (channels, length) of several lengths as one array, in which the end of the shorter ones is NaN.
 
     Example:
         >>> stack_series([np.array([[1.0, 2.0, 3.0]]), np.array([[4.0]])]).tolist()
@@ -67,10 +61,9 @@ def series_lengths(series: Float[NDArray[Any], "n c t"]) -> Int[NDArray[np.int64
 
 
 class SeriesScaler(Reader):
-    """Standardises each channel over the points that are there; missing points become the channel's mean.
+    """Standardise each channel over the points that are there; missing points become the channel's mean.
 
-    Points after the last one at which a channel has a value are no missing points but padding, which stays NaN: the
-    encoder leaves it out.
+    Points after the last one at which a channel has a value are padding and stay NaN: the encoder leaves them out.
 
     Example:
         >>> series = np.array([[[1.0, np.nan, 3.0, np.nan]], [[1.0, 3.0, 1.0, 3.0]]])

@@ -12,17 +12,11 @@ MISSING = "?"
 
 
 def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""Read series and their continuous targets.
+    r"""Read series, X (n, channels, length), and their continuous targets, y (n,).
 
     A header of lines ``@name value`` ends with ``@data``; then every line is a series: its channels, separated by
-    colons, of numbers separated by commas, and after the last colon its target. A ``?`` is a missing point.
-
-    Args:
-        path: of the file, in UTF-8.
-
-    Returns:
-        X (n, channels, length) and y (n,). Missing points are NaN, and so is the end of series that are shorter than
-        the longest.
+    colons, of numbers separated by commas, and after the last colon its target. A ``?`` is a missing point; these, and
+    the end of series that are shorter than the longest, are NaN.
 
     Raises:
         OrdinateError: the file is not there, or it is not what its header says; names the line.

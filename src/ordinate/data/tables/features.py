@@ -179,12 +179,7 @@ class TableFeatures(Reader):
     def transform(
         self, frame: pd.DataFrame | ParquetTable, out: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32]:
-        """Return (n, width) float32 for a table with the same columns, in any order, one column after the other.
-
-        Args:
-            frame: (n, columns).
-            out: (n, width) to write to and return; None uses new memory.
-        """
+        """Return (n, width) float32, or ``out``, for a table with the same columns in any order."""
         absent = [column.name for column in self.columns if column.name not in frame.columns]
         if absent:
             raise OrdinateError(
@@ -289,10 +284,7 @@ def _is_number(values: pd.Series) -> bool:
 
 
 def _texts(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
-    """Return where each value stands among the different ones, -1 where it is missing, and these as text.
-
-    Whole floats become integers, so that a code read as 1 and as 1.0 is one category.
-    """
+    """Return where each value stands among the different ones, -1 where it is missing, and these as text."""
     if pd.api.types.is_datetime64_any_dtype(values):
         raise OrdinateError(f"column {values.name!r}", "dates", "numbers or categories", "turn them into numbers")
     if values.dtype == object:  # where 1 and True would be one value

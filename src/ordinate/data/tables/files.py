@@ -30,7 +30,7 @@ def read_samples(path: str | Path, drop: Sequence[str] = (), categorical: Sequen
 def read_labelled(
     path: str | Path, target: str, drop: Sequence[str] = (), categorical: Sequence[str] = ()
 ) -> tuple[Any, pd.Series]:
-    """Read samples and their labels.
+    """Read samples and their labels; what is wrong with the file is an `OrdinateError` with the way out.
 
     Args:
         path: a csv, tsv (plain or gz) or parquet file, an npz that holds ``X`` and the target, or a .ts file of series.
@@ -41,9 +41,6 @@ def read_labelled(
     Returns:
         X, a DataFrame or an array (n, features), (n, channels, length), (n, channels, height, width) or
         (n, channels, depth, height, width); and y, one label per sample, none missing.
-
-    Raises:
-        OrdinateError: whatever is wrong with the file, and the way out.
     """
     path = Path(path)
     content = _read(path)

@@ -27,10 +27,7 @@ AXES = (("L", "R"), ("P", "A"), ("I", "S"))
 
 
 class VolumeFiles:
-    """NIfTI files in an order; an index array, a mask or a slice selects some.
-
-    Args:
-        paths: of the files, ``.nii`` or ``.nii.gz``.
+    """NIfTI files (``.nii``, ``.nii.gz``) in an order; an index array, a mask or a slice selects some.
 
     Example:
         >>> files = VolumeFiles(["a.nii.gz", "b.nii", "c.nii"])
@@ -56,11 +53,7 @@ class VolumeFiles:
         return (opened.shape[3] if len(opened.shape) == 4 else 1), voxels, lengths
 
     def read(self, index: int, spacing: tuple[float, float, float] | None = None) -> Float[np.ndarray, "c d h w"]:
-        """Return a volume in RAS, resampled to the spacing if one is given.
-
-        Raises:
-            OrdinateError: the file is missing, empty, truncated or no NIfTI volume; names it.
-        """
+        """Return a volume in RAS, resampled to a spacing; an `OrdinateError` names one that cannot be read."""
         path = self.paths[index]
         opened = self._open(index)
         try:
@@ -127,11 +120,7 @@ class VolumePreprocessing:
     intensity: tuple[float, float] | None = None
 
     def read(self, volumes: Volumes, index: int) -> UInt8[np.ndarray, "c d h w"]:
-        """Return a volume as the encoder sees it.
-
-        Raises:
-            OrdinateError: it cannot be read, or has another number of channels.
-        """
+        """Return a volume as the encoder sees it; an `OrdinateError` names one that cannot be read as such."""
         values = volumes.read(index, self.spacing) if isinstance(volumes, VolumeFiles) else volumes[index]
         if len(values) != self.channels:
             name = volumes.paths[index] if isinstance(volumes, VolumeFiles) else f"volume {index}"
@@ -184,11 +173,7 @@ def decode_volumes(
 
 
 def as_volumes(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array of volumes (n, c, d, h, w), checked.
-
-    Raises:
-        OrdinateError: another shape, or values that are no finite numbers.
-    """
+    """Return an array of volumes (n, c, d, h, w), checked to hold finite numbers."""
     if array.ndim != 5 or 0 in array.shape:
         raise OrdinateError("X", f"shape {array.shape}", "volumes (n, channels, depth, height, width)")
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():

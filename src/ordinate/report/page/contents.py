@@ -85,12 +85,7 @@ def gather(model: EmbeddingEstimator, X: Any, y: Any, training: tuple[Any, Any] 
 
 
 def gather_predictions(predictions: Predictions, training: tuple[Any, Any] | None = None) -> Contents:
-    """Return what a report on predictions is about; ``training`` is (X, y) that the model was trained on.
-
-    Raises:
-        OrdinateError: fewer than 3 samples, targets of several dimensions or that are not finite, or training labels
-            that do not fit.
-    """
+    """Return what a report on predictions is about; ``training`` is (X, y) that the model was trained on."""
     if len(predictions) < LEAST:
         raise OrdinateError("y", f"{len(predictions)} samples", f"at least {LEAST} to report on")
     model, classes = predictions.model, predictions.classes

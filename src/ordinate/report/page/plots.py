@@ -49,11 +49,7 @@ def uncoloured(n: int) -> NDArray[np.uint32]:
 def cloud(name: str, source: ColumnDataSource, of: str = "", size: float = 6) -> Plot:
     """Return an embedding: points without axes, whose distances mean the same both ways.
 
-    Args:
-        name: of the plot.
-        source: of the points.
-        of: what the names of the columns x, y and colour end in.
-        size: of a point, in pixels.
+    ``of`` ends the names of the columns x, y and colour; ``size`` is a point's, in pixels.
     """
     plot = _plot(name, match_aspect=True, height=460, sizing_mode="stretch_both")
     plot.axis.visible = False

@@ -55,15 +55,7 @@ class Told:
 
 
 def view(contents: Contents, X: Any, measures: Measures, projected: Sequence[Projection], told: Told) -> dict[str, Any]:
-    """Return the values of the report of one model.
-
-    Args:
-        contents: what it is about.
-        X: its samples as they were given.
-        measures: of them.
-        projected: embeddings in two dimensions.
-        told: by the caller.
-    """
+    """Return the values of the report of one model, on samples X as they were given."""
     model, groups = contents.model, measures.groups
     shown = show_samples(contents, X)
     history = model.history_ if isinstance(model, CLOCClassifier) else []
