@@ -1,7 +1,7 @@
 """Pictures of what changes along a line: accuracy with K or the embedding size, margins with training."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle, pairwise
+from itertools import cycle
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,8 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.report.figures import STYLE, rank_colours, write_names
+from ordinate.report.figures import rank_colours, styled, write_names
+from ordinate.report.text import boundary_names
 
 MARKERS = "osD^vPX"  # tell lines apart without colour
 FEW = 25  # so few points of a line are marked
@@ -20,6 +21,7 @@ FEW = 25  # so few points of a line are marked
 History = Sequence[Mapping[str, float]]
 
 
+@styled
 def knn_curve(ks: Sequence[int], accuracies: Mapping[str, ArrayLike]) -> Figure:
     """K-NN accuracy of each embedding against the number of neighbours, ascending (OTD, Fig. 4).
 
@@ -28,14 +30,14 @@ def knn_curve(ks: Sequence[int], accuracies: Mapping[str, ArrayLike]) -> Figure:
         >>> figure.axes[0].get_xlabel()
         'neighbours, K'
     """
-    with plt.rc_context(STYLE):
-        figure, axes = _accuracy_lines(ks, accuracies)
-        axes.set(title="Neighbours of the same rank", xlabel="neighbours, K", ylabel="K-NN accuracy")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-        axes.set_xlim(ks[0] - 0.5, ks[-1] + 0.5)
+    figure, axes = _accuracy_lines(ks, accuracies)
+    axes.set(title="Neighbours of the same rank", xlabel="neighbours, K", ylabel="K-NN accuracy")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    axes.set_xlim(ks[0] - 0.5, ks[-1] + 0.5)
     return figure
 
 
+@styled
 def accuracy_by_embedding_size(sizes: Sequence[int], accuracies: Mapping[str, ArrayLike]) -> Figure:
     """Accuracy of a support vector machine on each data set's embeddings against their size, ascending (OTD, Fig. 13).
 
@@ -44,15 +46,15 @@ def accuracy_by_embedding_size(sizes: Sequence[int], accuracies: Mapping[str, Ar
         >>> [label.get_text() for label in figure.axes[0].get_xticklabels()]
         ['2', '10', '100']
     """
-    with plt.rc_context(STYLE):
-        figure, axes = _accuracy_lines(sizes, accuracies)
-        axes.set(title="Separability by embedding size", xlabel="dimensions of the embedding", ylabel="SVM accuracy")
-        axes.set_xscale("log")
-        axes.set_xticks(sizes, [str(size) for size in sizes])
-        axes.minorticks_off()
+    figure, axes = _accuracy_lines(sizes, accuracies)
+    axes.set(title="Separability by embedding size", xlabel="dimensions of the embedding", ylabel="SVM accuracy")
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.minorticks_off()
     return figure
 
 
+@styled
 def margins_over_training(
     history: History, names: Sequence[str], fixed: Sequence[bool], without_precautions: History = ()
 ) -> Figure:
@@ -67,29 +69,29 @@ def margins_over_training(
         >>> figure.axes[0].get_ylabel()
         'margin, in cosine'
     """
-    boundaries = [f"{low} | {high}" for low, high in pairwise(names)]
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(7.0, 3.8))
-        for h, (colour, is_fixed) in enumerate(zip(_line_colours(len(boundaries)), fixed, strict=True)):
-            _margin_line(axes, history, h, color=colour, linestyle="--" if is_fixed else "-", label=str(h))
-            _margin_line(axes, without_precautions, h, color=colour, linestyle=":")
-        axes.set(title="Margins over training", xlabel="epoch", ylabel="margin, in cosine", xlim=(0, None))
-        axes.set_ylim(0, 1.1 * axes.get_ylim()[1])
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-        _mark_end_of_phase_one(axes, history)
-        lines, _ = axes.get_legend_handles_labels()
-        styles = []
-        if any(fixed):
-            styles.append("fixed")
-            lines.append(Line2D([], [], color="0.4", linestyle="--"))
-        if without_precautions:
-            styles.append("without precautions")
-            lines.append(Line2D([], [], color="0.4", linestyle=":"))
-        legend = figure.legend(lines, map(str, range(len(lines))), loc="outside right center", frameon=False)
-        write_names(legend, [*boundaries, *styles])
+    boundaries = boundary_names(names)
+    figure, axes = plt.subplots(figsize=(7.0, 3.8))
+    for h, (colour, is_fixed) in enumerate(zip(_line_colours(len(boundaries)), fixed, strict=True)):
+        _margin_line(axes, history, h, color=colour, linestyle="--" if is_fixed else "-", label=str(h))
+        _margin_line(axes, without_precautions, h, color=colour, linestyle=":")
+    axes.set(title="Margins over training", xlabel="epoch", ylabel="margin, in cosine", xlim=(0, None))
+    axes.set_ylim(0, 1.1 * axes.get_ylim()[1])
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    _mark_end_of_phase_one(axes, history)
+    lines, _ = axes.get_legend_handles_labels()
+    styles = []
+    if any(fixed):
+        styles.append("fixed")
+        lines.append(Line2D([], [], color="0.4", linestyle="--"))
+    if without_precautions:
+        styles.append("without precautions")
+        lines.append(Line2D([], [], color="0.4", linestyle=":"))
+    legend = figure.legend(lines, map(str, range(len(lines))), loc="outside right center", frameon=False)
+    write_names(legend, [*boundaries, *styles])
     return figure
 
 
+@styled
 def margin_trade(
     margins: Sequence[float | None],
     critical_error: ArrayLike,
@@ -110,19 +112,18 @@ def margin_trade(
     error_bars, share_bars = map(np.asarray, deviations or (np.zeros(len(margins)), np.zeros(len(margins))))
     swept = [i for _, i in sorted((margin, i) for i, margin in enumerate(margins) if margin is not None)]
     colours: dict[int, Any] = dict(zip(swept, _line_colours(len(swept)), strict=True))
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(5.8, 4.4))
-        axes.plot(share[swept], error[swept], color="0.8", linewidth=1.5, zorder=1)
-        for i, margin in enumerate(margins):
-            marker, label = ("D", "learned") if margin is None else ("o", f"{margin:g}")
-            style = {"color": colours.get(i, "black"), "marker": marker, "markersize": 8, "elinewidth": 1}
-            axes.errorbar(share[i], error[i], error_bars[i], share_bars[i], **style)
-            aside = {"xytext": (7, 6)} if margin is not None else {"xytext": (-7, -6), "ha": "right", "va": "top"}
-            text = axes.annotate(label, (share[i], error[i]), textcoords="offset points", **aside)
-            text.set_path_effects([withStroke(linewidth=3, foreground="white")])
-        axes.margins(0.12)
-        axes.set(title="Critical error against accuracy, by margin", xlabel="accuracy over all ranks")
-        axes.set_ylabel(f"error rate between {boundary_name}", parse_math=False)
+    figure, axes = plt.subplots(figsize=(5.8, 4.4))
+    axes.plot(share[swept], error[swept], color="0.8", linewidth=1.5, zorder=1)
+    for i, margin in enumerate(margins):
+        marker, label = ("D", "learned") if margin is None else ("o", f"{margin:g}")
+        style = {"color": colours.get(i, "black"), "marker": marker, "markersize": 8, "elinewidth": 1}
+        axes.errorbar(share[i], error[i], error_bars[i], share_bars[i], **style)
+        aside = {"xytext": (7, 6)} if margin is not None else {"xytext": (-7, -6), "ha": "right", "va": "top"}
+        text = axes.annotate(label, (share[i], error[i]), textcoords="offset points", **aside)
+        text.set_path_effects([withStroke(linewidth=3, foreground="white")])
+    axes.margins(0.12)
+    axes.set(title="Critical error against accuracy, by margin", xlabel="accuracy over all ranks")
+    axes.set_ylabel(f"error rate between {boundary_name}", parse_math=False)
     return figure
 
 

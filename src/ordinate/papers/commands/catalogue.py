@@ -56,6 +56,11 @@ def _check_protocol(given: dict[str, Any]) -> None:
     check_free(options.path)
 
 
+def _check_datasets(given: dict[str, Any]) -> None:
+    if given["name"] is not None:
+        look_up("data set", given["name"], SETS)
+
+
 def _check_table(given: dict[str, Any]) -> None:
     from ordinate.papers.tables.catalogue import find
 
@@ -82,7 +87,7 @@ COMMANDS = (
         "is, where to ask for it, what to put where, and what is there.",
         _add_datasets,
         "ordinate.papers.commands.datasets:datasets",
-        lambda given: given["name"] is None or look_up("data set", given["name"], SETS),
+        _check_datasets,
     ),
     Command(
         "protocol",

@@ -296,14 +296,11 @@ def _epoch_time(study: Study, methods: Sequence[str]) -> Outcome:
 
 
 RUN: dict[str, Callable[[Study, Sequence[str]], Outcome]] = {
-    "corruption-robustness": _corruption_robustness,
-    "epoch-time": _epoch_time,
-    "label-bias": _label_bias,
-    "label-permutation": _label_permutation,
-    "reduced-data": _reduced_data,
-    "transfer": _transfer,
-    "unseen-targets": _unseen_targets,
-}
+    function.__name__.strip("_").replace("_", "-"): function
+    for function in (
+        _corruption_robustness, _epoch_time, _label_bias, _label_permutation, _reduced_data, _transfer, _unseen_targets,
+    )
+}  # fmt: skip
 
 
 # what they share

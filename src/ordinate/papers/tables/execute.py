@@ -255,14 +255,9 @@ def _flat(report: Mapping[str, Mapping[str, Any]]) -> Metrics:
 
 
 PROTOCOLS: Mapping[str, Callable[..., Metrics]] = {
-    "plain": plain,
-    "validation": validation,
-    "imbalance": imbalance,
-    "corruption_robustness": _corruption_robustness,
-    "reduced_data": _reduced_data,
-    "unseen_targets": _unseen_targets,
-    "label_bias": _label_bias,
-    "label_permutation": _label_permutation,
-    "transfer": _transfer,
-    "epoch_time": _epoch_time,
-}
+    function.__name__.strip("_"): function
+    for function in (
+        plain, validation, imbalance, _corruption_robustness, _reduced_data, _unseen_targets, _label_bias,
+        _label_permutation, _transfer, _epoch_time,
+    )
+}  # fmt: skip

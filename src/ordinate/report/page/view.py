@@ -33,6 +33,7 @@ from ordinate.report.page.measures import (
 )
 from ordinate.report.page.projections import Projection
 from ordinate.report.page.samples import packed, show_samples
+from ordinate.report.text import boundary_names
 
 NEIGHBOURS = 8  # shown of a chosen sample
 SUSPECTS = 30  # in the table; the csv has all
@@ -76,7 +77,7 @@ def view(contents: Contents, X: Any, measures: Measures, projected: Sequence[Pro
         "few": FEW,
         "many": MANY,
         "shown_note": shown["note"],
-        "boundaries": words.boundary_names(contents.names or []),
+        "boundaries": boundary_names(contents.names or []),
         "order": None if measures.order is None else _order(contents.names or [], measures.order),
         "margins": _margins(model, contents.names or [], history) if isinstance(model, CLOCClassifier) else None,
         "sweep": None if told.sweep is None else _sweep(told.sweep),
@@ -262,7 +263,7 @@ def _margins(model: CLOCClassifier, names: Sequence[str], history: Sequence[Any]
         }
         for low, high, value, is_fixed in zip(places[:-1], places[1:], values, fixed, strict=True)
     ]  # fmt: skip
-    boundaries = words.boundary_names(names)
+    boundaries = boundary_names(names)
     described = [
         f"{boundary} {value:.2f}{' (fixed)' if is_fixed else ''}"
         for boundary, value, is_fixed in zip(boundaries, values, fixed, strict=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -195,11 +194,6 @@ def percent(share: float) -> str:
         ('91%', '99.7%', '100%')
     """
     return f"{share:.1%}" if 0 < share < 0.01 or 0.99 < share < 1 else f"{share:.0%}"
-
-
-def boundary_names(names: Sequence[str]) -> list[str]:
-    """Return the name of every boundary between adjacent ranks."""
-    return [f"{low} | {high}" for low, high in pairwise(names)]
 
 
 def _named(names: Sequence[str], counts: NDArray[np.int64], kept: NDArray[np.bool_]) -> str:
