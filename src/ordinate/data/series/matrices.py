@@ -91,7 +91,7 @@ def _read_all(
 def require_readable_series(failures: dict[int, str], path: str | Path, total: int, *, skip_unreadable: bool) -> None:
     """Raise where files could not be read and are not to be left out, or where none could be."""
     if not skip_unreadable or len(failures) == total:
-        way_out = "" if len(failures) == total else "; --skip-unreadable leaves them out"
+        way_out = "" if len(failures) == total else "; skip_unreadable=True leaves them out"
         require_readable(failures, total, "files", str(path), way_out, NAMED)
 
 

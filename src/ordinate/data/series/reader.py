@@ -12,6 +12,7 @@ from torch import Tensor
 from ordinate.data.modality import EMBEDDED_AT_ONCE, Reader, Views
 from ordinate.data.series.crop import RandomCrop
 from ordinate.data.series.options import SeriesOptions
+from ordinate.data.series.views import SeriesViews
 from ordinate.data.tables.features import CONSTANT
 from ordinate.errors import OrdinateError
 
@@ -134,6 +135,9 @@ class SeriesScaler(Reader):
 
     def views(self, options: SeriesOptions, usual: int) -> Views | None:
         return None if options.crop is None else Views(RandomCrop(options.crop), options.views or usual, workers=0)
+
+    def pair_of_views(self) -> SeriesViews:
+        return SeriesViews()
 
     def summary(self) -> str:
         return f"series of {len(self.mean)} channels"

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import Reader
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
+from ordinate.data.tables.views import TableViews
 from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 
@@ -169,7 +170,7 @@ class TableFeatures(Reader):
                         f"column {name!r}",
                         f"text with {len(categories)} different values in {len(frame)} rows",
                         "numbers or categories",
-                        "drop identifiers; for free text see --text (TextOptions)",
+                        "drop identifiers; text=TextOptions() reads free text",
                     )
                 columns.append(CategoricalColumn(str(name), categories))
                 if missing:
@@ -203,6 +204,9 @@ class TableFeatures(Reader):
         self, name: str, embedding_dim: int, options: None, *, for_saved_weights: bool, **task: Any
     ) -> nn.Module:
         return build_encoder(name, self.sample_shape, embedding_dim, numeric=self.numeric_positions, **task)
+
+    def pair_of_views(self) -> TableViews:
+        return TableViews([column.width for column in self.columns])
 
     def summary(self) -> str:
         return f"a table of {len(self.columns)} columns"

