@@ -45,9 +45,9 @@ def costs_of_rules(compared: dict[str, Any] | None) -> pd.DataFrame | None:
     return pd.DataFrame(
         {
             "rule": list(rules),
-            "cost a sample": [compared[rule]["expected_cost"] for rule in rules.values()],
+            "cost per sample": [compared[rule]["expected_cost"] for rule in rules.values()],
             "accuracy": [compared[rule]["accuracy"] for rule in rules.values()],
-            "saved a sample": [compared["saving"], 0.0],
+            "saved per sample": [compared["saving"], 0.0],
             "its standard error": [compared["saving_standard_error"], 0.0],
         }
     )

@@ -21,14 +21,14 @@ from ordinate.estimators.choice import LEAST_TRAINING
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd
 from ordinate.report.page.projections import MOST_FOR_TSNE
 
-# What follows the training takes so many times what starting took, which tells how busy the machine is
+# Time of what follows the training, over that of the start, which tells how busy the machine is
 MEASURES, REPORT, PICTURES = 0.5, 0.4, 1.2
 LEAST_START = 3.0  # seconds
 MOST_RESERVED = 0.4  # of the limit
 TSNE = 0.02  # seconds of t-SNE per sample on a quiet core, generously
 LONG = 600.0  # seconds that a training without a limit is announced beyond
 PLAN, SPENT = "plan.json", "spent.json"
-MOST_READING = 0.5  # share of the limit that reading may take without a word
+MOST_READING = 0.5  # share of the limit that reading may take without a note
 OF_CONTINUOUS = 2.2  # passes per epoch: two views, and a head after the encoder
 
 

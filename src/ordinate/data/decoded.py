@@ -21,7 +21,7 @@ from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 
 IN_MEMORY = 4 * 2**30  # bytes of pixels; more are kept in an unnamed file on disk
-FEW_CHUNKS = 4  # that are not worth a process
+FEW_CHUNKS = 4  # decoded without a process of their own
 NAMED = 10  # unreadable samples that an error names
 COUNTED = 2**26  # pixels at a time, which take 8 bytes each while they are counted
 LOOKED_AT = 256  # samples that tell sizes and channels

@@ -168,7 +168,7 @@ def label_weights(
         (n,) weights above 0 with mean 1.
 
     Raises:
-        OrdinateError: labels that are not finite numbers, or an option outside what it takes.
+        OrdinateError: labels that are not finite numbers, or an option out of range.
 
     Example:
         >>> label_weights([1, 1, 1, 1, 9], bin_size=1).round(2).tolist()

@@ -27,7 +27,7 @@ def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
-            if sys.platform == "linux":  # a hole that finds no room later would end the process
+            if sys.platform == "linux":  # a hole that finds no space later would end the process
                 os.posix_fallocate(file.fileno(), 0, size)
             else:
                 file.truncate(size)
@@ -37,5 +37,5 @@ def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray
         raise OrdinateError(
             f"{place} cannot hold the {size / 2**30:.3g} GiB of the prepared samples",
             problem=error.strerror,
-            expected="a folder on a disk with room for them",
+            expected="a folder on a disk with space for them",
         ) from error

@@ -14,7 +14,7 @@ def split_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split the rows into two sets, the second with ``share`` of them, between 0 and 1; indices are ascending.
 
-    ``stratify`` takes the share from each rank; ranks of one sample stay in the first set.
+    ``stratify`` draws the share from each rank; ranks of one sample stay in the first set.
 
     Example:
         >>> rest, held_out = split_rows(np.array([0] * 8 + [1] * 4), 0.25, seed=0, stratify=True)

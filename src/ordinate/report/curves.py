@@ -134,8 +134,8 @@ def _accuracy_lines(along: Sequence[int], accuracies: Mapping[str, ArrayLike]) -
     for colour, marker, values in lines:
         axes.plot(along, values, color=colour, marker=marker, markersize=5, linewidth=1.6, clip_on=False, label=" ")
     values = np.concatenate([np.asarray(line, dtype=np.float64) for line in accuracies.values()])
-    room = max(0.05, 0.1 * float(np.ptp(values)))
-    axes.set_ylim(max(0.0, values.min() - room), min(1.0, values.max() + room))
+    space = max(0.05, 0.1 * float(np.ptp(values)))
+    axes.set_ylim(max(0.0, values.min() - space), min(1.0, values.max() + space))
     if len(accuracies) > 1:
         write_names(figure.legend(loc="outside right center", frameon=False), list(accuracies))
     return figure, axes
@@ -152,7 +152,7 @@ def _margin_line(axes: Any, history: History, h: int, **style: Any) -> None:
 
 
 def _mark_end_of_phase_one(axes: Any, history: History) -> None:
-    """A line between the phases, named on the side that has more room."""
+    """A line between the phases, named on the longer side."""
     last = sum(epoch["stage"] == 0 for epoch in history)
     if last < len(history):
         axes.axvline(last + 0.5, color="0.6", linewidth=1, zorder=0)

@@ -41,15 +41,15 @@ def image_search(
         ['child', 'child', 'adult']
     """
     if len(neighbours) != len(queries):
-        raise OrdinateError("neighbours", f"{len(neighbours)} rows", f"{len(queries)}, one a query")
+        raise OrdinateError("neighbours", f"{len(neighbours)} rows", f"{len(queries)}, one per query")
     rows = [[query, *nearest] for query, nearest in zip(queries, neighbours, strict=True)]
     _check_grid(rows, "queries and neighbours")
     q, k = len(rows), len(rows[0]) - 1
     crossed = np.asarray(wrong, dtype=bool)
     if crossed.shape != (q, k):
-        raise OrdinateError("wrong", f"shape {crossed.shape}", f"{(q, k)}, one a neighbour")
+        raise OrdinateError("wrong", f"shape {crossed.shape}", f"{(q, k)}, one per neighbour")
     if [len(row) for row in names] != [1 + k] * q:
-        raise OrdinateError("names", f"rows of {[len(row) for row in names]}", f"{q} of {1 + k}, one an image")
+        raise OrdinateError("names", f"rows of {[len(row) for row in names]}", f"{q} of {1 + k}, one per image")
     figure, grid = _draw_grid(rows, ["query", *map(str, range(1, 1 + k))], height=CELL + 0.2)
     for (row, column), axes in np.ndenumerate(grid):
         is_wrong = column > 0 and crossed[row, column - 1]
@@ -76,7 +76,7 @@ def views(images: Sequence[Images], titles: Sequence[str]) -> Figure:
     rows = [list(row) for row in images]
     _check_grid(rows, "images")
     if len(titles) != len(rows[0]):
-        raise OrdinateError("titles", len(titles), f"{len(rows[0])}, one a column")
+        raise OrdinateError("titles", len(titles), f"{len(rows[0])}, one per column")
     figure, grid = _draw_grid(rows, titles, height=CELL)
     for (_, column), axes in np.ndenumerate(grid):
         _frame(axes, GREY if column else GREEN, 1 if column else 3)

@@ -40,7 +40,7 @@ class Preprocessing:
     Args:
         size: (height, width) in pixels of what the encoder sees.
         channels: 1 for grey, 3 for RGB.
-        crop: (height, width) of the central part that is taken first, at the image's own resolution; None uses all.
+        crop: (height, width) of the central part that is cropped first, at the image's own resolution; None uses all.
         equalize: equalise the histogram (of the luminance, for colours) after the crop.
 
     Example:
@@ -104,10 +104,10 @@ def choose_preprocessing(
     if isinstance(size, int):
         size = (size, size)
     elif size is None:
-        own = crop or sizes[0]
-        keep = max(own) <= KEPT_SIDE and (crop is not None or len(set(sizes)) == 1)
-        scale = 1.0 if keep else LARGEST_SIDE / max(own)
-        size = (max(1, round(own[0] * scale)), max(1, round(own[1] * scale)))
+        kept = crop or sizes[0]
+        keep = max(kept) <= KEPT_SIDE and (crop is not None or len(set(sizes)) == 1)
+        scale = 1.0 if keep else LARGEST_SIDE / max(kept)
+        size = (max(1, round(kept[0] * scale)), max(1, round(kept[1] * scale)))
     return Preprocessing(size, channels, crop, equalize)
 
 

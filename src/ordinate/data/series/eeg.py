@@ -56,7 +56,7 @@ def read_tuab(
     subjects, 1,246 of them to train and 139 to test. It does not say which, so a tenth of the subjects is drawn here.
     Chosen here, as the paper says nothing: a subject's first file; the 19 electrodes of the 10-20 system and the two
     ears as the channels; the second minute, as the first is often spent on setting up; microvolts, unfiltered.
-    Training takes random crops of it: ``SeriesOptions(crop=...)``.
+    Training draws random crops of it: ``SeriesOptions(crop=...)``.
 
     Args:
         path: folder of the corpus, or one below it that holds ``train`` and ``eval``.

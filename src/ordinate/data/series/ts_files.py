@@ -91,7 +91,7 @@ def _check_header(name: str, value: str, where: str) -> None:
     if name == "targetlabel" and value != "true":
         raise OrdinateError(where, problem="holds no targets", expected="@targetLabel true")
     if name in ("dimensions", "serieslength") and not (value.isdecimal() and int(value)):
-        raise OrdinateError(where, problem=f"@{name} takes a whole number above 0, got {value!r}")
+        raise OrdinateError(where, value, f"a whole number above 0 for @{name}")
 
 
 def _check_series(series: Sequence[Sequence[NDArray[np.float64]]], header: dict[str, str], where: str) -> None:

@@ -67,7 +67,7 @@ def load_pretrained(name: str) -> Pretrained:
         reason = str(error).strip().split("\n")[0]
         raise OrdinateError("encoder", problem=f"{name!r} cannot be loaded", expected=f"{KNOWN}: {reason}") from error
     config = {key: value for key, value in network.config.to_dict().items() if key not in OF_ITS_PLACE}
-    config["hidden_size"] = getattr(network.config, "hidden_size", None)  # some networks have another word for it
+    config["hidden_size"] = getattr(network.config, "hidden_size", None)  # which some networks call otherwise
     if config.get("is_encoder_decoder") or not config["hidden_size"] or not hasattr(tokenizer, "backend_tokenizer"):
         raise OrdinateError(
             "encoder", problem=f"{name!r} is a {type(network).__name__}", expected="an encoder of text, such as BERT"

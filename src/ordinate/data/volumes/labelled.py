@@ -86,11 +86,8 @@ def _of_subjects(path: Path, frame: pd.DataFrame) -> tuple[VolumeFiles, str]:
     column = next((name for name in SUBJECTS if name in frame), None)
     if column is None:
         raise OrdinateError(f"{path / LABELS}", expected=f"a column of subjects, {' or '.join(map(repr, SUBJECTS))}")
-    subjects = frame[column].astype(str)
-    folders = [path / FIRST_VISIT.format(subject) for subject in subjects]
-    alone = [path / subject for subject in subjects]
-    chosen = [own if own.is_dir() else visit for visit, own in zip(folders, alone, strict=True)]
-    return VolumeFiles(folder / T1_IN_MNI for folder in chosen), column
+    folders = ((path / subject, path / FIRST_VISIT.format(subject)) for subject in frame[column].astype(str))
+    return VolumeFiles((plain if plain.is_dir() else visit) / T1_IN_MNI for plain, visit in folders), column
 
 
 def _table(path: Path) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 A file is turned to RAS (the axes run to the right, to the front and up), resampled if a spacing is given, scaled to
 0..1 and rounded to 256 levels, then cut or padded around its centre. A level is 1/255 of the range between the
-percentiles, below the noise of an MR scan, and takes a quarter of float32's memory.
+percentiles, below the noise of an MR scan, and needs a quarter of float32's memory.
 """
 
 import zlib
@@ -150,8 +150,8 @@ def choose_volume_preprocessing(volumes: Volumes, options: VolumeOptions) -> tup
     channels, sizes = _extents(volumes, options)
     size: Any = options.size
     if size is None:
-        own = sizes[0]
-        size = own if len(set(sizes)) == 1 and max(own) <= LARGEST_SIDE else (LARGEST_SIDE,) * 3
+        kept = sizes[0]
+        size = kept if len(set(sizes)) == 1 and max(kept) <= LARGEST_SIDE else (LARGEST_SIDE,) * 3
     spacing: Any = options.spacing  # three lengths, as its options made it
     largest = np.max(sizes, axis=0)
     notes = []

@@ -13,7 +13,7 @@ from ordinate.papers.datasets.catalogue import DATA, IMAGE_SETS, OTHER_SETS, SET
 from ordinate.papers.datasets.images.catalogue import download, find, load
 from ordinate.report.text import table
 
-MOST_RANKS = 12  # shown a column each
+MOST_RANKS = 12  # shown in a column each
 WIDTH = 100  # characters of a line of text
 SLOW = ("tuab", "hcp_aging")  # take minutes to read
 
@@ -64,7 +64,7 @@ def _state(name: str) -> str:
 
 
 def _is_here(name: str) -> bool:
-    """Return whether the files of a set without images are there, whatever else reading them takes."""
+    """Return whether the files of a set without images are there, whatever else reading them requires."""
     return bool(os.environ.get(DATA)) and bool(reading.files(name))
 
 
@@ -128,7 +128,7 @@ def _paragraph(head: str, text: str) -> str:
 
 
 def _counts(labels: Any, splits: pd.Series, task: str) -> str:
-    """Return a table with a row a split: samples of each rank, or the range of the target."""
+    """Return a table with one row per split: samples of each rank, or the range of the target."""
     order = [split for split in reading.PARTS if split in set(splits)]
     order += sorted(set(splits) - set(order))
     if isinstance(labels, pd.Series) and task == "ranks" and labels.nunique() <= MOST_RANKS:

@@ -258,7 +258,7 @@ def _linear(weight: Tensor, bias: Tensor) -> nn.Linear:
 class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
     """Predict continuous targets from a representation that SupCon, SimCSE, SimCLR or DINO learned.
 
-    SupCon takes targets of one bin as one class (SupCR, Table 7 and Appendix D; SupReMix, Table 16); SimCLR and DINO
+    For SupCon, targets of one bin are one class (SupCR, Table 7 and Appendix D; SupReMix, Table 16); SimCLR and DINO
     see no targets (SupCR, Table 11). SimCSE (Gao et al., 2021), for text, makes two passes through the dropout of the
     encoder as positives, and with labels those of one bin too. SupReMix (C.1) contrasts single sentences instead, those
     of a pair being positives if its score is above 2; here it is the embeddings of pairs, as in all other losses.

@@ -60,7 +60,7 @@ class Distillation(nn.Module):
     images are too small.
 
     Args:
-        head: of the student; the teacher has a copy. None takes a :class:`DINOHead`.
+        head: of the student; the teacher has a copy. None for a :class:`DINOHead`.
     """
 
     centre: Tensor

@@ -97,8 +97,8 @@ def order_loss(
         raise OrdinateError("labels", f"{len(labels)} samples of one rank", "at least two ranks")
     lengths = _distances(h, h)
     products = h @ r.T
-    own, to_other = products.gather(1, labels[:, None]), products[:, labels]
-    along = _over(own.T - to_other.T - to_other + own, lengths * _distances(r, r)[labels][:, labels])
+    to_rank, to_other = products.gather(1, labels[:, None]), products[:, labels]
+    along = _over(to_rank.T - to_other.T - to_other + to_rank, lengths * _distances(r, r)[labels][:, labels])
     steps = unit(r.diff(dim=0))
     onward, back = torch.cat([steps, steps[-1:]]), -torch.cat([steps[:1], steps])
     upward = labels[:, None] < labels

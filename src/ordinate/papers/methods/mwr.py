@@ -17,7 +17,7 @@ from ordinate.papers.methods.rank_probabilities import probabilities_around
 
 START_NEIGHBOURS = 5  # training samples whose mean rank the search starts from
 MOST_MOVES = 10
-CANDIDATES, JUDGES = 32, 256  # pairs of references tried for a window, and training samples that they are tried on
+CANDIDATES, TRIED = 32, 256  # pairs of references tried for a window, and training samples that they are tried on
 QUERIES = 1024  # samples searched for at a time
 
 
@@ -208,8 +208,8 @@ class MovingWindow(nn.Module):
 
     def training_error(self) -> float:
         """Return the mean squared error of the estimates on at most 256 training samples."""
-        judges = _judges(len(self.ranks))
-        return float((self.estimates(self.embeddings[judges]).mean(1) - self.ranks[judges]).square().mean())
+        samples = _tried_samples(len(self.ranks))
+        return float((self.estimates(self.embeddings[samples]).mean(1) - self.ranks[samples]).square().mean())
 
     def _search(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
         k = min(START_NEIGHBOURS, len(self.ranks))
@@ -247,7 +247,7 @@ def choose_references(
     the same. Returned are the places of the lower and the higher samples.
     """
     generator = torch.Generator().manual_seed(0)
-    judges = _judges(len(ranks))
+    samples = _tried_samples(len(ranks))
     distinct = ranks.unique()
     chosen = []
     for window in distinct[windows_of(len(distinct))]:
@@ -255,15 +255,15 @@ def choose_references(
         every = len(members[0]) * len(members[1])
         tried = torch.randint(every, (CANDIDATES,), generator=generator) if every > CANDIDATES else torch.arange(every)
         pairs = torch.stack([members[0][tried // len(members[1])], members[1][tried % len(members[1])]], dim=1)
-        first, second = embeddings[pairs.repeat_interleave(len(judges), dim=0)].unbind(1)
-        relative = regressor(first, second, embeddings[judges].repeat(len(pairs), 1)).view(len(pairs), -1)
-        wanted = relative_rank(ranks[judges], window[0].expand(len(judges)), window[1].expand(len(judges)))
+        first, second = embeddings[pairs.repeat_interleave(len(samples), dim=0)].unbind(1)
+        relative = regressor(first, second, embeddings[samples].repeat(len(pairs), 1)).view(len(pairs), -1)
+        wanted = relative_rank(ranks[samples], window[0].expand(len(samples)), window[1].expand(len(samples)))
         errors = (relative - wanted).square().mean(1)
         best = errors.argsort(stable=True)
         chosen.append(pairs[best[torch.arange(count) % len(best)]])  # again from the best where there are too few
     return torch.stack(chosen)
 
 
-def _judges(count: int) -> Int[Tensor, " j"]:
+def _tried_samples(count: int) -> Int[Tensor, " j"]:
     """Return the places of the training samples that pairs are tried on, always the same."""
-    return torch.randperm(count, generator=torch.Generator().manual_seed(0))[:JUDGES]
+    return torch.randperm(count, generator=torch.Generator().manual_seed(0))[:TRIED]

@@ -38,7 +38,7 @@ class POE(StagedMethod):
 
     The paper's: that loss, its weights and margin, the symmetric Kullback-Leibler distance, 50 draws, 50 epochs of Adam
     with 1e-4, a log variance that batch norm without scale and shift ends. Chosen: the constraint is on all triplets of
-    a batch, of which the published code takes one per anchor; the classifier is linear (dropout belongs to the paper's
+    a batch, of which the published code uses one per anchor; the classifier is linear (dropout belongs to the paper's
     VGG-16); validation and prediction classify the mean. Left out: the heads for regression and for K-rank, and other
     distances.
 

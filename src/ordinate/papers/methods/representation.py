@@ -25,7 +25,7 @@ class Representation(StagedMethod):
     Args:
         loss: ``loss(embeddings, ranks)``, such as :func:`~ordinate.papers.methods.pairs.build_pair_loss` gives.
         projection_dim: outputs of the projection head that the loss sees; None shows it the embeddings.
-        draw: draws two views of every sample; None takes batches as they come.
+        draw: draws two views of every sample; None where batches bring them.
     """
 
     def __init__(

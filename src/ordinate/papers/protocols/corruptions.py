@@ -3,7 +3,7 @@
 They are ImageNet-C's 15 and its 4 extra ones, written for images of any size, in grey or colour. Strengths of noise,
 light and compression are ImageNet-C's. Lengths (radii of blurs, sizes of flakes and drops) are ImageNet-C's, which
 are for 224 pixels, times the image's shorter side over 224: what one would see in a large image that was corrupted
-and then made small. Where ImageNet-C takes what is not at hand, or does not grow worse with every severity, this does
+and then made small. Where ImageNet-C needs what is not available, or does not grow worse with every severity, this does
 otherwise:
 
 - ``frost`` lies over the image as a generated texture of ice needles, in place of photographs of frost;

@@ -1,4 +1,4 @@
-"""An encoder taken over to another data set: probed, or fine-tuned (SupCR, Table 5; SupReMix, Table 8)."""
+"""An encoder transferred to another data set: probed, or fine-tuned (SupCR, Table 5; SupReMix, Table 8)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -58,12 +58,12 @@ def transfer(
     the model, and no validation. The model itself is not changed.
 
     Args beyond those of :mod:`ordinate.papers.protocols`:
-        model: fitted on the first data set; a classifier's probe takes the second one's ranks.
+        model: fitted on the first data set; a classifier's probe predicts the second one's ranks.
         X, X_test: samples of the second data set, of the kind, and with the columns, that the model was trained on.
         class_order: the second data set's classes from lowest to highest, where y does not tell.
         schemes: ``"linear_probe"``, ``"fine_tune"`` or both.
         epochs: of the new layer, or of encoder and layer; 100 is what both papers give their predictors.
-        learning_rate: None takes 0.01 for the probe and 0.001 for fine-tuning.
+        learning_rate: None for 0.01 for the probe and 0.001 for fine-tuning.
         seed: of the layer's first weights and of the batches.
         checkpoint_dir: keeps the state of training, in one folder per scheme.
 

@@ -32,7 +32,7 @@ class Contents:
     Args:
         model: fitted.
         names: of the C ranks, from the lowest; None for a continuous target.
-        inputs: (n, ...), samples as the encoder takes them.
+        inputs: (n, ...), samples as the encoder expects them.
         true: (n,), ranks 0..C-1 or targets.
         predicted: (n,), likewise.
         probabilities: (n, C), for ranks.

@@ -70,8 +70,8 @@ def cloud(name: str, source: ColumnDataSource, of: str = "", size: float = 6) ->
 def predicted_targets(source: ColumnDataSource, values: ArrayLike) -> Plot:
     """Return predicted against true targets, with the line where they agree."""
     low, high = float(np.min(values)), float(np.max(values))
-    room = 0.04 * (high - low or 1)
-    ends = (low - room, high + room)
+    space = 0.04 * (high - low or 1)
+    ends = (low - space, high + space)
     plot = _plot("predicted", x_range=ends, y_range=ends, height=420)
     plot.line(ends, ends, line_color=INK, line_alpha=0.45, line_width=1.2, name="ink")
     _points(plot, source, "true", "predicted", 5)
@@ -128,7 +128,7 @@ def promised_coverage(coverage: pd.DataFrame) -> Plot:
 
 
 def margin_trade(margins: Sequence[float | None], critical_error: ArrayLike, accuracy: ArrayLike) -> Plot:
-    """Return the error rate at the critical boundary against the accuracy, a point a margin."""
+    """Return the error rate at the critical boundary against the accuracy, a point per margin."""
     error, share = np.asarray(critical_error, dtype=np.float64), np.asarray(accuracy, dtype=np.float64)
     shown = ["learned" if margin is None else f"{margin:g}" for margin in margins]
     source = ColumnDataSource({"accuracy": share, "error": error, "margin": shown})

@@ -1,4 +1,4 @@
-"""Embeddings in two dimensions, in several ways, within a time that people wait."""
+"""Embeddings in two dimensions, in several ways, within a time that users wait."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec

@@ -67,7 +67,7 @@ def view(contents: Contents, X: Any, measures: Measures, projected: Sequence[Pro
         **shared_values(contents, groups, measures.predictors, told.command),
         "title": f"{contents.method} on {told.target}",
         "introduction": words.introduce(contents, told.target, told.given),
-        "judgement": words.judge(contents, measures.predictors),
+        "quality": words.describe_quality(contents, measures.predictors),
         "cautions": cautions,
         "projections": [(each.key, each.name) for each in projected],
         "method": contents.method,

@@ -34,7 +34,7 @@ def introduce(contents: Contents, target: str, given: int) -> str:
     return f"{contents.method} was trained{trained_on}, {of}, to predict {_label(contents, target)}.{part}"
 
 
-def judge(contents: Contents, predictors: Sequence[Predictor]) -> str:
+def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str:
     """Say how good the predictions are, and beside what."""
     model, simple = predictors[0], predictors[1:]
     held_out = "samples it has not seen" if contents.training_labels is not None else "the samples of this report"
