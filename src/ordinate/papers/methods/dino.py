@@ -22,31 +22,30 @@ from ordinate.papers.methods.drawn_views import DrawViews, side_by_side
 
 TEACHER_TEMPERATURE, STUDENT_TEMPERATURE = 0.04, 0.1
 CENTRE_MOMENTUM = 0.9
+# for a million images the paper has 2048 hidden units, and 65536 prototypes; 1024 cost it 2 points (Appendix C)
+HIDDEN, BOTTLENECK, PROTOTYPES = 512, 256, 1024
 TEACHER_MOMENTUM = 0.996  # at the start; it rises to 1 along a cosine
 
 
 class DINOHead(nn.Module):
     """Scores of an embedding against unit prototypes: a three-layer perceptron, unit norm, a linear layer of unit rows.
 
-    The paper has 2048 hidden units, a bottleneck of 256 and 65536 prototypes, for a million images; 1024 prototypes
-    cost it 2 points of accuracy (Appendix C).
-
     Example:
         >>> DINOHead(8)(torch.zeros(2, 8)).shape
         torch.Size([2, 1024])
     """
 
-    def __init__(self, embedding_dim: int, hidden: int = 512, bottleneck: int = 256, prototypes: int = 1024) -> None:
+    def __init__(self, embedding_dim: int) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            nn.Linear(embedding_dim, hidden), nn.GELU(), nn.Linear(hidden, hidden), nn.GELU(),
-            nn.Linear(hidden, bottleneck),
+            nn.Linear(embedding_dim, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, HIDDEN), nn.GELU(),
+            nn.Linear(HIDDEN, BOTTLENECK),
         )  # fmt: skip
         for layer in self.layers:
             if isinstance(layer, nn.Linear):
                 nn.init.trunc_normal_(layer.weight, std=0.02)
                 nn.init.zeros_(layer.bias)
-        self.prototypes = nn.Parameter(torch.randn(prototypes, bottleneck))
+        self.prototypes = nn.Parameter(torch.randn(PROTOTYPES, BOTTLENECK))
 
     def forward(self, embeddings: Float[Tensor, "n d"], *, learn_prototypes: bool = True) -> Float[Tensor, "n k"]:
         prototypes = self.prototypes if learn_prototypes else self.prototypes.detach()
@@ -58,21 +57,16 @@ class Distillation(nn.Module):
 
     Batches hold two global views per sample, next to each other. The paper adds small crops, for which tables and small
     images are too small.
-
-    Args:
-        head: of the student; the teacher has a copy. None for a :class:`DINOHead`.
     """
 
     centre: Tensor
 
-    def __init__(self, teacher: nn.Module, embedding_dim: int, head: nn.Module | None = None) -> None:
+    def __init__(self, teacher: nn.Module, embedding_dim: int) -> None:
         super().__init__()
         self.student = copy.deepcopy(teacher)
-        self.head = DINOHead(embedding_dim) if head is None else head
+        self.head = DINOHead(embedding_dim)
         self.teacher_head = copy.deepcopy(self.head).requires_grad_(False)
-        with torch.no_grad():
-            scores = self.teacher_head(torch.zeros(1, embedding_dim)).shape[1]
-        self.register_buffer("centre", torch.zeros(scores))
+        self.register_buffer("centre", torch.zeros(PROTOTYPES))
 
     def trained_parameters(self) -> list[nn.Parameter]:
         """Return what the optimizer moves."""
