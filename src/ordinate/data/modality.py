@@ -22,6 +22,7 @@ from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 
 EMBEDDED_AT_ONCE = 4096
+CONSTANT = 1e-12  # deviation, relative to the largest value, below which a column or channel counts as constant
 
 
 class Views(NamedTuple):

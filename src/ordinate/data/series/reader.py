@@ -9,11 +9,10 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ordinate.data.modality import EMBEDDED_AT_ONCE, Reader, Views
+from ordinate.data.modality import CONSTANT, EMBEDDED_AT_ONCE, Reader, Views
 from ordinate.data.series.crop import RandomCrop
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.series.views import SeriesViews
-from ordinate.data.tables.features import CONSTANT
 from ordinate.errors import OrdinateError
 
 ROWS_AT_ONCE = 256

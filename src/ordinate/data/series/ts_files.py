@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.data.series.reader import stack_series
 from ordinate.errors import OrdinateError
 
 MISSING = "?"
@@ -64,7 +65,8 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]
             )
     if not series:
         raise OrdinateError(path, problem="holds no series", expected="@data and one line per series below it")
-    return _stack(series), np.array(targets)
+    # the channels of a series may differ in length too
+    return stack_series([stack_series([channel[None] for channel in one])[:, 0] for one in series]), np.array(targets)
 
 
 def _numbers(text: str, where: str, what: str = "a point") -> NDArray[np.float64]:
@@ -108,12 +110,3 @@ def _check_series(series: Sequence[Sequence[NDArray[np.float64]]], header: dict[
             raise OrdinateError(
                 where, problem=f"has {min(lengths)} to {max(lengths)} points per channel", expected=length
             )
-
-
-def _stack(series: Sequence[Sequence[NDArray[np.float64]]]) -> NDArray[np.float64]:
-    longest = max(len(channel) for channels in series for channel in channels)
-    stacked = np.full((len(series), len(series[0]), longest), np.nan)
-    for row, channels in enumerate(series):
-        for place, channel in enumerate(channels):
-            stacked[row, place, : len(channel)] = channel
-    return stacked

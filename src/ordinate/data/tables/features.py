@@ -14,14 +14,13 @@ from scipy.special import ndtri
 from torch import Tensor, nn
 
 from ordinate.data.mapped_matrix import mapped_matrix
-from ordinate.data.modality import Reader
+from ordinate.data.modality import CONSTANT, Reader
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.data.tables.views import TableViews
 from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 
 FEW_VALUES = 10  # different values up to which a column gets no normal score: it would add nothing
-CONSTANT = 1e-12  # deviation, relative to the largest value, below which a column counts as constant
 KNOTS = 200  # quantiles kept of a column
 MOST_CATEGORIES = 1000  # of a column, each of which becomes a column, however many rows there are
 ROWS_AT_ONCE = 1 << 16  # in float64
