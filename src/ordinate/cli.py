@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _with_flags(message: str, options: Iterable[str]) -> str:
     """Return a message of the library with its ``argument=VALUE`` as options are typed."""
-    names = "|".join(set(options) - POSITIONAL)
+    names = "|".join(set(options) - POSITIONAL) or "(?!)"  # which nothing matches
     return re.sub(
         rf"\b({names})=(?:True\b|\w+Options\(\)|([A-Z]+)\b)",
         lambda found: f"{flag(found[1])} {found[2] or ''}".rstrip(),
