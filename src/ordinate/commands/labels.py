@@ -35,11 +35,7 @@ class Label:
 def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> Label:
     """Decide between ranks and a continuous target, or say what is missing to decide.
 
-    Args:
-        y: (n,), no value missing.
-        task: ``"auto"``, ``"ranks"`` or ``"continuous"``.
-        order: the ranks from lowest to highest, separated by commas.
-        name: of the label, for messages.
+    Labels (n,) lack no value; ``order`` holds the ranks from lowest to highest, separated by commas.
     """
     if y.nunique() == 1:
         only = y.iloc[0]

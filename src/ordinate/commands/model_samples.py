@@ -7,15 +7,6 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
 
-def read_for(estimator: EmbeddingEstimator, data: str) -> Any:
-    """Return the samples of a file, folder or zip as the estimator expects them, without columns it does not know.
-
-    Raises:
-        OrdinateError: data that cannot be read, or of another kind than the training data.
-    """
-    return fit_to(estimator, read_unlabelled(data), data)
-
-
 def read_unlabelled(data: str) -> Any:
     """Return the samples of a file, folder or zip: a table, an array, or files of images or volumes."""
     return modality_of_files(data).read_unlabelled(data)

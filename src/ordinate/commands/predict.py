@@ -22,17 +22,7 @@ def predict(
     critical: list[str],
     out: str | None,
 ) -> None:
-    """Write the predictions as csv to ``out``, or print them.
-
-    Args:
-        model: folder of a saved model.
-        data: table, npz, folder or zip of images, or folder of volumes.
-        coverage: of sets of ranks or intervals to add, calibrated on the samples that ``fit`` held out.
-        decision: ``"mode"`` or ``"median"``; None decides as the model does.
-        costs: csv file of a cost matrix to decide ranks by, instead of a decision.
-        critical: ``A,B=COST`` of boundaries, instead of a matrix.
-        out: csv file to write.
-    """
+    """Write the predictions as csv to ``out``, or print them; the arguments are the options of the command line."""
     check_new(out)
     estimator = load(model)
     classes = estimator.ordered_classes_.tolist() if isinstance(estimator, RankClassifier) else None

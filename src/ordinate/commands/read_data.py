@@ -37,12 +37,7 @@ def read(
 ) -> Samples:
     """Return the samples, with files of images and the like read.
 
-    Args:
-        options: of the command.
-        images: how images are read.
-        volumes: how volumes are read.
-        size_for: chooses the size of image files.
-        all_columns: keep columns that identify rows too, for a model that was trained on other data.
+    ``size_for`` chooses the size of image files; ``all_columns`` keeps columns that identify rows too.
     """
     data_options = {"images": images, "volumes": volumes or volume_options({}, options)}
     samples = _read(options, data_options, size_for, all_columns)

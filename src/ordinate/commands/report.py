@@ -35,16 +35,7 @@ from ordinate.report.page import write_report
 
 @dataclass(frozen=True)
 class ReportSamples:
-    """Samples as a model takes them, and which of them it has not seen.
-
-    Args:
-        X: all samples.
-        y: (n,) labels, of the type of the model's classes.
-        names: (n,) of the samples.
-        digest: of the data.
-        measured: rows to measure on.
-        trained: rows that the model was trained on; None where that is not known.
-    """
+    """Samples as a model expects them, the rows to measure on, and those of its training where they are known."""
 
     X: Any
     y: NDArray[Any]
@@ -136,12 +127,9 @@ def hashes(model: str) -> dict[str, str]:
 
 
 def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: str | None) -> ReportSamples:
-    """Read the labelled samples of a file, folder, zip or image set as a saved model takes them.
+    """Read the labelled samples of a file, folder, zip or image set as a saved model expects them.
 
     Measured are the rows that the model's folder or the data itself says it was not trained on, or all.
-
-    Raises:
-        OrdinateError: data or labels that cannot be read, or that the model does not know.
     """
     samples = _read(estimator, data, target)
     X = fit_to(estimator, samples.X, data)
@@ -151,11 +139,7 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
 
 
 def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArray[Any]:
-    """Return labels of the type of the model's classes, or targets.
-
-    Raises:
-        OrdinateError: labels that the model does not know.
-    """
+    """Return labels of the type of the model's classes, or targets."""
     if not isinstance(estimator, RankClassifier):
         return understand_label(y, "continuous", None, name).values
     known = {plain_text(label): label for label in estimator.ordered_classes_.tolist()}

@@ -12,14 +12,7 @@ from ordinate.errors import OrdinateError
 
 
 def leave_out_row_columns(samples: Samples, keep: list[str], data: str, say: Callable[[str], None]) -> Samples:
-    """Return samples of a table without the columns that identify its rows, and say which these are.
-
-    Args:
-        samples: of a file; arrays stay as they are.
-        keep: columns that stay whatever they hold.
-        data: the file, for messages.
-        say: is told what is left out, and what looks as if it tells the label.
-    """
+    """Return samples without the columns that identify the rows of a table, but those to ``keep``; name them."""
     X = samples.X
     if not hasattr(X, "columns"):
         if keep:

@@ -23,17 +23,7 @@ from ordinate.extensions import extensions
 
 @dataclass(frozen=True)
 class Samples:
-    """Labelled samples that have been read and found usable.
-
-    Args:
-        X: a DataFrame, a table in parquet files, an array, or decoded images or volumes.
-        y: (n,) labels.
-        name: of the label, for messages.
-        digest: of all that was read.
-        splits: (n,) "train", "validation" or "test".
-        groups: (n,).
-        paths: (n,) of samples that are files.
-    """
+    """Labelled samples that were read and found usable; the digest is of all that was read, the name for messages."""
 
     X: Any
     y: pd.Series
@@ -87,13 +77,10 @@ def read_samples(
     options: Mapping[str, Any],
     size_for: Callable[[Any, pd.Series, float], tuple[int, int]] | None = None,
 ) -> Samples:
-    """Read the labelled samples of a file, folder or zip; files of images and the like before any work is lost to them.
+    """Read the labelled samples of a file, folder, zip or image set, with files of images and the like read.
 
-    Args:
-        data: path, or name of an image set.
-        request: what is asked of the data.
-        options: of the kinds of data, by the parameter of the estimators that holds them.
-        size_for: chooses the size of images by how they would be read, their labels, and the seconds to decode them.
+    ``options`` are by the parameter of the estimators that holds them; ``size_for`` chooses the size of images by how
+    they would be read, their labels, and the seconds to decode them.
     """
     modality = modality_of_data(data)
     image_sets = _named_sets(data, "holds_images")

@@ -20,7 +20,7 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     """Print the k samples of ``among`` nearest to every sample of ``query``, or write them as csv to ``out``.
 
     Rows of a table or an array are numbered from 0; images go by their paths. ``target`` is the column of the labels
-    in ``among``, which images have without it where they lie in a folder a rank.
+    in ``among``, which images have without it where they lie in one folder per rank.
     """
     check_new(out)
     estimator = load(model)

@@ -26,15 +26,8 @@ SHOWN = 10  # of the worst, when all go to a file
 def suspects(data: str, target: str | None, *, folds: int = 5, out: str | None = None, **shared: Any) -> None:
     """Write all samples as csv to ``out``, the most suspicious label first, or print them.
 
-    Ranks are checked by CLOC, continuous targets by SupCR, each sample by a model that was trained without it.
-
-    Args:
-        data: a table, an npz, a folder or zip of images, or the name of an image set, as for ``ordinate fit``.
-        target: column (or npz array) of the label.
-        folds: as many models are trained.
-        out: csv file to write.
-        shared: other fields of :class:`~ordinate.commands.fit_options.FitOptions`: ``task``, ``order``, ``drop``,
-            ``keep``, ``categorical``, ``group``, ``epochs`` of each model, ``accelerator``, ``seed`` and ``quiet``.
+    Ranks are checked by CLOC, continuous targets by SupCR, each sample by one of ``folds`` models that was trained
+    without it. ``shared`` are other fields of :class:`~ordinate.commands.fit_options.FitOptions`.
     """
     check_new(out)
     options = FitOptions(data, target, **shared)

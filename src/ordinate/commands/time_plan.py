@@ -23,14 +23,14 @@ from ordinate.methods.time_budget import TimeBudget, TrainingEnd
 from ordinate.report.page.projections import MOST_FOR_TSNE
 from ordinate.torchrun import joined_processes
 
-# What follows the training takes so many times what starting took, which tells how busy the machine is
+# Time of what follows the training, over that of the start, which tells how busy the machine is
 MEASURES, REPORT, PICTURES = 0.5, 0.4, 1.2
 LEAST_START = 3.0  # seconds
 MOST_RESERVED = 0.4  # of the limit
 TSNE = 0.02  # seconds of t-SNE per sample on a quiet core, generously
 LONG = 600.0  # seconds that a training without a limit is announced beyond
 PLAN, SPENT = "plan.json", "spent.json"
-MOST_READING = 0.5  # share of the limit that reading may take without a word
+MOST_READING = 0.5  # share of the limit that reading may take without a note
 OF_CONTINUOUS = 2.2  # passes per epoch: two views, and a head after the encoder
 
 
@@ -38,13 +38,8 @@ OF_CONTINUOUS = 2.2  # passes per epoch: two views, and a head after the encoder
 class TimePlan:
     """The time of ``ordinate fit``: what is there, what is planned, and what is left.
 
-    Args:
-        options: of the command.
-        folder: that keeps the plan and the time spent, so that a run that was stopped continues with both.
-        budget: of the time limit; None without one.
-        images: the plan of a training on images; None where there is none.
-        until: seconds spent when the trainings have to end.
-        start: seconds that starting took.
+    The folder keeps the plan and the time spent, so that a run that was stopped continues with both. Trainings have to
+    end ``until`` so many seconds are spent; ``start`` seconds were spent on starting.
     """
 
     options: FitOptions

@@ -26,12 +26,8 @@ def write_record(path: Path, record: Any) -> None:
 class Workspace:
     """``OUT.partial`` beside the result ``OUT``, locked while a command works in it: its first process.
 
-    A command that is given again with the same settings finds its checkpoints there; with other settings it is
-    refused, and so is an ``OUT`` that already holds something.
-
-    Args:
-        out: the result.
-        settings: everything that determines it, ready for JSON.
+    A command that is given again with the same settings, ready for JSON, finds its checkpoints there; with other
+    settings it is refused, and so is an ``OUT`` that already holds something.
     """
 
     def __init__(self, out: Path, settings: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 
 IN_MEMORY = 4 * 2**30  # bytes of pixels; more are kept in an unnamed file on disk
-FEW_CHUNKS = 4  # that are not worth a process
+FEW_CHUNKS = 4  # decoded without a process of their own
 NAMED = 10  # unreadable samples that an error names
 COUNTED = 2**26  # pixels at a time, which take 8 bytes each while they are counted
 LOOKED_AT = 256  # samples that tell sizes and channels
@@ -57,14 +57,7 @@ class DecodedSamples:
 
 
 class PixelReader(Reader):
-    """Bring every sample to one size and number of channels.
-
-    Args:
-        preprocessing: done to every sample.
-        mean, scale: (c,) of the training pixels, in units of 0..1.
-        workers: processes that decode.
-        notes: what the user should know of the training samples.
-    """
+    """Bring every sample to one size and number of channels; ``mean`` and ``scale`` (c,) are those of pixels 0..1."""
 
     batch_size = 64
     in_float32 = True
@@ -107,11 +100,7 @@ class PixelReader(Reader):
         return cls(preprocessing, *moments(pixels), options.workers, notes), cls.decoded_class(pixels, preprocessing)
 
     def transform(self, samples: Any) -> Tensor:
-        """Return the pixels (n, c, *size), uint8.
-
-        Raises:
-            OrdinateError: samples that cannot be read; names them.
-        """
+        """Return the pixels (n, c, *size), uint8; an `OrdinateError` names samples that cannot be read."""
         pixels, failures = self.decode_all(samples, self.preprocessing, self.workers, self.progress)
         require_readable(failures, len(samples), self.modality_name)
         return torch.from_numpy(pixels)
@@ -161,19 +150,10 @@ def decode_samples(
     progress: bool,
     chunk: int = 1,
 ) -> tuple[NDArray[np.uint8], dict[int, str]]:
-    """Return the pixels of all samples, and what is wrong with those that could not be read.
+    """Return the pixels (n, c, *size) of all samples, and from the index of each that could not be read to the reason.
 
-    Args:
-        samples: n files or arrays, or decoded samples.
-        preprocessing: done to each.
-        noun: for one sample, in the progress bar.
-        workers: processes that decode; 0 decodes in this one, and so do few samples.
-        progress: show a progress bar.
-        chunk: samples that a worker decodes at a time.
-
-    Returns:
-        Pixels (n, c, *size), in memory or, past 4 GiB, in an unnamed file on disk; and from the index of every sample
-        that could not be read (its pixels are 0) to the reason, which names it.
+    Pixels are in memory or, past 4 GiB, in an unnamed file on disk; those of an unreadable sample are 0. ``noun`` is
+    for one sample, in the progress bar; with 0 ``workers``, and for few samples, this process decodes.
     """
     if isinstance(samples, DecodedSamples):
         if samples.preprocessing != preprocessing:
@@ -226,16 +206,7 @@ def require_readable(
     way_out: str = "",
     named: int = NAMED,
 ) -> None:
-    """Raise where samples could not be read, and name them.
-
-    Args:
-        failures: from the index of each to the reason.
-        total: number of samples.
-        noun: for several samples.
-        where: they were to be read from.
-        way_out: what the user may do about it.
-        named: how many are named.
-    """
+    """Raise where samples could not be read, and name the first ``named`` of them; ``way_out`` is the message's end."""
     if failures:
         shown = "; ".join(list(failures.values())[:named])
         more = f"; and {len(failures) - named} more" if len(failures) > named else ""

@@ -16,23 +16,14 @@ HIDDEN = re.compile(r"(?:.*/)?(?:__MACOSX/.*|\.[^/]*)")  # what systems and arch
 
 @dataclass(frozen=True)
 class FileTree:
-    """The files under a folder or in a zip, by their names below it.
-
-    Args:
-        path: of the folder or zip.
-        names: with slashes, in order.
-    """
+    """The files under a folder or in a zip, by their names below it, with slashes, in order."""
 
     path: Path
     names: tuple[str, ...]
 
     @classmethod
     def of(cls, path: str | Path) -> Self:
-        """List a folder or a zip.
-
-        Raises:
-            OrdinateError: there is no such folder or zip, or it cannot be read.
-        """
+        """List a folder or a zip."""
         path = Path(path)
         if path.is_dir():
             walk = os.walk(path, followlinks=True)  # a link may lead to another disk

@@ -25,12 +25,7 @@ FEWEST_COUNTED, MOST_COUNTED = 5, 1000  # samples of a bin, as the authors clip 
 class LabelBins:
     """A grid of equal bins over continuous labels; the first bin of a dimension has the smallest label at its centre.
 
-    Bins of several dimensions are joint: one for each cell of the grid, counted with the last dimension fastest.
-
-    Args:
-        smallest: centre of the first bin of each of p dimensions.
-        size: width of a bin in each, in label units.
-        counts: bins in each.
+    Sizes are in label units. Bins of p dimensions are joint, one per cell of the grid, the last dimension fastest.
     """
 
     smallest: tuple[float, ...]
@@ -39,12 +34,10 @@ class LabelBins:
 
     @classmethod
     def over(cls, labels: Float[Tensor, "n *p"], bin_size: float | tuple[float, ...] | None = None) -> Self:
-        """Return bins that hold all labels.
+        """Return bins that hold all labels; ``bin_size`` is one number or one per dimension, in label units.
 
-        Args:
-            labels: (n,) or (n, p).
-            bin_size: in label units, one or one per dimension; None uses the smallest difference between two labels,
-                but no more than 100 bins, and for p dimensions no more than 1000 in all.
+        None uses the smallest difference between two labels, but no more than 100 bins, and for p dimensions no more
+        than 1000 in all.
 
         Raises:
             OrdinateError: a bin size that is not above 0, or that makes more than a million bins.
@@ -104,15 +97,10 @@ def _automatic_size(labels: NDArray[np.float64], most: float) -> float:
 
 
 def kernel_window(kernel: str = "gaussian", size: int = 5, sigma: float = 2.0) -> Float[Tensor, " size"]:
-    """Return the values of a symmetric kernel at whole bins, which sum to 1.
+    """Return the values of a symmetric kernel at ``size`` bins, an odd number, which sum to 1; ``sigma`` is in bins.
 
-    The authors' code makes its Gaussian by filtering an impulse that is reflected at the window's ends, which leaves
-    it flatter; this one is the paper's.
-
-    Args:
-        kernel: ``"gaussian"``, ``"triangular"`` or ``"laplace"``.
-        size: bins that it spans, an odd number.
-        sigma: width in bins; the triangular kernel has none.
+    The authors' code makes its Gaussian by filtering an impulse that is reflected at the window's ends, which leaves it
+    flatter; this one is the paper's.
 
     Raises:
         OrdinateError: an unknown kernel, an even size, a sigma that is not above 0.
@@ -157,12 +145,12 @@ def label_weights(
     kernel_size: int = 5,
     sigma: float = 2.0,
 ) -> NDArray[np.float64]:
-    """Weights by label distribution smoothing (LDS): a sample weighs the more, the fewer have labels near its own.
+    """Weights by label distribution smoothing (LDS): the fewer labels are near its own, the more a sample weighs.
 
     The labels' histogram is smoothed by a kernel over neighbouring bins, and a sample weighs one over the smoothed
-    count of its bin, or one over its square root. For ``"inverse"`` a bin's count is first clipped to 5..1000, as in
-    the authors' code, so that no sample weighs 200 times another. For ``"sqrt_inverse"`` their code smooths the
-    square roots; here, as in the paper, the root is of what is smoothed.
+    count of its bin, or over its square root. For ``"inverse"`` a bin's count is first clipped to 5..1000, as in the
+    authors' code. For ``"sqrt_inverse"`` their code smooths the square roots; here, as in the paper, the root is of
+    what is smoothed.
 
     Source: Yang et al., Delving into Deep Imbalanced Regression, ICML 2021, Section 3.1. Labels of any range and of
     several dimensions are binned as :meth:`LabelBins.over` says.
@@ -180,7 +168,7 @@ def label_weights(
         (n,) weights above 0 with mean 1.
 
     Raises:
-        OrdinateError: labels that are not finite numbers, or an option outside what it takes.
+        OrdinateError: labels that are not finite numbers, or an option out of range.
 
     Example:
         >>> label_weights([1, 1, 1, 1, 9], bin_size=1).round(2).tolist()

@@ -17,13 +17,7 @@ SPLITS = {
 
 
 def read_labels_file(content: Path | IO[bytes], where: Path, noun: str) -> pd.DataFrame:
-    """Return the table of a labels.csv.
-
-    Args:
-        content: the file, or what it holds.
-        where: the file lies, for messages.
-        noun: for what it names, for messages.
-    """
+    """Return the table of a labels.csv; ``where`` and ``noun``, what it names, are for messages."""
     try:
         frame = pd.read_csv(content, keep_default_na=False, na_values=MISSING, skipinitialspace=True)
     except (ValueError, OSError) as error:

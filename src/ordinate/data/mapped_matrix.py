@@ -14,12 +14,7 @@ from ordinate.errors import OrdinateError
 def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray[np.float32]:
     """Return zeros (n, width), float32, in a file without a name: it is gone with the array, and with the process.
 
-    Args:
-        shape: of the matrix, neither side 0.
-        folder: where the file lies; None uses the folder of temporary files (``TMPDIR``).
-
-    Raises:
-        OrdinateError: a folder that cannot be written, or whose disk has no room for all of it.
+    It lies in ``folder``, or among temporary files (``TMPDIR``); one that cannot hold all of it is an `OrdinateError`.
 
     Example:
         >>> matrix = mapped_matrix((1000, 3))
@@ -32,7 +27,7 @@ def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
-            if sys.platform == "linux":  # a hole that finds no room later would end the process
+            if sys.platform == "linux":  # a hole that finds no space later would end the process
                 os.posix_fallocate(file.fileno(), 0, size)
             else:
                 file.truncate(size)
@@ -42,5 +37,5 @@ def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray
         raise OrdinateError(
             f"{place} cannot hold the {size / 2**30:.3g} GiB of the prepared samples",
             problem=error.strerror,
-            expected="a folder on a disk with room for them",
+            expected="a folder on a disk with space for them",
         ) from error

@@ -22,6 +22,7 @@ from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 
 EMBEDDED_AT_ONCE = 4096
+CONSTANT = 1e-12  # deviation, relative to the largest value, below which a column or channel counts as constant
 
 
 class Views(NamedTuple):
@@ -122,6 +123,10 @@ class Reader(ABC):
         """Return how training draws views, ``usual`` of each sample; None for the samples as they are."""
         return None
 
+    def pair_of_views(self) -> Callable[[Tensor], tuple[Tensor, Tensor]] | None:
+        """Return what draws two views of a batch for losses that compare views; None where they come with the batch."""
+        return None
+
     def options(self) -> Any:
         """Return options of the modality that read other samples as the training samples were read."""
         return None
@@ -135,12 +140,7 @@ class Reader(ABC):
         return f"samples of shape {' x '.join(map(str, x.shape[1:]))}"
 
     def shown(self, X: Any, x: Tensor) -> pd.DataFrame | NDArray[Any]:
-        """Return what a report shows of samples: rows, pictures (n, c, h, w) in uint8, or curves (n, c, length).
-
-        Args:
-            X: samples as a user gave them.
-            x: their batch.
-        """
+        """Return what a report shows of samples X, of the batch x: rows, uint8 (n, c, h, w) or curves (n, c, t)."""
         return pd.DataFrame({"sample": [str(sample) for sample in X]})
 
 
@@ -245,12 +245,8 @@ class Modality(ABC):
     def decode(self, X: Any, options: Any, request: Request, choose: Any = None) -> tuple[Any, dict[int, str]]:
         """Return samples with their files read, and from the index of each unreadable one to the reason.
 
-        Args:
-            X: samples.
-            options: of this modality; None for the defaults.
-            request: its progress bar and its ``say``.
-            choose: a callback of ``ordinate fit`` that plans a training on what is there, see
-                :class:`~ordinate.data.images.modality.Images`.
+        ``choose`` is a callback of ``ordinate fit`` that plans a training, see
+        :class:`~ordinate.data.images.modality.ImageModality`.
         """
         return X, {}
 

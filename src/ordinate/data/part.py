@@ -17,11 +17,6 @@ def random_part(n: int, most: int) -> NDArray[np.int64]:
 def random_part_of_ranks(ranks: NDArray[np.int64], most: int, least: int) -> NDArray[np.int64]:
     """Return about ``most`` rows, ascending, the same share of every rank but no fewer than ``least`` of one.
 
-    Args:
-        ranks: (n,).
-        most: rows in all; all are returned where there are no more.
-        least: rows of a rank that has so many.
-
     Example:
         >>> ranks = np.array([0] * 90 + [1] * 10)
         >>> np.bincount(ranks[random_part_of_ranks(ranks, most=20, least=3)]).tolist()

@@ -13,11 +13,7 @@ _registered: list[Modality] = []
 
 
 def register_modality(modality: Modality) -> None:
-    """Add a kind of data, which is asked before the others whether samples and files are of it.
-
-    Raises:
-        OrdinateError: one of that name is known, or one that has a reader of the same kind.
-    """
+    """Add a kind of data, which is asked before the others; its name and readers' kinds must be new."""
     kinds = {reader.kind for reader in modality.readers}
     for known in modalities():
         if known.name == modality.name or not kinds.isdisjoint(reader.kind for reader in known.readers):
@@ -38,9 +34,7 @@ def _built_in() -> tuple[Modality, ...]:
 def modality_of(X: Any, estimator: Any = None) -> Modality:
     """Return the kind of samples, in any form that an estimator accepts; tables where nothing is known of them.
 
-    Args:
-        X: samples.
-        estimator: whose options say what it reads, such as ``text``.
+    Options of the estimator say what it reads, such as ``text``.
     """
     recognising = (
         modality for modality in modalities() if modality.recognises(X, getattr(estimator, modality.parameter, None))

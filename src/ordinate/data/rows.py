@@ -8,13 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def take(X: Any, rows: NDArray[np.int64], *, renumber: bool = False) -> Any:
-    """Return rows of a table, an array, files, decoded images, or a list such as one of paths.
-
-    Args:
-        X: n samples.
-        rows: indices from 0.
-        renumber: give the rows of a pandas object the index 0, 1, ...; otherwise each keeps its own.
-    """
+    """Return rows of a table, array, files or list; ``renumber`` gives those of pandas the index 0, 1, ..."""
     if isinstance(X, pd.DataFrame | pd.Series):
         taken = X.iloc[rows]
         return taken.reset_index(drop=True) if renumber else taken

@@ -40,7 +40,7 @@ class ShuffledBatches(SharedBatches):
     """Shuffled batches of nearly equal size that together hold every sample once.
 
     The order follows from the seed and the epoch alone, so that a resumed run draws what it would have drawn. Every
-    process draws the same batches and uses its part of each: all of them together see what one process would.
+    process draws the same batches and uses its part of each.
 
     A ``DataLoader`` has it as ``sampler`` with ``batch_size=None``, or in a single process as ``batch_sampler``.
 
@@ -121,8 +121,8 @@ class ShuffledBatches(SharedBatches):
 class RankBatches(ShuffledBatches):
     """Shuffled batches that always hold enough of the ranks that a loss contrasts.
 
-    A batch that lacks some is completed with samples drawn at random from those ranks; every sample still comes
-    once per epoch.
+    A batch that lacks some is completed with samples drawn at random from those ranks; every sample still comes once
+    per epoch. What is required is held by the batch of all processes together.
 
     Args:
         ranks: (n,), the rank of every sample, 0..C-1.

@@ -12,16 +12,9 @@ from ordinate.errors import OrdinateError
 def split_rows(
     labels: NDArray[np.generic], share: float, seed: int, *, stratify: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split the rows into two sets, the second with ``share`` of them, from 0 to 1.
+    """Split the rows into two sets, the second with ``share`` of them, between 0 and 1; indices are ascending.
 
-    Args:
-        labels: (n,) or (n, p); only their number counts unless ``stratify``.
-        share: of the rows in the second set, above 0 and below 1.
-        seed: of the drawing.
-        stratify: take the share from each rank; ranks of one sample stay in the first set.
-
-    Returns:
-        Indices of the first and of the second set, ascending.
+    ``stratify`` draws the share from each rank; ranks of one sample stay in the first set.
 
     Example:
         >>> rest, held_out = split_rows(np.array([0] * 8 + [1] * 4), 0.25, seed=0, stratify=True)
@@ -46,17 +39,9 @@ def split_rows(
 def split_groups(
     labels: NDArray[np.generic], groups: ArrayLike, share: float, seed: int, *, stratify: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split the rows into two sets, the second with about ``share`` of them, no group in both.
+    """Split the rows into two sets, the second with about ``share`` of them, no group in both; indices are ascending.
 
-    Args:
-        labels: (n,) or (n, p).
-        groups: (n,), such as the subject of every sample.
-        share: of the rows in the second set, above 0 and below 1; whole groups meet it roughly.
-        seed: of the drawing.
-        stratify: bring the ranks' shares in both sets as close as the groups allow.
-
-    Returns:
-        Indices of the first and of the second set, ascending.
+    ``stratify`` brings the ranks' shares in both sets as close as the groups allow.
 
     Example:
         >>> rest, held_out = split_groups(np.array([0, 0, 1, 1]), ["ann", "bob", "ann", "bob"], 0.5, 0, stratify=True)

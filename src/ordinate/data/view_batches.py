@@ -39,14 +39,9 @@ class DrawView(Protocol):
 
 
 class ViewBatches(Dataset[tuple[Tensor, Tensor]]):
-    """Augmented views of images or series in memory, a whole batch of them at a time.
+    """Augmented views of images (n, c, h, w), uint8, or series (n, c, t) in memory, a whole batch of them at a time.
 
-    Args:
-        x: (n, c, h, w) uint8, or (n, c, t).
-        y: (n,) or (n, p).
-        augmentation: draws a view of each.
-        views: of every sample, next to each other in the batch.
-        workers: processes that draw views that take long; 0 draws all in the process that trains.
+    The ``views`` of a sample lie next to each other in the batch. Worker processes draw those that take long.
     """
 
     def __init__(self, x: Tensor, y: Tensor, augmentation: DrawView, views: int, workers: int) -> None:
@@ -72,7 +67,7 @@ class ViewBatches(Dataset[tuple[Tensor, Tensor]]):
 
 
 class SeededBatches(SharedBatches):
-    """Batches with a seed each, which follows from the run's seed, the epoch and the place in the epoch."""
+    """Batches, each with a seed that follows from the run's seed, the epoch and the place in the epoch."""
 
     def __init__(self, batches: EpochSampler, seed: int) -> None:
         self.batches = batches

@@ -1,7 +1,7 @@
 """Pictures of an embedding, of what is predicted from it, and of what a loss costs."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle, pairwise
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import rank_cosine_matrix
+from ordinate.report.text import boundary_names
 from ordinate.report.umap_points import umap_points
 
 COLOURS = "viridis"
@@ -30,6 +31,7 @@ STYLE = matplotlib.RcParams(
         "savefig.dpi": 150,
     }
 )
+styled = matplotlib.rc_context(STYLE)  # decorates what draws
 
 
 def save(figure: Figure, path: Path) -> Path:
@@ -39,6 +41,7 @@ def save(figure: Figure, path: Path) -> Path:
     return path
 
 
+@styled
 def embedding(
     embeddings: NDArray[np.float64],
     labels: NDArray[Any],
@@ -47,121 +50,112 @@ def embedding(
 ) -> Figure:
     """Embeddings (n, d) in two dimensions, coloured by label (CLOC, Fig. 5; SupCR, Fig. 1).
 
-    Args:
-        embeddings: (n, d).
-        labels: (n,), ranks 0..C-1 where ``names`` are given, else targets.
-        names: of the C ranks.
-        projection: ``"pca"``, their first two principal components, or ``"umap"``, by cosine, for 5 samples or more.
-
-    Raises:
-        OrdinateError: another projection, fewer than 5 samples for UMAP, or umap-learn is not installed.
+    Labels (n,) are ranks 0..C-1 where ``names`` are given, else targets. The projection is ``"pca"``, principal
+    components, or ``"umap"``, by cosine, for 5 samples or more and with umap-learn.
     """
     if projection not in ("pca", "umap"):
         raise OrdinateError("projection", repr(projection), "'pca' or 'umap'")
     points, explained = _principal_components(embeddings) if projection == "pca" else (_umap(embeddings), None)
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(5.4, 4.4))
-        if names is None:
-            marks = axes.scatter(points[:, 0], points[:, 1], c=labels, cmap=COLOURS, s=14, alpha=0.85, linewidths=0)
-            figure.colorbar(marks, ax=axes, label="target")
-        else:
-            for rank, colour in enumerate(rank_colours(len(names))):
-                x, y = points[labels == rank, 0], points[labels == rank, 1]
-                axes.scatter(x, y, color=colour, s=14, alpha=0.85, linewidths=0, label=str(rank))
-            write_names(axes.legend(title="rank", frameon=False, markerscale=1.8, loc="best"), names)
-        if explained is None:
-            axes.set(title="Embedding, UMAP by cosine", xticks=[], yticks=[])  # its coordinates mean nothing
-        else:
-            axes.set_title("Embedding, principal components")
-            axes.set_xlabel(f"first, {explained[0]:.0%} of the variance")
-            axes.set_ylabel(f"second, {explained[1]:.0%}")
-        axes.set_aspect("equal", adjustable="datalim")
+    figure, axes = plt.subplots(figsize=(5.4, 4.4))
+    if names is None:
+        marks = axes.scatter(points[:, 0], points[:, 1], c=labels, cmap=COLOURS, s=14, alpha=0.85, linewidths=0)
+        figure.colorbar(marks, ax=axes, label="target")
+    else:
+        for rank, colour in enumerate(rank_colours(len(names))):
+            x, y = points[labels == rank, 0], points[labels == rank, 1]
+            axes.scatter(x, y, color=colour, s=14, alpha=0.85, linewidths=0, label=str(rank))
+        write_names(axes.legend(title="rank", frameon=False, markerscale=1.8, loc="best"), names)
+    if explained is None:
+        axes.set(title="Embedding, UMAP by cosine", xticks=[], yticks=[])  # its coordinates mean nothing
+    else:
+        axes.set_title("Embedding, principal components")
+        axes.set_xlabel(f"first, {explained[0]:.0%} of the variance")
+        axes.set_ylabel(f"second, {explained[1]:.0%}")
+    axes.set_aspect("equal", adjustable="datalim")
     return figure
 
 
+@styled
 def predicted_ranks(y_true: NDArray[np.int64], y_pred: NDArray[np.int64], names: Sequence[str]) -> Figure:
     """How often each rank (row) is predicted as each (column), as shares of the row."""
     count = np.zeros((len(names), len(names)))
     np.add.at(count, (y_true, y_pred), 1)
     share = count / np.maximum(count.sum(axis=1, keepdims=True), 1)
-    with plt.rc_context(STYLE):
-        figure, axes = _matrix(
-            share,
-            names,
-            limits=(0, 1),
-            cells=[[f"{int(n)}" for n in row] for row in count],
-            measure="share of the true rank",
-        )
-        axes.set(title="Predicted against true rank, samples", xlabel="predicted", ylabel="true")
+    figure, axes = _matrix(
+        share,
+        names,
+        limits=(0, 1),
+        cells=[[f"{int(n)}" for n in row] for row in count],
+        measure="share of the true rank",
+    )
+    axes.set(title="Predicted against true rank, samples", xlabel="predicted", ylabel="true")
     return figure
 
 
+@styled
 def predicted_targets(y_true: NDArray[np.float64], y_pred: NDArray[np.float64]) -> Figure:
     """Predicted against true targets, with the line where they agree."""
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(4.8, 4.4))
-        low, high = min(y_true.min(), y_pred.min()), max(y_true.max(), y_pred.max())
-        axes.plot([low, high], [low, high], color="0.6", linewidth=1, zorder=1)
-        error = np.abs(y_true - y_pred).mean()
-        axes.scatter(y_true, y_pred, s=14, alpha=0.7, linewidths=0, color=plt.get_cmap(COLOURS)(0.3), zorder=2)
-        axes.set(title=f"Predicted against true, mean error {error:.3g}", xlabel="true", ylabel="predicted")
-        axes.set_aspect("equal", adjustable="datalim")
+    figure, axes = plt.subplots(figsize=(4.8, 4.4))
+    low, high = min(y_true.min(), y_pred.min()), max(y_true.max(), y_pred.max())
+    axes.plot([low, high], [low, high], color="0.6", linewidth=1, zorder=1)
+    error = np.abs(y_true - y_pred).mean()
+    axes.scatter(y_true, y_pred, s=14, alpha=0.7, linewidths=0, color=plt.get_cmap(COLOURS)(0.3), zorder=2)
+    axes.set(title=f"Predicted against true, mean error {error:.3g}", xlabel="true", ylabel="predicted")
+    axes.set_aspect("equal", adjustable="datalim")
     return figure
 
 
+@styled
 def margins(values: NDArray[np.float64], names: Sequence[str], fixed: Sequence[bool]) -> Figure:
     """The margin of every boundary between adjacent ranks (CLOC, Section 4.5); fixed ones hatched."""
-    boundaries = [f"{low} | {high}" for low, high in pairwise(names)]
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(max(4.0, 0.9 * len(values) + 1.5), 3.4))
-        bars = axes.bar(range(len(values)), values, color=plt.get_cmap(COLOURS)(0.45), width=0.6)
-        for bar, value, is_fixed in zip(bars, values, fixed, strict=True):
-            bar.set_hatch("//" if is_fixed else "")
-            axes.annotate(f"{value:.2f}", (bar.get_x() + bar.get_width() / 2, value), ha="center", va="bottom")
-        axes.set(title="Margins" + (", hatched: fixed" if any(fixed) else ""), ylabel="margin, in cosine")
-        axes.margins(y=0.15)
-        rotation = 20 if max(map(len, boundaries)) > 12 else 0
-        axes.set_xticks(range(len(values)), boundaries, rotation=rotation, parse_math=False)
+    boundaries = boundary_names(names)
+    figure, axes = plt.subplots(figsize=(max(4.0, 0.9 * len(values) + 1.5), 3.4))
+    bars = axes.bar(range(len(values)), values, color=plt.get_cmap(COLOURS)(0.45), width=0.6)
+    for bar, value, is_fixed in zip(bars, values, fixed, strict=True):
+        bar.set_hatch("//" if is_fixed else "")
+        axes.annotate(f"{value:.2f}", (bar.get_x() + bar.get_width() / 2, value), ha="center", va="bottom")
+    axes.set(title="Margins" + (", hatched: fixed" if any(fixed) else ""), ylabel="margin, in cosine")
+    axes.margins(y=0.15)
+    rotation = 20 if max(map(len, boundaries)) > 12 else 0
+    axes.set_xticks(range(len(values)), boundaries, rotation=rotation, parse_math=False)
     return figure
 
 
+@styled
 def cosine_matrix(embeddings: NDArray[np.float64], ranks: NDArray[np.int64], names: Sequence[str]) -> Figure:
     """Mean cosine between the samples of every two ranks (OTD, Figs 5 to 8)."""
     matrix = rank_cosine_matrix(embeddings, ranks, len(names))
-    with plt.rc_context(STYLE):
-        cells = [["" if np.isnan(cosine) else f"{cosine:.2f}" for cosine in row] for row in matrix]
-        figure, axes = _matrix(matrix, names, limits=(-1, 1), cells=cells, measure="cosine")
-        axes.set(title="Mean cosine between ranks", xlabel="rank", ylabel="rank")
+    cells = [["" if np.isnan(cosine) else f"{cosine:.2f}" for cosine in row] for row in matrix]
+    figure, axes = _matrix(matrix, names, limits=(-1, 1), cells=cells, measure="cosine")
+    axes.set(title="Mean cosine between ranks", xlabel="rank", ylabel="rank")
     return figure
 
 
+@styled
 def growth(panels: Mapping[str, Mapping[str, Sequence[tuple[int, float]]]], losses: Sequence[str]) -> Figure:
-    """What each contender takes against the size of the batch, log-log, beside a slope of 2; one panel a measure.
+    """Each contender's amounts against the size of the batch, log-log, beside a slope of 2; one panel per measure.
 
-    Args:
-        panels: from the measure to the contenders' points (n, amount above 0).
-        losses: contenders that get a colour; others whose name starts with a loss are dashed in its colour, the
-            rest is grey.
+    Contenders that are ``losses`` get a colour; others whose name starts with a loss are dashed in its colour, the rest
+    is grey.
     """
     colours = dict(zip(losses, rank_colours(len(losses)), strict=True))
-    with plt.rc_context(STYLE):
-        figure, grid = plt.subplots(1, len(panels), figsize=(0.6 + 4.4 * len(panels), 5.2), squeeze=False)
-        for axes, (measure, contenders) in zip(grid[0], panels.items(), strict=True):
-            markers = cycle("s^xD")
-            for name, points in contenders.items():
-                loss = name.split()[0]
-                if loss in colours:
-                    line = {"color": colours[loss], "linestyle": "-" if name == loss else "--", "marker": "o"}
-                else:
-                    line = {"color": "0.5", "linestyle": ":", "marker": next(markers)}
-                axes.loglog(*zip(*points, strict=True), label=name, linewidth=1.4, markersize=4, **line)
-            _slope_of_two(axes, [point for points in contenders.values() for point in points])
-            axes.set(title=measure, xlabel="samples in the batch, n")
-            sizes = sorted({n for points in contenders.values() for n, _ in points})
-            axes.set_xticks(sizes, [str(n) for n in sizes], rotation=45)
-            axes.minorticks_off()
-        handles, names = grid[0, 0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False)
+    figure, grid = plt.subplots(1, len(panels), figsize=(0.6 + 4.4 * len(panels), 5.2), squeeze=False)
+    for axes, (measure, contenders) in zip(grid[0], panels.items(), strict=True):
+        markers = cycle("s^xD")
+        for name, points in contenders.items():
+            loss = name.split()[0]
+            if loss in colours:
+                line = {"color": colours[loss], "linestyle": "-" if name == loss else "--", "marker": "o"}
+            else:
+                line = {"color": "0.5", "linestyle": ":", "marker": next(markers)}
+            axes.loglog(*zip(*points, strict=True), label=name, linewidth=1.4, markersize=4, **line)
+        _slope_of_two(axes, [point for points in contenders.values() for point in points])
+        axes.set(title=measure, xlabel="samples in the batch, n")
+        sizes = sorted({n for points in contenders.values() for n, _ in points})
+        axes.set_xticks(sizes, [str(n) for n in sizes], rotation=45)
+        axes.minorticks_off()
+    handles, names = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 

@@ -11,7 +11,7 @@ from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.errors import OrdinateError
-from ordinate.report.figures import STYLE
+from ordinate.report.figures import styled
 
 GREEN, RED, GREY = "#009E73", "#D55E00", "0.75"  # of Okabe and Ito, told apart by all eyes
 CELL = 1.1  # inches of an image and its frame
@@ -20,6 +20,7 @@ LETTERS = 15  # that fit into a line below an image
 Images = Sequence[NDArray[np.uint8]] | NDArray[np.uint8]
 
 
+@styled
 def image_search(
     queries: Images, neighbours: Sequence[Images], wrong: ArrayLike, names: Sequence[Sequence[str]]
 ) -> Figure:
@@ -33,9 +34,6 @@ def image_search(
         wrong: (q, k), whether a neighbour has another label than the query.
         names: of the labels, 1 + k for every query, its own first.
 
-    Raises:
-        OrdinateError: images that are not uint8 (1 or 3, h, w), or numbers of them that do not fit.
-
     Example:
         >>> images = np.random.default_rng(0).integers(0, 256, (3, 3, 8, 8), dtype=np.uint8)
         >>> figure = image_search(images[:1], [images[1:]], [[False, True]], [["child", "child", "adult"]])
@@ -43,36 +41,31 @@ def image_search(
         ['child', 'child', 'adult']
     """
     if len(neighbours) != len(queries):
-        raise OrdinateError("neighbours", f"{len(neighbours)} rows", f"{len(queries)}, one a query")
+        raise OrdinateError("neighbours", f"{len(neighbours)} rows", f"{len(queries)}, one per query")
     rows = [[query, *nearest] for query, nearest in zip(queries, neighbours, strict=True)]
     _check_grid(rows, "queries and neighbours")
     q, k = len(rows), len(rows[0]) - 1
     crossed = np.asarray(wrong, dtype=bool)
     if crossed.shape != (q, k):
-        raise OrdinateError("wrong", f"shape {crossed.shape}", f"{(q, k)}, one a neighbour")
+        raise OrdinateError("wrong", f"shape {crossed.shape}", f"{(q, k)}, one per neighbour")
     if [len(row) for row in names] != [1 + k] * q:
-        raise OrdinateError("names", f"rows of {[len(row) for row in names]}", f"{q} of {1 + k}, one an image")
-    with plt.rc_context(STYLE):
-        figure, grid = _draw_grid(rows, ["query", *map(str, range(1, 1 + k))], height=CELL + 0.2)
-        for (row, column), axes in np.ndenumerate(grid):
-            is_wrong = column > 0 and crossed[row, column - 1]
-            _frame(axes, GREEN if column == 0 else RED if is_wrong else GREY, 1 if column and not is_wrong else 3)
-            if is_wrong:
-                _cross(axes)
-            axes.set_xlabel("\n".join(wrap(names[row][column], LETTERS)), fontsize=8, parse_math=False)
-        _title(figure, "Image search" + (", errors crossed" if crossed.any() else ""))
+        raise OrdinateError("names", f"rows of {[len(row) for row in names]}", f"{q} of {1 + k}, one per image")
+    figure, grid = _draw_grid(rows, ["query", *map(str, range(1, 1 + k))], height=CELL + 0.2)
+    for (row, column), axes in np.ndenumerate(grid):
+        is_wrong = column > 0 and crossed[row, column - 1]
+        _frame(axes, GREEN if column == 0 else RED if is_wrong else GREY, 1 if column and not is_wrong else 3)
+        if is_wrong:
+            _cross(axes)
+        axes.set_xlabel("\n".join(wrap(names[row][column], LETTERS)), fontsize=8, parse_math=False)
+    _title(figure, "Image search" + (", errors crossed" if crossed.any() else ""))
     return figure
 
 
+@styled
 def views(images: Sequence[Images], titles: Sequence[str]) -> Figure:
     """Samples and what augmentation makes of them (SupCR, Fig. 5).
 
-    Args:
-        images: a row for every sample: its original, framed green, and its views, (c, h, w), uint8, c 1 or 3.
-        titles: of the columns, such as ``["original", "view 1", "view 2"]``.
-
-    Raises:
-        OrdinateError: images that are not uint8 (1 or 3, h, w), or numbers of them that do not fit.
+    A row per sample: its original, framed green, and its views, (c, h, w), uint8, c 1 or 3; titles are of the columns.
 
     Example:
         >>> images = np.random.default_rng(0).integers(0, 256, (2, 3, 1, 8, 8), dtype=np.uint8)
@@ -83,12 +76,11 @@ def views(images: Sequence[Images], titles: Sequence[str]) -> Figure:
     rows = [list(row) for row in images]
     _check_grid(rows, "images")
     if len(titles) != len(rows[0]):
-        raise OrdinateError("titles", len(titles), f"{len(rows[0])}, one a column")
-    with plt.rc_context(STYLE):
-        figure, grid = _draw_grid(rows, titles, height=CELL)
-        for (_, column), axes in np.ndenumerate(grid):
-            _frame(axes, GREY if column else GREEN, 1 if column else 3)
-        _title(figure, "Samples and their views")
+        raise OrdinateError("titles", len(titles), f"{len(rows[0])}, one per column")
+    figure, grid = _draw_grid(rows, titles, height=CELL)
+    for (_, column), axes in np.ndenumerate(grid):
+        _frame(axes, GREY if column else GREEN, 1 if column else 3)
+    _title(figure, "Samples and their views")
     return figure
 
 

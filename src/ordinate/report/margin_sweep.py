@@ -39,21 +39,10 @@ def sweep_margin(
     *,
     progress: bool = False,
 ) -> list[MarginRun]:
-    """Train with every margin at one boundary, once a seed, and measure on the test set.
+    """Train with every margin at one boundary, once per seed, and measure on the test set.
 
-    Args:
-        build: from the critical margins and a seed to an estimator that is not fitted.
-        X: samples to train on, whatever the estimator takes.
-        y: their labels.
-        X_test: samples to measure on.
-        y_test: their labels.
-        boundary: two adjacent labels, the lower first.
-        margins: values of the boundary's margin; None learns it with the others.
-        seeds: of the trainings with each margin, at least one.
-        progress: show a progress bar over the trainings.
-
-    Returns:
-        A record for every margin and seed, in their order. An error rate is NaN where its boundary has no sample.
+    ``build`` makes an unfitted estimator from the critical margins and a seed; a margin of None is learned with the
+    others. The records are in the order of margins and seeds; an error rate is NaN where its boundary has no sample.
 
     Raises:
         OrdinateError: a boundary that is not there, or without a test sample; before any training.
@@ -89,11 +78,7 @@ def sweep_margin(
 
 
 def mean_trade(runs: Sequence[MarginRun]) -> dict[str, Any]:
-    """Means of a sweep's runs over their seeds, and standard deviations.
-
-    Returns:
-        ``margins``, ``critical_error``, ``accuracy`` and ``deviations``, (m,) each: all but the name of the boundary
-        that :func:`~ordinate.report.curves.margin_trade` takes.
+    """Return what :func:`~ordinate.report.curves.margin_trade` draws, but the name of the boundary: means over seeds.
 
     Example:
         >>> run = {"margin": 0.8, "mae": 0.3, "adjacent_errors": [0.1]}

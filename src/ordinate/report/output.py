@@ -21,11 +21,7 @@ def check_free(out: Path) -> None:
 
 
 def write(page: str, out: str | Path) -> Path:
-    """Write a page and return its path.
-
-    Raises:
-        OrdinateError: it cannot be written there.
-    """
+    """Write a page and return its path."""
     check_output(out)
     path = Path(out)
     pending = path.with_name(f".{path.name}.partial")

@@ -17,10 +17,15 @@ LABELS = {
 }
 
 
+def boundary_names(names: Sequence[Any]) -> list[str]:
+    """Return the name of every boundary between adjacent ranks."""
+    return [f"{low} | {high}" for low, high in pairwise(names)]
+
+
 def metric_lines(metrics: dict[str, Any], names: Sequence[str] = ()) -> list[str]:
-    """Return one line a metric; ``names`` are those of the ranks, for what belongs to a boundary."""
+    """Return one line per metric; ``names`` are those of the ranks, for what belongs to a boundary."""
     lines = [f"  {LABELS[name]:<40}{value:>10.4f}" for name, value in metrics.items() if name in LABELS]
-    boundaries = [f"{low} | {high}" for low, high in pairwise(names)]
+    boundaries = boundary_names(names)
     for name, title in (("adjacent_error_rates", "error rate between"), ("margins", "margin between")):
         for boundary, value in zip(boundaries, metrics.get(name, []), strict=False):
             shown = "    no such samples" if value is None else f"{value:>10.4f}"

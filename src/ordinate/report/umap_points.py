@@ -11,17 +11,10 @@ from ordinate.optional import optional
 
 
 def umap_points(embeddings: NDArray[Any], **options: Any) -> NDArray[np.float64]:
-    """Return coordinates (n, 2), the same for the same embeddings (n, d).
+    """Return coordinates (n, 2), the same for the same embeddings (n, d); ``options`` are those of ``umap.UMAP``.
 
-    Its loops start Numba's OpenMP threads, whose number torch would take over: every later operation, however small,
+    Its loops start Numba's OpenMP threads, whose number torch would use too: every later operation, however small,
     would then wait for all of them.
-
-    Args:
-        embeddings: n samples.
-        options: of ``umap.UMAP``.
-
-    Raises:
-        OrdinateError: umap-learn is not installed.
     """
     threads = torch.get_num_threads()
     try:

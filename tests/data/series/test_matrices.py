@@ -55,7 +55,7 @@ def test_a_missing_value_is_nan(folder):
 )
 def test_files_that_cannot_be_read_are_named_and_left_out_if_asked(folder, content, reason):
     (folder / "a.csv").write_bytes(content)
-    with pytest.raises(OrdinateError, match=rf"1 of 3 files cannot be read: .*a\.csv: .*{reason}.*--skip-unreadable"):
+    with pytest.raises(OrdinateError, match=rf"1 of 3 files cannot be read: .*a\.csv: .*{reason}.*skip_unreadable"):
         read_matrices(folder)
     read = read_matrices(folder, skip_unreadable=True)
     assert read.labels.tolist() == [50.5, 61]

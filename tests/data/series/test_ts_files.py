@@ -92,5 +92,5 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 
 
 def test_a_wrong_count_in_the_header_is_refused(write):
-    with pytest.raises(OrdinateError, match="line 1: @dimensions takes a whole number above 0, got 'two'"):
+    with pytest.raises(OrdinateError, match="line 1: got two, expected a whole number above 0 for @dimensions"):
         read_ts(write("@dimensions two\n@data\n1:2\n"))

@@ -1,4 +1,4 @@
-"""What a rival that classifies ranks promises, whatever its method: functions that each take what makes one."""
+"""What every baseline that classifies ranks promises: functions that are each given what makes one."""
 
 import copy
 import pickle
@@ -87,7 +87,7 @@ def a_prediction_does_not_depend_on_the_samples_beside_it(make, tmp_path):
     np.testing.assert_allclose(model.predict_proba(X[:1]), model.predict_proba(X)[:1], rtol=0, atol=1e-9)
 
 
-def validation_samples_are_watched_and_not_trained_on(make, tmp_path):
+def validation_samples_are_monitored_and_not_trained_on(make, tmp_path):
     alone, beside = make().fit(X, RANKS), make().fit(X, RANKS, validation=(HELD_OUT, NEW_RANKS))
     assert (alone.predict_proba(X) == beside.predict_proba(X)).all()
     assert "val_loss" in beside.history_[-1]
@@ -202,7 +202,7 @@ PROMISES = [
     ranks_that_are_easy_are_learned,
     probabilities_are_those_of_the_predicted_classes,
     a_prediction_does_not_depend_on_the_samples_beside_it,
-    validation_samples_are_watched_and_not_trained_on,
+    validation_samples_are_monitored_and_not_trained_on,
     patience_ends_a_fit_early,
     series_are_learned,
     pictures_are_learned_and_kept_over_a_save,
@@ -214,6 +214,21 @@ PROMISES = [
     a_fit_killed_twice_ends_with_the_weights_of_one_that_was_not,
 ]
 for_every_promise = pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
+
+
+def for_typical_promises(test):
+    """Mark those promises thorough whose code is the same for every baseline, which :mod:`test_poe` keeps."""
+    typical = pytest.mark.typical(
+        "the_same_seed_gives_the_same_weights_and_another_seed_others",
+        "ranks_that_are_easy_are_learned",
+        "probabilities_are_those_of_the_predicted_classes",
+        "a_prediction_does_not_depend_on_the_samples_beside_it",
+        "pictures_are_learned_and_kept_over_a_save",
+        "a_loaded_model_is_the_saved_one",
+        "a_class_without_samples_is_never_predicted_as_nan",
+        "a_fit_killed_twice_ends_with_the_weights_of_one_that_was_not",
+    )
+    return typical(for_every_promise(test))
 
 
 def assert_refused(make, options, message):

@@ -8,24 +8,14 @@ from sklearn.neighbors import KNeighborsRegressor
 from ordinate.papers.estimators.gol import GOLClassifier
 from tests.estimators.conformity import parametrize_with_essential_checks
 from tests.estimators.examples import SMALL
-from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_every_promise
+from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_typical_promises
 
 
 def gol(**options):
     return GOLClassifier(**{**SMALL, "epochs": 6, **options})
 
 
-@pytest.mark.typical(  # the rest is code shared with POE
-    "the_same_seed_gives_the_same_weights_and_another_seed_others",
-    "ranks_that_are_easy_are_learned",
-    "probabilities_are_those_of_the_predicted_classes",
-    "a_prediction_does_not_depend_on_the_samples_beside_it",
-    "pictures_are_learned_and_kept_over_a_save",
-    "a_loaded_model_is_the_saved_one",
-    "a_class_without_samples_is_never_predicted_as_nan",
-    "a_fit_killed_twice_ends_with_the_weights_of_one_that_was_not",
-)
-@for_every_promise
+@for_typical_promises
 def test_it_keeps_the_promises_of_a_classifier(promise, tmp_path):
     promise(gol, tmp_path)
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from ordinate.data.tables.views import TableViews
 from ordinate.errors import OrdinateError
 from ordinate.methods import Optimization
 from ordinate.papers.methods.dino import (
@@ -17,7 +18,6 @@ from ordinate.papers.methods.dino import (
     distillation_loss,
     teacher_momentum,
 )
-from ordinate.papers.methods.drawn_views import TableViews
 from tests.functional.brute_force import embeddings
 from tests.methods.examples import DIM, encoder, ranks, targets, train, watch
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from ordinate.data.tables.views import TableViews
 from ordinate.methods import Optimization
 from ordinate.metrics import knn_error
-from ordinate.papers.methods.drawn_views import TableViews
 from ordinate.papers.methods.pairs import PAIR_LOSSES, build_pair_loss
 from ordinate.papers.methods.representation import (
     Representation,

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from ordinate.data.tables.views import TableViews
 from ordinate.errors import OrdinateError
 from ordinate.methods import Optimization
-from ordinate.papers.methods.drawn_views import TableViews
 from ordinate.papers.methods.representation import Representation
 from ordinate.papers.methods.simclr import NTXentLoss
 from tests.functional.brute_force import embeddings

@@ -10,6 +10,7 @@ from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry as models
 from ordinate.papers.datasets import reading
+from ordinate.papers.datasets.catalogue import TABLE_SETS, dataset
 from ordinate.papers.tables.catalogue import CATALOGUE, find
 from ordinate.papers.tables.execute import PROTOCOLS, execute
 from ordinate.papers.tables.metric_names import METRICS
@@ -66,17 +67,17 @@ def test_what_the_cells_name_exists():
             assert choice.missing
             continue
         assert choice.model in models.models()
-        assert choice.dataset in reading.TABLE_SETS
+        assert choice.dataset in TABLE_SETS
         assert (choice.protocol or "plain") in PROTOCOLS
         assert re.sub(r"(\[\d+\])*$", "", choice.metric) in METRICS
         assert set(choice.conditions.get("beside", ())) <= set(models.models())
-        assert choice.conditions.get("source", "agedb_dir") in reading.TABLE_SETS
+        assert choice.conditions.get("source", "agedb_dir") in TABLE_SETS
 
 
 def test_every_model_suits_the_labels_that_it_meets():
     for choice in CHOICES:
         if choice.model is not None:
-            assert task_of(choice.model, reading.dataset(choice.dataset).task) is not None
+            assert task_of(choice.model, dataset(choice.dataset).task) is not None
 
 
 def test_every_cell_says_which_figure_is_better_or_is_none_to_compare():

@@ -7,7 +7,7 @@ import pytest
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import continuous_report, knn_error, rank_report
-from ordinate.papers.datasets import reading
+from ordinate.papers.datasets import catalogue, reading
 from ordinate.papers.datasets.reading import Split
 from ordinate.papers.tables.budgets import Budget
 from ordinate.papers.tables.execute import execute
@@ -25,9 +25,9 @@ def small_sets(monkeypatch):
     X = rng.normal(size=(90, 3))
     split = Split(np.arange(60), np.arange(60, 60), np.arange(60, 90))
     labels = {"ranks": np.digitize(X[:, 0], [-0.5, 0.5]), "targets": 10 * X[:, 0]}
-    airfoil = reading.dataset("airfoil")
+    airfoil = catalogue.dataset("airfoil")
     sets = {"ranks": replace(airfoil, task="ranks"), "targets": airfoil}
-    monkeypatch.setattr(reading, "TABLE_SETS", sets)
+    monkeypatch.setattr(catalogue, "TABLE_SETS", sets)
     monkeypatch.setattr(reading, "load", lambda name, seed: (X, labels[name], split))
     return X, labels
 

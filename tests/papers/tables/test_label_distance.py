@@ -4,7 +4,7 @@ import pytest
 from torch import nn
 
 from ordinate.estimators.registry import models
-from ordinate.papers.datasets.reading import TABLE_SETS
+from ordinate.papers.datasets.catalogue import TABLE_SETS
 from ordinate.papers.tables.budgets import Budget, budget
 from ordinate.papers.tables.catalogue import CATALOGUE
 from ordinate.papers.tables.models import build, task_of

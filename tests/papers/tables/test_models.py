@@ -13,7 +13,7 @@ from ordinate.data.text.options import TextOptions
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import models
-from ordinate.papers.datasets.reading import TABLE_SETS
+from ordinate.papers.datasets.catalogue import TABLE_SETS
 from ordinate.papers.tables.budgets import budget
 from ordinate.papers.tables.models import build, task_of
 from tests.papers.datasets import trees

@@ -75,10 +75,10 @@ def test_the_sentences_state_what_was_measured():
     sentence = "OTD was trained on 200 samples, rows of 2 columns, to predict grade, one of 4 ranks: a < b < c < d."
     assert words.introduce(of, "grade", 200) == sentence
     assert words.introduce(of, "grade", 3000) == f"{sentence} This page is on 200 of 3,000 samples, at random."
-    judged = words.judge(of, score_all(of))
+    said = words.describe_quality(of, score_all(of))
     right = (predicted == TRUE).mean()
-    assert f"Of 200 samples it has not seen, it gives {right:.0%} their true rank" in judged
-    assert "The commonest rank, a, would reach 25%; the 5 nearest neighbours, untrained, would reach" in judged
+    assert f"Of 200 samples it has not seen, it gives {right:.0%} their true rank" in said
+    assert "The commonest rank, a, would reach 25%; the 5 nearest neighbours, untrained, would reach" in said
 
 
 @pytest.mark.parametrize(("n", "expected"), [(20, "Few samples"), (60, None)])

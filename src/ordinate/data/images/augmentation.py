@@ -119,7 +119,7 @@ class Augmentation:
         self.transforms = _transforms(name, size) if name in ONE_BY_ONE else []
 
     def __call__(self, images: Tensor) -> Tensor:
-        """Return a view of each, uint8 (n, c, height, width), of images (n, c, h, w); torch's random state draws it."""
+        """Return a view of each image (n, c, h, w), uint8 (n, c, height, width), drawn from torch's random state."""
         if self.name in BATCHED:
             return BATCHED[self.name](images)
         return torch.stack([self._view(image) for image in images])

@@ -14,16 +14,7 @@ VALUES_AT_ONCE = 2**17  # so many stay in the cache
 
 @dataclass(frozen=True)
 class Changes:
-    """How each of n images is changed.
-
-    Attributes:
-        mirrored: (n,), left to right.
-        degrees: (n,), turned clockwise about the centre.
-        shift: (n, 2), to the right and down, as shares of width and height.
-        scale: (n,), of sides.
-        brightness: (n,), factor of the light.
-        contrast: (n,), factor of the distance from the mean grey.
-    """
+    """How each of n images is changed; degrees are clockwise, shifts to the right and down in shares of the sides."""
 
     mirrored: Bool[Tensor, " n"]
     degrees: Float[Tensor, " n"]
@@ -34,7 +25,7 @@ class Changes:
 
     @classmethod
     def draw(cls, n: int) -> "Changes":
-        """Draw what hardly any picture's grade depends on: a mirror image, small moves, a little light."""
+        """Draw what hardly any picture's grade depends on: mirror images, small moves, a little light."""
 
         def around(middle: float, extent: float, *shape: int) -> Tensor:
             return middle + extent * (2 * torch.rand(n, *shape) - 1)

@@ -21,11 +21,7 @@ SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".t
 
 
 class ImageFiles:
-    """Image files in an order; an index opens one, an array of indices or a mask selects some.
-
-    Args:
-        paths: of the files; within the archive where one is given.
-        archive: the zip that holds them, None where they are files of their own.
+    """Image files in an order, or in a zip; an index opens one, an array of indices or a mask selects some.
 
     Example:
         >>> files = ImageFiles(["a.png", "b.png", "c.png"])
@@ -62,11 +58,7 @@ class ImageFiles:
         return archive.read(path)
 
     def open(self, index: int) -> "Image":
-        """Return a decoded image.
-
-        Raises:
-            OrdinateError: the file is missing, empty, truncated or no image; names it.
-        """
+        """Return a decoded image; an `OrdinateError` names a file that is missing, empty, truncated or no image."""
         image = optional("PIL.Image", "images", "images")
         path = self.paths[index]
         try:

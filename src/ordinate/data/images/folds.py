@@ -25,12 +25,7 @@ def random_blocks(n: int, seed: int) -> pd.Series:
 
 
 def rank_folds(ranks: ArrayLike, share: float, seed: int) -> pd.Series:
-    """Return a fold for each image, with a share of every rank in each; what is left over is ``"train"`` in all.
-
-    Args:
-        ranks: (n,).
-        share: of a rank's images in one fold, at most 0.2.
-        seed: of the drawing.
+    """Return a fold for each image, with a share (at most 0.2) of every rank in each; the rest is ``"train"`` in all.
 
     Example:
         >>> rank_folds([0] * 6 + [1] * 11, share=0.19, seed=0).value_counts().sort_index().to_dict()
@@ -48,11 +43,7 @@ def rank_folds(ranks: ArrayLike, share: float, seed: int) -> pd.Series:
 
 
 def hold_out(images: Labelled, fold: int) -> Labelled:
-    """Return the images with one fold as ``"test"`` and all others as ``"train"``.
-
-    Raises:
-        OrdinateError: the images have no folds, or no such fold.
-    """
+    """Return the images with one fold as ``"test"`` and all others as ``"train"``."""
     names = set() if images.splits is None else set(images.splits)
     if not names.intersection(FOLDS):
         held = "no splits" if images.splits is None else f"the splits {', '.join(sorted(names))}"

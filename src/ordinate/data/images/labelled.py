@@ -19,11 +19,7 @@ def holds_images(path: str | Path) -> bool:
 
 
 def read_images(path: str | Path) -> ImageFiles:
-    """Return the images of a folder or zip without labels: those that its labels.csv names, or all there are.
-
-    Raises:
-        OrdinateError: no such folder or zip, or no image in it.
-    """
+    """Return the images of a folder or zip without labels: those that its labels.csv names, or all there are."""
     tree = FileTree.of(path)
     root = _root(tree)
     names = _table(tree, root)[0] if root + LABELS in tree.names else tree.images
@@ -35,20 +31,12 @@ def read_images(path: str | Path) -> ImageFiles:
 def read_labelled_images(
     path: str | Path, target: str | None = None, split: str | None = None, group: str | None = None
 ) -> Labelled:
-    """Read a folder or a zip of labelled images.
+    """Read a folder or a zip of labelled images; what is wrong with it is an `OrdinateError` with the way out.
 
     With a ``labels.csv`` at its top, that names the images (column ``path``, ``file``, ``filename`` or ``image``,
-    relative to the folder) and their labels. Without one, every folder is a rank and the label is its name; folders
-    ``train``, ``validation`` and ``test`` above them are splits.
-
-    Args:
-        path: folder or zip.
-        target: column of the label; see :func:`~ordinate.data.labels_file.label_columns` for the defaults.
-        split: column of the split.
-        group: column of the group.
-
-    Raises:
-        OrdinateError: whatever is wrong with it, and the way out.
+    relative to the folder) and their labels; :func:`~ordinate.data.labels_file.label_columns` says which columns are
+    used. Without one, every folder is a rank and the label is its name; folders ``train``, ``validation`` and ``test``
+    above them are splits.
     """
     tree = FileTree.of(path)
     root = _root(tree)
@@ -66,7 +54,7 @@ def read_labelled_images(
 
 
 def _root(tree: FileTree) -> str:
-    """The folder that holds everything in a zip, as archivers like to make one; nothing for a folder."""
+    """Return the folder that holds everything in a zip, as archivers like to make one; nothing for a folder."""
     if tree.path.is_dir():
         return ""
     levels = zip(*(name.split("/")[:-1] for name in tree.names), strict=False)

@@ -17,7 +17,7 @@ class ImageOptions:
         size: (height, width) in pixels that the encoder sees, or one number for both; None keeps the images' own
             size if they share one of at most 256 pixels per side, and otherwise uses 224 for the longer side.
         channels: 1 for grey, 3 for RGB; None uses grey if the images are.
-        crop: (height, width) of the central part that is taken first; None uses all.
+        crop: (height, width) of the central part that is cropped first; None uses all.
         equalize: equalise the histogram after the crop.
         augmentation: of training samples, see :class:`~ordinate.data.images.augmentation.Augmentation`.
         views: of every sample in a batch; None uses what the method's paper does: two for SupCR, one for the others.

@@ -40,7 +40,7 @@ class Preprocessing:
     Args:
         size: (height, width) in pixels of what the encoder sees.
         channels: 1 for grey, 3 for RGB.
-        crop: (height, width) of the central part that is taken first, at the image's own resolution; None uses all.
+        crop: (height, width) of the central part that is cropped first, at the image's own resolution; None uses all.
         equalize: equalise the histogram (of the luminance, for colours) after the crop.
 
     Example:
@@ -91,15 +91,10 @@ def choose_preprocessing(
     crop: tuple[int, int] | None = None,
     equalize: bool = False,
 ) -> Preprocessing:
-    """Return the preprocessing with what was left open chosen from the images.
+    """Return the preprocessing with what was left open chosen from up to 256 images, evenly spread.
 
-    Args:
-        images: n images; up to 256 of them, evenly spread, are looked at.
-        size: (height, width), or one number for both; None keeps the images' own size (or the crop's) if they share
-            one of at most 256 pixels per side, and otherwise uses 224 for the longer side of the first.
-        channels: 1 or 3; None uses 1 if every image looked at is grey.
-        crop: as in :class:`Preprocessing`.
-        equalize: as in :class:`Preprocessing`.
+    The size is the images' own (or the crop's) if they share one of at most 256 pixels per side, and otherwise has 224
+    for the longer side of the first; one channel serves where every image looked at is grey.
     """
     if channels is None or (size is None and crop is None):
         seen = list(_readable(images, evenly_spread(len(images), LOOKED_AT)))
@@ -109,10 +104,10 @@ def choose_preprocessing(
     if isinstance(size, int):
         size = (size, size)
     elif size is None:
-        own = crop or sizes[0]
-        keep = max(own) <= KEPT_SIDE and (crop is not None or len(set(sizes)) == 1)
-        scale = 1.0 if keep else LARGEST_SIDE / max(own)
-        size = (max(1, round(own[0] * scale)), max(1, round(own[1] * scale)))
+        kept = crop or sizes[0]
+        keep = max(kept) <= KEPT_SIDE and (crop is not None or len(set(sizes)) == 1)
+        scale = 1.0 if keep else LARGEST_SIDE / max(kept)
+        size = (max(1, round(kept[0] * scale)), max(1, round(kept[1] * scale)))
     return Preprocessing(size, channels, crop, equalize)
 
 
@@ -146,11 +141,7 @@ def duplicates(pixels: NDArray[np.uint8]) -> list[list[int]]:
 
 
 def as_images(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return an array of images as uint8 (n, c, h, w).
-
-    Args:
-        array: (n, c, h, w) or (n, h, w, c) with c of 1 or 3; uint8, or floats from 0 to 1.
-    """
+    """Return images (n, c, h, w) or (n, h, w, c), c 1 or 3, uint8 or floats from 0 to 1, as uint8 (n, c, h, w)."""
     if array.ndim != 4 or len(array) == 0 or min(array.shape) == 0:
         raise OrdinateError("X", f"shape {array.shape}", "images (n, channels, height, width)")
     if array.shape[1] not in (1, 3):

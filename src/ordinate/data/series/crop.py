@@ -10,7 +10,7 @@ class RandomCrop:
     """Draws a part of each series, all parts alike.
 
     Args:
-        points: of the part. A series that is shorter is taken whole and padded with NaN to this length.
+        points: of the part. A shorter series is kept whole and padded with NaN to this length.
 
     Example:
         >>> RandomCrop(3)(torch.tensor([[[1.0, 2.0]]])).tolist()

@@ -56,7 +56,7 @@ def read_tuab(
     subjects, 1,246 of them to train and 139 to test. It does not say which, so a tenth of the subjects is drawn here.
     Chosen here, as the paper says nothing: a subject's first file; the 19 electrodes of the 10-20 system and the two
     ears as the channels; the second minute, as the first is often spent on setting up; microvolts, unfiltered.
-    Training takes random crops of it: ``SeriesOptions(crop=...)``.
+    Training draws random crops of it: ``SeriesOptions(crop=...)``.
 
     Args:
         path: folder of the corpus, or one below it that holds ``train`` and ``eval``.
@@ -111,9 +111,6 @@ def read_tuab(
 def read_age(path: str | Path) -> int:
     """Return the age that the header of an EDF file gives, as TUAB writes it: ``Age:57``.
 
-    Raises:
-        OrdinateError: a file that cannot be read, or without an age.
-
     Example:
         >>> import tempfile
         >>> with tempfile.NamedTemporaryFile(suffix=".edf") as file:
@@ -136,15 +133,10 @@ def read_age(path: str | Path) -> int:
 def read_recording(
     path: str | Path, *, start: float = 0.0, seconds: float | None = None, sampling_rate: float = 200.0
 ) -> Float[NDArray[np.float32], "21 t"]:
-    """Return the 21 channels of an EDF file in microvolts, in the order of ``CHANNELS``.
+    """Return the 21 channels of an EDF file in microvolts, in the order of ``CHANNELS``, resampled to a rate in Hz.
 
-    Electrodes are found by their name, such as ``EEG FP1-REF`` or ``Fp1``; other channels are left out.
-
-    Args:
-        path: of the file.
-        start: seconds into the recording at which the series starts.
-        seconds: that it lasts, or less where the recording ends; None uses the rest.
-        sampling_rate: in Hz, to which it is resampled.
+    Electrodes are found by their name, such as ``EEG FP1-REF`` or ``Fp1``. The series starts ``start`` seconds into the
+    recording, and lasts ``seconds``, or to its end.
 
     Raises:
         OrdinateError: a file that cannot be read, lacks a channel, or ends before ``start``; names it. Also where MNE

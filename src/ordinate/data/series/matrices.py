@@ -38,22 +38,12 @@ def read_matrices(
     *,
     skip_unreadable: bool = False,
 ) -> Labelled:
-    r"""Read a folder of matrices (regions, time), one per sample, and their labels.
+    r"""Read a folder of matrices (regions, time), one per sample, and their labels; errors name the files.
 
     The parcellated functional MRI of HCP-Aging, on which SupReMix predicts ages, may be kept so: a matrix per subject,
     one row per region, one column per point in time, of any number of points. A ``labels.csv`` at the top of the folder
-    names the files (column ``path``, ``file``, ``filename`` or ``image``, relative to the folder), their labels, and
-    optionally their split and group. A file is a csv of numbers without a header, or an npy.
-
-    Args:
-        path: folder.
-        target: column of the label; see :func:`~ordinate.data.labels_file.label_columns` for the defaults.
-        split: column of the split.
-        group: column of the group.
-        skip_unreadable: leave out files that cannot be read.
-
-    Raises:
-        OrdinateError: whatever is wrong with it, and the way out; names the files that cannot be read.
+    names the files (csv without a header, or npy) and their labels as for
+    :func:`~ordinate.data.images.labelled.read_labelled_images`.
 
     Example:
         >>> import tempfile
@@ -72,11 +62,7 @@ def read_matrices(
 
 
 def read_unlabelled_matrices(path: str | Path) -> Float[NDArray[Any], "n c t"]:
-    """Return the matrices that a folder's labels.csv names, whether it has labels or not.
-
-    Raises:
-        OrdinateError: as :func:`read_matrices` does.
-    """
+    """Return the matrices that a folder's labels.csv names, whether it has labels or not."""
     return _read_all(read_images(path).paths, path, skip_unreadable=False)[0]
 
 
@@ -105,7 +91,7 @@ def _read_all(
 def require_readable_series(failures: dict[int, str], path: str | Path, total: int, *, skip_unreadable: bool) -> None:
     """Raise where files could not be read and are not to be left out, or where none could be."""
     if not skip_unreadable or len(failures) == total:
-        way_out = "" if len(failures) == total else "; --skip-unreadable leaves them out"
+        way_out = "" if len(failures) == total else "; skip_unreadable=True leaves them out"
         require_readable(failures, total, "files", str(path), way_out, NAMED)
 
 

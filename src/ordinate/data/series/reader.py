@@ -9,10 +9,10 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ordinate.data.modality import EMBEDDED_AT_ONCE, Reader, Views
+from ordinate.data.modality import CONSTANT, EMBEDDED_AT_ONCE, Reader, Views
 from ordinate.data.series.crop import RandomCrop
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.tables.features import CONSTANT
+from ordinate.data.series.views import SeriesViews
 from ordinate.errors import OrdinateError
 
 ROWS_AT_ONCE = 256
@@ -20,13 +20,7 @@ EMBEDDED_POINTS = 2**20  # at once
 
 
 def stack_series(series: Sequence[ArrayLike]) -> Float[NDArray[Any], "n c t"]:
-    """Return series of several lengths as one array, in which the end of the shorter ones is NaN.
-
-    Args:
-        series: arrays (channels, length), each of its own length.
-
-    Raises:
-        OrdinateError: one of another shape or number of channels, or that holds no numbers.
+    """Return series (channels, length) of several lengths as one array, in which the end of the shorter ones is NaN.
 
     Example:
         >>> stack_series([np.array([[1.0, 2.0, 3.0]]), np.array([[4.0]])]).tolist()
@@ -67,10 +61,9 @@ def series_lengths(series: Float[NDArray[Any], "n c t"]) -> Int[NDArray[np.int64
 
 
 class SeriesScaler(Reader):
-    """Standardises each channel over the points that are there; missing points become the channel's mean.
+    """Standardise each channel over the points that are there; missing points become the channel's mean.
 
-    Points after the last one at which a channel has a value are no missing points but padding, which stays NaN: the
-    encoder leaves it out.
+    Points after the last one at which a channel has a value are padding and stay NaN: the encoder leaves them out.
 
     Example:
         >>> series = np.array([[[1.0, np.nan, 3.0, np.nan]], [[1.0, 3.0, 1.0, 3.0]]])
@@ -141,6 +134,9 @@ class SeriesScaler(Reader):
 
     def views(self, options: SeriesOptions, usual: int) -> Views | None:
         return None if options.crop is None else Views(RandomCrop(options.crop), options.views or usual, workers=0)
+
+    def pair_of_views(self) -> SeriesViews:
+        return SeriesViews()
 
     def summary(self) -> str:
         return f"series of {len(self.mean)} channels"

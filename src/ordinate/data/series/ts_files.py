@@ -6,23 +6,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.data.series.reader import stack_series
 from ordinate.errors import OrdinateError
 
 MISSING = "?"
 
 
 def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""Read series and their continuous targets.
+    r"""Read series, X (n, channels, length), and their continuous targets, y (n,).
 
     A header of lines ``@name value`` ends with ``@data``; then every line is a series: its channels, separated by
-    colons, of numbers separated by commas, and after the last colon its target. A ``?`` is a missing point.
-
-    Args:
-        path: of the file, in UTF-8.
-
-    Returns:
-        X (n, channels, length) and y (n,). Missing points are NaN, and so is the end of series that are shorter than
-        the longest.
+    colons, of numbers separated by commas, and after the last colon its target. A ``?`` is a missing point; these, and
+    the end of series that are shorter than the longest, are NaN.
 
     Raises:
         OrdinateError: the file is not there, or it is not what its header says; names the line.
@@ -70,7 +65,8 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]
             )
     if not series:
         raise OrdinateError(path, problem="holds no series", expected="@data and one line per series below it")
-    return _stack(series), np.array(targets)
+    # the channels of a series may differ in length too
+    return stack_series([stack_series([channel[None] for channel in one])[:, 0] for one in series]), np.array(targets)
 
 
 def _numbers(text: str, where: str, what: str = "a point") -> NDArray[np.float64]:
@@ -97,7 +93,7 @@ def _check_header(name: str, value: str, where: str) -> None:
     if name == "targetlabel" and value != "true":
         raise OrdinateError(where, problem="holds no targets", expected="@targetLabel true")
     if name in ("dimensions", "serieslength") and not (value.isdecimal() and int(value)):
-        raise OrdinateError(where, problem=f"@{name} takes a whole number above 0, got {value!r}")
+        raise OrdinateError(where, value, f"a whole number above 0 for @{name}")
 
 
 def _check_series(series: Sequence[Sequence[NDArray[np.float64]]], header: dict[str, str], where: str) -> None:
@@ -114,12 +110,3 @@ def _check_series(series: Sequence[Sequence[NDArray[np.float64]]], header: dict[
             raise OrdinateError(
                 where, problem=f"has {min(lengths)} to {max(lengths)} points per channel", expected=length
             )
-
-
-def _stack(series: Sequence[Sequence[NDArray[np.float64]]]) -> NDArray[np.float64]:
-    longest = max(len(channel) for channels in series for channel in channels)
-    stacked = np.full((len(series), len(series[0]), longest), np.nan)
-    for row, channels in enumerate(series):
-        for place, channel in enumerate(channels):
-            stacked[row, place, : len(channel)] = channel
-    return stacked

@@ -14,13 +14,13 @@ from scipy.special import ndtri
 from torch import Tensor, nn
 
 from ordinate.data.mapped_matrix import mapped_matrix
-from ordinate.data.modality import Reader
+from ordinate.data.modality import CONSTANT, Reader
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
+from ordinate.data.tables.views import TableViews
 from ordinate.encoders.build import build_encoder
 from ordinate.errors import OrdinateError
 
 FEW_VALUES = 10  # different values up to which a column gets no normal score: it would add nothing
-CONSTANT = 1e-12  # deviation, relative to the largest value, below which a column counts as constant
 KNOTS = 200  # quantiles kept of a column
 MOST_CATEGORIES = 1000  # of a column, each of which becomes a column, however many rows there are
 ROWS_AT_ONCE = 1 << 16  # in float64
@@ -169,7 +169,7 @@ class TableFeatures(Reader):
                         f"column {name!r}",
                         f"text with {len(categories)} different values in {len(frame)} rows",
                         "numbers or categories",
-                        "drop identifiers; for free text see --text (TextOptions)",
+                        "drop identifiers; text=TextOptions() reads free text",
                     )
                 columns.append(CategoricalColumn(str(name), categories))
                 if missing:
@@ -179,12 +179,7 @@ class TableFeatures(Reader):
     def transform(
         self, frame: pd.DataFrame | ParquetTable, out: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32]:
-        """Return (n, width) float32 for a table with the same columns, in any order, one column after the other.
-
-        Args:
-            frame: (n, columns).
-            out: (n, width) to write to and return; None uses new memory.
-        """
+        """Return (n, width) float32, or ``out``, for a table with the same columns in any order."""
         absent = [column.name for column in self.columns if column.name not in frame.columns]
         if absent:
             raise OrdinateError(
@@ -208,6 +203,9 @@ class TableFeatures(Reader):
         self, name: str, embedding_dim: int, options: None, *, for_saved_weights: bool, **task: Any
     ) -> nn.Module:
         return build_encoder(name, self.sample_shape, embedding_dim, numeric=self.numeric_positions, **task)
+
+    def pair_of_views(self) -> TableViews:
+        return TableViews([column.width for column in self.columns])
 
     def summary(self) -> str:
         return f"a table of {len(self.columns)} columns"
@@ -289,10 +287,7 @@ def _is_number(values: pd.Series) -> bool:
 
 
 def _texts(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
-    """Return where each value stands among the different ones, -1 where it is missing, and these as text.
-
-    Whole floats become integers, so that a code read as 1 and as 1.0 is one category.
-    """
+    """Return where each value stands among the different ones, -1 where it is missing, and these as text."""
     if pd.api.types.is_datetime64_any_dtype(values):
         raise OrdinateError(f"column {values.name!r}", "dates", "numbers or categories", "turn them into numbers")
     if values.dtype == object:  # where 1 and True would be one value

@@ -1,6 +1,6 @@
 """Reading a data set from a csv, parquet or npz file."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -30,7 +30,7 @@ def read_samples(path: str | Path, drop: Sequence[str] = (), categorical: Sequen
 def read_labelled(
     path: str | Path, target: str, drop: Sequence[str] = (), categorical: Sequence[str] = ()
 ) -> tuple[Any, pd.Series]:
-    """Read samples and their labels.
+    """Read samples and their labels; what is wrong with the file is an `OrdinateError` with the way out.
 
     Args:
         path: a csv, tsv (plain or gz) or parquet file, an npz that holds ``X`` and the target, or a .ts file of series.
@@ -41,9 +41,6 @@ def read_labelled(
     Returns:
         X, a DataFrame or an array (n, features), (n, channels, length), (n, channels, height, width) or
         (n, channels, depth, height, width); and y, one label per sample, none missing.
-
-    Raises:
-        OrdinateError: whatever is wrong with the file, and the way out.
     """
     path = Path(path)
     content = _read(path)
@@ -60,14 +57,24 @@ def read_labelled(
     else:
         require_columns(content, [target], path)
         y = content[target]
-        left_out = {target, *drop}.intersection(categorical)
-        if left_out:
-            raise OrdinateError(
-                "categorical", problem=f"{', '.join(left_out)} is the target or dropped", expected="columns of X"
-            )
+        require_codes(categorical, [target, *drop])
         X = _shape_frame(content, [target, *drop], categorical, path)
     require_labels(y, target, path)
     return X, y.reset_index(drop=True)
+
+
+def require_left(columns: Collection[Any], path: str | Path) -> None:
+    """Raise where no column is left to train on."""
+    if len(columns) == 0:
+        raise OrdinateError(path, problem="no column is left beside the target", expected="at least one")
+
+
+def require_codes(categorical: Sequence[str], left_out: Sequence[str]) -> None:
+    """Raise where a column whose numbers are codes is the target or dropped."""
+    if both := set(categorical).intersection(left_out):
+        raise OrdinateError(
+            "categorical", problem=f"{', '.join(both)} is the target or dropped", expected="columns of X"
+        )
 
 
 def require_labels(y: pd.Series, target: str, path: Path) -> None:
@@ -142,6 +149,5 @@ def require_columns(frame: Any, names: Sequence[str], path: Path) -> None:
 def _shape_frame(frame: pd.DataFrame, drop: Sequence[str], categorical: Sequence[str], path: Path) -> pd.DataFrame:
     require_columns(frame, [*drop, *categorical], path)
     frame = frame.drop(columns=list(drop))
-    if frame.shape[1] == 0:
-        raise OrdinateError(path, problem="no column is left beside the target", expected="at least one")
+    require_left(frame.columns, path)
     return frame.astype(dict.fromkeys(categorical, "category"))

@@ -11,7 +11,15 @@ from sklearn.utils.validation import validate_data
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request
 from ordinate.data.tables.features import TableFeatures, as_frame
-from ordinate.data.tables.files import TS, TS_TARGET, read_labelled, read_samples, require_labels
+from ordinate.data.tables.files import (
+    TS,
+    TS_TARGET,
+    read_labelled,
+    read_samples,
+    require_codes,
+    require_labels,
+    require_left,
+)
 from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet
 from ordinate.errors import OrdinateError
 
@@ -72,8 +80,7 @@ class Tables(Modality):
         splits, groups = (None if name is None else X[name].astype(str) for name in given.values())
         if any(given.values()):
             left = [name for name in X.columns if name not in given.values()]
-            if not left:
-                raise OrdinateError(path, problem="no column is left beside the target", expected="at least one")
+            require_left(left, path)
             X = X[left]
         return Labelled(X, y, splits, groups)
 
@@ -84,14 +91,11 @@ class Tables(Modality):
 
 def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[ParquetTable, pd.Series]:
     """Open parquet files: the label is read, the other columns when they are asked for."""
-    left_out = {target, *request.drop}.intersection(request.categorical)
-    if left_out:
-        raise OrdinateError("categorical", f"{', '.join(left_out)}, which is the target or dropped", "columns of X")
+    require_codes(request.categorical, [target, *request.drop])
     y = ParquetTable(path)[target]
     require_labels(y, target, Path(path))
     X = ParquetTable(path, drop=[target, *request.drop], categorical=request.categorical)
-    if len(X.columns) == 0:
-        raise OrdinateError(path, problem="no column is left beside the target", expected="at least one")
+    require_left(X.columns, path)
     return X, y
 
 

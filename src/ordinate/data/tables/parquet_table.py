@@ -16,9 +16,8 @@ from ordinate.errors import OrdinateError
 class ParquetTable:
     """Rows of a parquet file, or of a folder of them, that stay there: what is read is one column at a time.
 
-    It stands for the DataFrame that ``pandas.read_parquet`` gives, wherever an estimator takes X, and gives the same
-    model and the same predictions, bit for bit, without that DataFrame's memory. The numbers made of its columns lie
-    in a file too where they are many, see :func:`~ordinate.data.mapped_matrix.mapped_matrix`.
+    It stands for the DataFrame that ``pandas.read_parquet`` gives, wherever an estimator accepts X, and gives the same
+    model and predictions, bit for bit, without its memory.
 
     ``table["price"]`` reads a column (a Series, numbered from 0); ``table[["rooms", "area"]]`` is the table of these
     columns, and ``table[rows]`` that of these rows, an index array, a mask or a slice: neither reads anything.
@@ -28,10 +27,6 @@ class ParquetTable:
             ``year=2024`` make a column.
         drop: columns to leave out, such as the label.
         categorical: columns whose numbers are codes, not amounts.
-
-    Attributes:
-        columns: names of the columns.
-        shape: rows and columns.
 
     Raises:
         OrdinateError: no parquet, no rows, or a column that is not there; later, files that have changed.
@@ -104,10 +99,7 @@ class ParquetTable:
         return pd.DataFrame({name: self._read(name) for name in self.columns}, columns=self.columns)
 
     def head(self, n: int) -> pd.DataFrame:
-        """Return the first ``n`` rows of the files in memory, or fewer if the table has fewer.
-
-        A table of some of the rows is read by column first.
-        """
+        """Return the first ``n`` rows in memory; a table of some of the rows is read by column first."""
         from pyarrow import ArrowException
         from pyarrow.dataset import HivePartitioning, dataset
 

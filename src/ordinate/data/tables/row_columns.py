@@ -16,10 +16,10 @@ NUMBERS = {"index", "row", "row number", "row names", "rownames", "level 0", "#"
 
 
 def find_row_columns(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
-    """Return the columns that identify the rows, each with what gives it away, as in "numbers the rows".
+    """Return the columns that identify the rows, each with the reason, as in "numbers the rows".
 
-    Measurements are never among them, however different: a column of floats describes. So does one of whole numbers
-    that are all different, unless its name or the way they run through a range says otherwise.
+    Floats describe, however different; so do whole numbers that are all different, unless their name or the way they
+    run through a range says otherwise.
 
     Example:
         >>> X = pd.DataFrame({"Unnamed: 0": [0, 1, 2], "code": ["a7", "c1", "b3"], "age": [41, 9, 67]})
@@ -96,8 +96,7 @@ def _goes_one_way(values: "pd.Series[Any]") -> bool:
 def find_label_columns(X: pd.DataFrame | ParquetTable, y: "pd.Series[Any]") -> list[str]:
     """Return the columns that are the label in other words: every value of one goes with one value of the other.
 
-    Where most labels are different that would hold of any measurement; there a column must rise or fall with the
-    label too.
+    Where most labels are different, as of any measurement, a column must rise or fall with the label too.
 
     Example:
         >>> X = pd.DataFrame({"word": ["low", "high", "low", "high"], "area": [3.5, 9.0, 4.5, 7.0]})

@@ -9,7 +9,7 @@ from ordinate.functional.inputs import check_whole
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How an estimator reads text; an estimator that is given some, even ``TextOptions()``, takes X for text.
+    """How an estimator reads text; an estimator that is given some, even ``TextOptions()``, reads X as text.
 
     X is then n strings, (n, 2) strings of pairs, or a DataFrame of one or two columns of text. The estimator's
     ``encoder`` says what reads them:

@@ -10,11 +10,7 @@ from ordinate.errors import OrdinateError
 
 
 class Texts:
-    """n samples of k texts: 1, or 2 of a pair.
-
-    Args:
-        columns: (n, k) strings.
-    """
+    """n samples of k texts (n, k): 1, or 2 of a pair."""
 
     def __init__(self, columns: NDArray[np.object_]) -> None:
         self.columns = columns

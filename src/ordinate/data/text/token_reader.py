@@ -21,17 +21,7 @@ _embedded: dict[tuple[str, str], Tensor] = {}  # by the transformer and the text
 
 
 class TokenReader(TextReader):
-    """Gives every token its number plus 1, 0 being padding; with a frozen transformer it gives its embeddings.
-
-    Args:
-        pretrained: the transformer, its configuration and its tokenizer.
-        frozen: read texts as sentence embeddings.
-        per_sample: texts of a sample.
-        max_length: tokens of a text that are read.
-
-    Attributes:
-        on_gpu: compute sentence embeddings on the GPU.
-    """
+    """Give every token its number plus 1, 0 being padding; of a frozen transformer, sentence embeddings."""
 
     kind = "tokens"
 

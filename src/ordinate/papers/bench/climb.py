@@ -8,7 +8,7 @@ from ordinate.papers.bench.contenders import CONTENDERS
 from ordinate.papers.bench.measure import Probe, Setting, available_memory, probe
 
 FIRST = 128  # samples of the first step, for want of a smaller size to measure
-LONGEST = 20.0  # seconds a pass of a cubic contender
+LONGEST = 20.0  # seconds per pass of a cubic contender
 LARGEST = 8 * 2.0**30  # its bytes: those of SupCR's and MMNP's published loops at 1024 samples
 SPARE = 0.9  # of the memory that is available
 QUADRATIC, CUBIC = 2.0, 3.0

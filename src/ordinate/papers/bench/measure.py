@@ -96,7 +96,7 @@ def seconds(contender: Contender, embeddings: Tensor, labels: Tensor) -> float:
 
 
 def rounds(names: Sequence[str], n: int, setting: Setting, repeats: int) -> dict[str, list[float]]:
-    """Seconds of ``repeats`` passes of each contender, taken in turns after a warm-up of each."""
+    """Seconds of ``repeats`` passes of each contender, in turns after a warm-up of each."""
     batches = {ranks: setting.draw(n, ranks=ranks) for ranks in (False, True)}
     taken: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(1 + repeats):

@@ -43,7 +43,7 @@ Run = dict[str, Any]
 def bench(
     losses: Sequence[str], sizes: Sequence[int] | None, dim: int, dtype: str, device: str, repeats: int, out: str
 ) -> None:
-    """Measure, print a table a loss, and write figures and picture to ``out``; the options of the command line."""
+    """Measure, print a table per loss, and write figures and picture to ``out``; the options of the command line."""
     device = _device(device)
     losses = list(dict.fromkeys(losses))
     sizes = sorted(set(sizes or (2**power for power in SIZES[device])))
@@ -155,7 +155,7 @@ def _run(climb: Climb, n: int, seconds: list[float], exact: bool) -> Run:
 
 
 def _rows(loss: str, runs: Sequence[Run]) -> list[dict[str, float | None]]:
-    """The figures of a loss, one row a size; None for what was not measured."""
+    """The figures of a loss, one row per size; None for what was not measured."""
     rows = []
     for ours in (run for run in runs if run["contender"] == loss):
         beside = {run["contender"]: run for run in runs if run["n"] == ours["n"]}

@@ -8,6 +8,7 @@ from ordinate.commands.early_checks import check_data
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
 from ordinate.papers.commands.options import PROTOCOLS, SHARED, ProtocolOptions, TableOptions
+from ordinate.papers.datasets.catalogue import SETS, dataset, look_up
 from ordinate.report.output import check_free
 
 LOSSES = ("supcr", "mmnp", "supremix", "angular_triangle")
@@ -49,11 +50,26 @@ def _add_protocol(parser: argparse.ArgumentParser) -> None:
 
 
 def _check_protocol(given: dict[str, Any]) -> None:
-    own, options = ProtocolOptions.divide(given["name"], {name: given[name] for name in given if name != "name"})
+    chosen, options = ProtocolOptions.divide(given["name"], {name: given[name] for name in given if name != "name"})
     check_data(options.data, options.target)
-    if own.to is not None:
-        check_data(own.to, own.to_target or options.target)
+    if chosen.to is not None:
+        check_data(chosen.to, chosen.to_target or options.target)
     check_free(options.path)
+
+
+def _check_datasets(given: dict[str, Any]) -> None:
+    if given["name"] is not None:
+        look_up("data set", given["name"], SETS)
+
+
+def _check_table(given: dict[str, Any]) -> None:
+    from ordinate.papers.tables.catalogue import find
+
+    TableOptions(**given).check()
+    if given["name"] is not None:
+        find(given["name"])
+    for name in given["dataset"]:
+        dataset(name)
 
 
 COMMANDS = (
@@ -72,6 +88,7 @@ COMMANDS = (
         "is, where to ask for it, what to put where, and what is there.",
         _add_datasets,
         "ordinate.papers.commands.datasets:datasets",
+        _check_datasets,
     ),
     Command(
         "protocol",
@@ -90,6 +107,6 @@ COMMANDS = (
         "none is run twice, and a command that was stopped continues when it is given again.",
         lambda parser: add_options(parser, TableOptions),
         "ordinate.papers.commands.table:table",
-        lambda given: TableOptions(**given).check(),
+        _check_table,
     ),
 )

@@ -1,9 +1,7 @@
 """``ordinate datasets``: the data sets of the papers, which of them are here, and what to put where."""
 
-import difflib
 import os
 import textwrap
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,14 +9,13 @@ import pandas as pd
 
 from ordinate.errors import OrdinateError
 from ordinate.papers.datasets import reading
-from ordinate.papers.datasets.catalogue import DATA, IMAGE_SETS, OTHER_SETS, DataSet
+from ordinate.papers.datasets.catalogue import DATA, IMAGE_SETS, OTHER_SETS, SETS, DataSet, look_up
 from ordinate.papers.datasets.images.catalogue import download, find, load
 from ordinate.report.text import table
 
-MOST_RANKS = 12  # shown a column each
+MOST_RANKS = 12  # shown in a column each
 WIDTH = 100  # characters of a line of text
 SLOW = ("tuab", "hcp_aging")  # take minutes to read
-SETS: Mapping[str, DataSet] = {**IMAGE_SETS, **OTHER_SETS}
 
 
 def datasets(name: str | None, download: str | None) -> None:
@@ -30,10 +27,7 @@ def datasets(name: str | None, download: str | None) -> None:
             )
         _list()
         return
-    if name not in SETS:
-        near = difflib.get_close_matches(name, SETS)
-        hint = f"did you mean {near[0]!r}?" if near else f"takes one of {', '.join(SETS)}"
-        raise OrdinateError("data set", repr(name), hint=hint)
+    look_up("data set", name, SETS)
     if download is not None:
         _fetch(name, download)
     elif name in IMAGE_SETS:
@@ -70,7 +64,7 @@ def _state(name: str) -> str:
 
 
 def _is_here(name: str) -> bool:
-    """Return whether the files of a set without images are there, whatever else reading them takes."""
+    """Return whether the files of a set without images are there, whatever else reading them requires."""
     return bool(os.environ.get(DATA)) and bool(reading.files(name))
 
 
@@ -134,7 +128,7 @@ def _paragraph(head: str, text: str) -> str:
 
 
 def _counts(labels: Any, splits: pd.Series, task: str) -> str:
-    """Return a table with a row a split: samples of each rank, or the range of the target."""
+    """Return a table with one row per split: samples of each rank, or the range of the target."""
     order = [split for split in reading.PARTS if split in set(splits)]
     order += sorted(set(splits) - set(order))
     if isinstance(labels, pd.Series) and task == "ranks" and labels.nunique() <= MOST_RANKS:

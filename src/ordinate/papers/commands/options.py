@@ -59,21 +59,21 @@ class ProtocolOptions:
         if protocol not in PROTOCOLS:
             raise OrdinateError("protocol", repr(protocol), f"one of {', '.join(PROTOCOLS)}")
         names = {declared.name for declared in fields(cls)}
-        own = cls(**{name: value for name, value in given.items() if name in names})
-        check_numbers(own)
+        chosen = cls(**{name: value for name, value in given.items() if name in names})
+        check_numbers(chosen)
         for declared in fields(cls):
             other = declared.metadata.get("only_for", protocol)
-            if other != protocol and getattr(own, declared.name) != default_of(declared):
+            if other != protocol and getattr(chosen, declared.name) != default_of(declared):
                 raise OrdinateError(flag(declared.name), problem=f"is for {other}, got it for {protocol}")
-        if protocol == "epoch-time" and own.repeats > 1:
-            raise OrdinateError("--repeats", f"{own.repeats}, and epoch-time trains each method --rounds times")
-        if protocol == "transfer" and own.to is None:
+        if protocol == "epoch-time" and chosen.repeats > 1:
+            raise OrdinateError("--repeats", f"{chosen.repeats}, and epoch-time trains each method --rounds times")
+        if protocol == "transfer" and chosen.to is None:
             raise OrdinateError("--to", expected="the data set that the encoder is transferred to")
         options = FitOptions(**{name: value for name, value in given.items() if name not in names})
         if options.out is None:
             options = replace(options, out=f"{options.stem}-{protocol}")
         options.check()
-        return own, options
+        return chosen, options
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,7 +85,7 @@ class Study:
     """What a protocol works with: options, data (of transfer a second set), and the folder that keeps its state."""
 
     options: FitOptions
-    own: ProtocolOptions
+    chosen: ProtocolOptions
     plan: Plan
     data: Divided
     second: Divided | None
@@ -94,10 +94,10 @@ class Study:
     def contenders(self, methods: Sequence[str]) -> Iterator["Contender"]:
         """Every method under every seed."""
         for method in methods:
-            for seed in range(self.options.seed, self.options.seed + self.own.repeats):
+            for seed in range(self.options.seed, self.options.seed + self.chosen.repeats):
                 place = self.folder / f"{method}-{seed}"
                 estimator = self.build(method, seed, place / "training")
-                yield Contender(method, seed, estimator, KeptParts(place / "parts"))
+                yield Contender(method, seed, estimator, self.data, KeptParts(place / "parts"))
 
     def build(self, method: str, seed: int, folder: Path) -> EmbeddingEstimator:
         """Return a method's estimator, not fitted."""
@@ -108,12 +108,22 @@ class Study:
 
 @dataclass(frozen=True)
 class Contender:
-    """A method under a seed: its estimator, not fitted, and the figures of its parts."""
+    """A method under a seed: its estimator, not fitted, its data, and the figures of its parts."""
 
     method: str
     seed: int
     estimator: EmbeddingEstimator
+    data: Divided
     keep: KeptParts
+
+    def measure(self, protocol: Callable[..., Figures], **settings: Any) -> Figures:
+        """Return the figures of a protocol that trains on the data and measures on its test samples."""
+        data = self.data
+        return protocol(self.estimator, *data.training, *data.test, groups=data.groups, keep=self.keep, **settings)
+
+    def trained(self, name: str) -> Any:
+        """Return the estimator, fitted to the data; its state is kept under a name."""
+        return train(self.estimator, *self.data.training, name, self.data.groups)
 
 
 @dataclass(frozen=True)
@@ -128,21 +138,18 @@ class Outcome:
 def protocol(name: str, **given: Any) -> None:
     """Run a protocol, print its table, and write its figures as JSON and CSV and its pictures to a new folder.
 
-    What was finished before a stop is kept beside the folder, and the same command goes on from there.
-
-    Args:
-        name: one of :data:`~ordinate.papers.commands.options.PROTOCOLS`.
-        given: the fields of :class:`~ordinate.papers.commands.options.ProtocolOptions` and of
-            :class:`~ordinate.commands.fit_options.FitOptions`, of which ``margin`` names the boundary of label-bias.
+    What was finished before a stop is kept beside the folder, and the same command continues from there. Options are
+    the fields of :class:`~ordinate.papers.commands.options.ProtocolOptions` and of
+    :class:`~ordinate.commands.fit_options.FitOptions`, of which ``margin`` names the boundary of label-bias.
     """
-    own, options = ProtocolOptions.divide(name, given)
+    chosen, options = ProtocolOptions.divide(name, given)
     data, plan = Divided.read(options, image_options({}, options))
-    second = _second(options, own, data) if name == "transfer" else None
-    methods = _methods(name, own, plan)
+    second = _second(options, chosen, data) if name == "transfer" else None
+    methods = _methods(name, chosen, plan)
     digests = [part.samples.digest for part in (data, second) if part is not None]
-    settings = {"protocol": name, "data": digests, "options": [*options.determining, *asdict(own).values()]}
+    settings = {"protocol": name, "data": digests, "options": [*options.determining, *asdict(chosen).values()]}
     with Workspace(options.path, settings) as workspace:
-        study = Study(options, own, plan, data, second, workspace.checkpoints)
+        study = Study(options, chosen, plan, data, second, workspace.checkpoints)
         if workspace.resumes:
             print("continuing the run that was stopped")
         sizes = f"{len(data.rows)} samples to train, {len(data.test_rows)} to measure on"
@@ -155,17 +162,19 @@ def protocol(name: str, **given: Any) -> None:
     print(f"\n{_table(outcome)}\n\nfigures and pictures: {options.path}")
 
 
-def _second(options: FitOptions, own: ProtocolOptions, first: Divided) -> Divided:
+def _second(options: FitOptions, chosen: ProtocolOptions, first: Divided) -> Divided:
     """Return the data set that transfer goes to; images as the first set's were decoded."""
     images = image_options({}, options)
     if modality_of(first.samples.X).name == "images":
-        chosen = first.samples.X.preprocessing
-        images = replace(images, size=chosen.size, channels=chosen.channels)
-    to = replace(options, data=str(own.to), target=own.to_target or options.target)
+        decoded = first.samples.X.preprocessing
+        images = replace(images, size=decoded.size, channels=decoded.channels)
+    to = replace(options, data=str(chosen.to), target=chosen.to_target or options.target)
     second, _ = Divided.read(to, images, all_columns=True)
     if second.label.is_ranks != first.label.is_ranks:
         raise OrdinateError(
-            "--to", problem=f"{own.to} and {options.data} differ in kind", expected="ranks in both or targets in both"
+            "--to",
+            problem=f"{chosen.to} and {options.data} differ in kind",
+            expected="ranks in both or targets in both",
         )
     return second
 
@@ -179,11 +188,11 @@ def _write(name: str, data: str, digests: list[str], outcome: Outcome, folder: P
         save(figure, folder / f"{title}.png")
 
 
-def _methods(name: str, own: ProtocolOptions, plan: Plan) -> list[str]:
+def _methods(name: str, options: ProtocolOptions, plan: Plan) -> list[str]:
     """Return the names of what is compared, each of which fits the label."""
     plain = "cross_entropy" if plan.label.is_ranks else "l1"
     baseline = "supcon" if name in ("epoch-time", "label-permutation") else plain
-    chosen = own.method or [*plan.candidates, baseline]
+    chosen = options.method or [*plan.candidates, baseline]
     for method in chosen:
         require_fitting(method, plan.label)
     if name != "label-bias":
@@ -204,11 +213,11 @@ def _corruption_robustness(study: Study, methods: Sequence[str]) -> Outcome:
     if pixels is None:
         raise OrdinateError(study.options.data, problem="holds no images", expected="some for corruption-robustness")
 
-    def run(contender: Contender) -> Figures:
-        model = train(contender.estimator, *study.data.training, "clean", study.data.groups)
-        return corruption_robustness(model, images, labels, seed=contender.seed, keep=contender.keep)
-
-    records = _run(study, methods, run)
+    records = _run(
+        study,
+        methods,
+        lambda each: corruption_robustness(each.trained("clean"), images, labels, seed=each.seed, keep=each.keep),
+    )
     means = records.groupby(["method", "seed", "severity"], sort=False)["mae"].mean().reset_index()
     severities = [0, *SEVERITIES]
     first = pixels[:1]
@@ -221,27 +230,20 @@ def _corruption_robustness(study: Study, methods: Sequence[str]) -> Outcome:
 
 
 def _reduced_data(study: Study, methods: Sequence[str]) -> Outcome:
-    sizes = sorted(set(study.own.sizes)) or [len(study.data.rows) // part for part in FRACTIONS]
-
-    def run(contender: Contender) -> Figures:
-        return reduced_data(
-            contender.estimator, *study.data.training, *study.data.test, sizes=sizes, groups=study.data.groups,
-            seed=contender.seed, keep=contender.keep,
-        )  # fmt: skip
-
-    records = _run(study, methods, run)
+    sizes = sorted(set(study.chosen.sizes)) or [len(study.data.rows) // part for part in FRACTIONS]
+    records = _run(study, methods, lambda each: each.measure(reduced_data, sizes=sizes, seed=each.seed))
     figure = protocol_figures.error_by_training_size(sizes, _spreads(records, "size", "mae"))
     return Outcome(records, ["size"], {"error-by-size": figure})
 
 
 def _transfer(study: Study, methods: Sequence[str]) -> Outcome:
-    second, to = study.second, str(study.own.to)
+    second, to = study.second, str(study.chosen.to)
     assert second is not None  # noqa: S101  # as protocol() reads it for this one
     (X, y), (X_test, y_test) = second.training, second.test
     epochs = 100 if study.options.epochs is None else study.options.epochs
 
     def run(contender: Contender) -> Figures:
-        model = train(contender.estimator, *study.data.training, "first", study.data.groups)
+        model = contender.trained("first")
         return transfer(
             model, fit_to(model, X, to), y, fit_to(model, X_test, to), y_test, class_order=second.label.classes,
             epochs=epochs, seed=contender.seed, checkpoint_dir=contender.estimator.checkpoint_dir, keep=contender.keep,
@@ -253,17 +255,10 @@ def _transfer(study: Study, methods: Sequence[str]) -> Outcome:
 
 
 def _unseen_targets(study: Study, methods: Sequence[str]) -> Outcome:
-    ranges = [_range(text) for text in study.own.leave_out]
+    ranges = [_range(text) for text in study.chosen.leave_out]
     if not ranges:
         raise OrdinateError("--leave-out", expected="the ranges to leave out of training, as in 20:25")
-
-    def run(contender: Contender) -> Figures:
-        return unseen_targets(
-            contender.estimator, *study.data.training, *study.data.test, ranges=ranges, groups=study.data.groups,
-            keep=contender.keep,
-        )  # fmt: skip
-
-    records = _run(study, methods, run)
+    records = _run(study, methods, lambda each: each.measure(unseen_targets, ranges=ranges))
     figure = _bars(records, "targets", "mae", "Unseen targets", "mean absolute error")
     return Outcome(records, ["targets"], {"unseen-targets": figure})
 
@@ -271,15 +266,8 @@ def _unseen_targets(study: Study, methods: Sequence[str]) -> Outcome:
 def _label_bias(study: Study, methods: Sequence[str]) -> Outcome:
     [(low, high)] = study.plan.margins
     classes = study.plan.label.classes or []
-
-    def run(contender: Contender) -> Figures:
-        return label_bias(
-            contender.estimator, *study.data.training, *study.data.test,
-            boundary=(classes[low], classes[high]), up=study.own.up, down=study.own.down,
-            seed=contender.seed, groups=study.data.groups, keep=contender.keep,
-        )  # fmt: skip
-
-    records = _run(study, methods, run)
+    bias = {"boundary": (classes[low], classes[high]), "up": study.chosen.up, "down": study.chosen.down}
+    records = _run(study, methods, lambda each: each.measure(label_bias, seed=each.seed, **bias))
     shares = records.melt(["method", "seed"], ["accuracy", "critical_error"], "share", "value")
     shares["share"] = shares["share"].str.replace("_", " ")
     figure = _bars(shares, "share", "value", "Biased labels", "share of test samples")
@@ -290,10 +278,7 @@ def _label_permutation(study: Study, methods: Sequence[str]) -> Outcome:
     pictures: dict[str, Any] = {}
 
     def run(contender: Contender) -> Figures:
-        figures = label_permutation(
-            contender.estimator, *study.data.training, *study.data.test, seed=contender.seed,
-            groups=study.data.groups, keep=contender.keep,
-        )  # fmt: skip
+        figures = contender.measure(label_permutation, seed=contender.seed)
         pictures.setdefault(contender.method, figures["pictures"])
         return figures
 
@@ -303,7 +288,7 @@ def _label_permutation(study: Study, methods: Sequence[str]) -> Outcome:
 
 def _epoch_time(study: Study, methods: Sequence[str]) -> Outcome:
     estimators = {contender.method: contender.estimator for contender in study.contenders(methods)}
-    figures = epoch_time(estimators, *study.data.training, rounds=study.own.rounds)
+    figures = epoch_time(estimators, *study.data.training, rounds=study.chosen.rounds)
     records = pd.DataFrame(figures["rows"])
     seconds = {row["method"]: ([row["seconds"]], [0.0]) for row in figures["rows"]}
     figure = protocol_figures.grouped_bars([study.options.data], seconds, "Time of an epoch", "seconds, median")
@@ -311,14 +296,11 @@ def _epoch_time(study: Study, methods: Sequence[str]) -> Outcome:
 
 
 RUN: dict[str, Callable[[Study, Sequence[str]], Outcome]] = {
-    "corruption-robustness": _corruption_robustness,
-    "epoch-time": _epoch_time,
-    "label-bias": _label_bias,
-    "label-permutation": _label_permutation,
-    "reduced-data": _reduced_data,
-    "transfer": _transfer,
-    "unseen-targets": _unseen_targets,
-}
+    function.__name__.strip("_").replace("_", "-"): function
+    for function in (
+        _corruption_robustness, _epoch_time, _label_bias, _label_permutation, _reduced_data, _transfer, _unseen_targets,
+    )
+}  # fmt: skip
 
 
 # what they share

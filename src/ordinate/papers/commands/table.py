@@ -17,11 +17,7 @@ WIDTH = 140  # characters of a line of the list
 
 
 def table(**given: Any) -> None:
-    """List the tables, or complete one and show it.
-
-    Args:
-        given: the fields of :class:`~ordinate.papers.commands.options.TableOptions`.
-    """
+    """List the tables, or complete one and show it."""
     options = TableOptions(**given)
     options.check()
     results = options.results

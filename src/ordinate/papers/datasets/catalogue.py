@@ -65,9 +65,18 @@ def _described() -> dict[str, DataSet]:
 
 DATA_SETS: Mapping[str, DataSet] = _described()
 IMAGE_SETS: Mapping[str, DataSet] = {name: chosen for name, chosen in DATA_SETS.items() if chosen.kind == "images"}
+TABLE_SETS: Mapping[str, DataSet] = {  # that the papers' tables can use
+    name: chosen for name, chosen in DATA_SETS.items() if not chosen.reading.get("unsplit")
+}
 OTHER_SETS: Mapping[str, DataSet] = {  # that hold no images and have an owner
     name: chosen for name, chosen in DATA_SETS.items() if chosen.kind not in ("images", "drawn")
 }
+SETS: Mapping[str, DataSet] = {**IMAGE_SETS, **OTHER_SETS}  # that have an owner
+
+
+def dataset(name: str) -> DataSet:
+    """Return a data set that tables can use; an unknown one is an `OrdinateError` that names the nearest."""
+    return look_up("dataset", name, TABLE_SETS)
 
 
 def look_up(argument: str, name: str, known: Mapping[str, KnownT]) -> KnownT:

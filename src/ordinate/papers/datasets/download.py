@@ -15,14 +15,7 @@ TIMEOUT = 30  # seconds without an answer
 
 @dataclass(frozen=True)
 class Download:
-    """A public file, known by its content.
-
-    Args:
-        url: where it is.
-        file: its name.
-        size: in bytes.
-        sha256: of its content, in hexadecimal digits.
-    """
+    """A public file, known by its size in bytes and its content."""
 
     url: str
     file: str
@@ -31,9 +24,9 @@ class Download:
 
 
 def fetch(download: Download, folder: str | Path) -> Path:
-    """Fetch a file into a folder, and return where it lies; a file that is there already is checked, not fetched again.
+    """Fetch a file into a folder and return its path; one that is there already is checked, not fetched again.
 
-    It is written beside its name, as ``.part``, and takes its name when size and hash are right.
+    It is written as ``.part`` and renamed when size and hash are right.
 
     Raises:
         OrdinateError: it cannot be fetched or written, or is not the file that was published; nothing is left behind.

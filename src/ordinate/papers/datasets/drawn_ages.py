@@ -20,11 +20,7 @@ Samples = tuple[Any, Any]  # X and y
 
 @dataclass(frozen=True)
 class ImbalancedSet:
-    """A regression set with few training samples at some targets.
-
-    Args:
-        train, validation, test: ``(X, y)`` each.
-    """
+    """A regression set with few training samples at some targets: ``(X, y)`` of each part."""
 
     train: Samples
     validation: Samples
@@ -40,16 +36,13 @@ def draw_imbalanced(seed: int = 0, *, labels: str | Path | None = None) -> Imbal
 
     with a sign s_j, a slope a_j uniform in 2..8, a turning point b_j uniform in 0..1, v_j normal with deviation 0.3,
     and normal noise e_j of deviation 1. Each feature tells about ages near its turning point, as wrinkles and height
-    do; what it does at a rare age follows from the ages around it. With this noise the ages of a sample's features
-    are uncertain by some nine years, which is about the error that the papers report on faces.
+    do. The ages of a sample's features are uncertain by some nine years, about the error that the papers report on
+    faces.
 
     Args:
         seed: of the features' coefficients, the identities and the noise.
-        labels: a CSV with the columns ``age`` and ``split`` (train, val, test); None takes that of AgeDB-DIR under
+        labels: a CSV with the columns ``age`` and ``split`` (train, val, test); None reads that of AgeDB-DIR under
             the folder that the environment variable ``ORDINATE_DATA`` names.
-
-    Returns:
-        The three parts: X (n, 16) and ages y (n,).
 
     Raises:
         OrdinateError: a file that is not there, or lacks one of the parts.

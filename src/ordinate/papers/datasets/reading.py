@@ -19,7 +19,7 @@ from ordinate.data.series.matrices import holds_matrices, read_matrices
 from ordinate.data.series.ts_files import read_ts
 from ordinate.data.volumes.labelled import T1_IN_MNI, read_ukbiobank
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.catalogue import DATA, DATA_SETS, DataSet, look_up
+from ordinate.papers.datasets.catalogue import DATA, DataSet, dataset
 from ordinate.papers.datasets.drawn_ages import draw_imbalanced
 from ordinate.papers.datasets.images.catalogue import find as find_images
 from ordinate.papers.datasets.images.catalogue import load as load_images
@@ -35,7 +35,6 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {  # that a kind of data needs; the ex
     "eeg": ("mne",),
     "volumes": ("monai", "nibabel"),
 }
-TABLE_SETS = {name: chosen for name, chosen in DATA_SETS.items() if not chosen.reading.get("unsplit")}
 
 
 @dataclass(frozen=True)
@@ -48,11 +47,6 @@ class Split:
 
 
 Labelled = tuple[Any, NDArray[Any], Split]
-
-
-def dataset(name: str) -> DataSet:
-    """Return a data set that tables can use; an unknown one is an `OrdinateError` that names the nearest."""
-    return look_up("dataset", name, TABLE_SETS)
 
 
 def unavailable(name: str) -> str | None:
@@ -78,7 +72,7 @@ def unavailable(name: str) -> str | None:
 def word_vectors() -> str | None:
     """Return the file of GloVe's vectors below ``ORDINATE_DATA``, None where there is none.
 
-    SupReMix has the 300 dimensions of ``glove.840B.300d.txt`` (B.1.3); 100 are taken where these are not there.
+    SupReMix has the 300 dimensions of ``glove.840B.300d.txt`` (B.1.3); 100 are used where these are not there.
     """
     if not os.environ.get(DATA):
         return None

@@ -12,11 +12,7 @@ COLUMNS = ["sentence1", "sentence2", "score"]
 
 
 def read_stsb_dir(folder: str | Path) -> pd.DataFrame:
-    """Return the pairs of the folder with its three files, plain or gzipped.
-
-    Returns:
-        A table with the columns sentence1, sentence2, score and split (train, validation, test): 5249, 1000 and 1000
-        rows in the authors' files.
+    """Return the columns sentence1, sentence2, score and split (5249, 1000 and 1000 rows in the authors' files).
 
     Raises:
         OrdinateError: a file that is missing, or one that lacks a column or a value.

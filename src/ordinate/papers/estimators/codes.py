@@ -47,10 +47,6 @@ def code_features(frame: pd.DataFrame, code: str, order: Order | None = None) ->
     Returns:
         (n, width).
 
-    Raises:
-        OrdinateError: an unknown code, missing values, text whose order is not known, or an order without some
-            of a column's values.
-
     Example:
         >>> frame = pd.DataFrame({"safety": ["low", "high", "med"], "doors": [2, 4, 3]})
         >>> code_features(frame, "thermometer", {"safety": ["low", "med", "high"]})
@@ -65,8 +61,8 @@ def code_features(frame: pd.DataFrame, code: str, order: Order | None = None) ->
 class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """The k-nearest-neighbour classifier on coded features, by Euclidean distance or large margin nearest neighbours.
 
-    The neighbours vote with one voice each; of classes with equally many votes the one with the nearest neighbour
-    wins; of equally near neighbours those that come first are nearer, as in :func:`~ordinate.metrics.knn_error`.
+    Each neighbour has one vote; of classes with equally many votes the one with the nearest neighbour wins; of equally
+    near neighbours those that come first are nearer, as in :func:`~ordinate.metrics.knn_error`.
 
     Args:
         code: ``"raw"``, ``"one_hot"`` or ``"thermometer"``; see :func:`code_features`.
@@ -79,9 +75,6 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # 
         classes_: the classes.
         columns_: every column with its levels.
         lmnn_: the fitted map; None for ``"euclidean"``.
-
-    Raises:
-        OrdinateError: from ``fit`` and ``predict``, unknown options and tables that cannot be coded.
 
     Example:
         >>> X = pd.DataFrame({"safety": ["low", "low", "med", "high"]})

@@ -22,10 +22,9 @@ from ordinate.papers.methods.rank_probabilities import probabilities_around
 class GOLClassifier(VotingClassifier):
     """Classify ranks by GOL: embeddings are ordered by direction and distance, and nearest neighbours tell the rank.
 
-    What is the paper's of the training and what is not is said in :class:`~ordinate.papers.methods.gol.GOL`. Prediction
-    is the paper's: the mean rank of the nearest neighbours, rounded, a half towards the nearer ones. Its probabilities
-    are chosen here, :func:`~ordinate.papers.methods.rank_probabilities.probabilities_around` that mean with the
-    variance of the neighbours' ranks.
+    :class:`~ordinate.papers.methods.gol.GOL` says what is the paper's. Prediction is: the mean rank of the nearest
+    neighbours, rounded, a half towards the nearer ones. Probabilities are chosen here,
+    :func:`~ordinate.papers.methods.rank_probabilities.probabilities_around` that mean with the variance of the ranks.
 
     Args:
         n_neighbors: training embeddings, nearest on the unit sphere, whose ranks count.

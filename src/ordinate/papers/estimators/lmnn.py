@@ -35,9 +35,9 @@ START = 0.8408964152537145  # of the map: 2 ** -0.25
 class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """The linear map of large margin nearest neighbours.
 
-    L-BFGS finds it in rounds, each over the impostors that were inside a margin after one of the two rounds before: a
-    small part of all pairs. Where a round lets in many more, the next is short. The loss that counts is that of all
-    pairs; the map of its lowest is kept.
+    L-BFGS finds it in rounds, each over the impostors that were inside a margin after one of the two rounds before, a
+    small part of all pairs; where a round adds many, the next is short. The map of the lowest loss over all pairs is
+    kept.
 
     Args:
         n_neighbors: target neighbours of a sample; a class of fewer has as many as it has.
@@ -48,9 +48,6 @@ class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerM
         components_: (d, d), L.
         loss_: the loss reached.
         n_iter_: L-BFGS iterations.
-
-    Raises:
-        OrdinateError: from ``fit``, options out of range.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -111,7 +108,7 @@ class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerM
 
 
 def target_neighbours(X: NDArray[np.float64], classes: NDArray[np.intp], k: int) -> NDArray[np.intp]:
-    """Return (n, k), the k nearest of each sample's own class, of equally near ones the first; -1 where there is none.
+    """Return the k nearest (n, k) of each sample's own class, of equally near ones the first; -1 where there is none.
 
     Example:
         >>> target_neighbours(np.array([[0.0], [1.0], [5.0], [9.0]]), np.array([0, 0, 0, 1]), k=1).tolist()

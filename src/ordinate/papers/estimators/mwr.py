@@ -20,8 +20,8 @@ from ordinate.papers.methods.mwr import MWR, MovingWindow, choose_references
 class MWRClassifier(RankClassifier):
     """Classify ranks by MWR: a sample's place between two references, in a window that moves until it holds it.
 
-    What is the paper's and what is not is said in :class:`~ordinate.papers.methods.mwr.MWR` and
-    :class:`~ordinate.papers.methods.mwr.MovingWindow`, which also says what the probabilities are.
+    :class:`~ordinate.papers.methods.mwr.MWR` and :class:`~ordinate.papers.methods.mwr.MovingWindow` say what is the
+    paper's and what the probabilities are.
 
     Args:
         n_references: pairs of training samples for each window, whose estimates are averaged; the paper's global

@@ -16,8 +16,8 @@ from ordinate.papers.methods.poe import POE, GaussianEncoder
 class POEClassifier(RankClassifier):
     """Classify ranks by POE: an embedding is a Gaussian, and Gaussians lie apart in the order of their ranks.
 
-    What is the paper's and what is not is said in :class:`~ordinate.papers.methods.poe.POE`. Prediction classifies the
-    mean of the Gaussian, which is also what :meth:`transform` gives.
+    :class:`~ordinate.papers.methods.poe.POE` says what is the paper's. Prediction classifies the mean of the Gaussian,
+    which :meth:`transform` returns.
 
     Args:
         draws: embeddings drawn of each Gaussian in training.

@@ -1,6 +1,5 @@
 """The baselines that learn a representation, behind scikit-learn's interface."""
 
-from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Any
 
@@ -29,7 +28,7 @@ from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.regression import Regression
 from ordinate.methods.staged import StagedMethod
 from ordinate.papers.methods.dino import DINO, DINORegression
-from ordinate.papers.methods.drawn_views import DrawViews, SeriesViews, TableViews, dropout_views
+from ordinate.papers.methods.drawn_views import DrawViews, dropout_views
 from ordinate.papers.methods.pairs import PAIR_LOSSES, build_pair_loss
 from ordinate.papers.methods.representation import Representation, RepresentationRegression, bins_of, usual_bins
 from ordinate.papers.methods.simclr import NTXentLoss
@@ -45,10 +44,6 @@ NAMES = {
     "supcon": "SupCon", "supcr": "RnC", "simclr": "SimCLR", "dino": "DINO", "siamese": "Siamese network",
     "triplet": "Triplet network", "quadruplet": "Quadruplet network", "n_pair": "N-pair network", SIMCSE: "SimCSE",
 }  # fmt: skip
-DRAWN_VIEWS: dict[str, Callable[[Any], DrawViews]] = {  # of samples that do not come as views, by the kind of reader
-    "table": lambda reader: TableViews([column.width for column in reader.columns]),
-    "series": lambda _: SeriesViews(),
-}
 
 
 @estimator_dataclass
@@ -105,12 +100,8 @@ class RepresentationEstimator(EmbeddingEstimator):
         """Return what draws two views of a sample; images, and series that are cropped, come as views."""
         if self.loss == SIMCSE:
             return dropout_views
-        if self.loss not in OF_VIEWS:
-            return None
-        drawn = DRAWN_VIEWS.get(self.reader_.kind)
-        if drawn is None or self.reader_.views(self._data_options, 2) is not None:
-            return None
-        return drawn(self.reader_)
+        come_as_views = self.reader_.views(self._data_options, 2) is not None
+        return self.reader_.pair_of_views() if self.loss in OF_VIEWS and not come_as_views else None
 
     @property
     def views_of_images(self) -> int:  # type: ignore[override]  # it follows from the loss here
@@ -131,8 +122,8 @@ class RepresentationEstimator(EmbeddingEstimator):
         if self.loss == SIMCSE and not self.reader_.has_dropout:
             raise OrdinateError("X", "no text", "text for the loss 'simcse', as its encoders have dropout")
         name = modality_of_reader(self.reader_).name
-        drawn = self.reader_.kind in DRAWN_VIEWS or self.reader_.views(self._data_options, 2) is not None
-        if self.loss in OF_VIEWS and not drawn:
+        drawn = self.reader_.pair_of_views() or self.reader_.views(self._data_options, 2)
+        if self.loss in OF_VIEWS and drawn is None:
             raise OrdinateError("X", f"{name}, of which no views are drawn", f"other data for the loss {self.loss!r}")
         data = super()._training_data(x, y)
         if (
@@ -267,7 +258,7 @@ def _linear(weight: Tensor, bias: Tensor) -> nn.Linear:
 class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
     """Predict continuous targets from a representation that SupCon, SimCSE, SimCLR or DINO learned.
 
-    SupCon takes targets of one bin as one class (SupCR, Table 7 and Appendix D; SupReMix, Table 16); SimCLR and DINO
+    For SupCon, targets of one bin are one class (SupCR, Table 7 and Appendix D; SupReMix, Table 16); SimCLR and DINO
     see no targets (SupCR, Table 11). SimCSE (Gao et al., 2021), for text, makes two passes through the dropout of the
     encoder as positives, and with labels those of one bin too. SupReMix (C.1) contrasts single sentences instead, those
     of a pair being positives if its score is above 2; here it is the embeddings of pairs, as in all other losses.

@@ -36,20 +36,9 @@ def sweep_embedding_dim(
 ) -> list[SizeRun]:
     """Train with every size of the embedding, once per seed, and evaluate the embeddings of the test set.
 
-    Args:
-        build: from the embedding's dimensions and a seed to a classifier that is not fitted.
-        X: samples to train on, as the classifier takes them.
-        y: their labels.
-        X_test: samples to measure on, at least two.
-        y_test: their labels.
-        sizes: dimensions of the embedding, each at least 1.
-        seeds: of the trainings with each size.
-        progress: show a progress bar over the trainings.
-
-    Returns:
-        A record for every size and seed, in their order: the accuracy of a support vector machine with an RBF kernel,
-        fitted on the training embeddings (Table 1), and the share of three nearest neighbours with the same rank (eq.
-        6; of fewer where there are no three).
+    ``build`` makes an unfitted classifier from an embedding's dimensions and a seed. The records are in the order of
+    sizes and seeds: the accuracy of a support vector machine with an RBF kernel, fitted on the training embeddings
+    (Table 1), and the share of three nearest neighbours with the same rank (eq. 6; of fewer where there are no three).
 
     Raises:
         OrdinateError: sizes below 1, or fewer than two test samples; before any training.
@@ -85,19 +74,7 @@ def sweep_embedding_dim(
 
 
 def mean_by_size(runs: Sequence[SizeRun]) -> tuple[list[int], NDArray[np.float64]]:
-    """Sizes, ascending, and the mean SVM accuracy of each over its seeds: what ``accuracy_by_embedding_size`` draws.
-
-    Example:
-        >>> run = {"seed": 0, "knn_accuracy": 0.5}
-        >>> mean_by_size(
-        ...     [
-        ...         {**run, "embedding_dim": 8, "svm_accuracy": 0.75},
-        ...         {**run, "embedding_dim": 2, "svm_accuracy": 0.5},
-        ...         {**run, "embedding_dim": 8, "svm_accuracy": 0.25},
-        ...     ]
-        ... )
-        ([2, 8], array([0.5, 0.5]))
-    """
+    """Return the sizes, ascending, and the mean SVM accuracy of each, as ``accuracy_by_embedding_size`` draws them."""
     sizes = sorted({run["embedding_dim"] for run in runs})
     return sizes, np.array(
         [np.mean([run["svm_accuracy"] for run in runs if run["embedding_dim"] == size]) for size in sizes]

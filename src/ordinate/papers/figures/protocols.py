@@ -11,88 +11,69 @@ from matplotlib.ticker import MaxNLocator, NullLocator, ScalarFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.report.curves import MARKERS
-from ordinate.report.figures import COLOURS, STYLE, rank_colours, write_names
+from ordinate.report.figures import COLOURS, rank_colours, styled, write_names
 
 Spread = tuple[ArrayLike, ArrayLike]  # mean and deviation over seeds
 
 
+@styled
 def error_by_severity(severities: Sequence[int], errors: Mapping[str, Spread]) -> Figure:
-    """Mean error over the corruptions against their severity, 0 without (SupCR, Fig. 3).
-
-    Args:
-        severities: ascending.
-        errors: from the name of a method to the mean (len(severities),) and the deviation over seeds of its error.
+    """Mean error over the corruptions against their severity, 0 without (SupCR, Fig. 3), by the name of a method.
 
     Example:
         >>> figure = error_by_severity([0, 1, 2], {"SupCR": ([6.1, 6.9, 7.4], [0.1, 0.1, 0.2])})
         >>> figure.axes[0].get_xlabel()
         'severity of the corruptions'
     """
-    with plt.rc_context(STYLE):
-        figure, axes = _lines(severities, errors)
-        axes.set(title="Error under corruptions", xlabel="severity of the corruptions", ylabel="mean absolute error")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    figure, axes = _lines(severities, errors)
+    axes.set(title="Error under corruptions", xlabel="severity of the corruptions", ylabel="mean absolute error")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
 
 
+@styled
 def error_by_training_size(sizes: Sequence[int], errors: Mapping[str, Spread]) -> Figure:
-    """Error against the number of training samples (SupCR, Fig. 4; SupReMix, Fig. 4).
-
-    Args:
-        sizes: ascending.
-        errors: from the name of a method to the mean (len(sizes),) and the deviation over seeds of its error.
+    """Error against the number of training samples (SupCR, Fig. 4; SupReMix, Fig. 4), by the name of a method.
 
     Example:
         >>> figure = error_by_training_size([100, 200], {"SupCR": ([9.0, 8.0], [0.0, 0.0])})
         >>> figure.axes[0].get_xscale()
         'log'
     """
-    with plt.rc_context(STYLE):
-        figure, axes = _lines(sizes, errors)
-        axes.set(title="Error by training size", xlabel="training samples", ylabel="mean absolute error")
-        axes.set_xscale("log")
-        axes.set_xticks(sizes)
-        axes.xaxis.set_major_formatter(ScalarFormatter())
-        axes.xaxis.set_minor_locator(NullLocator())
+    figure, axes = _lines(sizes, errors)
+    axes.set(title="Error by training size", xlabel="training samples", ylabel="mean absolute error")
+    axes.set_xscale("log")
+    axes.set_xticks(sizes)
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
     return figure
 
 
+@styled
 def grouped_bars(groups: Sequence[str], bars: Mapping[str, Spread], title: str, ylabel: str) -> Figure:
-    """A group of bars for every name in ``groups``, with one bar per method.
-
-    Args:
-        groups: names along the axis, such as seen and unseen targets (SupCR, Table 6).
-        bars: from the name of a method to the mean (len(groups),) and the deviation over seeds of its values.
-        title: of the picture.
-        ylabel: what a value is.
+    """A group of bars for every name in ``groups``, such as seen and unseen targets, with one bar per method.
 
     Example:
         >>> figure = grouped_bars(["seen", "unseen"], {"SupCR": ([9.8, 13.1], [0, 0])}, "Unseen targets", "MAE")
         >>> [label.get_text() for label in figure.axes[0].get_xticklabels()]
         ['seen', 'unseen']
     """
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(3.2 + 0.9 * len(groups) + 0.3 * len(bars) * len(groups), 3.8))
-        width = 0.8 / len(bars)
-        for place, (colour, (mean, deviation)) in enumerate(
-            zip(rank_colours(len(bars) + 1), bars.values(), strict=False)
-        ):
-            centres = np.arange(len(groups)) + (place - (len(bars) - 1) / 2) * width
-            axes.bar(
-                centres, mean, 0.92 * width, yerr=_visible(deviation), color=colour, ecolor="0.4", label=str(place)
-            )
-        axes.set(title=title, ylabel=ylabel, ylim=(0, None))
-        axes.set_xticks(range(len(groups)), list(groups))
-        write_names(figure.legend(loc="outside right center", frameon=False), list(bars))
+    figure, axes = plt.subplots(figsize=(3.2 + 0.9 * len(groups) + 0.3 * len(bars) * len(groups), 3.8))
+    width = 0.8 / len(bars)
+    for place, (colour, (mean, deviation)) in enumerate(zip(rank_colours(len(bars) + 1), bars.values(), strict=False)):
+        centres = np.arange(len(groups)) + (place - (len(bars) - 1) / 2) * width
+        axes.bar(centres, mean, 0.92 * width, yerr=_visible(deviation), color=colour, ecolor="0.4", label=str(place))
+    axes.set(title=title, ylabel=ylabel, ylim=(0, None))
+    axes.set_xticks(range(len(groups)), list(groups))
+    write_names(figure.legend(loc="outside right center", frameon=False), list(bars))
     return figure
 
 
+@styled
 def embeddings_by_labels(pictures: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Figure:
     """Test embeddings of every method, trained on genuine labels and on permuted ones (SupReMix, Fig. 2).
 
-    Args:
-        pictures: from the name of a method to the ``pictures`` of
-            :func:`~ordinate.papers.protocols.label_permutation.label_permutation`.
+    Each method has the ``pictures`` of :func:`~ordinate.papers.protocols.label_permutation.label_permutation`.
 
     Example:
         >>> picture = {"places": [[0.0, 1.0], [1.0, 0.0]], "labels": [0.0, 1.0]}
@@ -101,27 +82,24 @@ def embeddings_by_labels(pictures: Mapping[str, Mapping[str, Mapping[str, Any]]]
         ['genuine labels', 'permuted labels']
     """
     kinds = list(next(iter(pictures.values())))
-    with plt.rc_context(STYLE):
-        figure, grid = plt.subplots(
-            len(pictures), len(kinds), squeeze=False, figsize=(3.4 * len(kinds) + 0.8, 3.0 * len(pictures) + 0.3)
-        )
-        for row, (method, by_kind) in zip(grid, pictures.items(), strict=True):
-            for axes, picture in zip(row, by_kind.values(), strict=True):
-                places = np.asarray(picture["places"])
-                points = axes.scatter(*places.T, c=picture["labels"], cmap=COLOURS, s=9)
-                axes.set(xticks=[], yticks=[])
-            row[0].set_ylabel(method, parse_math=False)
-        for axes, kind in zip(grid[0], kinds, strict=True):
-            axes.set_title(f"{kind} labels")
-        figure.colorbar(points, ax=grid, label="label in training", fraction=0.05)
+    figure, grid = plt.subplots(
+        len(pictures), len(kinds), squeeze=False, figsize=(3.4 * len(kinds) + 0.8, 3.0 * len(pictures) + 0.3)
+    )
+    for row, (method, by_kind) in zip(grid, pictures.items(), strict=True):
+        for axes, picture in zip(row, by_kind.values(), strict=True):
+            places = np.asarray(picture["places"])
+            points = axes.scatter(*places.T, c=picture["labels"], cmap=COLOURS, s=9)
+            axes.set(xticks=[], yticks=[])
+        row[0].set_ylabel(method, parse_math=False)
+    for axes, kind in zip(grid[0], kinds, strict=True):
+        axes.set_title(f"{kind} labels")
+    figure.colorbar(points, ax=grid, label="label in training", fraction=0.05)
     return figure
 
 
+@styled
 def corrupted_images(images: Mapping[str, Sequence[NDArray[np.uint8]]]) -> Figure:
-    """One image under every corruption, one row per corruption, from the clean one to the highest severity.
-
-    Args:
-        images: from the name of a corruption to the pixels (c, h, w) at severities 0, 1, ...
+    """Draw an image (c, h, w) under every corruption, one row each, from the clean one to the highest severity.
 
     Example:
         >>> image = np.zeros((1, 8, 8), dtype=np.uint8)
@@ -132,13 +110,12 @@ def corrupted_images(images: Mapping[str, Sequence[NDArray[np.uint8]]]) -> Figur
     mosaic = np.concatenate(rows)
     columns = len(next(iter(images.values())))
     height, width = mosaic.shape[0] / len(rows), mosaic.shape[1] / columns
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(1.6 + columns, len(rows) * height / width + 0.3))
-        axes.imshow(mosaic, interpolation="nearest")
-        axes.set_yticks((np.arange(len(rows)) + 0.5) * height, [name.replace("_", " ") for name in images])
-        axes.set_xticks((np.arange(columns) + 0.5) * width, ["clean", *map(str, range(1, columns))])
-        axes.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
-        axes.spines[:].set_visible(False)
+    figure, axes = plt.subplots(figsize=(1.6 + columns, len(rows) * height / width + 0.3))
+    axes.imshow(mosaic, interpolation="nearest")
+    axes.set_yticks((np.arange(len(rows)) + 0.5) * height, [name.replace("_", " ") for name in images])
+    axes.set_xticks((np.arange(columns) + 0.5) * width, ["clean", *map(str, range(1, columns))])
+    axes.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
+    axes.spines[:].set_visible(False)
     return figure
 
 

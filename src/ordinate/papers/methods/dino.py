@@ -22,34 +22,30 @@ from ordinate.papers.methods.drawn_views import DrawViews, side_by_side
 
 TEACHER_TEMPERATURE, STUDENT_TEMPERATURE = 0.04, 0.1
 CENTRE_MOMENTUM = 0.9
+# for a million images the paper has 2048 hidden units, and 65536 prototypes; 1024 cost it 2 points (Appendix C)
+HIDDEN, BOTTLENECK, PROTOTYPES = 512, 256, 1024
 TEACHER_MOMENTUM = 0.996  # at the start; it rises to 1 along a cosine
 
 
 class DINOHead(nn.Module):
     """Scores of an embedding against unit prototypes: a three-layer perceptron, unit norm, a linear layer of unit rows.
 
-    Args:
-        embedding_dim: d.
-        hidden: units of the two hidden layers; 2048 in the paper, for a million images.
-        bottleneck: outputs of the perceptron; 256 in the paper.
-        prototypes: scores; 65536 in the paper, whose Appendix C loses 2 points of accuracy with 1024.
-
     Example:
         >>> DINOHead(8)(torch.zeros(2, 8)).shape
         torch.Size([2, 1024])
     """
 
-    def __init__(self, embedding_dim: int, hidden: int = 512, bottleneck: int = 256, prototypes: int = 1024) -> None:
+    def __init__(self, embedding_dim: int) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            nn.Linear(embedding_dim, hidden), nn.GELU(), nn.Linear(hidden, hidden), nn.GELU(),
-            nn.Linear(hidden, bottleneck),
+            nn.Linear(embedding_dim, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, HIDDEN), nn.GELU(),
+            nn.Linear(HIDDEN, BOTTLENECK),
         )  # fmt: skip
         for layer in self.layers:
             if isinstance(layer, nn.Linear):
                 nn.init.trunc_normal_(layer.weight, std=0.02)
                 nn.init.zeros_(layer.bias)
-        self.prototypes = nn.Parameter(torch.randn(prototypes, bottleneck))
+        self.prototypes = nn.Parameter(torch.randn(PROTOTYPES, BOTTLENECK))
 
     def forward(self, embeddings: Float[Tensor, "n d"], *, learn_prototypes: bool = True) -> Float[Tensor, "n k"]:
         prototypes = self.prototypes if learn_prototypes else self.prototypes.detach()
@@ -59,25 +55,18 @@ class DINOHead(nn.Module):
 class Distillation(nn.Module):
     """A student, and its loss against a teacher that follows it; the teacher's encoder is the one that is kept.
 
-    Views are two a sample, global ones (the paper adds small crops, which tables and small images have no room for),
-    next to each other in the batch.
-
-    Args:
-        teacher: the encoder to be trained, which starts as the student does.
-        embedding_dim: d of its embeddings.
-        head: of the student; the teacher has a copy. None takes a :class:`DINOHead`.
+    Batches hold two global views per sample, next to each other. The paper adds small crops, for which tables and small
+    images are too small.
     """
 
     centre: Tensor
 
-    def __init__(self, teacher: nn.Module, embedding_dim: int, head: nn.Module | None = None) -> None:
+    def __init__(self, teacher: nn.Module, embedding_dim: int) -> None:
         super().__init__()
         self.student = copy.deepcopy(teacher)
-        self.head = DINOHead(embedding_dim) if head is None else head
+        self.head = DINOHead(embedding_dim)
         self.teacher_head = copy.deepcopy(self.head).requires_grad_(False)
-        with torch.no_grad():
-            scores = self.teacher_head(torch.zeros(1, embedding_dim)).shape[1]
-        self.register_buffer("centre", torch.zeros(scores))
+        self.register_buffer("centre", torch.zeros(PROTOTYPES))
 
     def trained_parameters(self) -> list[nn.Parameter]:
         """Return what the optimizer moves."""
@@ -86,13 +75,9 @@ class Distillation(nn.Module):
     def forward(
         self, x: Tensor, teacher: nn.Module, chunk_size: int | None = None, *, learn_prototypes: bool = True
     ) -> Float[Tensor, ""]:
-        """Return the loss of a batch of views and move the centre.
+        """Return the loss of a batch of views (2n, ...) and move the centre.
 
-        Args:
-            x: (2n, ...), the views of a sample next to each other.
-            teacher: its encoder.
-            chunk_size: views that pass an encoder at a time.
-            learn_prototypes: the paper keeps the student's prototypes as they are in the first epoch.
+        The paper keeps the student's prototypes fixed in the first epoch: ``learn_prototypes``.
         """
         if len(x) % 2:
             raise OrdinateError("x", f"{len(x)} views", "two per sample")
@@ -132,8 +117,8 @@ def distillation_loss(
 def teacher_momentum(step: int, steps: int) -> float:
     """Return the teacher's momentum after a step of so many.
 
-    Some hundred steps are needed for the teacher to leave its start. Faster ones (0.92 and less at the start) collapsed
-    on small tables: all samples came to take the same prototypes.
+    The teacher needs some hundred steps to leave its start. Faster ones (0.92 and less at the start) collapsed on small
+    tables: all samples came to have the same prototypes.
 
     Example:
         >>> teacher_momentum(0, 100_000), teacher_momentum(100_000, 100_000)
@@ -163,16 +148,10 @@ class StudentAndTeacher(StagedMethod):
 
 
 class DINO(StudentAndTeacher):
-    """Encoder trained by DINO, without labels.
+    """Encoder trained by DINO, without labels. AdamW with a cosine schedule is the paper's.
 
     Args:
-        encoder: maps a batch to embeddings (n, embedding_dim).
-        embedding_dim: d.
         draw: draws two views of every sample; None where batches bring them, next to each other.
-        epochs: of training.
-        patience: ends it after so many epochs without a lower training loss; None trains all.
-        chunk_size: samples that pass an encoder at a time in training, None for the whole batch.
-        optimization: AdamW with a cosine in the paper.
     """
 
     def __init__(
@@ -203,11 +182,6 @@ class DINORegression(StudentAndTeacher, ContrastiveRegression):
 
     Args:
         encoder, embedding_dim, draw, patience, chunk_size, optimization: as in :class:`DINO`.
-        target_dim: p of the targets (n, p).
-        scheme: ``"linear_probe"`` or ``"fine_tune"``.
-        head_loss, bin_size: as :func:`~ordinate.heads.build_head` takes them.
-        epochs: of the encoder and of the head.
-        head_optimization: of the second stage.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""Two views of every row of a table, series and text, for losses that compare views of a sample."""
+"""Two views of every sample of a batch, for losses that compare them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Shaped
 from torch import Tensor
 
 DrawViews = Callable[[Tensor], tuple[Tensor, Tensor]]
@@ -25,70 +25,3 @@ def dropout_views(x: Shaped[Tensor, "n ..."]) -> tuple[Shaped[Tensor, "n ..."], 
         True
     """
     return x, x
-
-
-class TableViews:
-    """The rows themselves, and the rows with a share of each one's columns replaced by values of other rows.
-
-    As in SCARF (Bahri et al., 2022), whose marginal distributions are those of the batch here. A column that the
-    encoder sees as several inputs (one a category) is replaced as one.
-
-    Args:
-        widths: how many inputs each column of the table has, in their order.
-        rate: chance of a column to be replaced; 0.6 in SCARF.
-
-    Example:
-        >>> rows, corrupted = TableViews([1, 2])(torch.arange(12.0).reshape(4, 3))
-        >>> bool((corrupted[:, 2] - corrupted[:, 1] == 1).all())
-        True
-    """
-
-    def __init__(self, widths: Sequence[int], rate: float = 0.6) -> None:
-        self.widths = tuple(widths)
-        self.rate = rate
-
-    def __call__(self, x: Float[Tensor, "n f"]) -> tuple[Float[Tensor, "n f"], Float[Tensor, "n f"]]:
-        shape = len(x), len(self.widths)
-        replaced = torch.rand(shape, device=x.device) < self.rate
-        source = torch.randint(len(x), shape, device=x.device)
-        widths = torch.tensor(self.widths, device=x.device)
-        replaced, source = (part.repeat_interleave(widths, dim=1) for part in (replaced, source))
-        return x, torch.where(replaced, x.gather(0, source), x)
-
-
-class SeriesViews:
-    """Two random parts of every series, stretched to its length, with noise.
-
-    A series that ends in NaN, which pads it, is as long as it is before; its views end in NaN too.
-
-    SupCR crops its series at random too (Section 4.1), without saying how much it keeps.
-
-    Args:
-        least: smallest share of the length that a part has.
-        noise: standard deviation of the noise, where a channel's is 1.
-
-    Example:
-        >>> [view.shape for view in SeriesViews()(torch.zeros(2, 3, 20))]
-        [torch.Size([2, 3, 20]), torch.Size([2, 3, 20])]
-    """
-
-    def __init__(self, least: float = 0.5, noise: float = 0.1) -> None:
-        self.least = least
-        self.noise = noise
-
-    def __call__(self, x: Float[Tensor, "n c l"]) -> tuple[Float[Tensor, "n c l"], Float[Tensor, "n c l"]]:
-        return self.part(x), self.part(x)
-
-    def part(self, x: Float[Tensor, "n c l"]) -> Float[Tensor, "n c l"]:
-        """Return one part of every series."""
-        n, _, length = x.shape
-        share = self.least + (1 - self.least) * torch.rand(n, 1, device=x.device)
-        start = (1 - share) * torch.rand(n, 1, device=x.device)
-        steps = torch.arange(length, device=x.device)
-        last = (steps * ~x.isnan().all(dim=1)).amax(1, keepdim=True)
-        at = start * last + share * steps
-        before = at.long().minimum(last)
-        after = (before + 1).minimum(last)
-        left, right = (x.gather(2, index[:, None].expand_as(x)) for index in (before, after))
-        view = left + (at - before)[:, None] * (right - left) + self.noise * torch.randn_like(x)
-        return view.masked_fill((steps > last)[:, None], torch.nan)

@@ -19,25 +19,17 @@ APART_TO_ALIKE = 2.0  # what pairs of different ranks weigh in the metric loss, 
 
 
 class GOL(StagedMethod):
-    """Encoder and one reference point a rank, on the unit sphere (Lee, Shin, Kim, NeurIPS 2022).
+    """Encoder and one reference point per rank, on the unit sphere (Lee, Shin, Kim, NeurIPS 2022).
 
-    The loss is :func:`order_loss` + :func:`metric_loss` + :func:`center_loss`.
-
-    The paper's: the three losses, their equal weights, the margin, a learned reference point for each rank. Chosen:
-    the points start evenly on a half circle of random direction, as the published code has it for few ranks (from a
-    random start they were still out of order after 20 epochs on RetinaMNIST); all pairs of a batch, of which the
-    published code draws as many of each order; two samples are alike where their ranks are equal (the paper's threshold
-    of 0; it takes more for ages).
-
-    In several processes each takes the pairs of its own samples, which must be of two ranks.
+    The loss is :func:`order_loss` + :func:`metric_loss` + :func:`center_loss`, with the paper's equal weights and
+    margin. Chosen here: the points start evenly on a half circle of random direction, as in the published code for few
+    ranks (from a random start they were still out of order after 20 epochs on RetinaMNIST); all pairs of a batch count,
+    of which the published code draws as many of each order; samples are alike where their ranks are equal, a threshold
+    of 0. In several processes each uses the pairs of its own samples, which must be of two ranks. The paper trains 100
+    epochs.
 
     Args:
-        encoder: maps a batch to embeddings (n, embedding_dim), of any norm.
-        embedding_dim: d, at least 2.
-        num_classes: C.
         margin: of the metric loss; 0.25 in the paper.
-        epochs: 100 in the paper.
-        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
         optimization: the paper's is Adam, 1e-4 along a cosine, weight decay 5e-4.
     """
 
@@ -81,22 +73,13 @@ def order_loss(
 ) -> Float[Tensor, ""]:
     """Cross-entropy of the direction between two embeddings: along their reference points, not away from them.
 
-    From a sample i to a sample j of another rank, the embedding moves in the direction ``u``. It is to be that from the
-    reference point of i's rank to that of j's, not that from i's to the next one on the other side; at either end of
-    the ranks, where there is no next one, it is the opposite of the step to the one before. The two cosines with ``u``,
-    times ``scale``, are the logits. All on the unit sphere.
+    From a sample i to a sample j of another rank, the embedding moves in the direction ``u``. It should be that from
+    the reference point of i's rank to that of j's, not that from i's to the next one on the other side; at either end
+    of the ranks it is the opposite of the step to the one before. The two cosines with ``u``, times ``scale``, are the
+    logits; the loss is the mean over ordered pairs of different ranks. Embeddings of any norm and the reference points,
+    one per rank, are brought to the unit sphere. Two embeddings that coincide cost log 2 and have no gradient.
 
     Every cosine comes from products of embeddings with reference points: no n x n x d tensor is built.
-
-    Args:
-        embeddings: (n, d), of any norm.
-        labels: (n,), ranks 0..C-1.
-        references: (C, d), one a rank, C at least 2.
-        scale: of the cosines.
-
-    Returns:
-        Mean over ordered pairs of different ranks. Two that coincide have no direction: they cost log 2, and have no
-        gradient.
 
     Raises:
         OrdinateError: labels that are all the same.
@@ -114,8 +97,8 @@ def order_loss(
         raise OrdinateError("labels", f"{len(labels)} samples of one rank", "at least two ranks")
     lengths = _distances(h, h)
     products = h @ r.T
-    own, to_other = products.gather(1, labels[:, None]), products[:, labels]
-    along = _over(own.T - to_other.T - to_other + own, lengths * _distances(r, r)[labels][:, labels])
+    to_rank, to_other = products.gather(1, labels[:, None]), products[:, labels]
+    along = _over(to_rank.T - to_other.T - to_other + to_rank, lengths * _distances(r, r)[labels][:, labels])
     steps = unit(r.diff(dim=0))
     onward, back = torch.cat([steps, steps[-1:]]), -torch.cat([steps[:1], steps])
     upward = labels[:, None] < labels
@@ -131,20 +114,10 @@ def metric_loss(
 ) -> Float[Tensor, ""]:
     """Hinge that brings the lower of two samples nearer to the lower reference points, and the higher to the higher.
 
-    With D the Euclidean distance on the unit sphere, a pair of ranks a < b costs
-    ``max(0, D(x_a, r) - D(x_b, r) + margin)`` for every reference point r up to a and
-    ``max(0, D(x_b, r) - D(x_a, r) + margin)`` for every one from b on; a pair of the same rank costs
-    ``|D(x, r) - D(x', r)|`` for every reference point.
-
-    Args:
-        embeddings: (n, d), of any norm, n at least 2.
-        labels: (n,), ranks 0..C-1.
-        references: (C, d), one a rank.
-        margin: at least 0.
-
-    Returns:
-        Mean over pairs of different ranks and mean over pairs of the same, weighed 2 to 1: the published code draws as
-        many pairs upwards, downwards and of the same rank. Where a batch has one kind alone, that one's mean.
+    With D the Euclidean distance on the unit sphere, a pair of ranks a < b costs ``max(0, D(x_a, r) - D(x_b, r) +
+    margin)`` for every reference point r up to a and ``max(0, D(x_b, r) - D(x_a, r) + margin)`` for every one from b
+    on; a pair of the same rank costs ``|D(x, r) - D(x', r)|`` for every reference point. The means over both kinds of
+    pairs are weighted 2 to 1, as the published code draws as many pairs upwards, downwards and of the same rank.
 
     Raises:
         OrdinateError: a single sample.
@@ -177,11 +150,6 @@ def center_loss(
     embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], references: Float[Tensor, "c d"]
 ) -> Float[Tensor, ""]:
     """Mean Euclidean distance, on the unit sphere, of embeddings from their ranks' reference points.
-
-    Args:
-        embeddings: (n, d), of any norm.
-        labels: (n,), ranks 0..C-1.
-        references: (C, d), one a rank.
 
     Example:
         >>> references = torch.tensor([[1.0, 0.0], [-1.0, 0.0]])

@@ -17,7 +17,7 @@ from ordinate.papers.methods.rank_probabilities import probabilities_around
 
 START_NEIGHBOURS = 5  # training samples whose mean rank the search starts from
 MOST_MOVES = 10
-CANDIDATES, JUDGES = 32, 256  # pairs of references tried for a window, and training samples that they are tried on
+CANDIDATES, TRIED = 32, 256  # pairs of references tried for a window, and training samples that they are tried on
 QUERIES = 1024  # samples searched for at a time
 
 
@@ -25,25 +25,20 @@ class MWR(StagedMethod):
     """Encoder and a regressor of relative ranks (Shin, Lee, Kim, CVPR 2022).
 
     The relative rank of a sample in the window between two references is -1 at or below the lower one, 1 at or above
-    the higher one, and linear between them. The regressor takes it from the three embeddings; the loss is the mean
+    the higher one, and linear between them. The regressor predicts it from the three embeddings; the loss is the mean
     squared error.
 
     The paper's: relative ranks, a regressor of two hidden layers and tanh on the concatenated embeddings, the squared
-    error, and the search of :class:`MovingWindow`. Chosen: windows are arithmetic, from one rank below to one above
-    (the paper's geometric ones are for ages, and rank 0 has no logarithm); a sample's windows are drawn evenly, all
-    places in a window and beside it alike; each sample is drawn into several triplets of its batch, which costs no
-    pass of the encoder. Left out: the local regressors, each an encoder and a regressor of its own for a range of
-    ages (with a few ranks a window spans most of them), and dropout in the regressor.
+    error, Adam with 1e-4, and the search of :class:`MovingWindow`. Chosen: windows are arithmetic, from one rank below
+    to one above (the paper's geometric ones are for ages, and rank 0 has no logarithm); a sample's windows are drawn
+    evenly; each sample is drawn into several triplets of its batch, which costs no pass of the encoder. Left out: the
+    local regressors, each for a range of ages (with a few ranks a window spans most of them), and dropout in the
+    regressor.
 
     In several processes each draws triplets of its own samples, which must be of two ranks.
 
     Args:
-        encoder: maps a batch to embeddings (n, embedding_dim).
-        embedding_dim: d.
         triplets: drawn for each sample of a batch.
-        epochs: of training.
-        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
-        optimization: the paper's is Adam, 1e-4.
     """
 
     def __init__(
@@ -106,12 +101,7 @@ class RelativeRankRegressor(nn.Module):
 
 
 def relative_rank(ranks: Int[Tensor, " n"], lower: Int[Tensor, " n"], higher: Int[Tensor, " n"]) -> Float[Tensor, " n"]:
-    """Where ranks lie between others: -1 at the lower or below, 1 at the higher or above, linear between them.
-
-    Args:
-        ranks: (n,).
-        lower: (n,), of the windows.
-        higher: (n,), above the lower ones.
+    """Return where ranks lie in windows: -1 at the lower rank or below, 1 at the higher or above, linear between.
 
     Raises:
         OrdinateError: a window without width.
@@ -126,10 +116,7 @@ def relative_rank(ranks: Int[Tensor, " n"], lower: Int[Tensor, " n"], higher: In
 
 
 def windows_of(count: int, device: torch.device | None = None) -> Int[Tensor, "count 2"]:
-    """Return the places of the ranks below and above each of ``count`` ranks, itself at either end.
-
-    Raises:
-        OrdinateError: fewer than two ranks.
+    """Return the places of the ranks below and above each of ``count`` ranks, at least 2; itself at either end.
 
     Example:
         >>> windows_of(4).tolist()
@@ -146,13 +133,8 @@ def draw_triplets(
 ) -> Int[Tensor, "n*count 3"]:
     """Draw ``count`` windows for every sample, and for each window a sample of its lower and of its higher rank.
 
-    Args:
-        ranks: (n,), of at least two kinds; windows are those of :func:`windows_of` over the ranks that occur.
-        count: windows a sample.
-        generator: of the draws, on the device of the ranks.
-
-    Returns:
-        (n * count, 3): the places of the lower reference, the higher reference and the sample.
+    Windows are those of :func:`windows_of` over the ranks that occur, at least two. A triplet holds the places of the
+    lower reference, the higher reference and the sample.
 
     Example:
         >>> triplets = draw_triplets(torch.tensor([0, 0, 1, 2]), 2)
@@ -175,21 +157,13 @@ def draw_triplets(
 class MovingWindow(nn.Module):
     """The search for a sample's rank: estimate it within a window, move the window there, until it stays.
 
-    It starts at the mean rank of the 5 nearest training embeddings. A window has several pairs of references; the
-    estimate is the mean of theirs. It ends when the rounded estimate is the window's own rank, or after 10 moves.
+    It starts at the mean rank of the 5 nearest training ``embeddings``. The window of each rank that occurs has k pairs
+    of ``references``, see :func:`choose_references`; the estimate is the mean of theirs. The search ends when the
+    rounded estimate is the window's own rank, or after 10 moves.
 
     The paper has estimates and no probabilities. Here they are those of
     :func:`~ordinate.papers.methods.rank_probabilities.probabilities_around`, with the variance of the estimates over
-    the pairs of references plus the mean squared error on the training samples.
-
-    Args:
-        regressor: of relative ranks.
-        embeddings: (m, d), of the training samples.
-        ranks: (m,), theirs.
-        num_classes: C.
-        references: (w, k, 2), k pairs of training samples for the window of each rank that occurs; see
-            :func:`choose_references`.
-        error: mean squared error of the estimates, such as :meth:`training_error`.
+    the pairs of references plus ``error``, the mean squared error on the training samples.
 
     Example:
         >>> torch.manual_seed(0)
@@ -233,9 +207,9 @@ class MovingWindow(nn.Module):
         return torch.cat([self._search(part) for part in queries.split(QUERIES)])
 
     def training_error(self) -> float:
-        """Return the mean squared error of the estimates on training samples, 256 where there are more."""
-        judges = _judges(len(self.ranks))
-        return float((self.estimates(self.embeddings[judges]).mean(1) - self.ranks[judges]).square().mean())
+        """Return the mean squared error of the estimates on at most 256 training samples."""
+        samples = _tried_samples(len(self.ranks))
+        return float((self.estimates(self.embeddings[samples]).mean(1) - self.ranks[samples]).square().mean())
 
     def _search(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
         k = min(START_NEIGHBOURS, len(self.ranks))
@@ -267,22 +241,13 @@ class MovingWindow(nn.Module):
 def choose_references(
     regressor: nn.Module, embeddings: Float[Tensor, "m d"], ranks: Int[Tensor, " m"], count: int
 ) -> Int[Tensor, "w k 2"]:
-    """Choose the pairs of training samples that give the relative ranks of others best, for every window.
+    """Choose the ``count`` pairs of training samples that predict the relative ranks of others best, for each window.
 
-    The paper tries all pairs on all samples around a window; here they are drawn, always the same, 32 pairs a
-    window and 256 samples.
-
-    Args:
-        regressor: of relative ranks.
-        embeddings: (m, d), of the training samples.
-        ranks: (m,), of at least two kinds.
-        count: k, pairs for each window.
-
-    Returns:
-        (w, k, 2): the places of the lower and the higher samples, for the window of each rank that occurs.
+    The paper tries all pairs on all samples around a window; here 32 pairs per window are tried on 256 samples, always
+    the same. Returned are the places of the lower and the higher samples.
     """
     generator = torch.Generator().manual_seed(0)
-    judges = _judges(len(ranks))
+    samples = _tried_samples(len(ranks))
     distinct = ranks.unique()
     chosen = []
     for window in distinct[windows_of(len(distinct))]:
@@ -290,15 +255,15 @@ def choose_references(
         every = len(members[0]) * len(members[1])
         tried = torch.randint(every, (CANDIDATES,), generator=generator) if every > CANDIDATES else torch.arange(every)
         pairs = torch.stack([members[0][tried // len(members[1])], members[1][tried % len(members[1])]], dim=1)
-        first, second = embeddings[pairs.repeat_interleave(len(judges), dim=0)].unbind(1)
-        relative = regressor(first, second, embeddings[judges].repeat(len(pairs), 1)).view(len(pairs), -1)
-        wanted = relative_rank(ranks[judges], window[0].expand(len(judges)), window[1].expand(len(judges)))
+        first, second = embeddings[pairs.repeat_interleave(len(samples), dim=0)].unbind(1)
+        relative = regressor(first, second, embeddings[samples].repeat(len(pairs), 1)).view(len(pairs), -1)
+        wanted = relative_rank(ranks[samples], window[0].expand(len(samples)), window[1].expand(len(samples)))
         errors = (relative - wanted).square().mean(1)
         best = errors.argsort(stable=True)
         chosen.append(pairs[best[torch.arange(count) % len(best)]])  # again from the best where there are too few
     return torch.stack(chosen)
 
 
-def _judges(count: int) -> Int[Tensor, " j"]:
-    """Places of the training samples that are tried, always the same."""
-    return torch.randperm(count, generator=torch.Generator().manual_seed(0))[:JUDGES]
+def _tried_samples(count: int) -> Int[Tensor, " j"]:
+    """Return the places of the training samples that pairs are tried on, always the same."""
+    return torch.randperm(count, generator=torch.Generator().manual_seed(0))[:TRIED]

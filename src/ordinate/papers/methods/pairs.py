@@ -24,11 +24,7 @@ def build_pair_loss(name: str, temperature: float | None = None) -> nn.Module:
             ``"siamese"`` (contrastive loss with margin 1 on the Euclidean distance of unit embeddings; OTD's S-Net has
             a batch norm and a sigmoid behind that distance, which keep its order), ``"triplet"``, ``"quadruplet"`` or
             ``"n_pair"``.
-        temperature: of SupCon; None takes 0.1. The other losses have none.
-
-    Raises:
-        OrdinateError: an unknown name, or a temperature for a loss that has none. Called with labels that offer
-            nothing to compare, the loss raises too.
+        temperature: of SupCon; None for 0.1. The other losses have none.
 
     Example:
         >>> loss = build_pair_loss("triplet")
@@ -47,7 +43,7 @@ def build_pair_loss(name: str, temperature: float | None = None) -> nn.Module:
 
 
 class SupConLoss(nn.Module):
-    """Supervised contrastive loss, as pytorch-metric-learning has it; an anchor without a positive does not count."""
+    """Supervised contrastive loss of pytorch-metric-learning; an anchor without a positive does not count."""
 
     def __init__(self, temperature: float = TEMPERATURE) -> None:
         super().__init__()
@@ -60,7 +56,7 @@ class SupConLoss(nn.Module):
 
 
 class SiameseLoss(nn.Module):
-    """Contrastive loss over all pairs, as pytorch-metric-learning has it: margin 1 on the Euclidean distance."""
+    """Contrastive loss of pytorch-metric-learning over all pairs: margin 1 on the Euclidean distance."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,10 +69,12 @@ class SiameseLoss(nn.Module):
 
 
 class NPairLoss(nn.Module):
-    """N-pair loss (Sohn, 2016): one pair a rank, each anchor's positive told from those of the other ranks.
+    """N-pair loss (Sohn, 2016): one pair per rank, each anchor's positive told from those of the other ranks.
 
-    A tuple's loss is pytorch-metric-learning's, which takes a single tuple from a batch. Here a batch is dealt into as
-    many as it offers, and every anchor counts the same. Similarity is the cosine (OTD, Table 4).
+    The similarity is the cosine (OTD, Table 4).
+
+    A tuple's loss is pytorch-metric-learning's, which uses a single tuple of a batch. Here a batch is dealt into as
+    many as it has pairs for, and every anchor counts the same.
     """
 
     def forward(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"]) -> Float[Tensor, ""]:
@@ -91,8 +89,7 @@ class NPairLoss(nn.Module):
 class TripletLoss(nn.Module):
     """Triplet loss of FaceNet (Schroff et al., 2015): squared Euclidean distance of unit embeddings.
 
-    The mean of [D(a, p) - D(a, n) + margin]_+ over the triplets of a batch that violate the margin. It equals
-    pytorch-metric-learning's over all triplets, without a list of n^3 of them.
+    The mean of [D(a, p) - D(a, n) + margin]_+ over the triplets that violate the margin, without a list of n^3 of them.
     """
 
     def __init__(self, margin: float = 0.2) -> None:
@@ -176,7 +173,7 @@ def mean_violation(
 
 
 def deal_tuples(labels: Int[Tensor, " n"]) -> tuple[Int[Tensor, " p"], Int[Tensor, " p"], Int[Tensor, " p"]]:
-    """Return anchor, positive and tuple of every pair: no sample in two pairs, at most one pair a rank in a tuple.
+    """Return anchor, positive and tuple of every pair: no sample in two pairs, at most one pair per rank in a tuple.
 
     A pair that would be alone in its tuple is left out.
     """

@@ -14,11 +14,7 @@ from ordinate.methods.staged import Stage, StagedMethod
 
 
 class GaussianEncoder(nn.Module):
-    """A network whose outputs are the mean and the log variance of each embedding; called, it gives the mean.
-
-    Args:
-        network: maps a batch to (n, 2 * embedding_dim).
-        embedding_dim: d.
+    """A network of outputs (n, 2 * embedding_dim), the mean and log variance of each embedding; it returns the mean.
 
     Example:
         >>> GaussianEncoder(nn.Linear(3, 16), embedding_dim=8)(torch.zeros(2, 3)).shape
@@ -37,28 +33,17 @@ class GaussianEncoder(nn.Module):
 class POE(StagedMethod):
     """Classifier on embeddings drawn from Gaussians that lie in order (Li et al., CVPR 2021).
 
-    The loss is the cross-entropy of drawn embeddings, plus the ordinal distribution constraint on the Gaussians, plus
-    their divergence from the standard normal (the variational information bottleneck).
+    The loss is the cross-entropy of ``draws`` embeddings per Gaussian, plus the ordinal distribution constraint, plus
+    the divergence from the standard normal (the variational information bottleneck).
 
-    The paper's: that loss, its weights and margin, the symmetric Kullback-Leibler distance, 50 draws, a log variance
-    that batch norm without scale and shift ends. Chosen: the constraint is on all triplets of a batch, of which the
-    published code takes one an anchor; the classifier is linear, its dropout belongs to the paper's VGG-16; validation
-    and prediction classify the mean. Left out: the heads for regression and for K-rank, and the distances that the
-    paper compares with.
+    The paper's: that loss, its weights and margin, the symmetric Kullback-Leibler distance, 50 draws, 50 epochs of Adam
+    with 1e-4, a log variance that batch norm without scale and shift ends. Chosen: the constraint is on all triplets of
+    a batch, of which the published code uses one per anchor; the classifier is linear (dropout belongs to the paper's
+    VGG-16); validation and prediction classify the mean. Left out: the heads for regression and for K-rank, and other
+    distances.
 
-    A batch without a triplet, of one rank or of two samples, has no constraint. In several processes each takes the
+    A batch without a triplet, of one rank or of two samples, has no constraint. In several processes each uses the
     triplets of its own samples.
-
-    Args:
-        encoder: its mean is what :meth:`forward` returns.
-        num_classes: C.
-        draws: embeddings drawn of each Gaussian.
-        margin: of the constraint.
-        ordinal_weight: of the constraint.
-        divergence_weight: of the divergence.
-        epochs: 50 in the paper.
-        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
-        optimization: the paper's is Adam, 1e-4.
     """
 
     encoder: GaussianEncoder
@@ -116,12 +101,7 @@ class POE(StagedMethod):
 def symmetric_divergence(mean: Float[Tensor, "n d"], log_variance: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
     """Kullback-Leibler divergence of every two Gaussians with diagonal covariance, the sum of both directions.
 
-    Args:
-        mean: (n, d).
-        log_variance: (n, d), of each dimension.
-
-    Returns:
-        (n, n) in the widest type of the device, symmetric, 0 on the diagonal.
+    Symmetric, 0 on the diagonal, in the widest type of the device.
 
     Example:
         >>> symmetric_divergence(torch.tensor([[0.0], [2.0]]), torch.zeros(2, 1)).tolist()
@@ -140,19 +120,13 @@ def symmetric_divergence(mean: Float[Tensor, "n d"], log_variance: Float[Tensor,
 def ordinal_constraint(
     distances: Float[Tensor, "n n"], labels: Int[Tensor, " n"], margin: float = 5.0
 ) -> Float[Tensor, ""]:
-    """Hinge that asks of distances to be ordered as those of labels are.
+    """Hinge that asks of the distances between samples to be ordered as those of their labels are.
 
-    A triplet (i, j, k) of three samples with ``|y_i - y_j| < |y_i - y_k|`` costs
-    ``max(0, distances[i, j] - distances[i, k] + margin)``; the loss is the mean over those that cost something, 0 where
-    none does.
+    A triplet (i, j, k) of three samples with ``|y_i - y_j| < |y_i - y_k|`` costs ``max(0, distances[i, j] -
+    distances[i, k] + margin)``; the loss is the mean over those that cost something, 0 where none does.
 
     For every label distance the farther samples of a row are sorted once, so that each nearer one finds the number and
-    the sum of those within its reach by a search: n² log n a label distance, and no n³.
-
-    Args:
-        distances: (n, n), between samples.
-        labels: (n,), whole numbers of at least 0.
-        margin: at least 0.
+    the sum of those within its reach by a search: n² log n per label distance, and no n³.
 
     Raises:
         OrdinateError: labels among which there is no such triplet.
@@ -187,11 +161,7 @@ def ordinal_constraint(
 def divergence_from_standard_normal(
     mean: Float[Tensor, "n d"], log_variance: Float[Tensor, "n d"]
 ) -> Float[Tensor, ""]:
-    """Kullback-Leibler divergence of Gaussians with diagonal covariance from the standard normal, their mean.
-
-    Args:
-        mean: (n, d).
-        log_variance: (n, d), of each dimension.
+    """Mean Kullback-Leibler divergence of Gaussians with diagonal covariance from the standard normal.
 
     Example:
         >>> divergence_from_standard_normal(torch.tensor([[1.0, 2.0]]), torch.zeros(1, 2)).item()

@@ -10,14 +10,9 @@ LEAST_SPREAD = 0.05  # ranks
 def probabilities_around(
     estimate: Float[Tensor, " n"], variance: Float[Tensor, " n"], num_classes: int
 ) -> Float[Tensor, "n c"]:
-    """The mass of a normal distribution within half a rank of every rank, relative to that of all ranks.
+    """Return the mass of a normal distribution within half a rank of each rank, relative to that of all ranks 0..C-1.
 
-    The rank nearest to the estimate has the highest.
-
-    Args:
-        estimate: (n,), its mean, from 0 to C-1.
-        variance: (n,), at least 0; taken for 0.0025 where it is lower.
-        num_classes: C.
+    The rank nearest to the estimate has the highest. A variance below 0.0025 counts as that.
 
     Example:
         >>> estimate, variance = torch.tensor([1.2], dtype=torch.float64), torch.tensor([0.25], dtype=torch.float64)

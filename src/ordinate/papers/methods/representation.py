@@ -23,16 +23,9 @@ class Representation(StagedMethod):
     """Encoder trained by a loss of embeddings and ranks.
 
     Args:
-        encoder: maps a batch to embeddings (n, embedding_dim).
-        embedding_dim: d.
         loss: ``loss(embeddings, ranks)``, such as :func:`~ordinate.papers.methods.pairs.build_pair_loss` gives.
         projection_dim: outputs of the projection head that the loss sees; None shows it the embeddings.
-        draw: draws two views of every sample; None takes batches as they come.
-        epochs: of training.
-        patience: ends it after so many epochs without a lower validation loss (training loss where there is none)
-            and goes back to the best; None trains all.
-        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
-        optimization: of encoder and projection head.
+        draw: draws two views of every sample; None where batches bring them.
     """
 
     def __init__(
@@ -72,15 +65,8 @@ class Representation(StagedMethod):
 class RepresentationRegression(ContrastiveRegression):
     """Encoder trained by a loss of embeddings and bins of the target, then a head (SupCR, Table 7; SupReMix, Table 16).
 
-    Args:
-        encoder, embedding_dim, loss, projection_dim, draw, chunk_size: as in :class:`Representation`.
-        target_dim: p of the targets (n, p).
-        scheme: ``"linear_probe"``, ``"fine_tune"`` or ``"regularise"``.
-        head_loss: as :func:`~ordinate.heads.build_head` takes it.
-        bin_size: of the bins that are the loss's labels, and of a head on bins.
-        epochs: of the encoder and of the head.
-        contrast_weight: of the loss in ``"regularise"``.
-        optimization, head_optimization: of the two stages.
+    Arguments are those of :class:`Representation` and :class:`~ordinate.methods.regression.ContrastiveRegression`;
+    ``bin_size`` is that of the loss's labels and of a head on bins.
     """
 
     lowest: Tensor
@@ -139,13 +125,11 @@ class RepresentationRegression(ContrastiveRegression):
 
 
 def usual_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple[Tensor, Tensor]:
-    """Return the centre of the lowest bin (p,) and the size of a bin (p,), float64, of the labels that SupCon takes.
+    """Return the centre of the lowest bin (p,) and the size of a bin (p,), float64, of the labels that SupCon is given.
 
-    Args:
-        targets: (n, p), of training.
-        bin_size: in units of the targets, one number or p of them; None takes the smallest difference between two
-            targets, such as 1 between ages in years, or what makes 128 bins if that is more, and doubles it until two
-            bins hold two samples each.
+    ``bin_size``, in units of the targets, is one number or p of them; None uses the smallest difference between two
+    targets, such as 1 between ages in years, or what makes 128 bins if that is more, and doubles it until two bins hold
+    two samples each.
 
     Example:
         >>> [value.tolist() for value in usual_bins(torch.tensor([[1.0], [2.0], [1.0], [2.0], [9.0]]))]
@@ -161,7 +145,7 @@ def usual_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple
 def bins_of(
     targets: Float[Tensor, "n p"], lowest: Float[Tensor, " p"], bin_size: Float[Tensor, " p"]
 ) -> Int[Tensor, " n"]:
-    """Return a number a bin: samples in the same one share it."""
+    """Return the number of each sample's bin."""
     positions: Shaped[Tensor, "n p"] = ((wide(targets) - lowest) / bin_size).round().long()
     return positions.unique(dim=0, return_inverse=True)[1]
 

@@ -12,12 +12,10 @@ TEMPERATURE = 0.5
 
 
 class NTXentLoss(nn.Module):
-    """NT-Xent, the cross-entropy of two views a sample that stand next to each other in the batch (SimCLR, eq. 1).
+    """NT-Xent, the cross-entropy of two views per sample that stand next to each other in the batch (SimCLR, eq. 1).
 
-    It is pytorch-metric-learning's SupCon loss with a label a sample, where every anchor has one positive.
-
-    Args:
-        temperature: 0.5 is the best on CIFAR-10 in the paper, 0.1 on ImageNet.
+    It is pytorch-metric-learning's SupCon loss with one label per sample, where every anchor has one positive. The best
+    temperature is 0.5 on CIFAR-10 in the paper, 0.1 on ImageNet.
 
     Example:
         >>> views = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
@@ -43,12 +41,7 @@ class NTXentLoss(nn.Module):
 
 
 class ProjectionHead(nn.Sequential):
-    """The two-layer perceptron between an embedding and the loss, left out in prediction (SimCLR, SupCon, SupReMix).
-
-    Example:
-        >>> ProjectionHead(8, 4)(torch.zeros(2, 8)).shape
-        torch.Size([2, 4])
-    """
+    """The two-layer perceptron between an embedding and the loss, left out in prediction (SimCLR, SupCon, SupReMix)."""
 
     def __init__(self, embedding_dim: int, projection_dim: int) -> None:
         super().__init__(nn.Linear(embedding_dim, embedding_dim), nn.ReLU(), nn.Linear(embedding_dim, projection_dim))

@@ -3,9 +3,9 @@
 What their arguments have in common:
 
 - ``estimator``: not fitted; what is trained are clones of it.
-- ``X``, ``y``: n training samples, as the estimator takes them, and their labels (n,).
+- ``X``, ``y``: n training samples, as the estimator expects them, and their labels (n,).
 - ``X_test``, ``y_test``: the samples to measure on, and their labels.
-- ``seed``: of what is drawn, 0 or more; the estimator's training has a ``random_state`` of its own.
+- ``seed``: of what is drawn, 0 or more; the estimator's training follows its ``random_state``.
 - ``groups``: (n,) of the training samples, for an estimator that holds some of them out by itself: no group is on both
   sides.
 - ``keep``: keeps the figures of each part, see :class:`~ordinate.papers.protocols.parts.KeptParts`.

@@ -29,7 +29,7 @@ def corruption_robustness(
 
     The model was trained on clean images; the paper's curve is the mean over all 19 corruptions at each of 5
     severities. Chosen here: the corruptions are those of :mod:`~ordinate.papers.protocols.corruptions`, drawn anew for
-    every image and the same for every model, at the size that the array has; of ranks the error is counted in ranks.
+    every image, the same for every model, at the size of the array; of ranks the error is counted in ranks.
 
     Args beyond those of :mod:`ordinate.papers.protocols`:
         model: fitted, with ``predict``.
@@ -41,9 +41,6 @@ def corruption_robustness(
     Returns:
         ``clean``, the error without corruption; ``severities``; ``errors``, from the name of a corruption to its error
         at each severity; ``mean``, over the corruptions, at each severity; and ``rows``, the same as records.
-
-    Raises:
-        OrdinateError: an unknown corruption or severity, other images, or labels of another number.
 
     Example:
         >>> from sklearn.dummy import DummyRegressor

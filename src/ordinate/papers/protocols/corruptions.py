@@ -3,7 +3,7 @@
 They are ImageNet-C's 15 and its 4 extra ones, written for images of any size, in grey or colour. Strengths of noise,
 light and compression are ImageNet-C's. Lengths (radii of blurs, sizes of flakes and drops) are ImageNet-C's, which
 are for 224 pixels, times the image's shorter side over 224: what one would see in a large image that was corrupted
-and then made small. Where ImageNet-C takes what is not at hand, or does not grow worse with every severity, this does
+and then made small. Where ImageNet-C needs what is not available, or does not grow worse with every severity, this does
 otherwise:
 
 - ``frost`` lies over the image as a generated texture of ice needles, in place of photographs of frost;
@@ -41,20 +41,14 @@ Layer = NDArray[np.float64]  # (h, w)
 def corrupt(images: NDArray[np.uint8], name: str, severity: int, seed: int = 0) -> NDArray[np.uint8]:
     """Corrupt every image.
 
-    What is drawn for an image follows from the seed, the corruption and the image's place in the array, and is the
-    same at all severities.
+    What is drawn for an image follows from the seed, the corruption and the image's place, and is the same at all
+    severities.
 
     Args:
         images: (n, c, h, w) uint8, grey or RGB.
         name: of the corruption, one of :data:`CORRUPTIONS`.
         severity: from 1 to 5.
         seed: of what is drawn, at least 0.
-
-    Returns:
-        (n, c, h, w) uint8.
-
-    Raises:
-        OrdinateError: an unknown corruption or severity, or no such images.
 
     Example:
         >>> images = np.full((2, 3, 32, 32), 128, dtype=np.uint8)

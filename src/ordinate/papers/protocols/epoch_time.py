@@ -19,11 +19,10 @@ from ordinate.papers.protocols.parts import Figures
 def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, rounds: int = 3) -> Figures:
     """Median time of a training epoch of each estimator's representation, measured in turns.
 
-    SupCR, Appendix E.6, Table 14: wall-clock seconds of an epoch of SupCR beside SupCon on four data sets, on 8 GPUs.
-    Chosen here: the estimators are trained in turns, ``rounds`` times, so that what else the machine does falls on
-    all of them alike; epochs of the first stage count, in which the representation is trained, but the first epoch of
-    each training, which warms up; nothing is held out for validation. What is the same for all (encoder, batch size,
-    views) is the caller's to set.
+    SupCR (Appendix E.6, Table 14): wall-clock seconds of an epoch of SupCR beside SupCon on four data sets, on 8 GPUs.
+    Chosen here: the estimators are trained in turns, ``rounds`` times, so that other load on the machine falls on all
+    of them alike; epochs of the first stage count, but the first of each training, which warms up; nothing is held out
+    for validation. What is the same for all (encoder, batch size, views) is the caller's to set.
 
     Args beyond those of :mod:`ordinate.papers.protocols`:
         estimators: two or more by name, not fitted; each trains at least two epochs in its first stage.
@@ -32,9 +31,6 @@ def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, 
     Returns:
         ``rows``, one per estimator: ``method``, ``seconds``, the median over all its epochs, ``epochs``, their number,
         and ``ratio``, its seconds over those of the last one; ``seconds``, from the name to those of every epoch.
-
-    Raises:
-        OrdinateError: fewer than two estimators, others than Ordinate's, or trainings of a single epoch.
 
     Example:
         >>> import numpy as np

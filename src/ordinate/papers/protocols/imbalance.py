@@ -12,15 +12,8 @@ def evaluate_shots(regressor: Any, data: ImbalancedSet, bin_size: float = 1) -> 
     """Fit a regressor and report its errors on the test part by how many training samples share a target's bin.
 
     As SupReMix's Table 7 and Yang et al. (ICML 2021): all, many-shot (more than 100), medium-shot (20 to 100) and
-    few-shot (fewer than 20).
-
-    Args:
-        regressor: one of Ordinate's; it monitors the validation part.
-        data: the three parts.
-        bin_size: width of a bin, in units of the target.
-
-    Returns:
-        What :func:`ordinate.metrics.shot_report` gives: for each region MAE, geometric mean error and the others.
+    few-shot (fewer than 20), as :func:`ordinate.metrics.shot_report` returns them. The regressor, one of Ordinate's,
+    monitors the validation part; ``bin_size`` is in units of the target.
 
     Example:
         >>> import numpy as np

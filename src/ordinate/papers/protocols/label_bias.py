@@ -31,11 +31,11 @@ def label_bias(
 ) -> Figures:
     """Scores on clean test labels after training on labels that are biased at one boundary.
 
-    CLOC, Section 4.4, Table 3: in IDRiD's training set 60% of the samples of grade 1 are relabelled as grade 2 and
-    30% of those of grade 2 as grade 1, to simulate diagnostic bias; CLOC with learned margins is set beside CLOC with
-    a larger margin fixed at the boundary (``critical_margins``), whose value the paper does not give, and beside
-    others. Chosen here: the relabelled samples are drawn by :func:`bias_labels`, the same for every estimator, and the
-    error rate at the boundary is measured too.
+    CLOC, Section 4.4, Table 3: in IDRiD's training set 60% of the samples of grade 1 are relabelled as grade 2 and 30%
+    of those of grade 2 as grade 1, to simulate diagnostic bias; CLOC with learned margins is compared with CLOC with a
+    larger margin fixed at the boundary (``critical_margins``), whose value the paper does not give, and with others.
+    Chosen here: the samples are drawn by :func:`bias_labels`, the same for every estimator, and the error rate at the
+    boundary is measured too.
 
     Args beyond those of :mod:`ordinate.papers.protocols`:
         estimator: a classifier of ranks, not fitted; its ``class_order``, where it has one, orders text.
@@ -82,17 +82,9 @@ def label_bias(
 def bias_labels(
     y: ArrayLike, boundary: tuple[int, int], up: float = 0.6, down: float = 0.3, seed: int = 0
 ) -> NDArray[np.int64]:
-    """Relabel a share of the samples on either side of a boundary as the other side's rank (CLOC, Section 4.4).
+    """Relabel a share of the samples (n,) on either side of a boundary as the other side's rank (CLOC, Section 4.4).
 
-    Args:
-        y: (n,), ranks 0..C-1.
-        boundary: two adjacent ranks (h, h + 1), each with a sample.
-        up: share of the samples of rank h that become h + 1, from 0 to 1, rounded to whole samples.
-        down: share of the samples of rank h + 1 that become h.
-        seed: of the drawing.
-
-    Returns:
-        (n,), new ranks.
+    ``up`` is the share of rank h that becomes h + 1, ``down`` that of h + 1 that becomes h, rounded to whole samples.
 
     Raises:
         OrdinateError: a boundary without samples on both sides, or shares out of range.

@@ -31,12 +31,11 @@ def label_permutation(
 ) -> Figures:
     """Scores and order of the test embedding, trained on genuine labels and on permuted ones.
 
-    SupReMix, Section 2.1, Fig. 2 (airfoil): label values are permuted so that samples of one label keep one label and
-    samples of different labels keep different ones. A method that sees labels as classes (SupCon) embeds the test set
-    as before; one that sees their order does not. The paper shows t-SNE pictures; chosen here: the same, and beside
-    them figures, the scores of the predictions and the rank correlation, over all pairs of up to 1000 test samples, of
-    the Euclidean distance of their embeddings with the distance of their labels, both those that training had and the
-    genuine ones. Training and test labels are permuted by the same permutation of all their values.
+    SupReMix, Section 2.1, Fig. 2 (airfoil): label values are permuted, so that equal labels stay equal and different
+    ones different. A method that sees labels as classes (SupCon) embeds the test set as before; one that sees their
+    order does not. The paper shows t-SNE pictures; here they come with the scores of the predictions and the rank
+    correlation, over all pairs of up to 1000 test samples, of the Euclidean distance of embeddings with the distance of
+    labels. Training and test labels are permuted alike.
 
     Args beyond those of :mod:`ordinate.papers.protocols`:
         estimator: not fitted, with ``transform`` once fitted.
@@ -47,9 +46,6 @@ def label_permutation(
         correlation with the labels that training had, and ``genuine_order``, that with the genuine ones, in [-1, 1];
         and ``pictures``, from the same names to ``places``, the t-SNE coordinates (m, 2)
         of the test samples' embeddings, and ``labels`` (m,), the ranks or targets that training had for them.
-
-    Raises:
-        OrdinateError: too few test samples, or labels of fewer than three values.
 
     Example:
         >>> from ordinate import OTDClassifier
@@ -82,11 +78,9 @@ def label_permutation(
 
 
 def permute_labels(y: ArrayLike, seed: int = 0) -> NDArray[Any]:
-    """Permute the label values, out of their order: equal labels stay equal, different ones different.
+    """Permute the label values (n,), out of their order: equal labels stay equal, different ones different.
 
-    Args:
-        y: (n,), ranks or targets of at least three values.
-        seed: of the permutation; one that keeps or reverses the order is drawn again.
+    A permutation that keeps or reverses the order is drawn again.
 
     Raises:
         OrdinateError: fewer than three values, which have no other order.

@@ -17,9 +17,6 @@ def compute(_: str, part: Callable[[], Figures]) -> Figures:
 class KeptParts:
     """The figures of parts as JSON files in a folder, one per part, each there whole or not at all.
 
-    Args:
-        folder: of one protocol on one data set with one estimator; made where it is not there.
-
     Example:
         >>> import tempfile
         >>> keep = KeptParts(tempfile.mkdtemp())

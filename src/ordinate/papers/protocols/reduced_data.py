@@ -29,18 +29,14 @@ def reduced_data(
 ) -> Figures:
     """Scores on one test set after training clones on subsets of the training samples.
 
-    SupCR, Section 4.3, Fig. 4 (IMDB-WIKI, subsampled) and SupReMix, Section 4.4, Fig. 4 (4k to 191.5k of it). The
-    papers do not say how they subsample; chosen here: a subset lies within every larger one, see
-    :func:`nested_subsets`, so that a curve shows what more samples bring.
+    SupCR (Section 4.3, Fig. 4: IMDB-WIKI, subsampled) and SupReMix (Section 4.4, Fig. 4: 4k to 191.5k of it) do not say
+    how they subsample; here a subset lies within every larger one, see :func:`nested_subsets`.
 
     Args beyond those of :mod:`ordinate.papers.protocols`:
         sizes: of the subsets.
 
     Returns:
         ``rows``, one per size, in the order of ``sizes``: ``size`` and the scores.
-
-    Raises:
-        OrdinateError: sizes that the samples do not allow.
 
     Example:
         >>> from sklearn.linear_model import LinearRegression
@@ -64,16 +60,9 @@ def reduced_data(
 def nested_subsets(
     y: ArrayLike, sizes: Sequence[int], seed: int = 0, *, stratify: bool = False
 ) -> list[NDArray[np.int64]]:
-    """Random subsets of n samples, each of which lies within every larger one.
+    """Draw random subsets of n samples, each within every larger one, as ascending rows.
 
-    Args:
-        y: (n,), labels; only their number counts unless ``stratify``.
-        sizes: of the subsets, at most n.
-        seed: of the drawing.
-        stratify: keep the ranks' shares, and at least one sample of every rank.
-
-    Returns:
-        The rows of each subset, ascending.
+    ``stratify`` keeps the ranks' shares, and at least one sample of every rank.
 
     Raises:
         OrdinateError: sizes below 1 or above n, or below the number of ranks where those are stratified.

@@ -1,4 +1,4 @@
-"""An encoder taken over to another data set: probed, or fine-tuned (SupCR, Table 5; SupReMix, Table 8)."""
+"""An encoder transferred to another data set: probed, or fine-tuned (SupCR, Table 5; SupReMix, Table 8)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -51,28 +51,24 @@ def transfer(
     """Scores on a data set of a model whose encoder was trained on another one, by linear probe and by fine-tuning.
 
     SupCR, Section 4.4, Table 5 (AgeDB to 2k of IMDB-WIKI, 32k of IMDB-WIKI to AgeDB; both schemes) and SupReMix,
-    Section 4.3, Table 8 (IMDB-WIKI to AgeDB and back; linear probe). The encoder and the way it reads samples are the
-    model's, its head is left behind: a linear probe trains one new linear layer on the encoder's embeddings, as they
-    are without augmentation, standardised; fine-tuning trains encoder and layer together, on the model's augmented
-    views. Chosen here, as the papers name no settings: absolute error (regressors) or cross-entropy (classifiers),
-    AdamW without weight decay, a cosine schedule, the batch size of the model, and no validation. The model itself
-    stays as it is.
+    Section 4.3, Table 8 (IMDB-WIKI to AgeDB and back; linear probe). The model's head is left behind: a linear probe
+    trains one new linear layer on the encoder's embeddings without augmentation, standardised; fine-tuning trains
+    encoder and layer together, on the model's augmented views. Chosen here, as the papers name no settings: absolute
+    error (regressors) or cross-entropy (classifiers), AdamW without weight decay, a cosine schedule, the batch size of
+    the model, and no validation. The model itself is not changed.
 
     Args beyond those of :mod:`ordinate.papers.protocols`:
-        model: fitted on the first data set; a classifier's probe takes the second one's ranks.
+        model: fitted on the first data set; a classifier's probe predicts the second one's ranks.
         X, X_test: samples of the second data set, of the kind, and with the columns, that the model was trained on.
         class_order: the second data set's classes from lowest to highest, where y does not tell.
         schemes: ``"linear_probe"``, ``"fine_tune"`` or both.
         epochs: of the new layer, or of encoder and layer; 100 is what both papers give their predictors.
-        learning_rate: None takes 0.01 for the probe and 0.001 for fine-tuning.
+        learning_rate: None for 0.01 for the probe and 0.001 for fine-tuning.
         seed: of the layer's first weights and of the batches.
         checkpoint_dir: keeps the state of training, in one folder per scheme.
 
     Returns:
         ``rows``, one per scheme: ``scheme`` and the scores.
-
-    Raises:
-        OrdinateError: samples of another kind, or invalid settings.
 
     Example:
         >>> from ordinate import SupCRRegressor

@@ -25,7 +25,7 @@ def train(estimator: Any, X: Any, y: Any, name: str, groups: ArrayLike | None = 
 
 
 def with_order_of(estimator: Any, y: Any) -> Any:
-    """Return the estimator with the order that labels bring along, which is lost where they are taken as an array."""
+    """Return the estimator with the order that labels bring along, which an array loses."""
     if ordered_categories(y) is None or estimator.get_params().get("class_order", ()) is not None:
         return estimator
     return clone(estimator).set_params(class_order=find_classes(y, None).tolist())

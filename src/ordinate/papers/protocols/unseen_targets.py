@@ -27,10 +27,10 @@ def unseen_targets(
 ) -> Figures:
     """Scores on all test samples, on those with targets like the training's, and on those in ranges left out of it.
 
-    SupReMix, Appendix D.3, Table 15 leaves out the ages 20-25, 50-55 and 75-80; SupCR, Section 4.5, Table 6 curates
-    training sets with two and three modes and measures on a test set that is flat over the targets. Chosen here: a
-    range takes both its ends, the test set is the one given, and the scores are those of
-    :func:`~ordinate.metrics.continuous_report`, of which the papers show MAE and geometric mean error.
+    SupReMix (Appendix D.3, Table 15) leaves out the ages 20-25, 50-55 and 75-80; SupCR (Section 4.5, Table 6) trains on
+    sets with two and three modes and measures on one that is flat over the targets. Chosen here: a range includes both
+    its ends, the test set is the one given, and the scores are those of :func:`~ordinate.metrics.continuous_report`, of
+    which the papers show MAE and geometric mean error.
 
     Args beyond those of :mod:`ordinate.papers.protocols`:
         estimator: a regressor, not fitted.

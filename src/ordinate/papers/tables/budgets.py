@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ordinate.estimators.recipes import read_recipe
-from ordinate.papers.datasets.reading import dataset, word_vectors
+from ordinate.papers.datasets.catalogue import dataset
 
 KINDS = ("text", "series", "volumes")
 OF_SOME = (*KINDS, "label_distance")  # what only some data sets have
@@ -98,11 +98,7 @@ PAPER = {
 
 
 def budget(name: str, *, quick: bool = False) -> Budget:
-    """Return what a model gets on a data set.
-
-    Args:
-        name: of the data set.
-        quick: a small budget, with which two CPU cores train images in minutes and tables in seconds.
+    """Return what a model gets on a data set; ``quick`` for two CPU cores: images take minutes and tables seconds.
 
     Example:
         >>> budget("airfoil").epochs, budget("airfoil", quick=True).epochs
@@ -116,6 +112,8 @@ def budget(name: str, *, quick: bool = False) -> Budget:
         small = replace(full, epochs=full.epochs // 10, phase_one=full.phase_one // 10, head_epochs=HEAD_EPOCHS_QUICK)
         return small if quick else full
     if name == "stsb_dir":
+        from ordinate.papers.datasets.reading import word_vectors  # imports all that reads data
+
         text = {"word_vectors": word_vectors(), "max_length": 40, "hidden": 128 if quick else 1500}
         small = replace(_SENTENCES, epochs=10, phase_one=3, head_epochs=5, patience=5)
         return replace(small if quick else _SENTENCES, text=text)

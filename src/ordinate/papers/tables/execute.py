@@ -9,24 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate import metrics
 from ordinate.data.images.pixels import Decoded
 from ordinate.data.rows import take
 from ordinate.data.splits import split_rows
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.registry import Task
-from ordinate.metrics import (
-    angular_error,
-    continuous_report,
-    kendall,
-    knn_accuracy_curve,
-    knn_error,
-    mse,
-    rank_report,
-    shot_report,
-    svm_accuracy,
-)
 from ordinate.papers.datasets import reading
+from ordinate.papers.datasets.catalogue import dataset
 from ordinate.papers.datasets.reading import Split
 from ordinate.papers.protocols.corruption_robustness import corruption_robustness
 from ordinate.papers.protocols.epoch_time import epoch_time
@@ -81,7 +72,7 @@ class Trial:
 
     @classmethod
     def of(cls, name: str, run: Run, folder: Path, options: Mapping[str, Any]) -> "Trial":
-        task = models.task_of(run.model, reading.dataset(name).task)
+        task = models.task_of(run.model, dataset(name).task)
         if task is None:
             raise OrdinateError("model", f"{run.model}, which is for ranks, and {name} has continuous targets")
         X, y, split = reading.load(name, run.seed, **options)
@@ -108,6 +99,10 @@ class Trial:
     def test(self) -> tuple[Any, NDArray[Any]]:
         return take(self.X, self.split.test), self.y[self.split.test]
 
+    def measure(self, protocol: Callable[..., Metrics], **settings: Any) -> Metrics:
+        """Return the figures of a protocol that trains the run's model and measures on the test samples."""
+        return protocol(self.build(), *self.train, *self.test, keep=self.keep, **settings)
+
     def fit(self) -> Any:
         """Return the trained model; early stopping monitors the validation samples, if there are any."""
         model, validation = self.build(), self.split.validation
@@ -127,25 +122,31 @@ def plain(trial: Trial) -> Metrics:
 
 def _of_ranks(trial: Trial, model: Any) -> Metrics:
     X, y = trial.test
-    report: Metrics = dict(rank_report(y, model.predict(X), int(trial.y.max()) + 1))
+    report: Metrics = dict(metrics.rank_report(y, model.predict(X), int(trial.y.max()) + 1))
     if not isinstance(model, EmbeddingEstimator):  # neighbours by another distance than the cosine of embeddings
         return {**report, "knn_error": 1 - report["accuracy"]}
     X_train, y_train = trial.train
     seen, unseen = model.transform(X_train), model.transform(X)
     ks = [k for k in KS if k <= len(seen)]
-    accuracies = knn_accuracy_curve(unseen, y, ks, ref_emb=seen, ref_labels=y_train).tolist()
+    accuracies = metrics.knn_accuracy_curve(unseen, y, ks, ref_emb=seen, ref_labels=y_train).tolist()
     return {
         **report,
-        "knn_error": knn_error(seen, y_train, unseen, y, NEIGHBOURS),
+        "knn_error": metrics.knn_error(seen, y_train, unseen, y, NEIGHBOURS),
         "knn_accuracy": accuracies + [None] * (len(KS) - len(ks)),
-        "svm_accuracy": svm_accuracy(unseen, y, ref_emb=seen, ref_labels=y_train),
+        "svm_accuracy": metrics.svm_accuracy(unseen, y, ref_emb=seen, ref_labels=y_train),
     }
 
 
 def _of_targets(model: Any, X: Any, y: NDArray[Any]) -> Metrics:
     predicted = model.predict(X)
-    report: Metrics = {**continuous_report(y, predicted), "mse": mse(y, predicted), "kendall": kendall(y, predicted)}
-    return {**report, "angular_error": angular_error(y, predicted)} if y.ndim == 2 and y.shape[1] == 2 else report
+    report: Metrics = {
+        **metrics.continuous_report(y, predicted),
+        "mse": metrics.mse(y, predicted),
+        "kendall": metrics.kendall(y, predicted),
+    }
+    return (
+        {**report, "angular_error": metrics.angular_error(y, predicted)} if y.ndim == 2 and y.shape[1] == 2 else report
+    )
 
 
 def _of_margins(model: Any) -> Metrics:
@@ -168,7 +169,7 @@ def validation(trial: Trial) -> Metrics:
     X, y = take(trial.X, held_out), trial.y[held_out]
     report: Mapping[str, Any]
     if trial.task == "ranks":
-        report = rank_report(y, model.predict(X), int(trial.y.max()) + 1)
+        report = metrics.rank_report(y, model.predict(X), int(trial.y.max()) + 1)
     else:
         report = _of_targets(model, X, y)
     return {f"validation_{name}": value for name, value in report.items()}
@@ -178,7 +179,7 @@ def imbalance(trial: Trial, bin_size: float = 1) -> Metrics:
     """Errors by how many training samples share a target's bin (SupReMix, Table 7)."""
     model = trial.fit()
     X, y = trial.test
-    return _flat(shot_report(trial.train[1], y, model.predict(X), bin_size))
+    return _flat(metrics.shot_report(trial.train[1], y, model.predict(X), bin_size))
 
 
 def _corruption_robustness(trial: Trial) -> Metrics:
@@ -191,28 +192,24 @@ def _corruption_robustness(trial: Trial) -> Metrics:
 
 def _reduced_data(trial: Trial, samples: int | None = None, share: float = 1.0) -> Metrics:
     size = round(share * len(trial.split.train)) if samples is None else samples
-    figures = reduced_data(trial.build(), *trial.train, *trial.test, sizes=[size], seed=trial.run.seed, keep=trial.keep)
-    return _without("size", figures["rows"][0])
+    return _without("size", trial.measure(reduced_data, sizes=[size], seed=trial.run.seed)["rows"][0])
 
 
 def _unseen_targets(trial: Trial, ranges: Any = None) -> Metrics:
     """Leave out ranges of targets; None: three tenths of the training targets, as many as the paper's ages."""
     if ranges is None:
         ranges = np.quantile(trial.train[1], TENTHS_LEFT_OUT).tolist()
-    rows = unseen_targets(trial.build(), *trial.train, *trial.test, ranges=ranges, keep=trial.keep)["rows"]
+    rows = trial.measure(unseen_targets, ranges=ranges)["rows"]
     return _flat({row["targets"]: _without("targets", row) for row in rows})
 
 
 def _label_bias(trial: Trial, boundary: Any, up: float = 0.6, down: float = 0.3) -> Metrics:
-    figures = label_bias(
-        trial.build(), *trial.train, *trial.test, boundary=tuple(boundary), up=up, down=down, seed=trial.run.seed,
-        keep=trial.keep,
-    )  # fmt: skip
+    figures = trial.measure(label_bias, boundary=tuple(boundary), up=up, down=down, seed=trial.run.seed)
     return _without("relabelled", figures["rows"][0])
 
 
 def _label_permutation(trial: Trial) -> Metrics:
-    figures = label_permutation(trial.build(), *trial.train, *trial.test, seed=trial.run.seed, keep=trial.keep)
+    figures = trial.measure(label_permutation, seed=trial.run.seed)
     scores = {row["labels"]: _without("labels", row) for row in figures["rows"]}
     return _flat({name: {**of_name, **figures["pictures"][name]} for name, of_name in scores.items()})
 
@@ -258,14 +255,9 @@ def _flat(report: Mapping[str, Mapping[str, Any]]) -> Metrics:
 
 
 PROTOCOLS: Mapping[str, Callable[..., Metrics]] = {
-    "plain": plain,
-    "validation": validation,
-    "imbalance": imbalance,
-    "corruption_robustness": _corruption_robustness,
-    "reduced_data": _reduced_data,
-    "unseen_targets": _unseen_targets,
-    "label_bias": _label_bias,
-    "label_permutation": _label_permutation,
-    "transfer": _transfer,
-    "epoch_time": _epoch_time,
-}
+    function.__name__.strip("_"): function
+    for function in (
+        plain, validation, imbalance, _corruption_robustness, _reduced_data, _unseen_targets, _label_bias,
+        _label_permutation, _transfer, _epoch_time,
+    )
+}  # fmt: skip

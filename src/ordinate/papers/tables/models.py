@@ -9,7 +9,6 @@ from typing import Any
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry
 from ordinate.estimators.registry import Task, model
-from ordinate.estimators.settings import from_plain
 from ordinate.papers.datasets.catalogue import DATA
 from ordinate.papers.tables.budgets import Budget
 
@@ -60,7 +59,8 @@ def build(
         >>> build("otd", "ranks", seed=3, embedding_dim=16).embedding_dim
         16
     """
-    from ordinate.papers.tables.variants import VARIANTS, varied  # imports all that trains, which takes seconds
+    from ordinate.estimators.settings import from_plain  # these import all that trains, which takes seconds
+    from ordinate.papers.tables.variants import VARIANTS, varied
 
     kind = type(registry.build(name, task))
     parameters = inspect.signature(kind).parameters

@@ -13,14 +13,9 @@ from ordinate.papers.tables.run import Run
 
 
 class RayWorkers:
-    """Tasks of a Ray cluster, as many at a time as fit.
+    """Tasks of a Ray cluster, as many at a time as fit; all machines share the ``folder`` of the state folders.
 
-    Args:
-        address: of the cluster, "auto" for the one this machine is in, "local" for one that is started here.
-        execute: importable on every machine.
-        folder: of the state folders, which all machines share.
-        jobs: tasks at a time; None: as many as fit.
-        cpus, gpus: of each task.
+    The address is the cluster's, "auto" for the one this machine is in, or "local" for one that is started here.
     """
 
     def __init__(self, address: str, execute: Execute, folder: Path, jobs: int | None, cpus: int, gpus: float) -> None:

@@ -17,7 +17,7 @@ from ordinate.papers.tables.results import Result
 from ordinate.papers.tables.run import Run
 from ordinate.papers.tables.table import Cell, Plan, Table
 from ordinate.report.curves import MARKERS
-from ordinate.report.figures import COLOURS, STYLE, rank_colours, save, write_names
+from ordinate.report.figures import COLOURS, rank_colours, save, styled, write_names
 from ordinate.report.text import table as aligned
 
 WIDTH = 150  # characters of a line of text
@@ -31,13 +31,7 @@ CSV_HEADER = (
 
 @dataclass(frozen=True)
 class Filled:
-    """A cell with what came of its runs.
-
-    Args:
-        cell: of the table.
-        values: ours, one per seed that is done.
-        reason: why there are none, or not all; empty where there are.
-    """
+    """A cell with what came of its runs: a value per seed that is done, and why others are missing."""
 
     cell: Cell
     values: tuple[float, ...] = ()
@@ -61,13 +55,7 @@ class Filled:
 
 @dataclass(frozen=True)
 class FilledTable:
-    """A table and the results of its runs.
-
-    Args:
-        table: what is shown.
-        plan: of its cells.
-        results: of its runs.
-    """
+    """A table, the plan of its cells and the results of its runs."""
 
     table: Table
     plan: Plan
@@ -232,32 +220,33 @@ def draw(filled: FilledTable) -> Picture | None:
     return _lines(filled)
 
 
+@styled
 def _lines(filled: FilledTable) -> Picture:
     """One panel per group, one line per row; the paper's figures, where it has them, dashed."""
     curve, rows = filled.table.curve, filled.table.rows
     assert curve is not None  # noqa: S101  # as `draw` saw
     drawn = [i for i, cells in enumerate(filled.cells) if any(one.values for one in cells)]
     groups = list(dict.fromkeys(rows[i].group for i in drawn))
-    with plt.rc_context(STYLE):
-        figure, grid = plt.subplots(1, len(groups), figsize=(1.6 + 4.2 * len(groups), 3.8), squeeze=False)
-        for axes, group in zip(grid[0], groups, strict=True):
-            members = [i for i in drawn if rows[i].group == group]
-            for order, (i, colour) in enumerate(zip(members, rank_colours(len(members) + 1), strict=False)):
-                points = [(x, one) for x, one in zip(curve.places, filled.cells[i], strict=True) if one.values]
-                places, means = [x for x, _ in points], [one.ours for _, one in points]
-                spread = [one.deviation or 0.0 for _, one in points]
-                style: dict[str, Any] = {"color": colour, "marker": MARKERS[order % len(MARKERS)], "markersize": 5}
-                axes.errorbar(places, means, spread, linewidth=1.6, elinewidth=1, label=" ", **style)
-                paper = [(x, one.cell.paper) for x, one in points if isinstance(one.cell.paper, int | float)]
-                if paper:
-                    axes.plot(*zip(*paper, strict=True), linestyle="--", markerfacecolor="none", **style)
-            axes.set(title=group or filled.table.title, xlabel=curve.along, ylabel=curve.measure)
-            if max(curve.places) >= 20 * min(curve.places):
-                axes.set_xscale("log")
-            write_names(axes.legend(frameon=False), [rows[i].name for i in members])
+    figure, grid = plt.subplots(1, len(groups), figsize=(1.6 + 4.2 * len(groups), 3.8), squeeze=False)
+    for axes, group in zip(grid[0], groups, strict=True):
+        members = [i for i in drawn if rows[i].group == group]
+        for order, (i, colour) in enumerate(zip(members, rank_colours(len(members) + 1), strict=False)):
+            points = [(x, one) for x, one in zip(curve.places, filled.cells[i], strict=True) if one.values]
+            places, means = [x for x, _ in points], [one.ours for _, one in points]
+            spread = [one.deviation or 0.0 for _, one in points]
+            style: dict[str, Any] = {"color": colour, "marker": MARKERS[order % len(MARKERS)], "markersize": 5}
+            axes.errorbar(places, means, spread, linewidth=1.6, elinewidth=1, label=" ", **style)
+            paper = [(x, one.cell.paper) for x, one in points if isinstance(one.cell.paper, int | float)]
+            if paper:
+                axes.plot(*zip(*paper, strict=True), linestyle="--", markerfacecolor="none", **style)
+        axes.set(title=group or filled.table.title, xlabel=curve.along, ylabel=curve.measure)
+        if max(curve.places) >= 20 * min(curve.places):
+            axes.set_xscale("log")
+        write_names(axes.legend(frameon=False), [rows[i].name for i in members])
     return figure
 
 
+@styled
 def _scatter(filled: FilledTable) -> Picture | None:
     """The embeddings of the first run of every row, trained on genuine labels and on permuted ones."""
     firsts = {}
@@ -267,12 +256,11 @@ def _scatter(filled: FilledTable) -> Picture | None:
             firsts[filled.table.rows[row].name] = done[0].metrics
     if not firsts:
         return None
-    with plt.rc_context(STYLE):
-        figure, grid = plt.subplots(len(firsts), 2, figsize=(8.4, 0.6 + 3.6 * len(firsts)), squeeze=False)
-        for line, (name, metrics) in zip(grid, firsts.items(), strict=True):
-            for axes, labels in zip(line, ("genuine", "permuted"), strict=True):
-                places = np.asarray(metrics[f"places_{labels}"])
-                marks = axes.scatter(*places.T, c=metrics[f"labels_{labels}"], cmap=COLOURS, s=14, linewidths=0)
-                axes.set(title=f"{name}, {labels} labels", xticks=[], yticks=[])
-                figure.colorbar(marks, ax=axes, label="target")
+    figure, grid = plt.subplots(len(firsts), 2, figsize=(8.4, 0.6 + 3.6 * len(firsts)), squeeze=False)
+    for line, (name, metrics) in zip(grid, firsts.items(), strict=True):
+        for axes, labels in zip(line, ("genuine", "permuted"), strict=True):
+            places = np.asarray(metrics[f"places_{labels}"])
+            marks = axes.scatter(*places.T, c=metrics[f"labels_{labels}"], cmap=COLOURS, s=14, linewidths=0)
+            axes.set(title=f"{name}, {labels} labels", xticks=[], yticks=[])
+            figure.colorbar(marks, ax=axes, label="target")
     return figure

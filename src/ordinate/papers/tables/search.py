@@ -22,7 +22,7 @@ Space = Mapping[str, Sequence[Any]]
 
 @dataclass(frozen=True)
 class Trial:
-    """A run, its settings, and its value, None if it failed."""
+    """A run and its settings; its value is None if it failed."""
 
     settings: dict[str, Any]
     run: Run

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 from ordinate import __version__
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import HEAD_LOSSES, unavailable
-from ordinate.papers.datasets import reading
+from ordinate.papers.datasets.catalogue import dataset
 from ordinate.papers.tables import models
 from ordinate.papers.tables.budgets import budget
 from ordinate.papers.tables.metric_names import METRICS
@@ -106,6 +106,8 @@ class Cell:
     @property
     def impossible(self) -> str | None:
         """Why the cell cannot be computed here, None where it can."""
+        from ordinate.papers.datasets import reading  # imports all that reads data
+
         choice = self.choice
         if choice.missing:
             return choice.missing
@@ -121,6 +123,8 @@ class Cell:
 
     def run(self, seed: int, *, quick: bool) -> Run:
         """Return the run of a seed."""
+        from ordinate.papers.datasets import reading
+
         choice = self.choice
         assert choice.dataset is not None  # noqa: S101  # `impossible` said why where it is
         assert choice.model is not None  # noqa: S101
@@ -141,12 +145,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """What there is to run for a table, by the place (row, column) of a cell.
-
-    Args:
-        runs: of every cell that can be computed here.
-        reasons: why the others cannot.
-    """
+    """What there is to run for a table, by the place (row, column) of a cell, and why the others cannot be run."""
 
     runs: Mapping[tuple[int, int], Sequence[Run]]
     reasons: Mapping[tuple[int, int], str]
@@ -159,13 +158,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Curve:
-    """How a table is drawn: one line per row over the columns, one panel per group.
-
-    Args:
-        along: what the columns are.
-        measure: what is drawn.
-        places: of the columns; their names stand below.
-    """
+    """How a table is drawn: one line per row over the ``places`` of the columns, one panel per group."""
 
     along: str
     measure: str
@@ -174,16 +167,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class Table(Choice):
-    """A table or a curve of a paper.
+    """A table or a curve of a paper; ``note`` says what is chosen here because the paper leaves it open.
 
-    Args:
-        name: such as ``"otd-2"``.
-        title: what it is about.
-        source: where the paper has it.
-        note: what is chosen here because the paper leaves it open.
-        columns, rows: of the table.
-        curve: how it is drawn, for a curve.
-        scatter: draw the embeddings that :func:`~ordinate.papers.protocols.label_permutation.label_permutation` gives.
+    A ``curve`` is drawn as lines, a ``scatter`` as the embeddings of
+    :func:`~ordinate.papers.protocols.label_permutation.label_permutation`.
     """
 
     name: str
@@ -245,7 +232,7 @@ class Table(Choice):
         Raises:
             OrdinateError: an unknown data set, or a table that is no comparison of models on one data set.
         """
-        names = [reading.dataset(name).name for name in names]
+        names = [dataset(name).name for name in names]
         if {column.dataset for column in self.columns}.issuperset(names):
             return self._part([place for place, column in enumerate(self.columns) if column.dataset in names])
         choices = [cell.choice for cells in self.cells for cell in cells]
@@ -287,14 +274,15 @@ def _metric_name(column: Column, table: Table) -> str:
     return (column.metric or table.metric or column.name).replace("_", " ")
 
 
-def _mismatch(model: str, dataset: str, choice: Choice) -> str | None:
+def _mismatch(model: str, name: str, choice: Choice) -> str | None:
     """Why a model cannot be trained on a data set as it is asked for, None where it can."""
-    if models.task_of(model, reading.dataset(dataset).task) is None:
-        return f"{model} is for ranks, {dataset} has continuous targets"
-    if choice.protocol == "corruption_robustness" and reading.dataset(dataset).kind != "images":
-        return f"{dataset} holds no images to corrupt"
+    data = dataset(name)
+    if models.task_of(model, data.task) is None:
+        return f"{model} is for ranks, {name} has continuous targets"
+    if choice.protocol == "corruption_robustness" and data.kind != "images":
+        return f"{name} holds no images to corrupt"
     if choice.settings.get("head") == "neighbours" and model in HEAD_LOSSES:
         return f"{model} is trained end to end, with its linear head alone"
-    if model == "simcse" and reading.dataset(dataset).kind != "text":
-        return f"simcse is for text, {dataset} holds none"
+    if model == "simcse" and data.kind != "text":
+        return f"simcse is for text, {name} holds none"
     return None

@@ -20,15 +20,9 @@ EXECUTE = "ordinate.papers.tables.execute:execute"
 def tuned(plan: Plan, trials: int, database: ResultsDatabase, folder: str | Path, **options: Any) -> Plan:
     """Return a plan whose models have the learning rate and the weight decay that validated best.
 
-    Every model that is trained gets the same number of trials for every data set and seed, whose split they keep to,
+    Every model that is trained gets ``trials`` of a Bayesian search for every data set and seed, whose split they keep,
     and is evaluated by its mean absolute error on validation samples, whatever the table measures on test samples.
-
-    Args:
-        plan: of a table.
-        trials: of a Bayesian search, for every model, data set and seed.
-        database: of the results.
-        folder: of the state folders.
-        **options: of :func:`~ordinate.papers.tables.workers.complete`.
+    ``options`` are those of :func:`~ordinate.papers.tables.workers.complete`.
     """
     found: dict[Run, dict[str, Any]] = {}
     for run in plan.all_runs:

@@ -20,12 +20,7 @@ from ordinate.methods.supcr import SupCR
 
 
 class AsInTheFile(nn.Module):
-    """From the standardised columns of a table back to its numbers.
-
-    Args:
-        places: of the standardised numbers in a row.
-        means, scales: of those numbers.
-    """
+    """From the standardised columns of a table, at some places of a row, back to its numbers."""
 
     places: Tensor
     means: Tensor
@@ -145,12 +140,9 @@ VARIANTS: Mapping[str, Callable[[Any, Any, Any], None]] = {
 
 
 def varied(kind: type[Any], variants: Mapping[str, Any], network: str | None) -> type[Any]:
-    """Return an estimator class whose method differs by ``variants``, names of :data:`VARIANTS`.
+    """Return an estimator class whose method differs by ``variants``, from names of :data:`VARIANTS` to their values.
 
-    Args:
-        kind: an :class:`EmbeddingEstimator`.
-        variants: from the name of a variant to its value.
-        network: name of another encoder, of :data:`NETWORKS`; None keeps the estimator's.
+    ``network`` is the name of another encoder, of :data:`NETWORKS`; None keeps the estimator's.
     """
     if network is not None and network not in NETWORKS:
         raise OrdinateError("network", repr(network), f"one of {', '.join(map(repr, NETWORKS))}")

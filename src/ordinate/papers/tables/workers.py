@@ -41,7 +41,7 @@ def complete(
     """Execute the runs that have no result yet, and return the results of all.
 
     A run that another process works on is waited for. A run that raises has failed, with its traceback; one whose
-    worker dies is taken up again, three times. Killed or interrupted at any moment, the next call continues.
+    worker dies is started again, three times. Killed or interrupted at any moment, the next call continues.
 
     Args:
         runs: those wanted.

@@ -34,8 +34,8 @@ def write_comparison(
 
     Args:
         models: fitted, by name; two or more, all of the same ranks or all of a target.
-        X: (n, ...) samples that all of them take; or a dictionary of them by the name of the model, where models
-            take other columns or sizes of the same samples. Of more than 20,000 the page takes as many at random.
+        X: (n, ...) samples that all of them accept; or a dictionary of them by the name of the model, where models
+            expect other columns or sizes of the same samples. Of more than 20,000 the page uses as many at random.
         y: (n,) their labels.
         path: of the file; one that is there is replaced.
         unseen: whether no model was trained on any of them; the page says so.

@@ -32,7 +32,7 @@ class Contents:
     Args:
         model: fitted.
         names: of the C ranks, from the lowest; None for a continuous target.
-        inputs: (n, ...), samples as the encoder takes them.
+        inputs: (n, ...), samples as the encoder expects them.
         true: (n,), ranks 0..C-1 or targets.
         predicted: (n,), likewise.
         probabilities: (n, C), for ranks.
@@ -85,12 +85,7 @@ def gather(model: EmbeddingEstimator, X: Any, y: Any, training: tuple[Any, Any] 
 
 
 def gather_predictions(predictions: Predictions, training: tuple[Any, Any] | None = None) -> Contents:
-    """Return what a report on predictions is about; ``training`` is (X, y) that the model was trained on.
-
-    Raises:
-        OrdinateError: fewer than 3 samples, targets of several dimensions or that are not finite, or training labels
-            that do not fit.
-    """
+    """Return what a report on predictions is about; ``training`` is (X, y) that the model was trained on."""
     if len(predictions) < LEAST:
         raise OrdinateError("y", f"{len(predictions)} samples", f"at least {LEAST} to report on")
     model, classes = predictions.model, predictions.classes

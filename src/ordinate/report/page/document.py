@@ -42,7 +42,7 @@ def render(template: str, script: str, **values: Any) -> str:
 
 
 def rank_colours(count: int) -> dict[str, list[str]]:
-    """Return a colour a rank for the light and for the dark page, from the lowest to the highest."""
+    """Return a colour per rank for the light and for the dark page, from the lowest to the highest."""
     return {
         theme: [to_hex(colour) for colour in colormaps[COLOURS](np.linspace(*part, max(2, count)))]
         for theme, part in (("light", LIGHT), ("dark", DARK))

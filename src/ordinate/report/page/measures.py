@@ -121,13 +121,10 @@ def _interval(drawn: NDArray[np.float64]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Samples grouped by the probability of what was predicted.
+    """Samples in tenths by the probability of what was predicted: its mean, and the share that is right; else NaN.
 
-    Args:
-        counts: (10,), samples whose probability is in each tenth.
-        promised: (10,), their mean probability, NaN where there is none.
-        measured: (10,), the share of them that is right, likewise.
-        error: mean distance of the two, weighted by the counts (expected calibration error, Naeini et al., AAAI 2015).
+    The error is the mean distance of the two, weighted by the counts (expected calibration error, Naeini et al., AAAI
+    2015).
     """
 
     counts: NDArray[np.int64]
@@ -137,11 +134,7 @@ class Calibration:
 
 
 def calibrate(confidence: ArrayLike, right: ArrayLike) -> Calibration:
-    """Compare the probabilities of predictions with how often these are right.
-
-    Args:
-        confidence: (n,), the probability of the predicted rank, from 0 to 1.
-        right: (n,), whether it is the true one.
+    """Compare the probabilities (n,) of predictions with whether these are right (n,).
 
     Example:
         >>> calibrate([0.95, 0.95, 0.65, 0.65], [True, True, True, False]).error
@@ -180,13 +173,10 @@ def measure_coverage(contents: Contents) -> pd.DataFrame | None:
 
 @dataclass(frozen=True)
 class Order:
-    """Where ranks lie in the embedding.
+    """Where ranks lie in the embedding: mean cosines (C, C), and whether they fall with the distance of ranks.
 
-    Args:
-        cosines: (C, C), mean cosine between the samples of every two ranks; NaN where there is no pair.
-        ordered: whether it falls with the distance of ranks everywhere.
-        angles: (C,), between the mean directions of the lowest rank that has samples and of every rank, 0 to 180
-            degrees; NaN for ranks without samples.
+    Angles (C,) are between the mean directions of the lowest rank that has samples and of every rank, 0 to 180 degrees;
+    NaN without samples.
     """
 
     cosines: NDArray[np.float64]
@@ -195,12 +185,7 @@ class Order:
 
 
 def find_order(embeddings: NDArray[np.float64], ranks: NDArray[np.int64], count: int) -> Order:
-    """Return where ``count`` ranks lie.
-
-    Args:
-        embeddings: (n, d), of norm 1.
-        ranks: (n,), 0..C-1.
-        count: C.
+    """Return where ``count`` ranks lie; embeddings (n, d) have norm 1.
 
     Example:
         >>> order = find_order(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), np.array([0, 1, 2]), 3)
@@ -218,13 +203,7 @@ def find_order(embeddings: NDArray[np.float64], ranks: NDArray[np.int64], count:
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of samples with similar labels: one per rank, or ranges of a target.
-
-    Args:
-        names: (g,).
-        of: (n,), the group of every sample.
-        trained_on: (g,), training samples; None where they are not known.
-    """
+    """Groups of samples with similar labels: one per rank, or ranges of a target."""
 
     names: list[str]
     of: NDArray[np.int64]
@@ -264,12 +243,7 @@ def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """How many samples equal another in all that the encoder sees.
-
-    Args:
-        seen: samples that the model was also trained on.
-        contradicting: samples of which another, the same in all, has another label.
-    """
+    """How many samples equal, in all that the encoder sees, one from training, or one with another label."""
 
     seen: int
     contradicting: int
@@ -346,18 +320,7 @@ def check_suspects(suspects: pd.DataFrame, samples: int) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Measures:
-    """All that is measured for the report of one model.
-
-    Args:
-        predictors: the model and baselines, with their scores.
-        calibration: of the probabilities; None for targets.
-        coverage: of prediction sets, one row per promised coverage; None for too few samples.
-        order: of the ranks in the embedding; None for targets.
-        groups: of samples by label.
-        duplicates: among the samples.
-        neighbours: (n, 10), the other samples nearest to each in the embedding, or all where there are fewer.
-        suspects: labels to check, worst first.
-    """
+    """All that is measured for the report of one model; None where label or number of samples do not allow it."""
 
     predictors: list[Predictor]
     calibration: Calibration | None

@@ -44,7 +44,7 @@ def write_report(
 
     Args:
         model: fitted.
-        X: (n, ...) samples to measure on, best ones that it was not trained on; 3 or more, as the model takes them.
+        X: (n, ...) samples to measure on, best ones that it was not trained on; 3 or more, as the model expects them.
             Of more than 20,000 the page measures and shows as many, drawn at random, and says so.
         y: (n,) their labels.
         path: of the file; one that is there is replaced.

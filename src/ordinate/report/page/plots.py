@@ -49,11 +49,7 @@ def uncoloured(n: int) -> NDArray[np.uint32]:
 def cloud(name: str, source: ColumnDataSource, of: str = "", size: float = 6) -> Plot:
     """Return an embedding: points without axes, whose distances mean the same both ways.
 
-    Args:
-        name: of the plot.
-        source: of the points.
-        of: what the names of the columns x, y and colour end in.
-        size: of a point, in pixels.
+    ``of`` ends the names of the columns x, y and colour; ``size`` is a point's, in pixels.
     """
     plot = _plot(name, match_aspect=True, height=460, sizing_mode="stretch_both")
     plot.axis.visible = False
@@ -74,8 +70,8 @@ def cloud(name: str, source: ColumnDataSource, of: str = "", size: float = 6) ->
 def predicted_targets(source: ColumnDataSource, values: ArrayLike) -> Plot:
     """Return predicted against true targets, with the line where they agree."""
     low, high = float(np.min(values)), float(np.max(values))
-    room = 0.04 * (high - low or 1)
-    ends = (low - room, high + room)
+    space = 0.04 * (high - low or 1)
+    ends = (low - space, high + space)
     plot = _plot("predicted", x_range=ends, y_range=ends, height=420)
     plot.line(ends, ends, line_color=INK, line_alpha=0.45, line_width=1.2, name="ink")
     _points(plot, source, "true", "predicted", 5)
@@ -132,7 +128,7 @@ def promised_coverage(coverage: pd.DataFrame) -> Plot:
 
 
 def margin_trade(margins: Sequence[float | None], critical_error: ArrayLike, accuracy: ArrayLike) -> Plot:
-    """Return the error rate at the critical boundary against the accuracy, a point a margin."""
+    """Return the error rate at the critical boundary against the accuracy, a point per margin."""
     error, share = np.asarray(critical_error, dtype=np.float64), np.asarray(accuracy, dtype=np.float64)
     shown = ["learned" if margin is None else f"{margin:g}" for margin in margins]
     source = ColumnDataSource({"accuracy": share, "error": error, "margin": shown})

@@ -1,4 +1,4 @@
-"""Embeddings in two dimensions, in several ways, within a time that people wait."""
+"""Embeddings in two dimensions, in several ways, within a time that users wait."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -18,14 +18,7 @@ LEAST = 10  # samples of which neighbours tell something
 
 @dataclass(frozen=True)
 class Projection:
-    """Coordinates and what they are.
-
-    Args:
-        key: ``"pca"``, ``"tsne"`` or ``"umap"``.
-        name: for people.
-        note: what to know when looking at it.
-        points: (n, 2), centred, the farther extent 1; NaN for samples that were left out.
-    """
+    """Coordinates (n, 2), centred, the farther extent 1, NaN for samples that were left out, and what they are."""
 
     key: str
     name: str
@@ -36,7 +29,7 @@ class Projection:
 def project(embeddings: NDArray[np.float64], keys: tuple[str, ...] = PROJECTIONS) -> list[Projection]:
     """Project embeddings (n, d): by principal components always, by t-SNE and UMAP of 10 samples or more.
 
-    UMAP takes umap-learn, and is left out where that is not installed. The same embeddings give the same pictures.
+    UMAP is left out where umap-learn is not installed. The same embeddings give the same pictures.
     """
     found = [_principal_components(embeddings)] if "pca" in keys else []
     if len(embeddings) >= LEAST and np.ptp(embeddings, axis=0).max() > 0:

@@ -14,7 +14,7 @@ from ordinate.report.page.contents import Contents
 Shown = dict[str, Any]
 
 BYTES = 5_500_000  # of all pictures, in base64
-SHEET = 10  # pictures a side of a sheet, so that one that is shown is soon decoded
+SHEET = 10  # pictures per side of a sheet, so that one that is shown is soon decoded
 SIZES = ((96, 75), (72, 65), (56, 55), (48, 45), (40, 40), (32, 35))  # longer side and quality, the first that fits
 CELLS, LETTERS = 250_000, 300  # of a table, and of a text
 STEPS, CHANNELS = 96, 3  # of a series

@@ -33,6 +33,7 @@ from ordinate.report.page.measures import (
 )
 from ordinate.report.page.projections import Projection
 from ordinate.report.page.samples import packed, show_samples
+from ordinate.report.text import boundary_names
 
 NEIGHBOURS = 8  # shown of a chosen sample
 SUSPECTS = 30  # in the table; the csv has all
@@ -55,15 +56,7 @@ class Told:
 
 
 def view(contents: Contents, X: Any, measures: Measures, projected: Sequence[Projection], told: Told) -> dict[str, Any]:
-    """Return the values of the report of one model.
-
-    Args:
-        contents: what it is about.
-        X: its samples as they were given.
-        measures: of them.
-        projected: embeddings in two dimensions.
-        told: by the caller.
-    """
+    """Return the values of the report of one model, on samples X as they were given."""
     model, groups = contents.model, measures.groups
     shown = show_samples(contents, X)
     history = model.history_ if isinstance(model, CLOCClassifier) else []
@@ -74,7 +67,7 @@ def view(contents: Contents, X: Any, measures: Measures, projected: Sequence[Pro
         **shared_values(contents, groups, measures.predictors, told.command),
         "title": f"{contents.method} on {told.target}",
         "introduction": words.introduce(contents, told.target, told.given),
-        "judgement": words.judge(contents, measures.predictors),
+        "quality": words.describe_quality(contents, measures.predictors),
         "cautions": cautions,
         "projections": [(each.key, each.name) for each in projected],
         "method": contents.method,
@@ -84,7 +77,7 @@ def view(contents: Contents, X: Any, measures: Measures, projected: Sequence[Pro
         "few": FEW,
         "many": MANY,
         "shown_note": shown["note"],
-        "boundaries": words.boundary_names(contents.names or []),
+        "boundaries": boundary_names(contents.names or []),
         "order": None if measures.order is None else _order(contents.names or [], measures.order),
         "margins": _margins(model, contents.names or [], history) if isinstance(model, CLOCClassifier) else None,
         "sweep": None if told.sweep is None else _sweep(told.sweep),
@@ -270,7 +263,7 @@ def _margins(model: CLOCClassifier, names: Sequence[str], history: Sequence[Any]
         }
         for low, high, value, is_fixed in zip(places[:-1], places[1:], values, fixed, strict=True)
     ]  # fmt: skip
-    boundaries = words.boundary_names(names)
+    boundaries = boundary_names(names)
     described = [
         f"{boundary} {value:.2f}{' (fixed)' if is_fixed else ''}"
         for boundary, value, is_fixed in zip(boundaries, values, fixed, strict=True)

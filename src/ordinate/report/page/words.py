@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -35,7 +34,7 @@ def introduce(contents: Contents, target: str, given: int) -> str:
     return f"{contents.method} was trained{trained_on}, {of}, to predict {_label(contents, target)}.{part}"
 
 
-def judge(contents: Contents, predictors: Sequence[Predictor]) -> str:
+def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str:
     """Say how good the predictions are, and beside what."""
     model, simple = predictors[0], predictors[1:]
     held_out = "samples it has not seen" if contents.training_labels is not None else "the samples of this report"
@@ -195,11 +194,6 @@ def percent(share: float) -> str:
         ('91%', '99.7%', '100%')
     """
     return f"{share:.1%}" if 0 < share < 0.01 or 0.99 < share < 1 else f"{share:.0%}"
-
-
-def boundary_names(names: Sequence[str]) -> list[str]:
-    """Return the name of every boundary between adjacent ranks."""
-    return [f"{low} | {high}" for low, high in pairwise(names)]
 
 
 def _named(names: Sequence[str], counts: NDArray[np.int64], kept: NDArray[np.bool_]) -> str:

@@ -1,6 +1,6 @@
 """The image sets that the papers use, each read as its owner ships it.
 
-A reader takes the root, the folder or zip with the owner's layout (as ``ordinate datasets NAME`` explains it) at any
+A reader is given the root, the folder or zip with the owner's layout (as ``ordinate datasets NAME`` explains it) at any
 level, and returns :class:`~ordinate.data.labelled.Labelled`. It raises `OrdinateError` where the layout is
 not there, or where a table of the owner's names an image that is not there or a value that cannot be.
 """

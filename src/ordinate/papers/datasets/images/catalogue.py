@@ -47,7 +47,7 @@ def load(name: str, root: str | Path | None = None, *, fold: int | None = None, 
 
     Args:
         name: of the set.
-        root: its folder or zip; None takes where `find` finds it.
+        root: its folder or zip; None for where `find` finds it.
         fold: 0 to 4, to be held out as ``"test"``, all others ``"train"``, for sets with five folds.
         options: of its reader, such as ``seed`` or ``bin_size``.
 

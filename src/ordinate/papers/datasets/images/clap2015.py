@@ -21,12 +21,8 @@ EXPECTED = "Train.csv, Validation.csv and Test.csv (image;mean age;deviation) an
 def read_clap2015(root: str | Path, bin_size: int = 1) -> Labelled:
     """Read the apparent ages of ChaLearn LAP 2015: the label is the rank of the age's bin; the splits are the owner's.
 
-    An age is rounded to whole years, its bin is age // bin_size, and the bins that occur are numbered from 0: with
-    bins of 1 to 5 years CLOC's Table 5 counts 79, 42, 28, 22 and 18 ranks, as ages from 3 to 85 give.
-
-    Args:
-        root: see :mod:`ordinate.papers.datasets.images`.
-        bin_size: in years, 1 or more.
+    An age is rounded to whole years, its bin is age // bin_size, and the bins that occur are numbered from 0: with bins
+    of 1 to 5 years CLOC's Table 5 counts 79, 42, 28, 22 and 18 ranks, as ages from 3 to 85 give.
     """
     check_whole(bin_size, "bin_size")
     layout = Layout.of(root)

@@ -21,7 +21,7 @@ def read_imdb_wiki(root: str | Path) -> Labelled:
     """Read IMDB-WIKI from its meta data: the label is the age in years; no splits.
 
     Kept are images with one face (a finite score above 0, and no second one) and an age from 0 to 100; the photograph
-    counts as taken on the first of July. SupCR and SupReMix use the splits of IMDB-WIKI-DIR, see
+    counts as of the first of July. SupCR and SupReMix use the splits of IMDB-WIKI-DIR, see
     :mod:`~ordinate.papers.datasets.images.imbalanced_ages`.
     """
     layout = Layout.of(root)

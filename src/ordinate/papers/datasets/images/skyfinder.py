@@ -21,7 +21,7 @@ def read_skyfinder(root: str | Path, seed: int = 0) -> Labelled:
     """Read SkyFinder: the label is the temperature in degrees Celsius; the group the camera.
 
     Kept is, of every camera and day, the image taken nearest to eleven o'clock local time, no more than an hour off
-    (Chu et al. 2018, whose choice SupCR takes over). The splits are drawn by ``seed`` in the shares of SupCR's, whose
+    (Chu et al. 2018, as SupCR does). The splits are drawn by ``seed`` in the shares of SupCR's, whose
     own drawing is not published; a camera is in all of them. Rows of the table without an image are left out.
     """
     layout = Layout.of(root)

@@ -84,7 +84,7 @@ TABLES = (
             supcon={"temperature": 1.0, "bin_size": 0.1, "head": "linear"}, simcse={"bin_size": 0.1, "head": "linear"},
         ),
         dataset="stsb_dir", on_its_data=SQUARED,
-        note="Heads are trained on squared errors, as they are judged; the paper does not say. Its SimCSE "
+        note="Heads are trained on squared errors, as they are measured; the paper does not say. Its SimCSE "
         "contrasts the two sentences of a pair, positives above a score of 2; here it contrasts pairs, in bins of 0.1.",
     ),
     Table(

@@ -1,0 +1,223 @@
+"""One line for whatever a user can mend."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from ordinate.cli import main
+from tests.command_line import QUICK, draw, fit_model, one_line, write_table
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def table(folder):
+    return write_table(folder)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return fit_model(tmp_path_factory.mktemp("fitted"))
+
+
+def csv_of(frame, name="data.csv"):
+    return lambda: frame.to_csv(name, index=False)
+
+
+def npz_of(**arrays):
+    return lambda: np.savez("data.npz", **arrays)
+
+
+def bytes_of(content, name="data.csv"):
+    return lambda: Path(name).write_bytes(content)
+
+
+GOOD = draw().drop(columns=["word", "target"])
+TWO_RANKS = np.arange(12) % 2
+FILE_ERRORS = {
+    "no such file": ("data.csv", list, "data.csv: no such file"),
+    "a file of a like name": ("data.csv", csv_of(GOOD, "date.csv"), "data.csv: no such file; did you mean date.csv?"),
+    "another kind of file": ("data.txt", csv_of(GOOD, "data.txt"), "data.txt: expected a file that ends in .csv"),
+    "an empty file": ("data.csv", bytes_of(b""), "data.csv: could not be read"),
+    "a header only": ("data.csv", csv_of(GOOD[:0]), "data.csv: holds no rows"),
+    "bytes": ("data.csv", bytes_of(bytes(range(128, 256)) * 9), "data.csv: could not be read"),
+    "a csv named parquet": ("a.parquet", csv_of(GOOD, "a.parquet"), "a.parquet: could not be read"),
+    "a csv named npz": ("a.npz", csv_of(GOOD, "a.npz"), "a.npz: could not be read"),
+    "half a parquet": ("a.parquet", bytes_of(GOOD.to_parquet()[:999], "a.parquet"), "a.parquet: could not be read"),
+    "no X": ("data.npz", npz_of(grade=TWO_RANKS), "data.npz: holds no array 'X'"),
+    "no target": ("data.npz", npz_of(X=np.zeros((12, 2))), "data.npz: holds no array 'grade'"),
+    "two lengths": (
+        "data.npz",
+        npz_of(X=np.zeros((11, 2)), grade=TWO_RANKS),
+        "data.npz: X holds 11 samples and 'grade' 12, expected one label per sample",
+    ),
+    "objects": ("data.npz", npz_of(X=np.array([{}] * 12), grade=TWO_RANKS), "data.npz: could not be read"),
+    "two targets": ("data.npz", npz_of(X=np.zeros((12, 2)), grade=np.zeros((12, 2))), "data.npz: "),
+    "one number for a target": ("data.npz", npz_of(X=np.zeros((12, 2)), grade=1.0), "data.npz: "),
+    "six dimensions": ("data.npz", npz_of(X=np.zeros((12, 1, 3, 4, 4, 4)), grade=TWO_RANKS), "data.npz: "),
+    "bright images": ("data.npz", npz_of(X=np.full((12, 3, 4, 4), 7.5), grade=TWO_RANKS), "X: got float64 from 7.5"),
+    "a vector": ("data.npz", npz_of(X=np.zeros(12), grade=TWO_RANKS), "data.npz: "),
+    "infinity": ("data.npz", npz_of(X=np.full((12, 2), np.inf), grade=TWO_RANKS), "data.npz: "),
+    "text": ("data.npz", npz_of(X=np.full((12, 2), "a"), grade=TWO_RANKS), "data.npz: "),
+}
+TABLE_ERRORS = {
+    "no such column": (
+        GOOD.rename(columns={"grade": "grades"}),
+        "",
+        "data.csv: no column 'grade'; did you mean 'grades'?",
+    ),
+    "no other column": (GOOD[["grade"]], "", "data.csv: no column is left beside the target, expected at least one"),
+    "no column to drop": (GOOD, "--drop id", "data.csv: no column 'id'; it has"),
+    "text without an order": (
+        GOOD.assign(grade=draw()["word"]),
+        "",
+        "column 'grade': holds text without an order; give it with --order, lowest first, as in --order high,low,mid",
+    ),
+    "an order that lacks a rank": (GOOD, "--order 0,1", "--order: column 'grade' also holds 2, expected every rank"),
+    "an order that repeats a rank": (GOOD, "--order 0,1,1,2", "--order: got 0,1,1,2, expected two or more different"),
+    "an order of a continuous target": (GOOD, "--order 0,1,2 --task continuous", "--order: is for ranks"),
+    "missing labels": (
+        GOOD.assign(grade=GOOD["grade"].where(GOOD["grade"] > 0)),
+        "",
+        "data.csv: 16 of 48 labels in 'grade' are missing, expected one label per row; remove those rows",
+    ),
+    "no labels at all": (GOOD.assign(grade=np.nan), "", "data.csv: 48 of 48 labels in 'grade' are missing"),
+    "two rows": (GOOD[:2], "", "data.csv: holds 2 rows, expected at least 10"),
+    "one class": (GOOD.assign(grade=1), "", "column 'grade': every row has the one value"),
+    "one class of text": (GOOD.assign(grade="mild"), "", "column 'grade': every row has the one value"),
+    "a constant target": (GOOD.assign(grade=1.5), "--task continuous", "column 'grade': every row has the one value"),
+    "an infinite target": (GOOD.assign(grade=np.r_[np.inf, :47]), "", "column 'grade': holds infinity"),
+    "fractions as ranks": (
+        GOOD.assign(grade=np.r_[:48] / 7),
+        "--task ranks",
+        "column 'grade': holds fractions such as",
+    ),
+    "a rank a row": (GOOD[:12].assign(grade=np.r_[:12]), "", "--test-fraction: leaves 12 rows to train and 0"),
+    "infinity in a column": (GOOD.assign(number=np.inf), "", "column 'number': got infinity"),
+    "identifiers": (
+        pd.concat([GOOD] * 3).assign(id=[f"p{i}" for i in range(144)]),
+        "--keep id",
+        "column 'id': got text with",
+    ),
+    "a method for another label": (
+        GOOD,
+        "--method supcr",
+        "--method: supcr is not for ranks, expected one of cloc, otd, ",
+    ),
+    "a method that there is not": (GOOD, "--method svm", "--method: got 'svm', expected auto, cloc, otd, "),
+    "a method that is almost there": (GOOD, "--method supcor", "--method: got 'supcor'; did you mean 'supcr'?"),
+    "a margin for another method": (GOOD, "--method otd --margin 0,1=0.5", "--margin: is for CLOC"),
+    "a margin of no boundary": (
+        GOOD,
+        "--margin 0,2=0.5",
+        "--margin: got '0,2', expected two adjacent ranks of 0, 1, 2",
+    ),
+    "a margin that is no number": (GOOD, "--margin 0,1=wide", "--margin: got '0,1=wide', expected two adjacent ranks"),
+    "a negative margin": (GOOD, "--margin 0,1=-1", "--margin: got"),
+    "no epochs": (GOOD, "--epochs 0", "--epochs: got 0, expected a whole number of at least 1"),
+    "no share to test on": (GOOD, "--test-fraction 1.5", "--test-fraction: got 1.5"),
+    "a negative seed": (GOOD, "--seed -1", "--seed: got -1"),
+    "a seed too large": (GOOD, "--seed 4294967296", "--seed: got 4294967296"),
+    "this folder as output": (GOOD, "--out .", "--out: . already holds something"),
+    "a file as output": (GOOD, "--out data.csv", "--out: data.csv already holds something"),
+    "an output inside a file": (GOOD, "--out data.csv/model", "--out: data.csv/model cannot be written"),
+}
+
+
+def assert_refused(arguments, message, folder, capsys):
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert main(["fit", "--target", "grade", *QUICK, *arguments]) == 2
+    assert one_line(capsys.readouterr().err).startswith(f"ordinate: {message}")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert not any(path.is_dir() for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(("name", "write", "message"), FILE_ERRORS.values(), ids=FILE_ERRORS)
+def test_a_file_that_cannot_be_used_is_one_line_and_leaves_nothing(name, write, message, folder, capsys):
+    write()
+    assert_refused([name], message, folder, capsys)
+
+
+@pytest.mark.parametrize(("frame", "options", "message"), TABLE_ERRORS.values(), ids=TABLE_ERRORS)
+def test_a_table_or_an_option_that_cannot_be_used_is_one_line_and_leaves_nothing(
+    frame, options, message, folder, capsys
+):
+    frame.to_csv("data.csv", index=False)
+    assert_refused(["data.csv", *options.split()], message, folder, capsys)
+
+
+def test_a_gpu_that_is_not_there(table, folder, capsys, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert main(["fit", table, "--target", "grade", "--accelerator", "gpu", *QUICK]) == 2
+    assert "accelerator: got 'gpu', and this machine has no GPU" in one_line(capsys.readouterr().err)
+    assert [path.name for path in folder.iterdir()] == [table]
+
+
+def test_an_output_that_holds_something_is_left_alone(table, folder, capsys):
+    (folder / "mine").mkdir()
+    (folder / "mine" / "note.txt").write_text("kept")
+    assert main(["fit", table, "--target", "grade", "--out", "mine", *QUICK]) == 2
+    line = one_line(capsys.readouterr().err)
+    assert line == "ordinate: --out: mine already holds something, expected a new or empty folder"
+    assert sorted(path.name for path in folder.rglob("*")) == ["mine", "note.txt", table]
+
+
+def test_a_folder_above_the_output_is_not_left_behind(table, folder, capsys):
+    assert main(["fit", table, "--target", "grade", "--out", "a/b/model", "--test-fraction", "0.01"]) == 2
+    assert one_line(capsys.readouterr().err).startswith("ordinate: --test-fraction: leaves")
+    assert [path.name for path in folder.iterdir()] == [table]
+
+
+PREDICT_ERRORS = {
+    "no such model": ("absent new.csv", "model: absent holds no config.json"),
+    "no such file": ("MODEL absent.csv", "absent.csv: no such file"),
+    "columns that lack": ("MODEL narrow.csv", "narrow.csv: lacks the columns other, noise"),
+    "text for numbers": ("MODEL text.csv", "column 'number': expected numbers"),
+    "infinity": ("MODEL infinity.csv", "column 'number': got infinity"),
+    "series for a table": ("MODEL series.npz", "series.npz: holds no table, expected one with the columns"),
+    "an array of another width": ("MODEL array.npz", "array.npz: holds no table, expected one with the columns"),
+    "no folder to write to": ("MODEL new.csv --out a/b.csv", "--out: a/b.csv cannot be written: No such"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), PREDICT_ERRORS.values(), ids=PREDICT_ERRORS)
+def test_an_error_of_predict_is_one_line_and_writes_nothing(arguments, message, model, folder, capsys):
+    frame = draw(10)
+    frame.to_csv("new.csv", index=False)
+    frame.drop(columns=["other", "noise"]).to_csv("narrow.csv", index=False)
+    frame.assign(number="many").to_csv("text.csv", index=False)
+    frame.assign(number=-np.inf).to_csv("infinity.csv", index=False)
+    np.savez("series.npz", X=np.zeros((3, 2, 9)))
+    np.savez("array.npz", X=np.zeros((3, 4)))
+    before = sorted(folder.rglob("*"))
+    assert main(["predict", *arguments.replace("MODEL", str(model)).split()]) == 2
+    out, err = capsys.readouterr()
+    assert one_line(err).startswith(f"ordinate: {message}")
+    assert out == ""
+    assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["train"], "invalid choice: 'train'"),
+        (["fit"], "the following arguments are required: data"),
+        (["fit", "data.csv", "--target", "a", "--epochs", "many"], "invalid int value: 'many'"),
+    ],
+)
+def test_a_wrong_command_is_one_line(arguments, message, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    line = one_line(capsys.readouterr().err)
+    assert line.startswith("ordinate: ")
+    assert message in line

@@ -1,0 +1,138 @@
+"""The command as a process: its start, its end, signals, kills and the environment."""
+
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ordinate.cli import main
+from tests import processes
+from tests.command_line import ONE_THREAD, ORDINATE, draw, fit_model, one_line, ordinate_command, read, write_table
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def table(folder):
+    return write_table(folder)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return fit_model(tmp_path_factory.mktemp("fitted"))
+
+
+def test_an_error_as_a_process_has_exit_code_2_one_line_and_no_traceback(folder):
+    ended = ordinate_command("fit", "data.csv", "--target", "grade")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", "ordinate: data.csv: no such file\n")
+    assert list(folder.iterdir()) == []
+
+
+def test_help_comes_within_half_a_second():
+    def seconds():
+        start = time.perf_counter()
+        ended = ordinate_command("--help")
+        assert ended.returncode == 0
+        assert "fit" in ended.stdout
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(3)) < 0.5
+
+
+def fit_quietly(arguments, kill_at=None):
+    """A fit in a process of its own; ``kill_at=("otd-trial", 5)`` kills it at the sixth checkpoint of that stage."""
+    if kill_at is not None:
+        stage, count = kill_at
+        places = iter(range(count))
+        processes.kill_me_at_audit(
+            "os.rename",
+            lambda _, target, *__: str(target).endswith(f"{stage}/last.ckpt") and next(places, None) is None,
+        )
+    with contextlib.redirect_stdout(io.StringIO()):
+        sys.exit(main(arguments))
+
+
+def content(path):
+    return {file.name: file.read_bytes() for file in Path(path).iterdir()}
+
+
+def test_a_fit_killed_again_and_again_ends_with_the_files_of_one_that_was_not(table, folder):
+    command = ["fit", table, "--target", "grade", "--epochs", "9", "--quiet", "--out"]
+    assert processes.run(fit_quietly, [*command, "whole"]) == 0
+    chosen = read("whole/metrics.json")["method"]
+    for kill_at in [("cloc-trial", 0), ("otd-trial", 2), (f"{chosen}-final", 4)]:  # one in each stage
+        assert processes.run(fit_quietly, [*command, "killed"], kill_at) == -signal.SIGKILL
+        assert {path.name for path in folder.iterdir()} == {table, "whole", "killed.partial"}
+    assert processes.run(fit_quietly, [*command, "killed"]) == 0
+    assert content("killed") == content("whole")
+    assert {path.name for path in folder.iterdir()} == {table, "whole", "killed"}
+
+
+@pytest.fixture
+def command(table):
+    return ["fit", table, "--target", "grade", "--method", "cloc", "--epochs", "80", "--quiet", "--out"]
+
+
+@pytest.fixture
+def running(command):
+    """A fit under way, in a process that shares nothing with this one."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([ORDINATE, *command, "model"], env=ONE_THREAD, **streams)
+    until = time.monotonic() + 60
+    while not Path("model.partial/checkpoints/cloc-final/last.ckpt").exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.005)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_folder_in_use_is_refused_and_an_interrupted_run_continues(running, command, capsys):
+    running.send_signal(signal.SIGSTOP)
+    assert main([*command, "model"]) == 2
+    line = one_line(capsys.readouterr().err)
+    assert line == "ordinate: --out: model is in use by another run, expected another folder"
+    running.send_signal(signal.SIGINT)
+    running.send_signal(signal.SIGCONT)
+    _, err = running.communicate(timeout=60)
+    assert err == "ordinate: stopped; the same command continues where it was\n"
+    assert running.returncode == 130
+    assert Path("model.partial/checkpoints/cloc-final/last.ckpt").exists()
+    assert main([*command, "model", "--seed", "1"]) == 2
+    assert "keeps the state of a run with other data or settings" in one_line(capsys.readouterr().err)
+    ended = ordinate_command(*command, "model")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("continuing the run that was stopped\n")
+    assert main([*command, "whole"]) == 0
+    assert content("model") == content("whole")
+
+
+def test_a_reader_that_leaves_early_is_no_error(model):
+    pd.concat([draw()] * 100).to_csv("new.csv", index=False)
+    command = f"{ORDINATE} predict {model} new.csv | head -n 1"
+    ended = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, env=ONE_THREAD)
+    assert ended.stdout == "prediction,probability_0,probability_1,probability_2\n"
+    assert ended.stderr == ""
+
+
+@pytest.mark.parametrize(("given", "policy"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_threads_wait_without_spinning_unless_the_environment_says_otherwise(given, policy, monkeypatch, capsys):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if given is not None:
+        monkeypatch.setenv("OMP_WAIT_POLICY", given)
+    assert main(["fit", "nowhere.csv", "--target", "y"]) == 2
+    assert os.environ["OMP_WAIT_POLICY"] == policy
+    capsys.readouterr()
