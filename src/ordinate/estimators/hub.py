@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ordinate import __version__
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.encoder_setting import GivenEncoder
 from ordinate.estimators.hub_client import client, download, hub, named_failures
 from ordinate.estimators.persistence import FILES, load, save_estimator
 from ordinate.estimators.rank_classifier import RankClassifier
@@ -86,6 +87,7 @@ def load_from_hub(
     token: str | None = None,
     cache_dir: str | Path | None = None,
     local_files_only: bool = False,
+    encoder: GivenEncoder | None = None,
 ) -> Any:
     """Return the estimator in a model repository of the hub, downloading it unless it is in the cache.
 
@@ -98,11 +100,13 @@ def load_from_hub(
         token: of the hub; by default the one that ``hf auth login`` stored.
         cache_dir: of downloads, by default the hub's.
         local_files_only: load from the cache or fail, without a connection.
+        encoder: as in :func:`ordinate.load`.
 
     Raises:
         OrdinateError: no such repository or revision, a hub out of reach, or what is there is no saved model.
     """
-    return load(download(repo_id, FILES, revision, token, cache_dir=cache_dir, local_files_only=local_files_only))
+    folder = download(repo_id, FILES, revision, token, cache_dir=cache_dir, local_files_only=local_files_only)
+    return load(folder, encoder=encoder)
 
 
 def write_hub_folder(
@@ -164,7 +168,7 @@ def _card(estimator: EmbeddingEstimator, name: str, license: str | None, metrics
         version=__version__,
         data=reader.summary(),
         predicted=predicted,
-        dim=estimator.embedding_dim,
+        dim=estimator.embedding_dim_,
         metrics=f"\n| on held-out samples | |\n|---|---|\n{lines}" if metrics else "",
     )
     return f"---\n{head.to_yaml()}\n---\n\n{text}"

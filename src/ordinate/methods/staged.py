@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ordinate.encoders.blocks import network_parameters
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, summed, this_process_alone
 from ordinate.functional.inputs import check_whole
@@ -66,6 +67,7 @@ class StagedMethod(lightning.LightningModule):
 
     monitor = "val_loss"
     encoder: nn.Module
+    encoder_learning_rate: float | None = None  # of the encoder's network, at its highest; None for that of the stage
 
     def __init__(self, stages: tuple[Stage, ...], chunk_size: int | None = None) -> None:
         super().__init__()
@@ -152,8 +154,12 @@ class StagedMethod(lightning.LightningModule):
     # how it is trained
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
-        undecayed = undecayed_parameters(self)
-        return [stage.optimization.build(self.parameters_of_stage(i), undecayed) for i, stage in enumerate(self.stages)]
+        undecayed, rate = undecayed_parameters(self), self.encoder_learning_rate
+        network = [] if rate is None else network_parameters(self.encoder)
+        return [
+            stage.optimization.build(self.parameters_of_stage(i), undecayed, network, rate)
+            for i, stage in enumerate(self.stages)
+        ]
 
     def log(self, name: str, *arguments: Any, **options: Any) -> None:
         self.logged.add(name)
@@ -202,7 +208,7 @@ class StagedMethod(lightning.LightningModule):
         progress = max(epoch / self.stage.epochs, self.time_progress)
         self.hurried = self.hurried or progress > epoch / self.stage.epochs
         for group in optimizer.param_groups:
-            group["lr"] = self.stage.optimization.learning_rate_at(progress)
+            group["lr"] = group.get("share", 1.0) * self.stage.optimization.learning_rate_at(progress)
         if self.current_epoch == self.stage_start and batch_idx == 0:
             self.on_first_batch(x, y)
         samples = int(summed(torch.tensor(len(y), device=self.device), all_processes()))

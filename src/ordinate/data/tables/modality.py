@@ -13,6 +13,7 @@ from ordinate.data.modality import Modality, Request
 from ordinate.data.tables.features import TableFeatures, as_frame
 from ordinate.data.tables.files import TS, TS_TARGET, read_labelled, read_samples, require_labels
 from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet
+from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
 Table = pd.DataFrame | ParquetTable
@@ -47,7 +48,7 @@ class Tables(Modality):
             return X
         return X.reset_index(drop=True).set_axis([str(name) for name in X.columns], axis=1)
 
-    def fit(self, X: Table, options: None, *, encoder: str, progress: bool) -> tuple[TableFeatures, Table]:
+    def fit(self, X: Table, options: None, *, encoder: Encoder, progress: bool) -> tuple[TableFeatures, Table]:
         return TableFeatures.fit(X), X
 
     def describe(self, X: Any) -> str:
