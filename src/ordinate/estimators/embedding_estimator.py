@@ -69,14 +69,13 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             ``"resnet50"``; for text see :class:`~ordinate.TextOptions`. Or a network of your own: a ``torch.nn.Module``
             (``fit`` copies it; one of timm loses its classifier), a function from ``embedding_dim`` to one, or
             ``"hf:"`` and the folder or name of a network of transformers for images or text, such as
-            ``"hf:facebook/dinov2-small"``.
-
-            It gets images (n, channels, height, width) and volumes normalised by channel, as its ``pretrained_cfg``
-            says or else by the training samples; series (n, channels, length) standardised, NaN after the end of
-            shorter ones; tables (n, features): numbers standardised, those that may be missing with a mark, categories
-            as a column each; texts as word vectors (n, words, width), 0 after the end. Predictions for tables and
-            series are computed in float64, all else in float32. It gives vectors (n, k), or maps (n, k, ...), tokens
-            (n, t, k) or a ``ModelOutput``, of which the mean or the ``pooler_output`` is taken.
+            ``"hf:facebook/dinov2-small"``. The network gets images (n, channels, height, width) and volumes normalised
+            by channel, as its ``pretrained_cfg`` says or else by the training samples; series (n, channels, length)
+            standardised, NaN after the end of shorter ones; tables (n, features), numbers standardised, those missing
+            in training with a mark in a column of their own, categories as a column each; texts as word vectors
+            (n, words, width), 0 after the end. Predictions for tables and series are computed in float64, all else in
+            float32. The network gives vectors (n, k), or maps (n, k, ...), tokens (n, t, k) or a ``ModelOutput``, of
+            which the mean or the ``pooler_output`` is taken.
         embedding_dim: d of the embeddings, to which a linear layer on the network leads (for text one with a hidden
             layer), unless a function was told it. None for the features of the network itself, without a further
             layer; where a network ends in ReLU these are at least 0, and OTD's half circle is out of their reach.

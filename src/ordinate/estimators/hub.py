@@ -14,6 +14,8 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate import __version__
+from ordinate.checks import HUGGING_FACE
+from ordinate.encoders.given import describe_encoder
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.encoder_setting import GivenEncoder
 from ordinate.estimators.hub_client import client, download, hub, named_failures
@@ -31,7 +33,7 @@ It predicts {predicted} and gives embeddings of {dim} dimensions that follow the
 ```python
 from ordinate.estimators.hub import load_from_hub
 
-model = load_from_hub("{name}")  # revision="..." pins a version
+model = load_from_hub("{name}"{encoder})  # revision="..." pins a version
 model.predict(X), model.transform(X)
 ```
 {metrics}
@@ -143,6 +145,8 @@ def write_hub_folder(
         public.images = replace(public.images, pretrained=True)  # where the first weights came from
     if public.text is not None and public.text.word_vectors is not None:
         public.text = replace(public.text, word_vectors=Path(public.text.word_vectors).name)
+    if isinstance(public.encoder, str) and Path(public.encoder.removeprefix(HUGGING_FACE)).is_absolute():
+        public.encoder = f"{HUGGING_FACE}{Path(public.encoder).name}"
     card = _card(estimator, repo_id or Path(folder).resolve().name, license, dict(metrics or {}))
     save_estimator(public, Path(folder))
     (Path(folder) / CARD).write_text(card, encoding="utf-8")
@@ -163,6 +167,7 @@ def _card(estimator: EmbeddingEstimator, name: str, license: str | None, metrics
     predicted = f"the ranks {' < '.join(map(str, estimator.ordered_classes_))}" if classifies else "a continuous target"
     text = CARD_TEXT.format(
         name=name,
+        encoder="" if isinstance(estimator.encoder, str) else f", encoder={describe_encoder(estimator.encoder)}",
         kind="Ordinal classification" if classifies else "Regression",
         method=method,
         version=__version__,
