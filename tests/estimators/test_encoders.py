@@ -175,7 +175,7 @@ def trained_tensors(model, before):
 
 
 @pytest.mark.parametrize("part", ["all", 1, "none"])
-def test_what_is_not_trained_stays_as_it_is(part, folders):
+def test_what_is_not_trained_stays_as_it_is(part, tmp_path):
     X, ranks = draw_pictures()
     network = timm.create_model("test_resnet", num_classes=0)
     before = {f"backbone.{name}": value.clone() for name, value in network.state_dict().items()}
@@ -185,6 +185,8 @@ def test_what_is_not_trained_stays_as_it_is(part, folders):
     assert (
         stages == {"all": {"conv1", "bn1", "layer1", "layer2", "layer3", "layer4"}, 1: {"layer4"}, "none": set()}[part]
     )
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(ordinate.load(tmp_path / "model", encoder=network).transform(X), model.transform(X))
 
 
 def test_a_text_model_is_trained_in_its_last_blocks(folders):
