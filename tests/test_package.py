@@ -108,6 +108,7 @@ REFUSED = {
     "fit table.csv --target grade --method clok": "--method: got 'clok'; did you mean 'cloc'?",
     "fit table.csv --target grade --epochs 0": "--epochs: got 0, expected a whole number of at least 1",
     "fit table.csv --target grade --recipe cloc-ko": "--recipe: got 'cloc-ko'",
+    "fit table.csv --target grade --encoder hf:./nowhere": "--encoder: got 'hf:./nowhere', expected a folder",
     "fit table.csv --target grade --out full": "--out: full already holds something",
     "predict full table.csv": "model: full holds no config.json",
     "report full table.csv": "model: full holds no config.json",

@@ -3,10 +3,14 @@
 Each returns the option, or raises :class:`~ordinate.errors.OrdinateError` naming it, what it got and what was expected.
 """
 
+import difflib
 from collections.abc import Sequence
 from numbers import Integral, Real
+from pathlib import Path
 
 from ordinate.errors import OrdinateError
+
+HUGGING_FACE = "hf:"  # before the name or the folder of a network of transformers
 
 
 def check_positive(value: float, name: str, *, or_zero: bool = False) -> float:
@@ -42,3 +46,31 @@ def check_choice(value: str, choices: Sequence[str], name: str) -> str:
 def check_num_classes(num_classes: int) -> int:
     """Return the number of ranks C, at least 2."""
     return check_whole(num_classes, "num_classes", least=2)
+
+
+def check_embedding_dim(embedding_dim: int | None) -> int | None:
+    """Return the dimension of the embeddings, or None for that of the encoder's features."""
+    return None if embedding_dim is None else check_whole(embedding_dim, "embedding_dim")
+
+
+def check_train_encoder(trained: int | str | None) -> int | str | None:
+    """Return how much of an encoder is trained: ``"all"``, ``"none"``, its last k blocks, or None for the usual."""
+    if isinstance(trained, str) and trained in ("all", "none"):
+        return trained
+    if isinstance(trained, str):
+        raise OrdinateError("train_encoder", repr(trained), "'all', 'none' or the number of the last blocks to train")
+    return None if trained is None else check_whole(trained, "train_encoder")
+
+
+def check_network_folder(encoder: str) -> str:
+    """Return the name of an encoder; where it is a path, as in ``"hf:/a/folder"``, the folder must be there."""
+    source = encoder.removeprefix(HUGGING_FACE)
+    folder = Path(source)
+    if encoder == source or not (folder.is_absolute() or source.startswith((".", "~")) or not source):
+        return encoder
+    if not source or not (folder / "config.json").is_file():
+        names = [path.name for path in folder.parent.glob("*") if (path / "config.json").is_file()]
+        near = difflib.get_close_matches(folder.name, names)
+        hint = f"did you mean {HUGGING_FACE}{folder.with_name(near[0])}?" if near else None
+        raise OrdinateError("encoder", repr(encoder), "a folder with a config.json, or a name on the hub", hint)
+    return encoder

@@ -96,6 +96,15 @@ def test_the_width_of_the_features_is_what_the_network_gives():
     assert encoder.embedding.in_features == encoder.backbone(torch.zeros(1, 3, 32, 32)).shape[1] == 256
 
 
+def test_features_that_are_maps_are_averaged():
+    torch.manual_seed(0)
+    maps = build_image_encoder("test_resnet", (3, 32, 32), embedding_dim=5, global_pool="").eval()
+    torch.manual_seed(0)
+    usual = build_image_encoder("test_resnet", (3, 32, 32), embedding_dim=5).eval()
+    images = torch.rand(2, 3, 64, 64) * 255
+    torch.testing.assert_close(maps(images), usual(images))
+
+
 def test_a_new_encoder_is_in_training_and_has_seen_no_image():
     encoder = build_image_encoder("test_resnet", (3, 32, 32), embedding_dim=5)
     assert all(module.training for module in encoder.modules())
@@ -361,10 +370,9 @@ def test_an_unknown_name_is_an_error_with_near_ones(name, hint):
     ("name", "sample_shape", "options", "message"),
     [
         ("test_resnet", (3, 32), {}, r"sample_shape: got \(3, 32\), expected \(channels, height, width\)"),
-        ("test_vit", (3, 50, 50), {}, r"encoder: 'test_vit' does not take images of shape \(3, 50, 50\): .*divisible"),
+        ("test_vit", (3, 50, 50), {}, r"encoder: 'test_vit' does not take samples of shape \(3, 50, 50\) .*divisible"),
         ("test_resnet", (3, 32, 32), {"depth": 9}, "encoder: 'test_resnet' cannot be built .*'depth': 9.*unexpected"),
         ("resnet18.none", (3, 32, 32), {}, r"encoder: 'resnet18\.none' cannot be built .*Invalid pretrained tag"),
-        ("test_resnet", (3, 32, 32), {"global_pool": ""}, r"gives features of shape \(1, 96, 1, 1\)"),
         ("test_resnet", (3, 32, 32), {"mean": [0.5]}, "mean: got 1 values, expected one for each of the 3 channels"),
         ("test_resnet", (1, 32, 32), {"std": [0.5, 0.5]}, "std: got 2 values, expected one for each of the 1 channels"),
         ("test_resnet", (2, 32, 32), {"std": [0.5, 0]}, r"std: got \[0\.5, 0\.0\], expected numbers above 0"),

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ordinate.checks import HUGGING_FACE, check_embedding_dim, check_network_folder, check_train_encoder
 from ordinate.commands.options import check_numbers, command_line, flag, option
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import models
@@ -82,7 +83,18 @@ class FitOptions:
         None, "share of rows held out to measure on, where no --split says which (0.2)", above=0, below=1
     )
     epochs: int | None = option(None, "of training, instead of the method's default", least=1)
-    encoder: str | None = option(None, "network, for images any of timm's, such as resnet18 (auto)", metavar="NAME")
+    encoder: str | None = option(
+        None,
+        "network, for images any of timm's, such as resnet18; hf:FOLDER or hf:NAME for one of transformers, for images "
+        "or text (auto)",
+        metavar="NAME",
+    )
+    embedding_dim: str | None = option(
+        None, "dimensions of the embedding, none for the encoder's own features (64)", metavar="D"
+    )
+    train_encoder: str | None = option(
+        None, "how much of a network that brings weights is trained: all, none or its last K blocks", metavar="PART"
+    )
     label_distance: str | None = option(None, "between targets (l1)", group=LOSS, choices=("l1", "l2", "angular"))
     similarity: str | None = option(
         None, "between embeddings (neg_l2)", group=LOSS, choices=("neg_l2", "neg_l1", "cosine")
@@ -181,8 +193,25 @@ class FitOptions:
         determines=False,
     )
 
+    @property
+    def encoder_settings(self) -> dict[str, Any]:
+        """What was given of the encoder, as settings of an estimator."""
+        settings: dict[str, Any] = {}
+        if self.encoder is not None:
+            settings["encoder"] = check_network_folder(self.encoder)
+        if self.embedding_dim is not None:
+            settings["embedding_dim"] = check_embedding_dim(_number_or(self.embedding_dim, {"none": None}))
+        if self.train_encoder is not None:
+            settings["train_encoder"] = check_train_encoder(_number_or(self.train_encoder, {}))
+        return settings
+
     def check(self) -> None:
         """Raise where an option cannot be what it is, whatever the data."""
+        brings_weights = self.pretrained or self.text or self.recipe or str(self.encoder).startswith(HUGGING_FACE)
+        if self.encoder_settings.get("train_encoder", "all") != "all" and not brings_weights:
+            raise OrdinateError(
+                "train_encoder", f"{self.train_encoder} without weights to keep", "--pretrained or --encoder hf:FOLDER"
+            )
         if self.accelerator not in ("auto", "cpu"):
             from ordinate.methods.devices import check_accelerator
 
@@ -262,6 +291,11 @@ def _claim(used: dict[str, str], name: str, columns: list[str]) -> None:
     for column in columns:
         if used.setdefault(column, name) != name:
             raise OrdinateError(f"--{name}", f"{column!r}, which --{used[column]} has already", "another")
+
+
+def _number_or(text: str, words: dict[str, Any]) -> Any:
+    """Return the whole number that a text is, or else what it stands for among the words, by itself the text."""
+    return int(text) if text.removeprefix("-").isdecimal() else words.get(text, text)
 
 
 def names_in(text: str) -> list[str]:

@@ -83,8 +83,7 @@ def make_plan(
     if modality.name == "series":
         crop = {} if options.crop is None else {"crop": options.crop}
         settings["series"] = SeriesOptions(**{**settings.get("series", {}), **crop})
-    if options.encoder is not None:
-        settings["encoder"] = options.encoder
+    settings |= options.encoder_settings
     method = options.method if recipe is None else _method_of(recipe, options.method)
     label = understand_label(samples.y, options.task, options.order, samples.name)
     candidates = _candidates(method, label, with_heads=options.time_limit is not None)

@@ -18,6 +18,7 @@ from tqdm import tqdm
 from ordinate.data.modality import Reader
 from ordinate.data.worker_processes import usable_workers
 from ordinate.encoders.build import build_encoder
+from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
 IN_MEMORY = 4 * 2**30  # bytes of pixels; more are kept in an unnamed file on disk
@@ -122,7 +123,7 @@ class PixelReader(Reader):
         return (self.preprocessing.channels, *self.preprocessing.size)
 
     def new_encoder(
-        self, name: str, embedding_dim: int, options: Any, *, for_saved_weights: bool, **task: Any
+        self, name: Encoder, embedding_dim: int | None, options: Any, *, for_saved_weights: bool, **task: Any
     ) -> nn.Module:
         return build_encoder(name, self.sample_shape, embedding_dim, mean=self.mean, std=self.scale)
 

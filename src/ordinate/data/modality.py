@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from ordinate.data.labelled import Labelled
 from ordinate.data.view_batches import DrawView
 from ordinate.encoders.build import build_encoder
+from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
 EMBEDDED_AT_ONCE = 4096
@@ -86,6 +87,10 @@ class Reader(ABC):
         """Return samples with files read, for a caller that reads them several times."""
         return X
 
+    def blank(self, n: int) -> Tensor:
+        """Return a batch of n samples without content, to try an encoder on."""
+        return torch.zeros(n, *self.sample_shape, dtype=self.input_dtype)
+
     @property
     def n_features_in(self) -> int:
         """Columns of a table, channels, or texts per sample."""
@@ -106,13 +111,14 @@ class Reader(ABC):
         return EMBEDDED_AT_ONCE
 
     def new_encoder(
-        self, name: str, embedding_dim: int, options: Any, *, for_saved_weights: bool, **task: Any
+        self, name: Encoder, embedding_dim: int | None, options: Any, *, for_saved_weights: bool, **task: Any
     ) -> nn.Module:
         """Return a new encoder of these samples.
 
         Args:
-            name: of the encoder; ``"auto"`` is the modality's default.
-            embedding_dim: d of the embeddings.
+            name: of the encoder; ``"auto"`` is the modality's default; or a network of the user, see
+                :func:`~ordinate.encoders.given.build_given_encoder`.
+            embedding_dim: d of the embeddings; None for the features of the network itself.
             options: of the modality.
             for_saved_weights: the encoder will get the weights of a saved model.
             task: options of an MLP that depend on what is predicted.
@@ -133,7 +139,7 @@ class Reader(ABC):
 
     def summary(self) -> str:
         """Return what the training samples are, for a model card."""
-        return self.describe(torch.zeros(1, *self.sample_shape))
+        return self.describe(self.blank(1))
 
     def describe(self, x: Tensor) -> str:
         """Return what the samples of a batch are, for a sentence about several."""
@@ -205,7 +211,7 @@ class Modality(ABC):
         return X
 
     @abstractmethod
-    def fit(self, X: Any, options: Any, *, encoder: str, progress: bool) -> tuple[Reader, Any]:
+    def fit(self, X: Any, options: Any, *, encoder: Encoder, progress: bool) -> tuple[Reader, Any]:
         """Return the reader of the training samples, and these with their files read."""
 
     def describe(self, X: Any) -> str:

@@ -1,10 +1,12 @@
 """The encoder that a name and the shape of the input stand for."""
 
+import difflib
 from collections.abc import Sequence
 from typing import Any
 
 from torch import nn
 
+from ordinate.encoders.given import Encoder, build_given_encoder, is_named
 from ordinate.encoders.image import build_image_encoder
 from ordinate.encoders.mlp import MLP
 from ordinate.encoders.periodic import PeriodicEmbedding
@@ -17,7 +19,12 @@ ENCODERS = {"mlp": 1, "resnet1d": 2, "resnet1d24": 2, "resnet3d18": 4}
 
 
 def build_encoder(
-    name: str, sample_shape: Sequence[int], embedding_dim: int, *, numeric: Sequence[int] = (), **options: Any
+    name: Encoder,
+    sample_shape: Sequence[int],
+    embedding_dim: int | None,
+    *,
+    numeric: Sequence[int] = (),
+    **options: Any,
 ) -> nn.Module:
     """Return a new encoder for samples of ``sample_shape``.
 
@@ -26,11 +33,13 @@ def build_encoder(
             (channels, length), a name that
             :func:`~ordinate.encoders.build_image_encoder` takes for images (channels, height, width),
             ``"resnet3d18"`` for volumes (channels, depth, height, width), or ``"auto"``
-            for the one that fits the samples.
+            for the one that fits the samples; or a network of your own, see
+            :func:`~ordinate.encoders.given.build_given_encoder`.
         sample_shape: of one sample, without the batch.
-        embedding_dim: d of the embeddings.
+        embedding_dim: d of the embeddings; None leaves out the linear layer that leads to it.
         numeric: for a table, the positions of its numbers; they get a periodic embedding.
-        options: of the encoder's class, or of ``build_image_encoder``.
+        options: of the encoder's class, or of ``build_image_encoder``; of those a network of your own has ``mean`` and
+            ``std``.
 
     Raises:
         OrdinateError: an unknown name, or one that does not take samples of this shape.
@@ -40,16 +49,23 @@ def build_encoder(
         >>> build_encoder("auto", (4,), embedding_dim=8, numeric=[0, 1])(torch.zeros(2, 4)).shape
         torch.Size([2, 8])
     """
+    if not is_named(name):
+        of_data = {key: options[key] for key in ("mean", "std") if key in options}
+        return build_given_encoder(name, sample_shape, embedding_dim, **of_data)
     if len(sample_shape) == 3 and name not in ENCODERS:
         return build_image_encoder(name, sample_shape, embedding_dim, **options)
+    fitting = [kind for kind, dimensions in ENCODERS.items() if dimensions == len(sample_shape)]
     if name != "auto" and name not in ENCODERS:
+        near = difflib.get_close_matches(str(name), fitting)
+        images = (
+            f"networks for images take samples of shape (channels, height, width), these have {tuple(sample_shape)}"
+        )
         raise OrdinateError(
             "encoder",
             repr(name),
-            f"'auto', {', '.join(map(repr, ENCODERS))}",
-            f"networks for images take samples of shape (channels, height, width), these have {tuple(sample_shape)}",
+            f"'auto', {', '.join(map(repr, ENCODERS))}, or a torch.nn.Module",
+            f"did you mean {near[0]!r}? {images}" if near else images,
         )
-    fitting = [kind for kind, dimensions in ENCODERS.items() if dimensions == len(sample_shape)]
     if not fitting or name not in ("auto", *fitting):
         raise OrdinateError("encoder", problem=f"{name!r} does not take samples of shape {tuple(sample_shape)}")
     if len(sample_shape) == 4:

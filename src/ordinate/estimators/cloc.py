@@ -76,7 +76,7 @@ class CLOCClassifier(RankClassifier):
 
         return CLOC(
             encoder,
-            self.embedding_dim,
+            self.embedding_dim_,
             len(self.ordered_classes_),
             margins=self._margins_by_rank(),
             floor=self.margin_floor,

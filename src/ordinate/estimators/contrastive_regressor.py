@@ -222,5 +222,5 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         if self.head_name_ == "neighbours":
             self.head_ = NeighbourMean(tensors["head.embeddings"].double(), tensors["head.targets"].double())
             return
-        self.head_ = LinearHead(self.embedding_dim, len(tensors["head.target_mean"])).double()
+        self.head_ = LinearHead(self.embedding_dim_, len(tensors["head.target_mean"])).double()
         self.head_.load_state_dict({name.removeprefix("head."): value for name, value in tensors.items()})

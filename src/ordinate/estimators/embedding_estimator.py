@@ -2,7 +2,7 @@
 
 import hashlib
 from abc import abstractmethod
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,9 +26,14 @@ from ordinate.data.series.options import SeriesOptions
 from ordinate.data.text.options import TextOptions
 from ordinate.data.view_batches import ViewBatches
 from ordinate.data.volumes.options import VolumeOptions
-from ordinate.encoders.image import FrozenImageEncoder
+from ordinate.encoders.blocks import PartlyTrained, network_parameters
+from ordinate.encoders.given import Encoder, is_named
+from ordinate.encoders.hugging_face import VisionNetwork
+from ordinate.encoders.network import feature_width, reason
+from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
+from ordinate.estimators.encoder_setting import check_encoder
 from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.holdout import hold_out
 from ordinate.estimators.parameters import estimator_dataclass
@@ -60,8 +65,23 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Args:
         encoder: ``"auto"`` chooses the network that suits X; ``"mlp"`` for tables, ``"resnet1d"`` for series,
             ``"resnet3d18"`` for volumes, and for images ``"otd_convnet"`` or any network of timm by name, such as
-            ``"resnet50"``; for text see :class:`~ordinate.TextOptions`.
-        embedding_dim: d of the embeddings.
+            ``"resnet50"``; for text see :class:`~ordinate.TextOptions`. Or a network of your own: a ``torch.nn.Module``
+            (``fit`` copies it; one of timm loses its classifier), a function from ``embedding_dim`` to one, or
+            ``"hf:"`` and the folder or name of a network of transformers for images or text, such as
+            ``"hf:facebook/dinov2-small"``. The network gets images (n, channels, height, width) and volumes normalised
+            by channel, as its ``pretrained_cfg`` says or else by the training samples; series (n, channels, length)
+            standardised, NaN after the end of shorter ones; tables (n, features), numbers standardised, those missing
+            in training with a mark in a column of their own, categories as a column each; texts as word vectors
+            (n, words, width), 0 after the end. Predictions for tables and series are computed in float64, all else in
+            float32. The network gives vectors (n, k), or maps (n, k, ...), tokens (n, t, k) or a ``ModelOutput``, of
+            which the mean or the ``pooler_output`` is taken.
+        embedding_dim: d of the embeddings, to which a linear layer on the network leads (for text one with a hidden
+            layer), unless a function was told it. None for the features of the network itself, without a further
+            layer; where a network ends in ReLU these are at least 0, and OTD's half circle is out of their reach.
+        train_encoder: how much of a network that brings weights is trained: ``"all"``, its last k blocks (residual
+            blocks, transformer layers), or ``"none"``, for images on features that are computed once; None for what
+            ``frozen`` of :class:`~ordinate.ImageOptions` or :class:`~ordinate.TextOptions` says, else ``"all"``.
+        encoder_learning_rate: of the network, at its highest; None for ``learning_rate``, which new layers on it have.
         patience: end the last stage of training after this many epochs without a lower validation loss; None trains
             all epochs.
         batch_size: samples per batch, at least 4; by default 256, and 64 for images and volumes.
@@ -79,12 +99,15 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         random_state: seed; the same seed gives the same weights on the same machine.
 
     Attributes:
+        embedding_dim_: d of the embeddings.
         history_: what each epoch logged.
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
     """
 
-    encoder: str = field(default="auto", kw_only=False)
-    embedding_dim: int = 64
+    encoder: Encoder = field(default="auto", kw_only=False)
+    embedding_dim: int | None = 64
+    train_encoder: int | str | None = None
+    encoder_learning_rate: float | None = None
     patience: int | None = None
     batch_size: int | None = None
     chunk_size: int | None = None
@@ -99,6 +122,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     imbalance: Imbalance | None = field(default=None, init=False)  # a parameter of those that support it
     method_: "StagedMethod" = field(init=False)
     reader_: Reader = field(init=False)
+    embedding_dim_: int = field(init=False)
+    network_config_: dict[str, Any] | None = field(default=None, init=False)  # of transformers, in a loaded model
 
     stratified = False  # whether samples are held out rank by rank
     views_of_images = 1
@@ -252,7 +277,10 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _options_of(self, modality: Modality) -> Any:
         """Return the options of a kind of data, the defaults where none are given."""
         given = getattr(self, modality.parameter, None)
-        return modality.options_class() if given is None and modality.options_class is not None else given
+        options = modality.options_class() if given is None and modality.options_class is not None else given
+        if isinstance(options, TextOptions) and isinstance(self.encoder, str) and self.train_encoder is not None:
+            return replace(options, frozen=self.train_encoder == "none")
+        return options
 
     @property
     def _data_options(self) -> Any:
@@ -280,10 +308,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         encoder = self.method_.encoder
         assert isinstance(encoder, FrozenImageEncoder)  # noqa: S101  # as it is asked for such a network alone
         frozen = encoder.to(device).eval()
-        network = hashlib.sha256(repr((self.encoder, self._data_options)).encode())
-        for value in (*frozen.backbone.state_dict().values(), frozen.mean, frozen.std):
-            network.update(value.cpu().contiguous().numpy().tobytes())
-        network.update(repr(tuple(data.x.shape[1:])).encode())
+        parts = (frozen.backbone, frozen.mean, frozen.std, repr(self._data_options), tuple(data.x.shape[1:]))
+        network = hashlib.sha256(describe(parts, "encoder").encode())
         keys = [network.digest() + hashlib.sha256(image.numpy().tobytes()).digest() for image in data.x]
         if len(_features_of) + len(keys) > CACHED_FEATURES:
             _features_of.clear()
@@ -306,6 +332,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Return a digest of all that determines the weights."""
         elsewhere = (*RUNTIME, "checkpoint_dir", "decision", "random_state", "verbose")
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in elsewhere}
+        if not is_named(self.encoder):  # what it is follows from the network that training starts from
+            settings["encoder"] = self.method_.encoder
         described = [f"{name}={describe(value, name)}" for name, value in sorted(settings.items())]
         digest = hashlib.sha256("\n".join([type(self).__name__, *described, str(seed)]).encode())
         for data in (training, validation):
@@ -317,37 +345,54 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Return the untrained method for these training targets."""
         from ordinate.methods.balanced import BalancedMethod
 
-        method = self._build_method(self._new_encoder())
+        method = self._method_around(self._new_encoder())
         method.stages = self._optimized(method.stages)
+        if not any(parameter.requires_grad for parameter in method.parameters_of_stage(0)):
+            raise OrdinateError(
+                "embedding_dim", "None with an encoder that is not trained", "a whole number, or another train_encoder"
+            )
         if isinstance(method, BalancedMethod) and method.balance is not None:
             method.balance.fit(targets)
+        return method
+
+    def _method_around(self, encoder: nn.Module) -> "StagedMethod":
+        """Return the untrained method around an encoder."""
+        self.embedding_dim_ = self.embedding_dim or feature_width(encoder, self.reader_.blank(2), "the encoder")
+        method = self._build_method(encoder)
+        method.encoder_learning_rate = rate = self.encoder_learning_rate
+        if rate is not None and not any(parameter.requires_grad for parameter in network_parameters(encoder)):
+            raise OrdinateError("encoder_learning_rate", rate, "None where the network is not trained")
         return method
 
     def _balance(self) -> Balance | None:
         """Return what makes up for rare labels, not yet fitted to the training targets."""
         if self.imbalance is None or self._label_bins is None:
             return None
-        return Balance(self.imbalance, self._label_bins, self.embedding_dim)
+        return Balance(self.imbalance, self._label_bins, self.embedding_dim_)
 
     def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
-        return self.reader_.new_encoder(
-            self.encoder,
+        config = self.network_config_ if for_saved_weights else None
+        encoder = self.reader_.new_encoder(
+            self.encoder if config is None else VisionNetwork(config),
             self.embedding_dim,
             self._data_options,
             for_saved_weights=for_saved_weights,
             **self._encoder_options(),
         )
+        if self.train_encoder in (None, "all") or not isinstance(encoder, PartlyTrained):
+            return encoder
+        return encoder.train_only(self.train_encoder)
 
     def _encoder_options(self) -> dict[str, Any]:
         """Return options of the encoder that depend on what is predicted."""
         return {}
 
     def _check_parameters(self) -> None:
-        check_whole(self.embedding_dim, "embedding_dim")
         for name, least in (("batch_size", 4), ("chunk_size", 1), ("patience", 1)):
             if getattr(self, name) is not None:
                 check_whole(getattr(self, name), name, least)
         inputs.check_options(self)
+        check_encoder(self)
         if not isinstance(self.imbalance, Imbalance | None):
             raise OrdinateError("imbalance", repr(self.imbalance), "Imbalance(...) or None")
         if check_positive(self.validation_fraction, "validation_fraction", or_zero=True) >= 1:
@@ -375,7 +420,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     # embedding
 
     def transform(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
-        """Return the embeddings (n, embedding_dim) of samples, in float64 (images, volumes, text: in float32)."""
+        """Return the embeddings (n, embedding_dim_) of samples, in float64 (images, volumes, text: in float32)."""
         check_is_fitted(self)
         return self._embed(self._read(X)).numpy()
 
@@ -388,7 +433,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if self.reader_.in_float32:
             return self._embed_in_float32(x)
         rows = self.reader_.embedded_at_once(x)
-        embeddings = torch.empty(len(x), self.embedding_dim, dtype=torch.float64)
+        embeddings = torch.empty(len(x), self.embedding_dim_, dtype=torch.float64)
         with torch.no_grad():
             for place, part in zip(embeddings.split(rows), x.split(rows), strict=True):
                 place.copy_(self.method_(part.double()))
@@ -423,7 +468,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     @property
     def _n_features_out(self) -> int:
-        return self.embedding_dim
+        return self.embedding_dim_
 
     # saving
 
@@ -444,8 +489,13 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _restore_method(self, weights: dict[str, Tensor]) -> None:
         """Build the method anew and give it the saved weights."""
-        self.method_ = self._build_method(self._new_encoder(for_saved_weights=True))
-        self.method_.load_state_dict(weights)
+        self.method_ = self._method_around(self._new_encoder(for_saved_weights=True))
+        try:
+            self.method_.load_state_dict(weights)
+        except RuntimeError as error:
+            if not callable(self.encoder):
+                raise
+            raise OrdinateError("encoder", problem=f"does not fit the saved weights: {reason(error)}") from error
         self._prepare_inference()
 
     def _tensors(self) -> dict[str, Tensor]:

@@ -51,7 +51,7 @@ class EndToEndRegressor(ContrastiveRegressor):
 
         return EndToEnd(
             encoder,
-            self.embedding_dim,
+            self.embedding_dim_,
             self.target_dim_,
             epochs=check_whole(self.epochs, "epochs"),
             balance=self._balance(),

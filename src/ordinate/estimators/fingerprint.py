@@ -19,7 +19,8 @@ def describe(value: Any, name: str) -> str:
     """Return what a setting is, in full and without memory addresses.
 
     Numbers, text, paths, arrays, tensors, mappings (in any order), sequences and dataclasses are described by their
-    content, without fields that take no part in comparison, such as the number of workers that read images. Functions
+    content, without fields that take no part in comparison, such as the number of workers that read images. Networks
+    are described by their classes, options and weights. Functions
     are described by their module, name, code, defaults and enclosed variables, partial functions and methods by what
     they are made of, and other objects by their class and attributes. Global variables that a function reads are not
     part of its description.
@@ -112,6 +113,28 @@ def _(value: np.ndarray) -> str:
 def _(value: torch.Tensor) -> str:
     content = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
     return _joined("tensor", [str(value.dtype), str(tuple(value.shape)), hashlib.sha256(content).hexdigest()])
+
+
+@_describe.register
+def _(value: torch.nn.Module) -> str:
+    """Classes, options, weights and buffers of a network and its parts, and which of its weights are trained."""
+    parts = [f"{name}: {_place(type(part))} {_options_of(part)}" for name, part in value.named_modules()]
+    tensors = [*value.named_parameters(), *value.named_buffers()]
+    return _joined(
+        "module", parts + [f"{name}: {tensor.requires_grad} {_describe(tensor)}" for name, tensor in tensors]
+    )
+
+
+def _options_of(module: torch.nn.Module) -> str:
+    """Describe the attributes of a module, those that cannot be read by their class."""
+    options = {}
+    for name, value in vars(module).items():
+        if not name.startswith("_") and name != "training":
+            try:
+                options[name] = _describe(value)
+            except (_UnreadableError, RecursionError):
+                options[name] = _place(type(value))
+    return _describe(options)
 
 
 @_describe.register(functools.partial)

@@ -14,7 +14,10 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate import __version__
+from ordinate.checks import HUGGING_FACE
+from ordinate.encoders.given import describe_encoder
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.encoder_setting import GivenEncoder
 from ordinate.estimators.hub_client import client, download, hub, named_failures
 from ordinate.estimators.persistence import FILES, load, save_estimator
 from ordinate.estimators.rank_classifier import RankClassifier
@@ -30,7 +33,7 @@ It predicts {predicted} and gives embeddings of {dim} dimensions that follow the
 ```python
 from ordinate.estimators.hub import load_from_hub
 
-model = load_from_hub("{name}")  # revision="..." pins a version
+model = load_from_hub("{name}"{encoder})  # revision="..." pins a version
 model.predict(X), model.transform(X)
 ```
 {metrics}
@@ -86,6 +89,7 @@ def load_from_hub(
     token: str | None = None,
     cache_dir: str | Path | None = None,
     local_files_only: bool = False,
+    encoder: GivenEncoder | None = None,
 ) -> Any:
     """Return the estimator in a model repository of the hub, downloading it unless it is in the cache.
 
@@ -98,11 +102,13 @@ def load_from_hub(
         token: of the hub; by default the one that ``hf auth login`` stored.
         cache_dir: of downloads, by default the hub's.
         local_files_only: load from the cache or fail, without a connection.
+        encoder: as in :func:`ordinate.load`.
 
     Raises:
         OrdinateError: no such repository or revision, a hub out of reach, or what is there is no saved model.
     """
-    return load(download(repo_id, FILES, revision, token, cache_dir=cache_dir, local_files_only=local_files_only))
+    folder = download(repo_id, FILES, revision, token, cache_dir=cache_dir, local_files_only=local_files_only)
+    return load(folder, encoder=encoder)
 
 
 def write_hub_folder(
@@ -139,6 +145,8 @@ def write_hub_folder(
         public.images = replace(public.images, pretrained=True)  # where the first weights came from
     if public.text is not None and public.text.word_vectors is not None:
         public.text = replace(public.text, word_vectors=Path(public.text.word_vectors).name)
+    if isinstance(public.encoder, str) and Path(public.encoder.removeprefix(HUGGING_FACE)).is_absolute():
+        public.encoder = f"{HUGGING_FACE}{Path(public.encoder).name}"
     card = _card(estimator, repo_id or Path(folder).resolve().name, license, dict(metrics or {}))
     save_estimator(public, Path(folder))
     (Path(folder) / CARD).write_text(card, encoding="utf-8")
@@ -159,12 +167,13 @@ def _card(estimator: EmbeddingEstimator, name: str, license: str | None, metrics
     predicted = f"the ranks {' < '.join(map(str, estimator.ordered_classes_))}" if classifies else "a continuous target"
     text = CARD_TEXT.format(
         name=name,
+        encoder="" if isinstance(estimator.encoder, str) else f", encoder={describe_encoder(estimator.encoder)}",
         kind="Ordinal classification" if classifies else "Regression",
         method=method,
         version=__version__,
         data=reader.summary(),
         predicted=predicted,
-        dim=estimator.embedding_dim,
+        dim=estimator.embedding_dim_,
         metrics=f"\n| on held-out samples | |\n|---|---|\n{lines}" if metrics else "",
     )
     return f"---\n{head.to_yaml()}\n---\n\n{text}"

@@ -58,7 +58,7 @@ class OrdinalClassifier(RankClassifier):
 
         return Ordinal(
             encoder,
-            self.embedding_dim,
+            self.embedding_dim_,
             len(self.ordered_classes_),
             loss=self.loss,
             epochs=self._epochs(),

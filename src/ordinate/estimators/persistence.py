@@ -16,6 +16,7 @@ from ordinate.data.modality import Reader
 from ordinate.data.registry import read_state
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
+from ordinate.estimators.encoder_setting import GivenEncoder, encoder_of, network_config, plain_encoder
 from ordinate.estimators.hub_client import SCHEME, download
 from ordinate.estimators.model_folder import CONFIG, require_model
 from ordinate.estimators.registry import estimator_named
@@ -73,10 +74,12 @@ def write_estimator(estimator: Fitted, folder: Path) -> None:
     tensors = {name: _storable(value) for name, value in tensors.items()}
     (folder / WEIGHTS).write_bytes(save(tensors))  # save_file would let only its owner read it
     (folder / HISTORY).write_text(json.dumps(estimator.history_, indent=1) + "\n")
+    params = estimator._saved_params()
     config: dict[str, Any] = {
         "format": FORMAT,
         "estimator": type(estimator).__name__,
-        "params": to_plain(estimator._saved_params()),
+        "params": to_plain({**params, "encoder": plain_encoder(params["encoder"])}),
+        "network": network_config(estimator.method_.encoder),
         "reader": {"kind": estimator.reader_.kind, **estimator.reader_.to_dict()},
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": list(getattr(estimator, "feature_names_in_", [])),
@@ -87,16 +90,24 @@ def write_estimator(estimator: Fitted, folder: Path) -> None:
     (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
 
 
-def load(folder: str | Path) -> Any:
+def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
     """Return the estimator that :meth:`save` or the command line wrote to ``folder``.
 
-    Only JSON and tensors are read: nothing in the folder is run. Damage is an error. ``"hf://user/name@revision"`` is
-    fetched from the Hugging Face hub, see :func:`~ordinate.estimators.hub.load_from_hub`.
+    Only JSON and tensors are read: nothing in the folder is run. Damage is an error.
+
+    Args:
+        folder: of the model; ``"hf://user/name@revision"`` is fetched from the Hugging Face hub, see
+            :func:`~ordinate.estimators.hub.load_from_hub`.
+        encoder: the module of a model that was trained with one, or the function that makes it, of the same structure;
+            a copy of it gets the saved weights.
+
+    Raises:
+        OrdinateError: no model or a damaged one, or an encoder that is missing, not expected or does not fit.
     """
     folder = download(str(folder), FILES) if str(folder).startswith(SCHEME) else Path(folder)
     require_model(folder)
     try:
-        return _rebuild(*_read(folder))
+        return _rebuild(folder, *_read(folder), encoder)
     except OrdinateError:
         raise
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, SafetensorError) as error:
@@ -147,12 +158,19 @@ def _upgrade(config: dict[str, Any], folder: Path) -> None:
             ) from error
 
 
-def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: list[dict[str, float]]) -> Any:
+def _rebuild(
+    folder: Path,
+    config: dict[str, Any],
+    tensors: dict[str, torch.Tensor],
+    history: list[dict[str, float]],
+    encoder: GivenEncoder | None,
+) -> Any:
     name = config["estimator"]
     kind = estimator_named(name)
     if kind is None:
         raise OrdinateError("model", problem=f"holds a {name!r}, which this version of Ordinate does not know")
-    estimator = kind(**from_plain(config["params"]))
+    estimator = kind(**from_plain({**config["params"], "encoder": encoder_of(config["params"], encoder, folder)}))
+    estimator.network_config_ = config.get("network")
     estimator.reader_ = read_state(config["reader"])
     estimator.n_features_in_ = config["n_features_in"]
     if config["feature_names_in"]:
@@ -173,7 +191,8 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, torch.Tensor], history: 
 
 def _storable(value: torch.Tensor) -> torch.Tensor:
     """Return a float64 inference copy as the float32 it came from."""
-    return (value.float() if value.is_floating_point() else value).contiguous()
+    value = value.float() if value.is_floating_point() else value
+    return value.clone(memory_format=torch.contiguous_format)  # safetensors refuses weights that share memory
 
 
 def _digest(config: dict[str, Any]) -> str:

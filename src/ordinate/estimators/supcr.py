@@ -71,7 +71,7 @@ class SupCRRegressor(ContrastiveRegressor):
 
         return SupCR(
             encoder,
-            self.embedding_dim,
+            self.embedding_dim_,
             self.target_dim_,
             balance=self._balance(),
             temperature=self.temperature,

@@ -74,7 +74,7 @@ class SupReMixRegressor(ContrastiveRegressor):
 
         return SupReMix(
             encoder,
-            self.embedding_dim,
+            self.embedding_dim_,
             window=self.window_,
             balance=self._balance(),
             temperature=self.temperature,

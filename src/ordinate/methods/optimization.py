@@ -4,7 +4,7 @@ import functools
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import torch
 from torch import nn
@@ -48,16 +48,25 @@ class Optimization:
         check_share(self.warmup, "warmup")
 
     def build(
-        self, parameters: Iterable[nn.Parameter], undecayed: Collection[nn.Parameter] = ()
+        self,
+        parameters: Iterable[nn.Parameter],
+        undecayed: Collection[nn.Parameter] = (),
+        network: Collection[nn.Parameter] = (),
+        network_learning_rate: float | None = None,
     ) -> torch.optim.Optimizer:
-        """Return the optimizer over ``parameters``, of which those in ``undecayed`` have no weight decay."""
-        decayed: list[nn.Parameter] = []
-        others: list[nn.Parameter] = []
-        kept = {id(parameter) for parameter in undecayed}
+        """Return the optimizer over ``parameters``, of which those in ``undecayed`` have no weight decay.
+
+        Those in ``network`` have a learning rate of their own, as a ``share`` of the others'.
+        """
+        kept, own = ({id(parameter) for parameter in some} for some in (undecayed, network))
+        members: dict[tuple[bool, bool], list[nn.Parameter]] = {}
         for parameter in parameters:
-            (others if id(parameter) in kept else decayed).append(parameter)
-        groups = [{"params": decayed, "weight_decay": self.weight_decay}, {"params": others, "weight_decay": 0.0}]
-        groups = [group for group in groups if group["params"]]
+            members.setdefault((id(parameter) in own, id(parameter) in kept), []).append(parameter)
+        groups: list[dict[str, Any]] = []
+        for (is_own, is_kept), some in sorted(members.items(), key=lambda item: item[0]):
+            groups.append({"params": some, "weight_decay": 0.0 if is_kept else self.weight_decay})
+            if is_own and network_learning_rate is not None:
+                groups[-1] |= {"lr": network_learning_rate, "share": network_learning_rate / self.learning_rate}
         make = self.optimizer if callable(self.optimizer) else OPTIMIZERS[self.optimizer]
         return make(groups, lr=self.learning_rate)
 

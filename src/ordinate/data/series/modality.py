@@ -12,6 +12,7 @@ from ordinate.data.series.eeg import holds_recordings, read_tuab
 from ordinate.data.series.matrices import holds_matrices, read_matrices, read_unlabelled_matrices
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.series.reader import SeriesScaler, are_series, stack_series
+from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
 
@@ -36,7 +37,7 @@ class Series(Modality):
         return values
 
     def fit(
-        self, X: NDArray[Any], options: SeriesOptions, *, encoder: str, progress: bool
+        self, X: NDArray[Any], options: SeriesOptions, *, encoder: Encoder, progress: bool
     ) -> tuple[SeriesScaler, NDArray[Any]]:
         return SeriesScaler.fit(X), X
 

@@ -18,6 +18,7 @@ from ordinate.data.modality import CONSTANT, Reader
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.data.tables.views import TableViews
 from ordinate.encoders.build import build_encoder
+from ordinate.encoders.given import Encoder, build_given_encoder, is_named
 from ordinate.errors import OrdinateError
 
 FEW_VALUES = 10  # different values up to which a column gets no normal score: it would add nothing
@@ -200,8 +201,10 @@ class TableFeatures(Reader):
         return torch.from_numpy(self.transform(X, mapped_matrix(shape, folder) if in_file else None))
 
     def new_encoder(
-        self, name: str, embedding_dim: int, options: None, *, for_saved_weights: bool, **task: Any
+        self, name: Encoder, embedding_dim: int | None, options: None, *, for_saved_weights: bool, **task: Any
     ) -> nn.Module:
+        if not is_named(name):
+            return build_given_encoder(name, self.sample_shape, embedding_dim, columns=self.plain_positions)
         return build_encoder(name, self.sample_shape, embedding_dim, numeric=self.numeric_positions, **task)
 
     def pair_of_views(self) -> TableViews:
@@ -252,6 +255,17 @@ class TableFeatures(Reader):
             if isinstance(column, NumericColumn)
             for offset in range(column.numbers)
         ]
+
+    @property
+    def plain_positions(self) -> list[int]:
+        """Where in the matrix all but the normal scores stand."""
+        starts = np.cumsum([0, *(column.width for column in self.columns)])
+        scores = [
+            start + 1
+            for start, column in zip(starts, self.columns, strict=False)
+            if isinstance(column, NumericColumn) and column.quantiles
+        ]
+        return [place for place in range(self.width) if place not in scores]
 
     def to_dict(self) -> dict[str, Any]:
         return {"columns": [asdict(column) for column in self.columns], "notes": self.notes}

@@ -21,6 +21,7 @@ from ordinate.data.tables.files import (
     require_left,
 )
 from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet
+from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
 Table = pd.DataFrame | ParquetTable
@@ -55,7 +56,7 @@ class Tables(Modality):
             return X
         return X.reset_index(drop=True).set_axis([str(name) for name in X.columns], axis=1)
 
-    def fit(self, X: Table, options: None, *, encoder: str, progress: bool) -> tuple[TableFeatures, Table]:
+    def fit(self, X: Table, options: None, *, encoder: Encoder, progress: bool) -> tuple[TableFeatures, Table]:
         return TableFeatures.fit(X), X
 
     def describe(self, X: Any) -> str:

@@ -13,6 +13,7 @@ from ordinate.data.text.samples import Texts, as_texts
 from ordinate.data.text.token_reader import TokenReader
 from ordinate.data.text.transformer import MINILM
 from ordinate.data.text.word_reader import WordReader
+from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
 BILSTM = "bilstm"  # the encoder over word vectors
@@ -37,10 +38,10 @@ class Text(Modality):
             validate_data(estimator, X, reset=reset, skip_check_array=True)
         return as_texts(X)
 
-    def fit(self, X: Texts, options: TextOptions, *, encoder: str, progress: bool) -> tuple[TextReader, Texts]:
+    def fit(self, X: Texts, options: TextOptions, *, encoder: Encoder, progress: bool) -> tuple[TextReader, Texts]:
         if encoder == "auto":
             encoder = MINILM if options.word_vectors is None else BILSTM
-        if encoder == BILSTM:
+        if encoder == BILSTM or not isinstance(encoder, str):
             return WordReader.fit(X, options), X
         if options.word_vectors is not None:
             raise OrdinateError("word_vectors", f"{options.word_vectors} with the encoder {encoder!r}", "None")

@@ -4,11 +4,13 @@ from abc import abstractmethod
 from typing import Any
 
 import pandas as pd
+import torch
 from torch import Tensor, nn
 
 from ordinate.data.modality import Reader
 from ordinate.data.text.options import TextOptions
 from ordinate.data.text.samples import Texts, as_texts
+from ordinate.encoders.given import Encoder, is_factory
 from ordinate.encoders.text import TextEncoder
 from ordinate.errors import OrdinateError
 
@@ -36,14 +38,20 @@ class TextReader(Reader):
     def transform(self, X: Texts) -> Tensor: ...
 
     @abstractmethod
-    def sentence_encoder(self, options: TextOptions) -> tuple[nn.Module | None, int]:
+    def sentence_encoder(
+        self, encoder: Encoder, embedding_dim: int | None, options: TextOptions
+    ) -> tuple[nn.Module | None, int]:
         """Return what encodes a text, None where :meth:`transform` does, and the width of its vectors."""
 
     def new_encoder(
-        self, name: str, embedding_dim: int, options: TextOptions, *, for_saved_weights: bool, **task: Any
+        self, name: Encoder, embedding_dim: int | None, options: TextOptions, *, for_saved_weights: bool, **task: Any
     ) -> nn.Module:
-        sentences, width = self.sentence_encoder(options)
-        return TextEncoder(sentences, width, self.per_sample, embedding_dim)
+        sentences, width = self.sentence_encoder(name, embedding_dim, options)
+        ends_there = is_factory(name) and self.per_sample == 1
+        return TextEncoder(sentences, width, self.per_sample, None if ends_there else embedding_dim)
+
+    def blank(self, n: int) -> Tensor:
+        return torch.ones(n, *self.sample_shape, dtype=self.input_dtype)
 
     def embedded_at_once(self, x: Tensor) -> int:
         return EMBEDDED_AT_ONCE

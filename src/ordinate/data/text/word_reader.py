@@ -13,7 +13,9 @@ from ordinate.data.text.options import TextOptions
 from ordinate.data.text.reader import TextReader
 from ordinate.data.text.samples import Texts
 from ordinate.data.text.words import read_word_vectors, tokenize
-from ordinate.encoders.text import BiLSTM
+from ordinate.encoders.given import Encoder, describe_encoder, new_given_network
+from ordinate.encoders.network import feature_width
+from ordinate.encoders.text import BiLSTM, WordNetwork
 
 PADDING, UNKNOWN, FIRST_WORD = 0, 1, 2
 LEARNED_DIM, LEAST_OCCURRENCES = 100, 2  # of words whose vectors are learned from nothing
@@ -27,6 +29,7 @@ class WordReader(TextReader):
     """
 
     kind = "words"
+    input_dtype = torch.int32
 
     def __init__(self, words: list[str], dim: int, per_sample: int, max_length: int, notes: list[str]) -> None:
         self.words = words
@@ -63,9 +66,15 @@ class WordReader(TextReader):
             row[: len(found)] = found
         return torch.from_numpy(numbers.reshape(len(texts), self.per_sample, self.max_length))
 
-    def sentence_encoder(self, options: TextOptions) -> tuple[nn.Module, int]:
-        frozen = options.frozen and options.word_vectors is not None
-        return BiLSTM(torch.tensor(self.vectors), options.hidden, frozen=frozen), 2 * options.hidden
+    def sentence_encoder(
+        self, encoder: Encoder, embedding_dim: int | None, options: TextOptions
+    ) -> tuple[nn.Module, int]:
+        vectors, frozen = torch.tensor(self.vectors), options.frozen and options.word_vectors is not None
+        if isinstance(encoder, str):
+            return BiLSTM(vectors, options.hidden, frozen=frozen), 2 * options.hidden
+        network = new_given_network(encoder, (self.max_length, self.dim), embedding_dim)
+        width = feature_width(network, torch.zeros(2, self.max_length, self.dim), describe_encoder(encoder))
+        return WordNetwork(vectors, network, frozen=frozen), width
 
     @property
     def sample_shape(self) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from ordinate.data.volumes.voxels import (
     choose_volume_preprocessing,
     decode_volumes,
 )
+from ordinate.encoders.given import Encoder
 
 
 class VolumeModality(Modality):
@@ -43,7 +44,7 @@ class VolumeModality(Modality):
         return as_volumes(np.asarray(X)) if hasattr(X, "ndim") and X.ndim == 5 else VolumeFiles(X)
 
     def fit(
-        self, X: Volumes | DecodedVolumes, options: VolumeOptions, *, encoder: str, progress: bool
+        self, X: Volumes | DecodedVolumes, options: VolumeOptions, *, encoder: Encoder, progress: bool
     ) -> tuple[VolumeReader, DecodedVolumes]:
         return VolumeReader.fit(X, options, progress=progress)
 

@@ -58,7 +58,7 @@ class GOLClassifier(VotingClassifier):
     def _build_method(self, encoder: nn.Module) -> GOL:
         return GOL(
             encoder,
-            self.embedding_dim,
+            self.embedding_dim_,
             len(self.ordered_classes_),
             margin=self.margin,
             epochs=self._epochs(),

@@ -51,7 +51,7 @@ class MWRClassifier(RankClassifier):
     def _build_method(self, encoder: nn.Module) -> MWR:
         return MWR(
             encoder,
-            self.embedding_dim,
+            self.embedding_dim_,
             epochs=self._epochs(),
             **self._training_options(),
         )

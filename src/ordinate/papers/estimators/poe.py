@@ -41,6 +41,7 @@ class POEClassifier(RankClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_whole(self.embedding_dim or 0, "embedding_dim")  # the encoder has to give twice as many
         check_whole(self.draws, "draws")
         for name in ("margin", "ordinal_weight", "divergence_weight"):
             check_positive(getattr(self, name), name, or_zero=True)
@@ -50,9 +51,9 @@ class POEClassifier(RankClassifier):
 
     def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
         wide = copy.copy(self)
-        wide.embedding_dim = 2 * self.embedding_dim
+        wide.embedding_dim = 2 * (self.embedding_dim or 0)
         network = EmbeddingEstimator._new_encoder(wide, for_saved_weights=for_saved_weights)
-        return GaussianEncoder(network, self.embedding_dim)
+        return GaussianEncoder(network, wide.embedding_dim // 2)
 
     def _build_method(self, encoder: nn.Module) -> POE:
         assert isinstance(encoder, GaussianEncoder)  # noqa: S101  # as _new_encoder gives it

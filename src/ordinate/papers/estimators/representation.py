@@ -114,6 +114,9 @@ class RepresentationEstimator(EmbeddingEstimator):
             return options
         if self.loss in OF_VIEWS and options.frozen:
             raise OrdinateError("frozen", "True", f"False for the loss {self.loss!r}, which needs two views")
+        if self.loss in OF_VIEWS and self.train_encoder == "none":
+            expected = f"'all' or a number of blocks for the loss {self.loss!r}, which needs two views"
+            raise OrdinateError("train_encoder", "'none'", expected)
         if self.loss in OF_VIEWS and options.augmentation == "auto":
             return replace(options, augmentation="supcr")
         return options
@@ -180,9 +183,9 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
     def _build_method(self, encoder: nn.Module) -> StagedMethod:
         training = {"draw": self._draw(), "epochs": self._epochs(), **self._training_options()}
         if self.loss == "dino":
-            return DINO(encoder, self.embedding_dim, **training)
+            return DINO(encoder, self.embedding_dim_, **training)
         loss = self._build_loss()
-        return Representation(encoder, self.embedding_dim, loss, projection_dim=self._projection_dim(), **training)
+        return Representation(encoder, self.embedding_dim_, loss, projection_dim=self._projection_dim(), **training)
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> ShuffledBatches:
         if self.loss not in PAIR_LOSSES:
@@ -290,9 +293,9 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
     def _build_method(self, encoder: nn.Module) -> Regression:
         training = {"draw": self._draw(), **self._scheme_options()}
         if self.loss == "dino":
-            return DINORegression(encoder, self.embedding_dim, self.target_dim_, **training)
+            return DINORegression(encoder, self.embedding_dim_, self.target_dim_, **training)
         return RepresentationRegression(
-            encoder, self.embedding_dim, self._build_loss(), self.target_dim_,
+            encoder, self.embedding_dim_, self._build_loss(), self.target_dim_,
             projection_dim=self._projection_dim(), **training,
         )  # fmt: skip
 

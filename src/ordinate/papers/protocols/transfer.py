@@ -131,7 +131,7 @@ def _train(
     """Train on the samples as the model reads them, and return the outputs for the test samples."""
     with torch.random.fork_rng(range(torch.cuda.device_count())):
         torch.manual_seed(seed)
-        head = LinearHead(model.embedding_dim) if classes is None else nn.Linear(model.embedding_dim, len(classes))
+        head = LinearHead(model.embedding_dim_) if classes is None else nn.Linear(model.embedding_dim_, len(classes))
         if isinstance(head, LinearHead):
             head.standardise(targets)
         data: ArrayBatches | ViewBatches

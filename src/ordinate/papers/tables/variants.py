@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
+from ordinate.checks import check_whole
 from ordinate.encoders.resnet1d import ResNet1d
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -48,7 +49,7 @@ def _airfoil_network(estimator: EmbeddingEstimator, *, standardised: bool = Fals
         scales.append(1.0 if standardised else column.scale)
         start += column.width
     numbers = AsInTheFile(torch.tensor(places), torch.tensor(means), torch.tensor(scales))
-    widths = (len(places), 20, 30, estimator.embedding_dim)
+    widths = (len(places), 20, 30, check_whole(estimator.embedding_dim or 0, "embedding_dim"))
     layers = [(nn.Linear(low, high), nn.ReLU()) for low, high in pairwise(widths)]
     return nn.Sequential(numbers, *(layer for pair in layers for layer in pair))
 
@@ -101,7 +102,7 @@ class ProjectedSupCR(SupCR):
 
 def _add_projection(estimator: Any, method: Any, dimensions: int) -> None:
     """A projection head between SupCR's embeddings and its loss."""
-    width = estimator.embedding_dim
+    width = estimator.embedding_dim_
     method.projection = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, dimensions))
     method.__class__ = ProjectedSupCR
 

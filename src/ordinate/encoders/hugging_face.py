@@ -1,0 +1,118 @@
+"""Networks of the package transformers: by name or folder, or from a configuration that a saved model holds."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ordinate.checks import HUGGING_FACE, check_network_folder
+from ordinate.errors import OrdinateError
+from ordinate.optional import optional
+
+OF_ITS_PLACE = ("_name_or_path", "transformers_version")  # in a configuration: not what the network is
+POOLER = "pooler"  # summarises tokens in a layer of its own, which many published weights lack
+UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, ImportError)  # what transformers raises for a source
+
+
+class VisionNetwork(nn.Module):
+    """A network of transformers for images.
+
+    Args:
+        config: as its ``config.json`` says it, without a ``"pooler"`` where that is false.
+        network: of this configuration; None makes a new one.
+        pretrained_cfg: ``"mean"`` and ``"std"`` of the channels that it was trained with; empty where unknown.
+    """
+
+    def __init__(
+        self,
+        config: dict[str, Any],
+        network: nn.Module | None = None,
+        pretrained_cfg: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.pretrained_cfg = pretrained_cfg or {}
+        self.network: Any = new_network(config) if network is None else network
+        if not config.get(POOLER, True):
+            self.network.pooler = None
+
+    def forward(self, images: Tensor) -> Any:
+        return self.network(images)
+
+
+def load_vision_network(name: str) -> VisionNetwork:
+    """Return a network for images by ``"hf:"`` and its folder, or its name on the Hugging Face hub.
+
+    Raises:
+        OrdinateError: transformers is not installed, or there is no such network, or its weights are incomplete, or it
+            requires code of its own to run.
+    """
+    check_network_folder(name)
+    transformers = optional("transformers", "text", "encoder")
+    source = name.removeprefix(HUGGING_FACE)
+    try:
+        with quiet(transformers):
+            network, report = transformers.AutoModel.from_pretrained(
+                source, dtype=torch.float32, output_loading_info=True, **access(source)
+            )
+            processing = transformers.models.auto.image_processing_auto.get_image_processor_config(
+                source, local_files_only=Path(source).is_dir()
+            )
+    except UNREADABLE as error:
+        raise unreadable(name, "a folder or a name on the Hugging Face hub of a network for images", error) from error
+    missing = sorted(report["missing_keys"])
+    if any(not key.startswith(f"{POOLER}.") for key in missing):
+        raise OrdinateError(
+            "encoder", problem=f"{name!r} lacks weights of {type(network).__name__}, such as {missing[0]}"
+        )
+    config = plain_config(network)
+    if missing:
+        config[POOLER] = False
+    statistics = {key: processing.get(f"image_{key}") for key in ("mean", "std")}
+    return VisionNetwork(config, network, statistics if all(statistics.values()) else None)
+
+
+def access(source: str) -> dict[str, Any]:
+    """Return options of transformers' loaders: no code of a model is run, and a folder is all that is read."""
+    return {"trust_remote_code": False, "local_files_only": Path(source).is_dir()}
+
+
+def unreadable(name: str, expected: str, error: Exception) -> OrdinateError:
+    """Return the error of a network that could not be loaded."""
+    reason = str(error).strip().split("\n")[0]
+    return OrdinateError("encoder", problem=f"{name!r} cannot be loaded", expected=f"{expected}: {reason}")
+
+
+def plain_config(network: Any) -> dict[str, Any]:
+    """Return the configuration of a network as JSON has it, without what says where it lay."""
+    config = {key: value for key, value in network.config.to_dict().items() if key not in OF_ITS_PLACE}
+    plain: dict[str, Any] = json.loads(json.dumps(config))
+    return plain
+
+
+def new_network(config: dict[str, Any]) -> Any:
+    """Return a network of one of transformers' own classes, with new weights."""
+    transformers = optional("transformers", "text", "encoder")
+    kind = {key: value for key, value in config.items() if key not in ("model_type", POOLER)}
+    known = transformers.AutoConfig.for_model(config["model_type"], **kind)
+    return transformers.AutoModel.from_config(known, trust_remote_code=False)
+
+
+@contextmanager
+def quiet(transformers: Any) -> Iterator[None]:
+    """Silence progress bars and advice on weights that are not read, and leave the random state as it was."""
+    log = transformers.utils.logging
+    shown, verbosity = log.is_progress_bar_enabled(), log.get_verbosity()
+    log.disable_progress_bar()
+    log.set_verbosity_error()
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        log.set_verbosity(verbosity)
+        if shown:
+            log.enable_progress_bar()

@@ -1,0 +1,122 @@
+"""Encoders of images and volumes: a network between normalised pixels or voxels and an embedding."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Num
+from torch import Tensor, nn
+
+from ordinate.encoders.blocks import PartlyTrained, freeze
+from ordinate.encoders.network import NetworkEncoder
+
+FROZEN_HIDDEN = 256
+
+
+class PixelEncoder(NetworkEncoder):
+    """Pixels to 0..1, normalised by channel, through a network to features, through a linear layer to the embedding.
+
+    The end is linear, so that embeddings reach the whole space: OTD's half circle needs cosines below 0.
+
+    Args:
+        backbone: network from normalised images (n, c, h, w) or volumes (n, c, d, h, w) to features, see
+            :func:`~ordinate.encoders.network.pooled`.
+        out_channels: width of these features.
+        embedding_dim: d of the embeddings (n, d); None leaves the features as they are.
+        mean: of each channel, on the scale 0..1.
+        std: deviation of each channel, on the same scale.
+
+    Samples are uint8, or floating in the same range 0..255; the weights' dtype is the one computed in.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        out_channels: int,
+        embedding_dim: int | None,
+        mean: Sequence[float],
+        std: Sequence[float],
+    ) -> None:
+        super().__init__(backbone, out_channels, embedding_dim)
+        self.register_buffer("mean", torch.tensor(mean, dtype=torch.get_default_dtype()))
+        self.register_buffer("std", torch.tensor(std, dtype=torch.get_default_dtype()))
+
+    def features(self, x: Num[Tensor, "n c ..."]) -> Float[Tensor, "n f"]:
+        return super().features(self.normalised(x))
+
+    def normalised(self, x: Num[Tensor, "n c ..."]) -> Float[Tensor, "n c ..."]:
+        """Return samples as the network gets them."""
+        by_channel = (-1, *[1] * (x.dim() - 2))
+        return (x.to(self.mean.dtype) / 255 - self.mean.view(by_channel)) / self.std.view(by_channel)
+
+
+class ImageEncoder(PixelEncoder):
+    """A :class:`PixelEncoder` of images (n, c, h, w).
+
+    Example:
+        >>> pool = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+        >>> encoder = ImageEncoder(pool, out_channels=3, embedding_dim=8, mean=[0.5] * 3, std=[0.25] * 3)
+        >>> encoder(torch.zeros(2, 3, 16, 16, dtype=torch.uint8)).shape
+        torch.Size([2, 8])
+    """
+
+    def normalised(self, x: Num[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
+        # channels last: on CPU a training step of EfficientNet-Lite0 is 1.4 to 1.7 times faster
+        return super().normalised(x).contiguous(memory_format=torch.channels_last)
+
+    def train_only(self, trained: int | str) -> PartlyTrained:
+        if trained != "none":
+            return super().train_only(trained)
+        return FrozenImageEncoder(
+            self.backbone, self.out_channels, self.embedding_dim, self.mean.tolist(), self.std.tolist()
+        )
+
+
+class FrozenImageEncoder(ImageEncoder):
+    """A network that stays as it is, and an embedding of its features that is trained.
+
+    Args:
+        backbone, out_channels, embedding_dim, mean, std: as in :class:`ImageEncoder`.
+
+    It also takes features (n, out_channels) of :meth:`features` in the place of images, so that they are computed once.
+
+    Example:
+        >>> pool = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+        >>> encoder = FrozenImageEncoder(pool, out_channels=3, embedding_dim=8, mean=[0.5] * 3, std=[0.25] * 3).eval()
+        >>> images = torch.arange(2 * 3 * 4 * 4).reshape(2, 3, 4, 4).to(torch.uint8)
+        >>> torch.equal(encoder(encoder.features(images)), encoder(images))
+        True
+    """
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        out_channels: int,
+        embedding_dim: int | None,
+        mean: Sequence[float],
+        std: Sequence[float],
+    ) -> None:
+        super().__init__(backbone, out_channels, embedding_dim, mean, std)
+        self._kept = freeze(self.backbone, "none")
+        if embedding_dim is not None:
+            self.embedding = nn.Sequential(
+                nn.BatchNorm1d(out_channels, affine=False),
+                nn.Linear(out_channels, FROZEN_HIDDEN),
+                nn.ReLU(),
+                nn.Linear(FROZEN_HIDDEN, embedding_dim),
+            )
+
+    def train_only(self, trained: int | str) -> PartlyTrained:
+        return self
+
+    def forward(self, images: Tensor) -> Float[Tensor, "n d"]:
+        embeddings: Tensor = self.embedding(images if images.dim() == 2 else self.features(images))
+        return embeddings
+
+
+def by_channel(values: Sequence[float], channels: int) -> list[float]:
+    """Return one value per channel: those given, or their average where there are more or fewer channels."""
+    return list(values) if len(values) == channels else [math.fsum(values) / len(values)] * channels
