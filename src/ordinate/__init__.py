@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ordinate.data.text.options import TextOptions
     from ordinate.data.volumes.options import VolumeOptions
     from ordinate.errors import OrdinateError
-    from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor, load
+    from ordinate.estimators import CLOCClassifier, DataModule, OTDClassifier, SupCRRegressor, SupReMixRegressor, load
     from ordinate.methods.imbalance import Imbalance
 
 __version__ = "0.1.0"
@@ -26,6 +26,7 @@ _SUBPACKAGES = (
 )  # fmt: skip
 _HOMES = {
     "CLOCClassifier": "ordinate.estimators",
+    "DataModule": "ordinate.estimators",
     "OTDClassifier": "ordinate.estimators",
     "SupCRRegressor": "ordinate.estimators",
     "SupReMixRegressor": "ordinate.estimators",
@@ -42,7 +43,7 @@ _HOMES = {
 }
 
 __all__ = [
-    "CLOCClassifier", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable", "SeriesOptions",
+    "CLOCClassifier", "DataModule", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable", "SeriesOptions",
     "SupCRRegressor", "SupReMixRegressor", "TextOptions", "VolumeOptions", "load",
 ]  # fmt: skip
 

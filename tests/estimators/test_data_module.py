@@ -102,10 +102,10 @@ class Small(nn.Sequential):
 def train_every_kind(_, count):
     torch.set_num_threads(1)
     found = {}
-    for name in ("tables, a part held out", "images", "views of images"):
+    for name in ("tables, a part held out", "images"):
         data = DataModule(*KINDS[name])
         method = data.new_method()
-        if "images" in name:  # a network without batch norm, whose statistics are those of a process's samples
+        if name == "images":  # a network without batch norm, whose statistics are those of a process's samples
             torch.manual_seed(0)
             method.encoder = Small()
         trainer(method, count, max_epochs=2).fit(method, data)

@@ -9,6 +9,7 @@ from torch.utils.data import Dataset
 
 from ordinate.data.samplers import SharedBatches
 from ordinate.data.worker_processes import usable_workers
+from ordinate.functional.global_batch import all_processes, place_among
 
 Request = tuple[int, list[int]]
 
@@ -81,5 +82,7 @@ class SeededBatches(SharedBatches):
         return len(self.batches)
 
     def __iter__(self) -> Iterator[Request]:
+        process = place_among(all_processes())
         for place, rows in enumerate(self.batches):
-            yield hash((self.seed, self.batches.epoch, place)) % 2**63, rows
+            known = (self.seed, self.batches.epoch, place)
+            yield hash(known if process == 0 else (*known, process)) % 2**63, rows

@@ -6,6 +6,7 @@ from ordinate.lazy import lazily
 
 if TYPE_CHECKING:
     from ordinate.estimators.cloc import CLOCClassifier
+    from ordinate.estimators.data_module import DataModule
     from ordinate.estimators.end_to_end import EndToEndRegressor
     from ordinate.estimators.ordinal import OrdinalClassifier
     from ordinate.estimators.otd import OTDClassifier
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CLOCClassifier": "ordinate.estimators.cloc",
+    "DataModule": "ordinate.estimators.data_module",
     "EndToEndRegressor": "ordinate.estimators.end_to_end",
     "OTDClassifier": "ordinate.estimators.otd",
     "OrdinalClassifier": "ordinate.estimators.ordinal",
@@ -24,8 +26,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "CLOCClassifier", "EndToEndRegressor", "OTDClassifier", "OrdinalClassifier", "SupCRRegressor", "SupReMixRegressor",
-    "load",
+    "CLOCClassifier", "DataModule", "EndToEndRegressor", "OTDClassifier", "OrdinalClassifier", "SupCRRegressor",
+    "SupReMixRegressor", "load",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate.estimators", _HOMES)
