@@ -43,8 +43,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "CLOCClassifier", "DataModule", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable", "SeriesOptions",
-    "SupCRRegressor", "SupReMixRegressor", "TextOptions", "VolumeOptions", "load",
+    "CLOCClassifier", "DataModule", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
+    "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TextOptions", "VolumeOptions", "load",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate", _HOMES)

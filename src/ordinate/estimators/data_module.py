@@ -30,16 +30,14 @@ class DataModule(lightning.LightningDataModule):
         OrdinateError: parameters, samples or labels that ``fit`` refuses.
 
     Example:
-        >>> import lightning.pytorch as lightning
         >>> import numpy as np
         >>> from ordinate import CLOCClassifier
         >>> X = np.linspace(0, 1, 60)[:, None]
         >>> data = DataModule(CLOCClassifier(random_state=0), X, np.digitize(X[:, 0], [0.3, 0.7]))
-        >>> method = data.new_method()
-        >>> options = {"logger": False, "enable_progress_bar": False, "enable_checkpointing": False}
-        >>> lightning.Trainer(max_epochs=2, accelerator="cpu", **options).fit(method, data)
-        >>> method(data.training_data.x[:5]).shape
-        torch.Size([5, 64])
+        >>> method = data.new_method()  # Trainer(max_epochs=method.epochs, devices=2).fit(method, data)
+        >>> x, ranks = next(iter(data.train_dataloader()))
+        >>> method(x).shape, ranks.shape
+        (torch.Size([60, 64]), torch.Size([60]))
     """
 
     def __init__(

@@ -9,13 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate import metrics
 from ordinate.data.images.pixels import Decoded
 from ordinate.data.rows import take
 from ordinate.data.splits import split_rows
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.registry import Task
+from ordinate.metrics import (
+    angular_error,
+    continuous_report,
+    kendall,
+    knn_accuracy_curve,
+    knn_error,
+    mse,
+    rank_report,
+    shot_report,
+    svm_accuracy,
+)
 from ordinate.papers.datasets import reading
 from ordinate.papers.datasets.catalogue import dataset
 from ordinate.papers.datasets.reading import Split
@@ -122,31 +132,29 @@ def plain(trial: Trial) -> Metrics:
 
 def _of_ranks(trial: Trial, model: Any) -> Metrics:
     X, y = trial.test
-    report: Metrics = dict(metrics.rank_report(y, model.predict(X), int(trial.y.max()) + 1))
+    report: Metrics = dict(rank_report(y, model.predict(X), int(trial.y.max()) + 1))
     if not isinstance(model, EmbeddingEstimator):  # neighbours by another distance than the cosine of embeddings
         return {**report, "knn_error": 1 - report["accuracy"]}
     X_train, y_train = trial.train
     seen, unseen = model.transform(X_train), model.transform(X)
     ks = [k for k in KS if k <= len(seen)]
-    accuracies = metrics.knn_accuracy_curve(unseen, y, ks, ref_emb=seen, ref_labels=y_train).tolist()
+    accuracies = knn_accuracy_curve(unseen, y, ks, ref_emb=seen, ref_labels=y_train).tolist()
     return {
         **report,
-        "knn_error": metrics.knn_error(seen, y_train, unseen, y, NEIGHBOURS),
+        "knn_error": knn_error(seen, y_train, unseen, y, NEIGHBOURS),
         "knn_accuracy": accuracies + [None] * (len(KS) - len(ks)),
-        "svm_accuracy": metrics.svm_accuracy(unseen, y, ref_emb=seen, ref_labels=y_train),
+        "svm_accuracy": svm_accuracy(unseen, y, ref_emb=seen, ref_labels=y_train),
     }
 
 
 def _of_targets(model: Any, X: Any, y: NDArray[Any]) -> Metrics:
     predicted = model.predict(X)
     report: Metrics = {
-        **metrics.continuous_report(y, predicted),
-        "mse": metrics.mse(y, predicted),
-        "kendall": metrics.kendall(y, predicted),
+        **continuous_report(y, predicted),
+        "mse": mse(y, predicted),
+        "kendall": kendall(y, predicted),
     }
-    return (
-        {**report, "angular_error": metrics.angular_error(y, predicted)} if y.ndim == 2 and y.shape[1] == 2 else report
-    )
+    return {**report, "angular_error": angular_error(y, predicted)} if y.ndim == 2 and y.shape[1] == 2 else report
 
 
 def _of_margins(model: Any) -> Metrics:
@@ -169,7 +177,7 @@ def validation(trial: Trial) -> Metrics:
     X, y = take(trial.X, held_out), trial.y[held_out]
     report: Mapping[str, Any]
     if trial.task == "ranks":
-        report = metrics.rank_report(y, model.predict(X), int(trial.y.max()) + 1)
+        report = rank_report(y, model.predict(X), int(trial.y.max()) + 1)
     else:
         report = _of_targets(model, X, y)
     return {f"validation_{name}": value for name, value in report.items()}
@@ -179,7 +187,7 @@ def imbalance(trial: Trial, bin_size: float = 1) -> Metrics:
     """Errors by how many training samples share a target's bin (SupReMix, Table 7)."""
     model = trial.fit()
     X, y = trial.test
-    return _flat(metrics.shot_report(trial.train[1], y, model.predict(X), bin_size))
+    return _flat(shot_report(trial.train[1], y, model.predict(X), bin_size))
 
 
 def _corruption_robustness(trial: Trial) -> Metrics:
