@@ -17,7 +17,7 @@ from tests.estimators.examples import draw_series
 
 FILES = {
     "config.json", "weights.safetensors", "metrics.json", "history.json", "held_out.json", "held_out.safetensors",
-    "split.json", "report.html",
+    "split.json", "report.html", "run.toml",
 }  # fmt: skip
 PICTURES = {
     "cloc": {

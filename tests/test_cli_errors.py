@@ -210,7 +210,7 @@ def test_an_error_of_predict_is_one_line_and_writes_nothing(arguments, message, 
     [
         ([], "the following arguments are required: COMMAND"),
         (["train"], "invalid choice: 'train'"),
-        (["fit"], "the following arguments are required: data"),
+        (["predict", "model"], "the following arguments are required: data"),
         (["fit", "data.csv", "--target", "a", "--epochs", "many"], "invalid int value: 'many'"),
     ],
 )

@@ -104,6 +104,7 @@ def test_help_loads_nothing_but_ordinate():
 
 
 REFUSED = {
+    "fit --target y": "data: is missing, expected DATA, or a --config that names it",
     "fit nowhere.csv --target y": "nowhere.csv: no such file",
     "fit table.csv --target grades": "table.csv: no column 'grades'; did you mean 'grade'?",
     "fit table.csv --target grade --method clok": "--method: got 'clok'; did you mean 'cloc'?",

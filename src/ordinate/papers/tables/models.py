@@ -64,7 +64,8 @@ def build(
 
     kind = type(registry.build(name, task))
     parameters = inspect.signature(kind).parameters
-    variants = {key: settings.pop(key) for key in VARIANTS if key in settings and key not in parameters}
+    of_table = {key for key in VARIANTS if key not in parameters or isinstance(settings.get(key), Mapping)}
+    variants = {key: settings.pop(key) for key in VARIANTS if key in settings and key in of_table}
     spent = {} if budget is None else _spend(budget, parameters)
     network = settings.pop("network", None if budget is None else budget.network)
     chosen = {**spent, **model(name).settings, **IN_TABLES.get(name, {}), **settings}

@@ -16,7 +16,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.losses import MMNPLoss
 from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import StagedMethod
+from ordinate.methods.staged import Stage, StagedMethod
 from ordinate.methods.supcr import SupCR
 
 
@@ -154,6 +154,10 @@ def varied(kind: type[Any], variants: Mapping[str, Any], network: str | None) ->
             for name, value in variants.items():
                 VARIANTS[name](self, method, value)
             return method
+
+        def _optimized(self, stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
+            optimized: tuple[Stage, ...] = super()._optimized(stages)
+            return stages if "optimization" in variants else optimized
 
         def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
             if network is None:
