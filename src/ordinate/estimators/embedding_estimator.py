@@ -131,6 +131,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         tags.input_tags.three_d_array = True
         tags.target_tags.required = True
         tags.non_deterministic = False
@@ -166,19 +167,20 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def fit(
         self,
         X: ArrayLike | pd.DataFrame,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         validation: tuple[Any, Any] | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
         """Train on samples X and labels y.
 
         Args:
-            X: (n, features) array, DataFrame or :class:`~ordinate.ParquetTable`, or series (n, channels, length), for
+            X: (n, features) array, sparse matrix, DataFrame (of pandas, polars, pyarrow or datasets) or
+                :class:`~ordinate.ParquetTable`, or series (n, channels, length), for
                 several lengths as a list of arrays (channels, length) or with NaN after the last point of the shorter
                 ones; images (n, channels, height, width), volumes (n, channels, depth, height, width), or paths of
                 either.
             y: classifiers: (n,), labels of at least two ranks, for CLOC two of them with two samples each. Regressors:
-                (n,) real targets, not all equal; SupCR also supports (n, p).
+                (n,) real targets, not all equal; SupCR also supports (n, p). A Dataset or DataLoader may bring them.
             validation: ``(X, y)`` to validate on, and to choose a regressor's head, in place of a share of the samples.
             groups: (n,), such as the subject of every sample; a group is never on both sides of the share that
                 ``validation_fraction`` holds out.

@@ -5,21 +5,49 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from scipy.sparse import issparse
 from torch import Tensor
-from torch.utils.data import Dataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.registry import modalities, modality_of, modality_of_reader
+from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 
 
 def unpack(X: Any, y: Any) -> tuple[Any, Any]:
-    """Return the samples of a Dataset as an array, and its labels where y is None; all else as it is."""
-    if not isinstance(X, Dataset):
-        return X, y
+    """Return samples that other libraries hold as arrays and tables, and their labels where y is None.
+
+    Samples of a Dataset or DataLoader are read once: what it draws at random, it draws once.
+    """
+    if isinstance(X, DataLoader):
+        return _of_batches(X, y)
+    if isinstance(X, Dataset):
+        return _of_items(X, y)
+    if issparse(X):
+        return X.toarray(), y
+    if hasattr(X, "to_pandas") and not isinstance(X, ParquetTable):  # of polars, pyarrow or datasets
+        return X.to_pandas(), y
+    return X, y
+
+
+def _of_batches(loader: DataLoader[Any], y: Any) -> tuple[Any, Any]:
+    """Return the samples and labels of a DataLoader, in the order in which it gives them."""
     samples, labels = [], []
-    for index in range(len(cast(Sized, X))):  # a map-style data set has a length
-        item = X[index]
+    for batch in loader:
+        part, *rest = batch if isinstance(batch, tuple | list) else (batch,)
+        samples.append(np.asarray(part))
+        labels += [] if not rest else [np.asarray(rest[0])]
+    if not samples:
+        raise OrdinateError("X", "a DataLoader without batches", "samples")
+    return np.concatenate(samples), np.concatenate(labels) if y is None and labels else y
+
+
+def _of_items(items: Dataset[Any], y: Any) -> tuple[Any, Any]:
+    """Return the samples of a Dataset as an array, those of an iterable one as they come."""
+    samples, labels = [], []
+    in_order = items if isinstance(items, IterableDataset) else map(items.__getitem__, range(len(cast(Sized, items))))
+    for item in in_order:
         sample, *rest = item if isinstance(item, tuple | list) else (item,)
         samples.append(np.asarray(sample))
         labels.append(rest[0] if rest else None)
