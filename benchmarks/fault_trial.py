@@ -56,6 +56,11 @@ def read_faults() -> list[Fault]:
     return faults
 
 
+def _of_one_file(test: str, failed: str) -> bool:
+    """Whether one of them is the file of the other."""
+    return test.startswith(failed) or failed.startswith(f"{test}::")
+
+
 @dataclass
 class Copy:
     """A copy of the checkout in which the tests are run."""
@@ -140,9 +145,9 @@ class Copy:
             if failed is None:
                 left = left[CHUNK:]
                 continue
-            test = failed if failed in left else next(test for test in left if test.startswith(failed))  # of a file
-            found = ended("caught", test)
-            if self.passes(test, limit):
+            test = failed if failed in left else next(test for test in left if _of_one_file(test, failed))
+            found = ended("caught", failed)
+            if self.passes(failed, limit):
                 return found
             left = [other for other in left if other not in (*started, test)]
         return ended("survived" if executes else "no test executes it")

@@ -2,14 +2,17 @@
 
     python benchmarks/faults.py check
     ORDINATE_DATA=DIR python benchmarks/faults.py map --out MAP [-- PYTEST ARGUMENTS, such as -n 2]
-    ORDINATE_DATA=DIR python benchmarks/faults.py run --map MAP [--fault ID ...] [--jobs 2] [--limit 600] [--again]
+    ORDINATE_DATA=DIR python benchmarks/faults.py run [--map MAP] [--fault ID ...] [--jobs 2] [--limit 600] [--again]
 
 faults.toml holds the faults, each a change of one line. `map` runs the tests once and keeps in the folder MAP which
 lines each of them executes, in the processes that it starts too. `run` plants each fault in a copy of the checkout and
 runs the tests that execute its line, those of the mirrored test file first, then the fastest, up to one that fails with
 the fault and passes without. A line that runs at import, or that no test was seen to execute, as compiled ones, takes
-all tests that execute any line of its file. Outcomes: caught; survived; no test executes it (nor does any other test of
-the file catch it); time limit. Each is written at once; faults that have one are skipped, unless --again.
+all tests that execute any line of its file. Without a map these are the files of tests that `make quick` finds nearest
+to the file, which takes less than to run all tests once, and may miss a test that would catch the fault.
+
+Outcomes: caught; survived; no test executes it (nor does any other test of the file catch it); time limit. Each is
+written at once; faults that have one are skipped, unless --again.
 
 MAP may hold several files of coverage data, in subfolders too. Its logs have the durations (of pytest's --durations=0),
 its src the code that was measured: without it, that is the code that is here.
@@ -18,6 +21,7 @@ its src the code that was measured: without it, that is the code that is here.
 import argparse
 import json
 import shutil
+import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -25,24 +29,31 @@ from queue import SimpleQueue
 from typing import Any
 
 from fault_trial import Copy, Fault, read_faults
-from line_map import ROOT, read_durations, read_lines, record, tests_at
+from line_map import ROOT, Lines, read_durations, read_lines, record, tests_at
+
+sys.path.append(str(ROOT))
+from tests.tools.quick import nearest  # which is no part of the package
 
 RESULTS = ROOT / "benchmarks" / "results" / "faults.json"
 NOT_COPIED = (".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "*.egg-info")
 
 
-def run(mapped: Path, faults: list[Fault], options: argparse.Namespace) -> None:
+def run(mapped: Path | None, faults: list[Fault], options: argparse.Namespace) -> None:
     """Seed those of the faults that have no outcome yet, and write the outcomes."""
-    code = mapped if (mapped / "src").is_dir() else ROOT
+    code = mapped if mapped is not None and (mapped / "src").is_dir() else ROOT
     known = {one["id"]: one for one in json.loads(options.out.read_text())} if options.out.is_file() else {}
     chosen = [fault for fault in faults if fault.id in (options.fault or [fault.id])]
     chosen = [fault for fault in chosen if options.again or fault.id not in known]
-    lines, durations = read_lines(mapped, {fault.place(code)[0] for fault in chosen}), read_durations(mapped)
+    lines: Lines = {} if mapped is None else read_lines(mapped, {fault.place(code)[0] for fault in chosen})
+    durations = {} if mapped is None else read_durations(mapped)
     copies: SimpleQueue[Copy] = SimpleQueue()
 
     def seed(fault: Fault) -> dict[str, Any]:
         copy = copies.get()
         try:
+            if mapped is None:
+                files = nearest([fault.place()[0]])
+                return copy.outcome(fault, files, True, options.limit)
             return copy.outcome(fault, *tests_at(*fault.place(code), lines, durations), options.limit)
         finally:
             copies.put(copy)
@@ -79,7 +90,7 @@ def main() -> None:
     mapping.add_argument("--out", type=Path, required=True, help="a new folder")
     mapping.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     running = commands.add_parser("run", help="plant the faults and see which test catches each")
-    running.add_argument("--map", type=Path, required=True)
+    running.add_argument("--map", type=Path)
     running.add_argument("--fault", nargs="+", metavar="ID", choices=[fault.id for fault in read_faults()])
     running.add_argument("--jobs", type=int, default=2)
     running.add_argument("--limit", type=float, default=600, help="seconds for a fault")
