@@ -20,7 +20,7 @@ from ordinate.data.images.options import ImageOptions
 from ordinate.data.label_density import LabelBins
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.registry import modality_of_reader
-from ordinate.data.rows import groups_of, take
+from ordinate.data.rows import column_of, take
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.text.options import TextOptions
@@ -258,7 +258,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         targets = self._targets(take(y, counted), reset=reset)
         if reset:
             self._check_left_out(take(y, np.flatnonzero(weights == 0)))
-        return CheckedSamples(take(X, counted, renumber=True), targets, weights[counted], groups_of(groups, counted))
+        return CheckedSamples(take(X, counted, renumber=True), targets, weights[counted], column_of(groups, counted))
 
     def _check_left_out(self, y: Any) -> None:
         """Raise where labels of training samples of weight 0 must not be left out."""

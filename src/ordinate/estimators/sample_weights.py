@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ordinate.checks import check_positive
-from ordinate.data.rows import groups_of, take
+from ordinate.data.rows import column_of, take
 from ordinate.errors import OrdinateError
 
 
@@ -37,7 +37,7 @@ class CheckedSamples:
         """Return some of them, by index."""
         weights = None if self.weights is None else self.weights[rows]
         X = take(self.X, rows, renumber=True)
-        return type(self)(X, self.targets[rows], weights, groups_of(self.groups, rows))
+        return type(self)(X, self.targets[rows], weights, column_of(self.groups, rows))
 
 
 def check_sample_weight(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
