@@ -103,10 +103,10 @@ class TimedSupCR(SupCR):
             self.clock.start()
         super().on_train_epoch_start()
 
-    def batch_loss(self, x: Any, y: torch.Tensor) -> torch.Tensor:
+    def batch_loss(self, x: Any, y: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
         if self.stage_index == 0:
             self.rows += len(y)
-        return super().batch_loss(x, y)
+        return super().batch_loss(x, y, weights)
 
     def on_validation_epoch_start(self) -> None:
         if self.stage_index == 0:

@@ -80,7 +80,7 @@ def measure(variant: str, seed: int, part: str) -> dict[str, Any]:
     pairs = read_stsb_dir(DATA / "stsb_dir")
     train, validation, measured = (pairs[pairs["split"] == split] for split in ("train", "validation", part))
     start = time.perf_counter()
-    model = VARIANTS[variant](seed).fit(train[TEXTS], train[SCORE], (validation[TEXTS], validation[SCORE]))
+    model = VARIANTS[variant](seed).fit(train[TEXTS], train[SCORE], validation=(validation[TEXTS], validation[SCORE]))
     report = continuous_report(measured[SCORE].to_numpy(), model.predict(measured[TEXTS]))
     report["mse"] = report["rmse"] ** 2
     run = {"variant": variant, "seed": seed, "head": model.head_name_, "seconds": time.perf_counter() - start}

@@ -134,3 +134,14 @@ def test_methods_say_what_they_were_made_with():
     method = SupCR(MLP(3, 4, widths=(8,)), 4, epochs=(1, 1), temperature=0.5)
     assert method.hparams["temperature"] == 0.5
     assert "encoder" not in method.hparams
+
+
+def test_weighted_samples_bring_their_weights_to_training_and_validation():
+    weights = 1.0 + np.arange(48) % 3
+    labels = ranks_of(TARGET)
+    data = DataModule(cloc(validation_fraction=0.25), X, labels, weights)
+    for part, loader in ((data.training_data, data.train_dataloader()), (data.validation_data, data.val_dataloader())):
+        batches = [batch[2] for batch in loader]
+        assert sum(len(batch) for batch in batches) >= len(part)
+        assert part.weights.mean().item() == pytest.approx(1)
+        assert len(part.weights.unique()) == 3

@@ -74,4 +74,6 @@ def test_groups_that_allow_no_division_are_refused(groups, message):
 
 
 def test_groups_are_not_needed_where_the_validation_samples_are_given():
-    otd(validation_fraction=0.25, epochs=1).fit(X, ranks_of(TARGET), (X, ranks_of(TARGET)), groups=np.zeros(48))
+    otd(validation_fraction=0.25, epochs=1).fit(
+        X, ranks_of(TARGET), validation=(X, ranks_of(TARGET)), groups=np.zeros(48)
+    )

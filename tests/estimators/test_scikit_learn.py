@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
-from tests.estimators.conformity import parametrize_with_essential_checks
+from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks
 from tests.estimators.examples import (
     cloc,
     draw_frame,
@@ -27,13 +27,20 @@ from tests.estimators.examples import (
 X, TARGET = draw_table()
 
 
-@parametrize_with_checks([CLOCClassifier(phase_epochs=(5, 10)), SupCRRegressor(epochs=(10, 10))])
+def exceptions(estimator):
+    votes = "three neighbours of one class vote for it, whatever they weigh"
+    return EQUIVALENCE | ({"check_class_weight_classifiers": votes} if isinstance(estimator, OTDClassifier) else {})
+
+
+@parametrize_with_checks(
+    [CLOCClassifier(phase_epochs=(5, 10)), SupCRRegressor(epochs=(10, 10))], expected_failed_checks=exceptions
+)
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
     check(estimator)
 
 
-@parametrize_with_essential_checks([OTDClassifier(epochs=15), SupReMixRegressor(epochs=(10, 10))])
+@parametrize_with_essential_checks([OTDClassifier(epochs=15), SupReMixRegressor(epochs=(10, 10))], exceptions)
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_what_the_others_could_break(estimator, check):
     check(estimator)

@@ -13,7 +13,7 @@ from ordinate.commands.plan import Plan
 from ordinate.commands.samples import Samples
 from ordinate.commands.time_plan import TimePlan
 from ordinate.commands.workspace import write_record
-from ordinate.data.rows import groups_of, take
+from ordinate.data.rows import column_of, take
 from ordinate.estimators.choice import Choice, Trial, choose_within
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
@@ -72,14 +72,15 @@ def choose(
 
     def train(name: str) -> EmbeddingEstimator:
         model = plan.build(name, options, checkpoints / f"{name}-trial")
-        return model.fit(take(X, part), y[part], groups=groups_of(samples.groups, part))
+        weights = column_of(samples.weights, part)
+        return model.fit(take(X, part), y[part], weights, groups=column_of(samples.groups, part))
 
     def trial(name: str) -> Trial:
         print(f"trying {name}")
         model = train(name)
         predictions = Predictions.of(model, unseen, y[validation])
         notes[name] = measured_note(predictions)
-        return Trial(float(measure(predictions)["mae"]), epochs_of_cut(model))
+        return Trial(float(measure(predictions, column_of(samples.weights, validation))["mae"]), epochs_of_cut(model))
 
     if time.budget is None:
         errors = {name: trial(name).error for name in plan.candidates}

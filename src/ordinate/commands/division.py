@@ -18,17 +18,17 @@ Rows = NDArray[np.int64]
 
 def divide_rows(label: Label, samples: Samples, options: FitOptions) -> tuple[Rows, Rows, Rows]:
     """Rows to train, to validate (none unless the data set says which) and to measure on."""
+    counted = np.arange(len(label.values)) if samples.weights is None else np.flatnonzero(samples.weights)
     if samples.splits is not None:
         splits = samples.splits.to_numpy()
         unknown = sorted(set(splits) - set(SIDES))
         if unknown or "test" not in splits or "train" not in splits:
             shown = ", ".join(map(repr, sorted(set(splits))[:6]))
             raise OrdinateError("split", shown, "train and test, with or without validation")
-        rows, validation_rows, test_rows = (np.flatnonzero(splits == side) for side in SIDES)
+        rows, validation_rows, test_rows = (counted[splits[counted] == side] for side in SIDES)
     else:
-        rows, test_rows = divide(
-            label, samples.groups, np.arange(len(label.values)), options.test_fraction or TEST_FRACTION, options.seed
-        )
+        share = options.test_fraction or TEST_FRACTION
+        rows, test_rows = divide(label, samples.groups, counted, share, options.seed)
         validation_rows = test_rows[:0]
     if len(test_rows) < 2 or len(rows) < 4:
         raise OrdinateError(

@@ -24,7 +24,7 @@ from ordinate.commands.time_plan import REPORT as REPORT_TIME
 from ordinate.commands.workspace import Workspace
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import groups_of, take
+from ordinate.data.rows import column_of, take
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.decisions import compare_decisions
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -38,6 +38,7 @@ from ordinate.report.page import write_report
 from ordinate.report.text import metric_lines
 from ordinate.torchrun import is_first_process
 
+UNWEIGHTED = "not: K-NN accuracy, costs of decisions, prediction sets, the report"
 LEAST_REPORTED = 3  # held-out samples
 REPORT = "report.html"
 RUN = "run.toml"  # likewise: the options that train the same model again, for --config
@@ -76,14 +77,17 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         shutil.rmtree(result, ignore_errors=True)  # of a run that was stopped, which may have had another model
         result.mkdir()
         predictions = Predictions.of(model, take(samples.X, test_rows), plan.label.values[test_rows])
-        facts = {"method": chosen.name, "test_samples": len(test_rows), "training_samples": len(rows)}
+        facts = {
+            "method": chosen.name, "test_samples": len(test_rows), "training_samples": len(rows),
+            **({} if options.weight is None else {"weight": options.weight}),
+        }  # fmt: skip
         split = {"data": samples.digest, "target": options.target, "train": rows.tolist(), "test": test_rows.tolist()}
-        metrics = _write_model(predictions, plan, facts, again, split, result)
+        metrics = _write_model(predictions, column_of(samples.weights, test_rows), plan, facts, again, split, result)
         pictures = _show(predictions, samples, plan, (rows, test_rows), metrics, options, plan_of_time, result)
         workspace.publish(result)
     names = [str(name) for name in plan.label.classes or []]
-    print(f"\n{chosen.name} on {len(test_rows)} held-out samples")
-    print("\n".join(metric_lines(metrics, names)))
+    weighted = "" if options.weight is None else f", weighted by {options.weight!r} ({UNWEIGHTED})"
+    print(f"\n{chosen.name} on {len(test_rows)} held-out samples{weighted}", *metric_lines(metrics, names), sep="\n")
     report = "report and " if (options.path / REPORT).exists() else ""
     print(f"\nmodel, metrics, {report}{pictures} pictures: {options.path}")
     if options.logger is not None:
@@ -124,10 +128,15 @@ def _train(
     X, y = samples.X, plan.label.values
     if chosen.model is None:
         print(f"training {chosen.name}")
-        validation = (take(X, validation_rows), y[validation_rows]) if len(validation_rows) else None
+        validation = None
+        if len(validation_rows):
+            validation = (take(X, validation_rows), y[validation_rows], column_of(samples.weights, validation_rows))
         model = plan.build(chosen.name, chosen.options, checkpoints / f"{chosen.name}-final")
         with training_until(time.end):
-            model.fit(take(X, rows), y[rows], validation=validation, groups=groups_of(samples.groups, rows))
+            model.fit(
+                take(X, rows), y[rows], column_of(samples.weights, rows),
+                validation=validation, groups=column_of(samples.groups, rows),
+            )  # fmt: skip
     else:
         print(f"no time to train {chosen.name} on all samples: its trial is the model")
         model, rows = chosen.model
@@ -140,13 +149,19 @@ def _train(
 
 
 def _write_model(
-    predictions: Predictions, plan: Plan, facts: dict[str, Any], again: FitOptions, split: dict[str, Any], folder: Path
+    predictions: Predictions,
+    weights: Any,
+    plan: Plan,
+    facts: dict[str, Any],
+    again: FitOptions,
+    split: dict[str, Any],
+    folder: Path,
 ) -> Metrics:
     """Write the model, what it predicted of held-out samples, its metrics, options, split; return the metrics."""
     write_estimator(predictions.model, folder)
     held_out = HeldOut.of(predictions)
     held_out.write(folder)
-    metrics = measure(predictions)
+    metrics = measure(predictions, weights)
     if plan.costs is not None and plan.label.classes is not None:
         metrics["decisions"] = compare_decisions(held_out.labels, held_out.predicted, plan.costs)
     record = {**facts, **metrics, "command": again.command}
@@ -168,14 +183,16 @@ def _show(
 ) -> int:
     """Write the report and pictures that there is time for; return the number of pictures."""
     (rows, test_rows), y = division, plan.label.values
+    facts = {"Data": options.data, "Data, sha256": samples.digest}
+    if options.weight is not None:
+        facts["Weights"] = f"the model was trained with those of {options.weight!r}; here all samples count the same"
     seen = (take(samples.X, rows), y[rows])
     if len(test_rows) >= LEAST_REPORTED and time.has_time_for(REPORT_TIME):
         names = [f"row {row}" for row in test_rows] if samples.paths is None else samples.paths[test_rows].tolist()
         write_report(
             predictions.model, predictions.X, y[test_rows], folder / REPORT, predictions=predictions, training=seen,
             target=options.target or "the label", names=names, projections=time.projections(len(test_rows)),
-            costs=costs_of_rules(metrics.get("decisions")), command=options.command,
-            facts={"Data": options.data, "Data, sha256": samples.digest},
+            costs=costs_of_rules(metrics.get("decisions")), command=options.command, facts=facts,
         )  # fmt: skip
     pictures = len(draw(predictions, folder, seen)) if time.has_time_for(PICTURES) else 0
     if pictures == 0:

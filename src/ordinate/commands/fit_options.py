@@ -77,6 +77,9 @@ class FitOptions:
     categorical: str = option("", "columns whose numbers are codes", metavar="COLUMNS")
     split: str | None = option(None, "column that says train, validation or test", metavar="COLUMN")
     group: str | None = option(None, "column of what stays on one side of a split, such as a subject", metavar="COLUMN")
+    weight: str | None = option(
+        None, "column of what a sample counts, in training and in what is measured; 0 leaves it out", metavar="COLUMN"
+    )
     fold: int = option(0, "held out, where an image set comes in folds (%(default)s)")
     out: str | None = option(None, "new folder for the model (DATA's name with -model)", determines=False)
     test_fraction: float | None = option(
@@ -247,7 +250,7 @@ class FitOptions:
             if self.text and getattr(self, name):
                 raise OrdinateError(f"--{name}", f"{getattr(self, name)!r} beside --text, which names the columns")
         used: dict[str, str] = {}
-        single = {name: getattr(self, name) for name in ("target", "split", "group")}
+        single = {name: getattr(self, name) for name in ("target", "split", "group", "weight")}
         claims = {name: [column] for name, column in single.items() if column is not None}
         for name, columns in {**claims, "drop": names_in(self.drop)}.items():
             _claim(used, name, columns)

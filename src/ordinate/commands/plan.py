@@ -87,6 +87,11 @@ def make_plan(
     method = options.method if recipe is None else _method_of(recipe, options.method)
     label = understand_label(samples.y, options.task, options.order, samples.name)
     candidates = _candidates(method, label, with_heads=options.time_limit is not None)
+    if options.weight is not None:
+        for name in candidates:
+            reason = build(name, label.task).unweighted
+            if reason is not None:
+                raise OrdinateError("--weight", problem=f"is not for {name}: {reason}", expected="another --method")
     margins = parse_boundaries("--margin", options.margin, label.classes)
     if margins and "cloc" not in candidates:
         raise OrdinateError("--margin", problem="is for CLOC", expected="--method cloc")

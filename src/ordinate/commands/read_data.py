@@ -65,7 +65,7 @@ def _read(
     all_columns: bool,
 ) -> Samples:
     request = Request(
-        options.target, options.split, options.group, tuple(names_in(options.drop)),
+        options.target, options.split, options.group, options.weight, tuple(names_in(options.drop)),
         tuple(names_in(options.categorical)), options.fold, options.skip_unreadable, progress=not options.quiet,
     )  # fmt: skip
     if is_named(options.data):

@@ -18,6 +18,7 @@ from ordinate.data.tables.files import require_columns
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.data.text.samples import as_texts
 from ordinate.errors import OrdinateError
+from ordinate.estimators.sample_weights import check_sample_weight
 from ordinate.extensions import extensions
 
 
@@ -31,6 +32,7 @@ class Samples:
     digest: str
     splits: pd.Series | None = None
     groups: pd.Series | None = None
+    weights: NDArray[np.float64] | None = None
     paths: NDArray[np.str_] | None = None
 
 
@@ -66,7 +68,7 @@ def read_named(data: str, request: Request) -> Samples:
 
 
 def _refuse_columns(data: str, request: Request) -> None:
-    given = next((name for name in ("target", "split", "group") if getattr(request, name)), None)
+    given = next((name for name in ("target", "split", "group", "weight") if getattr(request, name)), None)
     if given is not None:
         raise OrdinateError(f"--{given}", problem=f"{data} is a data set with its own label and split", expected="none")
 
@@ -95,7 +97,8 @@ def read_samples(
         )
     if modality.name == "tables":  # a file, which may hold an array of another kind, that decode_array reads
         name, digest = f"column {labelled.labels.name!r}", _digest_of_files(Path(data))
-        return Samples(labelled.samples, labelled.labels, name, digest, labelled.splits, labelled.groups)
+        weights = _weights(labelled)
+        return Samples(labelled.samples, labelled.labels, name, digest, labelled.splits, labelled.groups, weights)
     return _decoded(modality, data, labelled, request, options.get(modality.parameter), size_for)
 
 
@@ -124,14 +127,24 @@ def _decoded(
     if failures:
         labelled = labelled.take(np.setdiff1d(np.arange(len(labelled)), list(failures)))
     y = pd.Series(labelled.labels)
-    columns = (y, labelled.splits, labelled.groups)
+    columns = [y, labelled.splits, labelled.groups, *([] if labelled.weights is None else [labelled.weights])]
     digest = hashlib.sha256(repr([None if column is None else column.tolist() for column in columns]).encode())
     for sample in getattr(labelled.samples, "pixels", labelled.samples):
         digest.update(np.ascontiguousarray(sample).tobytes())
     return Samples(
         labelled.samples, y, f"label {y.name!r}", digest.hexdigest(),
-        labelled.splits, labelled.groups, labelled.paths,
+        labelled.splits, labelled.groups, _weights(labelled), labelled.paths,
     )  # fmt: skip
+
+
+def _weights(labelled: Labelled) -> NDArray[np.float64] | None:
+    """Return the weights of samples where there are some, none of which is missing or below 0."""
+    if labelled.weights is None:
+        return None
+    try:
+        return check_sample_weight(labelled.weights, len(labelled))
+    except OrdinateError as error:
+        raise error.of(f"--weight: column {labelled.weights.name!r}") from None
 
 
 def decode_array(samples: Samples, request: Request, options: Mapping[str, Any]) -> Samples:

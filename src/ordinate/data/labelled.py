@@ -19,6 +19,7 @@ class Labelled:
         labels: (n,) ranks, numbers or text; a DataFrame (n, p) for targets of p dimensions.
         splits: (n,) such as ``"train"``, ``"validation"``, ``"test"``, or the name of a fold.
         groups: (n,), such as the subject; no group is to stand on both sides of a split.
+        weights: (n,), by which samples count.
         paths: (n,) of files that have been read into ``samples``.
         left_out: why each file that could not be read is not among them.
     """
@@ -27,6 +28,7 @@ class Labelled:
     labels: pd.Series | pd.DataFrame
     splits: pd.Series | None = None
     groups: pd.Series | None = None
+    weights: pd.Series | None = None
     paths: NDArray[np.str_] | None = None
     left_out: tuple[str, ...] = ()
 
@@ -35,6 +37,6 @@ class Labelled:
 
     def take(self, rows: NDArray[np.int64]) -> "Labelled":
         """Return some of them, by index, their labels numbered from 0."""
-        columns = {name: getattr(self, name) for name in ("samples", "labels", "splits", "groups", "paths")}
+        columns = {name: getattr(self, name) for name in ("samples", "labels", "splits", "groups", "weights", "paths")}
         taken = {name: take(column, rows, renumber=True) for name, column in columns.items() if column is not None}
         return replace(self, **taken)

@@ -33,9 +33,9 @@ def path_column(frame: pd.DataFrame) -> str | None:
 
 
 def label_columns(
-    frame: pd.DataFrame, where: Path, target: str | None, split: str | None, group: str | None
-) -> tuple[pd.Series, pd.Series | None, pd.Series | None]:
-    """Return labels, splits and groups, the last two where there are some.
+    frame: pd.DataFrame, where: Path, target: str | None, split: str | None, group: str | None, weight: str | None
+) -> tuple[pd.Series, pd.Series | None, pd.Series | None, pd.Series | None]:
+    """Return labels, splits, groups and weights, all but the first where there are some.
 
     Args:
         frame: of a labels.csv.
@@ -43,23 +43,25 @@ def label_columns(
         target: column of the label; None uses ``label``, or the only column that is left.
         split: column of the split; None uses ``split`` if it is there.
         group: column of the group, such as a subject; None uses ``group`` if it is there.
+        weight: column of the weight.
 
     Raises:
         OrdinateError: a column that is not there, or values that are missing.
     """
-    require_columns(frame, [name for name in (target, split, group) if name is not None], where)
+    require_columns(frame, [name for name in (target, split, group, weight) if name is not None], where)
     split = split or ("split" if "split" in frame and target != "split" else None)
     group = group or ("group" if "group" in frame and target != "group" else None)
     if target is None:
-        left = [str(name) for name in frame.columns if name not in (path_column(frame), split, group)]
+        left = [str(name) for name in frame.columns if name not in (path_column(frame), split, group, weight)]
         if "label" not in left and len(left) != 1:
             raise OrdinateError("target", "none", f"the column of the label, one of {', '.join(map(repr, left))}")
         target = "label" if "label" in left else left[0]
-    for column in (target, split, group):
+    for column in (target, split, group, weight):
         if column is not None:
             require_labels(frame[column], column, where)
     return (
         frame[target],
         None if split is None else frame[split].astype(str).map(lambda name: SPLITS.get(name.lower(), name)),
         None if group is None else frame[group].astype(str),
+        None if weight is None else frame[weight],
     )

@@ -165,6 +165,7 @@ class Request:
         target: column of the label; None leaves the choice to the data.
         split: column that says what is held out.
         group: column of what stays on one side of a split.
+        weight: column of what a sample counts.
         drop: columns of a table to leave out.
         categorical: columns of a table whose numbers are codes.
         fold: that is held out where the data set has folds.
@@ -176,6 +177,7 @@ class Request:
     target: str | None = None
     split: str | None = None
     group: str | None = None
+    weight: str | None = None
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     fold: int = 0

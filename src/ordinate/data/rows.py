@@ -15,6 +15,6 @@ def take(X: Any, rows: NDArray[np.int64], *, renumber: bool = False) -> Any:
     return [X[row] for row in rows] if isinstance(X, list | tuple) else X[rows]
 
 
-def groups_of(groups: ArrayLike | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
-    """Return the groups of some rows, None where there are none."""
-    return None if groups is None else np.asarray(groups)[rows]
+def column_of(values: ArrayLike | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
+    """Return the values of some rows, such as their groups or weights; None where there are none."""
+    return None if values is None else np.asarray(values)[rows]

@@ -39,28 +39,39 @@ class DrawView(Protocol):
     def __call__(self, samples: Tensor, /) -> Tensor: ...
 
 
-class ViewBatches(Dataset[tuple[Tensor, Tensor]]):
+class ViewBatches(Dataset[tuple[Tensor, ...]]):
     """Augmented views of images (n, c, h, w), uint8, or series (n, c, t) in memory, a whole batch of them at a time.
 
-    The ``views`` of a sample lie next to each other in the batch. Worker processes draw those that take long.
+    The ``views`` of a sample lie next to each other in the batch, each with its label and, where there are some, its
+    weight. Worker processes draw those that take long.
     """
 
-    def __init__(self, x: Tensor, y: Tensor, augmentation: DrawView, views: int, workers: int) -> None:
+    def __init__(
+        self,
+        x: Tensor,
+        y: Tensor,
+        augmentation: DrawView,
+        views: int,
+        workers: int,
+        weights: Tensor | None = None,
+    ) -> None:
         self.x = x
         self.y = y
         self.augmentation = augmentation
         self.views = views
+        self.weights = weights
         self.workers = usable_workers(workers) if augmentation.takes_long else 0
 
     def __len__(self) -> int:
         return len(self.x)
 
-    def __getitem__(self, request: Request) -> tuple[Tensor, Tensor]:
+    def __getitem__(self, request: Request) -> tuple[Tensor, ...]:
         seed, rows = request
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)  # views are drawn on the CPU; seeding every device takes longer
             drawn = self.augmentation(self.x[rows].repeat_interleave(self.views, dim=0))
-        return drawn, self.y[rows].repeat_interleave(self.views, dim=0)
+        labels = (self.y,) if self.weights is None else (self.y, self.weights)
+        return drawn, *(part[rows].repeat_interleave(self.views, dim=0) for part in labels)
 
     def requests(self, batches: EpochSampler, seed: int) -> "SeededBatches":
         """Return the sampler that a DataLoader is to have."""

@@ -66,12 +66,15 @@ def predict_ranks(probabilities: ArrayLike, decision: str | ArrayLike = "mode") 
     return (values.cumsum(axis=1)[:, :-1] < 0.5 - TIE).sum(axis=1)
 
 
-def compare_rules(y_true: ArrayLike, probabilities: ArrayLike) -> dict[str, dict[str, float]]:
+def compare_rules(
+    y_true: ArrayLike, probabilities: ArrayLike, sample_weight: ArrayLike | None = None
+) -> dict[str, dict[str, float]]:
     """Measure what the mode and the median are good at, and how sure it is that one is better.
 
     Args:
         y_true: (n,), ranks 0..C-1 of two samples or more that the model has not seen.
         probabilities: (n, C), of their ranks.
+        sample_weight: (n,), by which the samples count; None for equal weights.
 
     Returns:
         For ``"mode"`` and ``"median"`` the ``accuracy``, the ``mae`` in ranks, and ``gain``: by how much the rule is
@@ -89,13 +92,15 @@ def compare_rules(y_true: ArrayLike, probabilities: ArrayLike) -> dict[str, dict
     values, true = check_probabilities(probabilities, y_true)
     if len(true) < 2:
         raise OrdinateError("y_true", "1 sample", "at least two to tell a gain from chance")
+    weights = np.ones(len(true)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weights = weights / weights.mean()
     off = {rule: np.abs(predict_ranks(values, rule) - true) for rule in RULES}
     gained = {"mode": (off["mode"] == 0) * 1.0 - (off["median"] == 0), "median": off["mode"] - off["median"]}
     return {
         rule: {
-            "accuracy": float((off[rule] == 0).mean()),
-            "mae": float(off[rule].mean()),
-            "gain": _in_standard_errors(gained[rule].astype(np.float64)),
+            "accuracy": float((weights * (off[rule] == 0)).mean()),
+            "mae": float((weights * off[rule]).mean()),
+            "gain": _in_standard_errors(weights * gained[rule]),
         }
         for rule in RULES
     }

@@ -102,8 +102,7 @@ class CLOCClassifier(RankClassifier):
             return None
         if not isinstance(self.critical_margins, Mapping):
             raise OrdinateError("critical_margins", repr(self.critical_margins), "labels and margins, as {(1, 2): 0.8}")
-        # an ensemble of scikit-learn may have put codes in the place of the labels that class_order names
-        labels = self.ordered_classes_.tolist() if self.class_order is None else list(self.class_order)
+        labels = self._labels_by_rank
         boundaries = {pair: rank for rank, pair in enumerate(pairwise(labels))}
         margins = {}
         for boundary, margin in self.critical_margins.items():

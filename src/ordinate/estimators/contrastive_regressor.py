@@ -22,6 +22,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.functional.inputs import check_choice
+from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.heads.binned import BinSize
 from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
 from ordinate.heads.neighbours import NeighbourMean
@@ -152,13 +153,15 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         names = self._candidates() if validation is not None else self._candidates()[:1]
         rows = random_part(len(training.x), MOST_EMBEDDED)
         embeddings = self._embed_rows(training.x, rows).float().double()  # as a saved model holds them
-        heads = {name: self._fit_head(name, embeddings, training.y[rows].double()) for name in names}
+        weights = None if training.weights is None else training.weights[rows].double()
+        heads = {name: self._fit_head(name, embeddings, training.y[rows].double(), weights) for name in names}
         self.head_scores_: dict[str, float] = {}
         if validation is not None:
             with torch.no_grad():
                 seen = self._embed(validation.x)
                 self.head_scores_ = {
-                    name: float((head(seen) - validation.y).abs().mean()) for name, head in heads.items()
+                    name: float(weighted_mean((head(seen) - validation.y).abs(), validation.weights))
+                    for name, head in heads.items()
                 }
         self.head_name_ = min(self.head_scores_, key=self.head_scores_.__getitem__) if self.head_scores_ else names[0]
         self.head_ = heads[self.head_name_]
@@ -186,12 +189,12 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
         last = len(self.method_.stages) - 1
         return last == 0 or any(epoch["stage"] == last and "passed" not in epoch for epoch in self.method_.history)
 
-    def _fit_head(self, name: str, embeddings: Tensor, targets: Tensor) -> nn.Module:
+    def _fit_head(self, name: str, embeddings: Tensor, targets: Tensor, weights: Tensor | None) -> nn.Module:
         if name == "linear":
             return self.method_.head
         if name == "ridge":
-            return fit_ridge(embeddings, targets).float().double()  # as a saved model holds it
-        return NeighbourMean(embeddings, targets)
+            return fit_ridge(embeddings, targets, weights).float().double()  # as a saved model holds it
+        return NeighbourMean(embeddings, targets, weights=weights)
 
     def _state(self) -> dict[str, Any]:
         return {
@@ -220,7 +223,12 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[
             self.head_ = self.method_.head
             return
         if self.head_name_ == "neighbours":
-            self.head_ = NeighbourMean(tensors["head.embeddings"].double(), tensors["head.targets"].double())
+            weights = tensors.get("head.weights")  # where samples were weighted
+            self.head_ = NeighbourMean(
+                tensors["head.embeddings"].double(),
+                tensors["head.targets"].double(),
+                weights=None if weights is None else weights.double(),
+            )
             return
         self.head_ = LinearHead(self.embedding_dim_, len(tensors["head.target_mean"])).double()
         self.head_.load_state_dict({name.removeprefix("head."): value for name, value in tensors.items()})

@@ -21,7 +21,7 @@ class DataModule(lightning.LightningDataModule):
 
     Args:
         estimator: whose parameters say how; it is not fitted.
-        X, y, validation, groups: as for its ``fit``.
+        X, y, sample_weight, validation, groups: as for its ``fit``.
 
     Attributes:
         estimator: a copy, which knows the classes and how samples are read.
@@ -45,13 +45,14 @@ class DataModule(lightning.LightningDataModule):
         estimator: EmbeddingEstimator,
         X: Any,
         y: ArrayLike,
-        validation: tuple[Any, Any] | None = None,
+        sample_weight: ArrayLike | None = None,
+        validation: tuple[Any, ...] | None = None,
         groups: ArrayLike | None = None,
     ) -> None:
         super().__init__()
         self.estimator: EmbeddingEstimator = clone(estimator)
         self.training_data, self.validation_data, self.batches = self.estimator._prepare(
-            X, y, validation, groups, folder=None
+            X, y, sample_weight, validation, groups, folder=None
         )
 
     def new_method(self) -> StagedMethod:

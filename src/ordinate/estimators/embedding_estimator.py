@@ -4,7 +4,7 @@ import hashlib
 from abc import abstractmethod
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from ordinate.data.images.options import ImageOptions
 from ordinate.data.label_density import LabelBins
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.registry import modality_of_reader
-from ordinate.data.rows import take
+from ordinate.data.rows import column_of, take
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.text.options import TextOptions
@@ -35,9 +35,10 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.encoder_setting import check_encoder
 from ordinate.estimators.fingerprint import describe
-from ordinate.estimators.holdout import hold_out
+from ordinate.estimators.holdout import check_groups, hold_out
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.persistence import save_estimator
+from ordinate.estimators.sample_weights import CheckedSamples, check_sample_weight, relative_weights
 from ordinate.estimators.seed import draw_seed
 from ordinate.estimators.training_parameters import RUNTIME, TrainingParameters
 from ordinate.functional.inputs import check_positive, check_whole
@@ -52,8 +53,6 @@ CACHED_FEATURES = 100_000  # images whose features by frozen networks are kept f
 _features_of: dict[bytes, Tensor] = {}
 MOST_EMBEDDED = 50_000  # training samples that neighbours and ridge regression keep; a random part of more
 MOST_VALIDATION = 10_000  # samples held out by themselves: a loss of all their pairs is taken every epoch
-
-Division = tuple[Any, NDArray[Any]]  # samples and their training targets
 
 
 @estimator_dataclass
@@ -126,6 +125,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     network_config_: dict[str, Any] | None = field(default=None, init=False)  # of transformers, in a loaded model
 
     stratified = False  # whether samples are held out rank by rank
+    unweighted: ClassVar[str | None] = None  # why samples cannot be weighted, of methods for which that has no meaning
     views_of_images = 1
 
     def __sklearn_tags__(self) -> Tags:
@@ -168,7 +168,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self,
         X: ArrayLike | pd.DataFrame,
         y: ArrayLike | None = None,
-        validation: tuple[Any, Any] | None = None,
+        sample_weight: ArrayLike | None = None,
+        validation: tuple[Any, ...] | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
         """Train on samples X and labels y.
@@ -181,12 +182,17 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 either.
             y: classifiers: (n,), labels of at least two ranks, for CLOC two of them with two samples each. Regressors:
                 (n,) real targets, not all equal; SupCR also supports (n, p). A Dataset or DataLoader may bring them.
-            validation: ``(X, y)`` to validate on, and to choose a regressor's head, in place of a share of the samples.
+            sample_weight: (n,), at least 0, by which a sample counts: as an anchor in contrastive losses, in other
+                losses and in the heads, and in what is measured on held-out samples. Only ratios matter. A sample of
+                weight 0 is left out. Whole weights are as good as repeated samples on average, not exactly, as
+                samples that are repeated meet in batches.
+            validation: ``(X, y)`` or ``(X, y, sample_weight)`` to validate on, and to choose a regressor's head, in
+                place of a share of the samples.
             groups: (n,), such as the subject of every sample; a group is never on both sides of the share that
                 ``validation_fraction`` holds out.
         """
         folder = None if self.checkpoint_dir is None else Path(self.checkpoint_dir)
-        training_data, validation_data, batches = self._prepare(X, y, validation, groups, folder)
+        training_data, validation_data, batches = self._prepare(X, y, sample_weight, validation, groups, folder)
         seed = batches.seed
         with torch.random.fork_rng(range(torch.cuda.device_count())):
             torch.manual_seed(seed)
@@ -204,56 +210,88 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self
 
     def _prepare(
-        self, X: Any, y: Any, validation: tuple[Any, Any] | None, groups: ArrayLike | None, folder: Path | None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        validation: tuple[Any, ...] | None,
+        groups: ArrayLike | None,
+        folder: Path | None,
     ) -> tuple[ArrayBatches | ViewBatches, ArrayBatches | None, ShuffledBatches]:
         """Return what to train on, what to validate on, and which samples make a batch, in orders of the run's seed."""
         self._check_parameters()
-        samples, targets = self._checked(X, y, reset=True)
+        samples = self._checked(X, y, sample_weight, groups, reset=True)
         seed = draw_seed(self.random_state, folder)
         held_out = None
         if validation is not None:
             held_out = self._checked(*validation, reset=False)
-        elif self.validation_fraction > 0 and len(targets) >= 20:
-            (samples, targets), held_out = self._hold_out(samples, targets, groups, seed)
-        training_data, validation_data = self._read_data(samples, targets, held_out, folder)
-        batches = self._batches(targets, seed)
+        elif self.validation_fraction > 0 and len(samples) >= 20:
+            samples, held_out = self._hold_out(samples, seed)
+        training_data, validation_data = self._read_data(samples, held_out, folder)
+        batches = self._batches(samples.targets, seed)
         self.n_batches_ = len(batches)
         return training_data, validation_data, batches
 
-    def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
-        """Return samples and their training targets, which must be as many."""
+    def _checked(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, reset: bool) -> CheckedSamples:
+        """Return samples and their training targets, which must be as many; those of weight 0 are left out."""
         X, y = inputs.unpack(X, y)
         if y is None:
             raise OrdinateError("y", problem=f"{type(self).__name__} requires y to be passed, but the target y is None")
-        samples, targets = inputs.check_input(self, X, reset=reset), self._targets(y, reset=reset)
-        if len(targets) != len(samples):
-            raise OrdinateError("y", f"{len(targets)} labels for {len(samples)} samples", "one per sample")
-        return samples, targets
+        X = inputs.check_input(self, X, reset=reset)
+        if sample_weight is None:
+            samples = CheckedSamples(X, self._targets(y, reset=reset), groups=groups)
+        else:
+            samples = self._weighted(X, y, sample_weight, groups, reset=reset)
+        if len(samples.targets) != len(samples.X):
+            raise _other_number(samples.targets, samples.X)
+        return samples
 
-    def _hold_out(
-        self, samples: Any, targets: NDArray[Any], groups: ArrayLike | None, seed: int
-    ) -> tuple[Division, Division | None]:
-        """Return the samples to train on with their targets, and those to validate on."""
-        share = min(self.validation_fraction, MOST_VALIDATION / len(targets))
-        rows, held_out = hold_out(targets, groups, share, seed, stratify=self.stratified)
+    def _weighted(self, X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool) -> CheckedSamples:
+        """Return the samples whose weight is above 0."""
+        if self.unweighted is not None:
+            raise OrdinateError("sample_weight", "weights", "None", f"{type(self).__name__}: {self.unweighted}")
+        weights = check_sample_weight(sample_weight, len(X))
+        counted = np.flatnonzero(weights)
+        if len(counted) == len(X):
+            return CheckedSamples(X, self._targets(y, reset=reset), weights, groups)
+        if len(y) != len(X):
+            raise _other_number(y, X)
+        groups = None if groups is None else check_groups(groups, len(X))
+        targets = self._targets(take(y, counted), reset=reset)
+        if reset:
+            self._check_left_out(take(y, np.flatnonzero(weights == 0)))
+        return CheckedSamples(take(X, counted, renumber=True), targets, weights[counted], column_of(groups, counted))
+
+    def _check_left_out(self, y: Any) -> None:
+        """Raise where labels of training samples of weight 0 must not be left out."""
+
+    def _weights_in_training(self, samples: CheckedSamples) -> NDArray[np.float64] | None:
+        """Return what training samples weigh."""
+        return samples.weights
+
+    def _hold_out(self, samples: CheckedSamples, seed: int) -> tuple[CheckedSamples, CheckedSamples | None]:
+        """Return the samples to train on, and those to validate on."""
+        share = min(self.validation_fraction, MOST_VALIDATION / len(samples))
+        rows, held_out = hold_out(samples.targets, samples.groups, share, seed, stratify=self.stratified)
         if len(rows) < 4:
             raise OrdinateError(
-                "validation_fraction", f"{self.validation_fraction}, leaves {len(rows)} of {len(targets)} samples"
+                "validation_fraction", f"{self.validation_fraction}, leaves {len(rows)} of {len(samples)} samples"
             )
-        validation = (take(samples, held_out, renumber=True), targets[held_out]) if len(held_out) else None
-        return (take(samples, rows, renumber=True), targets[rows]), validation
+        return samples.take(rows), samples.take(held_out) if len(held_out) else None
 
     def _read_data(
-        self, samples: Any, targets: NDArray[Any], held_out: Division | None, folder: Path | None
+        self, samples: CheckedSamples, held_out: CheckedSamples | None, folder: Path | None
     ) -> tuple[ArrayBatches | ViewBatches, ArrayBatches | None]:
         """Learn how to read samples from those to train on; return them and the held-out ones as batches."""
-        self.reader_, samples = inputs.fit_reader(self, samples, progress=bool(self.verbose))
+        self.reader_, X = inputs.fit_reader(self, samples.X, progress=bool(self.verbose))
         self.reader_.on_gpu = self._on_gpu
         self.n_features_in_ = self.reader_.n_features_in
-        training = self._training_data(inputs.read(self.reader_, samples, folder), torch.from_numpy(targets))
+        training = self._training_data(inputs.read(self.reader_, X, folder), torch.from_numpy(samples.targets))
+        training.weights = relative_weights(self._weights_in_training(samples))
         if held_out is None:
             return training, None
-        return training, ArrayBatches(inputs.read(self.reader_, held_out[0], folder), torch.from_numpy(held_out[1]))
+        x, y = inputs.read(self.reader_, held_out.X, folder), torch.from_numpy(held_out.targets)
+        return training, ArrayBatches(x, y, relative_weights(held_out.weights))
 
     def _train(
         self,
@@ -321,7 +359,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 found = frozen.features(data.x[rows].to(device)).cpu()
                 _features_of.update((keys[row], one.clone()) for row, one in zip(rows.tolist(), found, strict=True))
         encoder.cpu()
-        return ArrayBatches(torch.stack([_features_of[key] for key in keys]), data.y)
+        return ArrayBatches(torch.stack([_features_of[key] for key in keys]), data.y, data.weights)
 
     @property
     def _samples_per_batch(self) -> int:
@@ -339,8 +377,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         described = [f"{name}={describe(value, name)}" for name, value in sorted(settings.items())]
         digest = hashlib.sha256("\n".join([type(self).__name__, *described, str(seed)]).encode())
         for data in (training, validation):
-            for part in () if data is None else (data.x, data.y):
-                digest.update(np.ascontiguousarray(part.numpy()).data)  # without a copy of all samples
+            for part in () if data is None else (data.x, data.y, data.weights):
+                if part is not None:
+                    digest.update(np.ascontiguousarray(part.numpy()).data)  # without a copy of all samples
         return digest.hexdigest()
 
     def _new_method(self, targets: Tensor) -> "StagedMethod":
@@ -506,3 +545,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
         """Set the fitted tensors that :meth:`_tensors` gave."""
+
+
+def _other_number(y: Any, X: Any) -> OrdinateError:
+    return OrdinateError("y", f"{len(y)} labels for {len(X)} samples", "one per sample")

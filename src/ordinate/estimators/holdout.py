@@ -30,7 +30,7 @@ def hold_out(
     """
     if groups is None:
         return split_rows(targets, share, seed, stratify=stratify)
-    codes = _codes(groups, len(targets))
+    codes: NDArray[np.int64] = pd.factorize(check_groups(groups, len(targets)))[0].astype(np.int64)
     if codes.max() == 0:
         raise OrdinateError("validation_fraction", problem=f"{_NOT_POSSIBLE}, and groups are one", hint=_WAY_OUT)
     for attempt in range(ATTEMPTS):
@@ -51,12 +51,11 @@ _NOT_POSSIBLE = "holds out whole groups"
 _WAY_OUT = "give validation=(X, y), or 0 for no held-out samples"
 
 
-def _codes(groups: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Return a whole number for each group, of every sample."""
+def check_groups(groups: ArrayLike, n: int) -> NDArray[Any]:
+    """Return the groups (n,) of samples, none of them missing."""
     array = np.asarray(groups)
     if array.shape != (n,):
         raise OrdinateError("groups", f"shape {array.shape}", f"({n},), one per sample")
-    codes: NDArray[np.int64] = pd.factorize(array, use_na_sentinel=True)[0].astype(np.int64)
-    if (codes < 0).any():
-        raise OrdinateError("groups", f"{(codes < 0).sum()} missing values", "a group for every sample")
-    return codes
+    if pd.isna(array).any():
+        raise OrdinateError("groups", f"{pd.isna(array).sum()} missing values", "a group for every sample")
+    return array

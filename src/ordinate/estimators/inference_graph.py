@@ -126,7 +126,7 @@ class _Vote(nn.Module):
     """:class:`~ordinate.heads.NeighbourVote` for a batch of any size."""
 
     embeddings: Tensor
-    weights: Tensor
+    votes: Tensor
     one_hot: Tensor
 
     def __init__(self, head: NeighbourVote) -> None:
@@ -134,8 +134,9 @@ class _Vote(nn.Module):
         self.k = head.k
         self.register_buffer("embeddings", normalize(head.embeddings, eps=0))
         votes = 1 + TIE_BREAK * 0.5 ** torch.arange(self.k, dtype=torch.float64)
-        self.register_buffer("weights", votes / votes.sum())
-        self.register_buffer("one_hot", nn.functional.one_hot(head.ranks, head.num_classes).double())
+        self.register_buffer("votes", votes)
+        one_hot = nn.functional.one_hot(head.ranks, head.num_classes).double()
+        self.register_buffer("one_hot", one_hot if head.weights is None else head.weights[:, None] * one_hot)
 
     def nearness(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n m"]:
         """Return cosines."""
@@ -144,7 +145,8 @@ class _Vote(nn.Module):
 
     def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         nearest = self.nearness(queries).topk(self.k).indices
-        return (self.weights[:, None] * self.one_hot[nearest]).sum(1)
+        counted = (self.votes[:, None] * self.one_hot[nearest]).sum(1)
+        return counted / counted.sum(1, keepdim=True)
 
 
 class _Mean(nn.Module):
@@ -152,6 +154,7 @@ class _Mean(nn.Module):
 
     embeddings: Tensor
     targets: Tensor
+    weights: Tensor
     centre: Tensor
 
     def __init__(self, head: NeighbourMean) -> None:
@@ -160,6 +163,9 @@ class _Mean(nn.Module):
         self.register_buffer("centre", head.embeddings.mean(0))  # distances from it lose fewer digits than from 0
         self.register_buffer("embeddings", head.embeddings - self.centre)
         self.register_buffer("targets", head.targets)
+        self.register_buffer(
+            "weights", torch.ones(len(head.targets)).double() if head.weights is None else head.weights
+        )
 
     def nearness(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n m"]:
         """Return negative squared distances, up to what they have in common in a row."""
@@ -171,5 +177,5 @@ class _Mean(nn.Module):
         distance = torch.linalg.vector_norm(between, dim=2)
         closest = distance.amin(1, keepdim=True)
         # relative to the closest, so that a distance of 0 divides nothing by 0
-        weights = torch.where(closest > 0, closest / distance, (distance == 0).double())
+        weights = self.weights[nearest] * torch.where(closest > 0, closest / distance, (distance == 0).double())
         return (weights[:, :, None] * self.targets[nearest]).sum(1) / weights.sum(1, keepdim=True)

@@ -1,7 +1,7 @@
 """What the classifiers of ranks share: their classes, and prediction from probabilities."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.rank_labels import find_classes, to_ranks
+from ordinate.estimators.rank_labels import check_labels, find_classes, to_ranks
+from ordinate.estimators.sample_weights import CheckedSamples, check_class_weight, weights_of_ranks
 from ordinate.functional.inputs import check_whole
 
 
@@ -30,6 +31,9 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
         class_order: the classes from lowest to highest, where y does not tell.
         decision: which rank is predicted from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of costs,
             true by predicted rank; see :func:`~ordinate.decisions.predict_ranks`. None is the paper's, the mode.
+        class_weight: what the classes weigh in training, beside ``sample_weight``: ``{label: weight}``, 1 for labels
+            that it lacks, or ``"balanced"`` for all classes the same in sum. OTD counts all ranks the same by itself,
+            and the weights come on top.
         epochs: of training; by default 300, or as many as 3000 batches make if that is fewer.
         weight_decay: by default 3, and 0.05 for images and volumes.
 
@@ -40,6 +44,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
 
     class_order: Sequence[Any] | None = None
     decision: str | ArrayLike | None = None
+    class_weight: str | Mapping[Any, float] | None = None
     epochs: int | None = None
 
     stratified = True
@@ -119,8 +124,31 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
             return self.weight_decay
         return self.reader_.weight_decay or self.usual_decay
 
+    @property
+    def _labels_by_rank(self) -> list[Any]:
+        """The labels, also where an ensemble of scikit-learn put codes in the place of those that class_order names."""
+        return self.ordered_classes_.tolist() if self.class_order is None else list(self.class_order)
+
+    def _check_left_out(self, y: Any) -> None:
+        lost = sorted(set(check_labels(y).tolist()) - set(self.ordered_classes_.tolist()))
+        if lost:
+            raise OrdinateError(
+                "sample_weight", f"0 for every sample of the classes {lost[:5]}", "some above 0 in every class",
+                "leave their samples out, or name the classes in class_order",
+            )  # fmt: skip
+
+    def _weights_in_training(self, samples: CheckedSamples) -> NDArray[np.float64] | None:
+        if self.class_weight is None:
+            return samples.weights
+        return weights_of_ranks(self.class_weight, self._labels_by_rank, samples.targets, samples.weights)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_class_weight(self.class_weight)
+        if self.class_weight is not None and self.unweighted is not None:
+            raise OrdinateError(
+                "class_weight", repr(self.class_weight), "None", f"{type(self).__name__}: {self.unweighted}"
+            )
         if self.decision is not None:
             check_decision(self.decision)
         if self.imbalance is not None and self.imbalance.bin_size is not None:
@@ -134,7 +162,8 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]
     def _evaluate(self, validation: ArrayBatches) -> None:
         if len(validation.y) > 1:
             probabilities = self._probabilities_of(self._embed(validation.x))
-            self.decision_scores_ = compare_rules(validation.y.numpy(), probabilities)
+            weights = None if validation.weights is None else validation.weights.numpy()
+            self.decision_scores_ = compare_rules(validation.y.numpy(), probabilities, weights)
 
     def _state(self) -> dict[str, Any]:
         return {"ordered_classes": self.ordered_classes_.tolist(), "decision_scores": self.decision_scores_}

@@ -28,13 +28,15 @@ class VotingClassifier(RankClassifier):
     def _probabilities(self, embeddings: Tensor) -> Tensor:
         return self.neighbours_(embeddings)
 
-    def _set_neighbours(self, embeddings: Tensor, ranks: Tensor) -> None:
+    def _set_neighbours(self, embeddings: Tensor, ranks: Tensor, weights: Tensor | None = None) -> None:
         """Let these embeddings (m, d) of norm 1 vote for their ranks, rounded as a saved model holds them."""
         embeddings = embeddings.float().double()
-        self.neighbours_ = NeighbourVote(embeddings, ranks, len(self.ordered_classes_), int(self.n_neighbors))
+        classes, k = len(self.ordered_classes_), int(self.n_neighbors)
+        self.neighbours_ = NeighbourVote(embeddings, ranks, classes, k, None if weights is None else weights.double())
 
     def _tensors(self) -> dict[str, Tensor]:
         return {f"neighbours.{name}": value for name, value in self.neighbours_.state_dict().items()}
 
     def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
-        self._set_neighbours(tensors["neighbours.embeddings"], tensors["neighbours.ranks"])
+        embeddings, ranks = tensors["neighbours.embeddings"], tensors["neighbours.ranks"]
+        self._set_neighbours(embeddings, ranks, tensors.get("neighbours.weights"))

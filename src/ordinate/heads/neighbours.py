@@ -14,7 +14,7 @@ QUERIES, SIMILARITIES = 1024, 2**26  # rows of the similarity matrix, and entrie
 class NeighbourVote(nn.Module):
     """Votes of the k nearest training embeddings by cosine; of ranks with equal votes the nearer one wins.
 
-    As OTD's Table 2 reads an embedding, with k = 3.
+    As OTD's Table 2 reads an embedding, with k = 3. With ``weights`` (m,) a neighbour's vote counts by its own.
 
     Example:
         >>> vote = NeighbourVote(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]), num_classes=2, k=1)
@@ -24,13 +24,20 @@ class NeighbourVote(nn.Module):
 
     embeddings: Tensor
     ranks: Tensor
+    weights: Tensor | None
 
     def __init__(
-        self, embeddings: Float[Tensor, "m d"], ranks: Int[Tensor, " m"], num_classes: int, k: int = 3
+        self,
+        embeddings: Float[Tensor, "m d"],
+        ranks: Int[Tensor, " m"],
+        num_classes: int,
+        k: int = 3,
+        weights: Float[Tensor, " m"] | None = None,
     ) -> None:
         super().__init__()
         self.register_buffer("embeddings", embeddings)
         self.register_buffer("ranks", ranks)
+        self.register_buffer("weights", weights)
         self.num_classes = num_classes
         self.k = min(k, len(ranks))
 
@@ -42,12 +49,18 @@ class NeighbourVote(nn.Module):
         for rows, part in zip(torch.arange(len(queries)).split(at_once), queries.split(at_once), strict=True):
             nearest = pairwise_similarity(part, self.embeddings, "cosine").topk(self.k).indices
             counted = part.new_zeros(len(part), self.num_classes)
-            shares[rows] = counted.scatter_add_(1, self.ranks[nearest], (votes / votes.sum()).expand(len(part), -1))
+            voices = (votes / votes.sum()).expand(len(part), -1)
+            if self.weights is not None:
+                voices = votes * self.weights[nearest]
+                voices = voices / voices.sum(1, keepdim=True)
+            shares[rows] = counted.scatter_add_(1, self.ranks[nearest], voices)
         return shares
 
 
 class NeighbourMean(nn.Module):
     """Mean target of the k nearest training embeddings, weighted by inverse Euclidean distance.
+
+    With ``weights`` (m,) a neighbour also counts by its own.
 
     Example:
         >>> mean = NeighbourMean(torch.tensor([[0.0], [1.0]]), torch.tensor([[10.0], [20.0]]), k=2)
@@ -57,11 +70,19 @@ class NeighbourMean(nn.Module):
 
     embeddings: Tensor
     targets: Tensor
+    weights: Tensor | None
 
-    def __init__(self, embeddings: Float[Tensor, "m d"], targets: Shaped[Tensor, "m *p"], k: int = 5) -> None:
+    def __init__(
+        self,
+        embeddings: Float[Tensor, "m d"],
+        targets: Shaped[Tensor, "m *p"],
+        k: int = 5,
+        weights: Float[Tensor, " m"] | None = None,
+    ) -> None:
         super().__init__()
         self.register_buffer("embeddings", embeddings)
         self.register_buffer("targets", check_targets(targets, len(embeddings), "targets"))
+        self.register_buffer("weights", weights)
         self.k = min(k, len(targets))
 
     def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n p"]:
@@ -72,6 +93,7 @@ class NeighbourMean(nn.Module):
                 :, :1
             ]  # weights relative to the closest, so that a distance of 0 divides nothing by 0
             weights = torch.where(closest > 0, closest / -similarity, (similarity == 0).to(similarity))
+            weights = weights if self.weights is None else weights * self.weights[nearest].to(weights)
             weights = weights / weights.sum(1, keepdim=True)
             parts.append((weights[:, :, None] * self.targets[nearest].to(similarity)).sum(1))
         return torch.cat(parts).to(queries.dtype)

@@ -20,9 +20,14 @@ class BalancedMethod(StagedMethod):
         super().__init__(stages, chunk_size)
         self.balance = balance
 
-    def weights(self, y: Shaped[Tensor, "n *p"]) -> Float[Tensor, " n"] | None:
-        """What samples weigh in training; None if all the same, as in validation."""
-        return self.balance.weights(y) if self.balance is not None and self.training else None
+    def weights(
+        self, y: Shaped[Tensor, "n *p"], sample_weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, " n"] | None:
+        """What samples weigh: their own weights times, in training, those of the balance; None if all the same."""
+        balanced = self.balance.weights(y) if self.balance is not None and self.training else None
+        if balanced is None or sample_weights is None:
+            return sample_weights if balanced is None else balanced
+        return balanced * sample_weights
 
     def calibrated(self, embeddings: Float[Tensor, "n d"], y: Shaped[Tensor, "n *p"]) -> Float[Tensor, "n d"]:
         """Return the embeddings of a training batch as its head sees them."""

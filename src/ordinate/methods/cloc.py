@@ -9,6 +9,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, mean_over_all, summed
 from ordinate.functional.inputs import check_ranks
 from ordinate.functional.precision import wide
+from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.heads.classifier import Classifier
 from ordinate.losses.mmnp import Boundaries, MMNPLoss
 from ordinate.methods.balanced import BalancedMethod
@@ -87,34 +88,41 @@ class CLOC(BalancedMethod):
         else:
             self.mmnp.freeze()
 
-    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+    def batch_loss(
+        self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
         scores = self.classifier(self.calibrated(embeddings, y))
         group = all_processes()
-        hits = torch.stack([(scores.argmax(1) == y).sum(), torch.tensor(len(y), device=y.device)])
+        counted = torch.ones_like(y) if weights is None else weights
+        hits = torch.stack([(counted * (scores.argmax(1) == y)).sum(), counted.sum(), counted.new_tensor(len(y))])
         hits = summed(hits, group).cpu()
-        self.hits += hits
-        weights = self.weights(y)
+        self.hits += hits[:2]
+        weights = self.weights(y, weights)
         errors = cross_entropy(scores, y, reduction="none")
         errors = errors if weights is None else weights.to(errors.dtype) * errors
         classification = mean_over_all(errors.mean(), len(y), group)
         contrast = self.mmnp(embeddings, y, weights=weights)
         self.log_dict(
             {"train_cross_entropy": classification, "train_mmnp": contrast},
-            on_step=False, on_epoch=True, batch_size=int(hits[1]),
+            on_step=False, on_epoch=True, batch_size=int(hits[2]),
         )  # fmt: skip
         return self.with_ranks(classification + self.mmnp_weight * contrast, embeddings, y)
 
-    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
         scores = self.classifier(x)
         loss = cross_entropy(scores, y)
+        if weights is not None:
+            loss = weighted_mean(cross_entropy(scores, y, reduction="none"), weights)
         predicted = scores.argmax(1)
         if _has_pairs(y):
-            loss = loss + self.mmnp_weight * self.mmnp(x, y)
+            loss = loss + self.mmnp_weight * self.mmnp(x, y, weights=weights)
         return {
             "val_loss": loss,
-            "val_accuracy": wide(predicted == y).mean(),
-            "val_mae": wide((predicted - y).abs()).mean(),
+            "val_accuracy": weighted_mean(wide(predicted == y), weights),
+            "val_mae": weighted_mean(wide((predicted - y).abs()), weights),
         }
 
     def stage_is_complete(self) -> bool:

@@ -44,9 +44,13 @@ class EndToEnd(Regression):
         stages = (Stage("encoder and head", epochs, optimization, patience),)
         super().__init__(encoder, head, stages, chunk_size, balance)
 
-    def batch_loss(self, x: Tensor, y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
+    def batch_loss(
+        self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
-        return self.with_ranks(self.head_loss(embeddings, y), embeddings, y)
+        return self.with_ranks(self.head_loss(embeddings, y, weights), embeddings, y)
 
-    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> dict[str, Tensor]:
-        return self.validate_head(x, y)
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
+        return self.validate_head(x, y, weights)

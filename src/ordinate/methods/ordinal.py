@@ -11,6 +11,7 @@ from ordinate.decisions import predict_ranks
 from ordinate.functional.global_batch import all_processes, mean_over_all
 from ordinate.functional.inputs import check_choice, check_ranks
 from ordinate.functional.precision import wide
+from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.heads.coral import CORALLayer
 from ordinate.heads.corn import corn_above, corn_losses
 from ordinate.heads.extended_binary import extended_binary_losses, rank_probabilities
@@ -84,13 +85,19 @@ class Ordinal(StagedMethod):
         """Return the loss of every sample."""
         return LOSSES[self.loss](self.head(embeddings), y)
 
-    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
-        return mean_over_all(self.sample_losses(self.embed(x), y).mean(), len(y), all_processes())
+    def batch_loss(
+        self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
+        losses = self.sample_losses(self.embed(x), y)
+        losses = losses if weights is None else weights.to(losses.dtype) * losses
+        return mean_over_all(losses.mean(), len(y), all_processes())
 
-    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
         predicted = self.decide(self.probabilities(x))
         return {
-            "val_loss": self.sample_losses(x, y).mean(),
-            "val_accuracy": wide(predicted == y).mean(),
-            "val_mae": wide((predicted - y).abs()).mean(),
+            "val_loss": weighted_mean(self.sample_losses(x, y), weights),
+            "val_accuracy": weighted_mean(wide(predicted == y), weights),
+            "val_mae": weighted_mean(wide((predicted - y).abs()), weights),
         }

@@ -11,6 +11,7 @@ from ordinate.functional.global_batch import all_processes, gathered, joined_val
 from ordinate.functional.inputs import check_ranks
 from ordinate.functional.precision import wide
 from ordinate.functional.similarity import unit
+from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.losses.angular_triangle import AngularTriangleLoss
 from ordinate.methods.balanced import BalancedMethod
 from ordinate.methods.imbalance import Balance
@@ -33,7 +34,8 @@ class OTD(BalancedMethod):
         num_classes: C.
         epochs: 50 in the paper.
         by_rank: let every rank count the same (the mean over its anchors, then over ranks) instead of every
-            triplet, of which large ranks have their size's cube. Weights of a balance take the place of this.
+            triplet, of which large ranks have their size's cube. Weights of a balance take the place of this; weights
+            of samples multiply what an anchor counts.
         patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
         balance: what weighs anchors of rare ranks, and ranks; None for nothing. There is no head to calibrate for.
         optimization: the paper's is Adam, 1e-6.
@@ -66,30 +68,37 @@ class OTD(BalancedMethod):
         super().on_train_epoch_start()
         self.seen.clear()
 
-    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+    def batch_loss(
+        self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
         group = all_processes()
         self.seen.append((gathered(unit(embeddings.detach()), group)[0], gathered(y, group)[0]))
-        return self.with_ranks(self.triangle(embeddings, y), embeddings, y)
+        return self.with_ranks(self.triangle(embeddings, y, weights), embeddings, y)
 
-    def triangle(self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+    def triangle(
+        self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         """Return the loss of a batch, each triplet or each rank counting the same, or each anchor as it weighs."""
-        weights = self.weights(y)
         if not self.by_rank:
-            loss: Tensor = self.loss(embeddings, y, weights=weights)
+            loss: Tensor = self.loss(embeddings, y, weights=self.weights(y, weights))
             return loss
         group = all_processes()
-        if weights is None:
-            weights = 1 / summed(torch.bincount(y, minlength=self.loss.num_classes), group)[y]
-        total = (self.loss(embeddings, y) * weights).sum() * processes(group)
-        return joined_value(total / summed(weights.sum(), group), group)
+        shares = self.weights(y)
+        if shares is None:
+            shares = 1 / summed(torch.bincount(y, minlength=self.loss.num_classes), group)[y]
+        shares = shares if weights is None else shares * weights
+        total = (self.loss(embeddings, y) * shares).sum() * processes(group)
+        return joined_value(total / summed(shares.sum(), group), group)
 
-    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
         logs = {}
         with suppress(OrdinateError):  # a validation set of few ranks offers no triplet
-            logs["val_loss"] = self.triangle(x, y)
+            logs["val_loss"] = self.triangle(x, y, weights)
         if self.seen:
             bank, ranks = (torch.cat(part)[-MOST_SEEN:] for part in zip(*self.seen, strict=True))
             nearest = (unit(x) @ bank.T).topk(min(NEIGHBOURS, len(bank))).indices
-            logs["val_accuracy"] = wide(ranks[nearest].mode(1).values == y).mean()
+            logs["val_accuracy"] = weighted_mean(wide(ranks[nearest].mode(1).values == y), weights)
         return logs

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ordinate.checks import check_choice
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered, mean_over_all
+from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.heads.regression_head import RegressionHead
 from ordinate.methods.balanced import BalancedMethod
 from ordinate.methods.imbalance import Balance
@@ -43,14 +44,21 @@ class Regression(BalancedMethod):
         """Return targets in their own units."""
         return self.head(self(x))
 
-    def head_loss(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
+    def head_loss(
+        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         """The head's loss of a training batch."""
         embeddings = self.calibrated(embeddings, y)
-        return mean_over_all(self.head.loss(embeddings, y, self.weights(y)), len(y), all_processes())
+        return mean_over_all(self.head.loss(embeddings, y, self.weights(y, weights)), len(y), all_processes())
 
-    def validate_head(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> dict[str, Tensor]:
+    def validate_head(
+        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
         """The head's loss of the validation set, and its error in units of the targets."""
-        return {"val_loss": self.head.loss(embeddings, y), "val_mae": (self.head(embeddings) - y).abs().mean()}
+        return {
+            "val_loss": weighted_mean(self.head.sample_losses(embeddings, y), weights),
+            "val_mae": weighted_mean((self.head(embeddings) - y).abs(), weights),
+        }
 
 
 class ContrastiveRegression(Regression):
@@ -98,7 +106,9 @@ class ContrastiveRegression(Regression):
         self.contrast_weight = contrast_weight
 
     @abstractmethod
-    def contrast(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
+    def contrast(
+        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         """The contrastive loss of a batch of embeddings."""
 
     def contrast_parameters(self) -> list[nn.Parameter]:
@@ -117,9 +127,9 @@ class ContrastiveRegression(Regression):
             return [*encoder, *self.contrast_parameters()]
         return head if self.scheme == "linear_probe" else [*encoder, *head]
 
-    def views(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    def views(self, x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return the batch as the contrastive loss sees it."""
-        return x, y
+        return x, y, weights
 
     def on_first_batch(self, x: Tensor, y: Tensor) -> None:
         if self.trains_head_only:
@@ -131,30 +141,34 @@ class ContrastiveRegression(Regression):
         with torch.no_grad():
             return self.embed(x)
 
-    def batch_loss(self, x: Tensor, y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
+    def batch_loss(
+        self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         if self.trains_head_only:
-            return self.head_loss(self.frozen_embeddings(x), y)
+            return self.head_loss(self.frozen_embeddings(x), y, weights)
         if self.stage_index == 1:
             embeddings = self.embed(x)
-            return self.with_ranks(self.head_loss(embeddings, y), embeddings, y)
-        x, y = self.views(x, y)
+            return self.with_ranks(self.head_loss(embeddings, y, weights), embeddings, y)
+        x, y, weights = self.views(x, y, weights)
         embeddings = self.embed(x)
-        loss = self.contrast(embeddings, y)
+        loss = self.contrast(embeddings, y, weights)
         if self.scheme == "regularise":
-            loss = self.head_loss(embeddings, y) + self.contrast_weight * loss
+            loss = self.head_loss(embeddings, y, weights) + self.contrast_weight * loss
         return self.with_ranks(loss, embeddings, y)
 
     def on_train_epoch_start(self) -> None:
         super().on_train_epoch_start()
         self.encoder.train(not self.trains_head_only)
 
-    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> dict[str, Tensor]:
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
         logs = {}
         if self.stage_index == 0:
             with suppress(OrdinateError):  # a small validation set may have no anchor with a positive
-                logs["val_contrast"] = self.contrast(x, y)
+                logs["val_contrast"] = self.contrast(x, y, weights)
         if self.stage_index == 1 or self.scheme == "regularise":
-            logs |= self.validate_head(x, y)
+            logs |= self.validate_head(x, y, weights)
         elif "val_contrast" in logs:
             logs["val_loss"] = logs["val_contrast"]
         return logs

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +78,9 @@ class StagedMethod(lightning.LightningModule):
     :meth:`stage_is_complete`, act on its start in :meth:`begin_stage` and :meth:`on_first_batch`, and log what
     validation embeddings show in :meth:`validate_embeddings`. What each epoch logged is kept in :attr:`history`.
 
+    A batch is ``(x, y)``, or ``(x, y, weights)`` with a weight (n,) above 0 for each sample, of mean 1 over the
+    training samples. The weights then are a further argument of the two methods.
+
     With an :attr:`end`, a stage has its share of the time that is left when it starts. Its progress, which the learning
     rate follows, is that of its epochs or that of its time, whichever is farther, and it ends with either. The history
     says of an epoch that time ended what share of its batches ``passed``.
@@ -101,7 +105,7 @@ class StagedMethod(lightning.LightningModule):
         self.chunk_size = chunk_size
         self.trainable: dict[str, bool] = {}  # parameters, as they were before the first stage
         self._start_over()
-        self.validation_outputs: list[tuple[Tensor, Tensor]] = []
+        self.validation_outputs: list[tuple[Tensor, ...]] = []
         self.run = ""
         self.end: TrainingEnd | None = None
         self.logged: set[str] = set()
@@ -153,11 +157,11 @@ class StagedMethod(lightning.LightningModule):
         """
         return y
 
-    def batch_loss(self, x: Any, y: Tensor) -> Tensor:
-        """The loss of a training batch in the present stage."""
+    def batch_loss(self, x: Any, y: Tensor, weights: Tensor | None = None) -> Tensor:
+        """The loss of a training batch in the present stage; ``weights`` are those of its samples."""
         raise NotImplementedError(f"{type(self).__name__}.batch_loss")
 
-    def validate_embeddings(self, x: Tensor, y: Tensor) -> dict[str, Tensor]:
+    def validate_embeddings(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> dict[str, Tensor]:
         """What to log of the whole validation set, given the outputs of :meth:`forward` and the labels."""
         return {}
 
@@ -248,26 +252,26 @@ class StagedMethod(lightning.LightningModule):
         self.passed = batch_idx / float(self.trainer.num_training_batches)
         return -1
 
-    def training_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> Tensor:
-        x, y = batch[0], self.as_labels(batch[1])
+    def training_step(self, batch: Sequence[Any], batch_idx: int) -> Tensor:
+        x, y, *weights = batch
+        y = self.as_labels(y)
         if self.current_epoch == self.stage_start and batch_idx == 0:
             self.on_first_batch(x, y)
         samples = int(summed(torch.tensor(len(y), device=self.device), all_processes()))
-        loss = self.batch_loss(x, y)
+        loss = self.batch_loss(x, y, *weights)
         self.log("train_loss", loss.detach(), on_step=False, on_epoch=True, batch_size=samples)
         return loss
 
-    def validation_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> None:
-        x, y = batch[0], self.as_labels(batch[1])
-        self.validation_outputs.append((self(x), y))
+    def validation_step(self, batch: Sequence[Any], batch_idx: int) -> None:
+        x, y, *weights = batch
+        self.validation_outputs.append((self(x), self.as_labels(y), *weights))
 
     def on_validation_epoch_end(self) -> None:
-        outputs = torch.cat([x for x, _ in self.validation_outputs])
-        labels = torch.cat([y for _, y in self.validation_outputs])
+        outputs, labels, *weights = map(torch.cat, zip(*self.validation_outputs, strict=True))
         self.validation_outputs.clear()
         if not self.trainer.sanity_checking:
             with this_process_alone():
-                self.log_dict(self.validate_embeddings(outputs, labels), batch_size=len(labels))
+                self.log_dict(self.validate_embeddings(outputs, labels, *weights), batch_size=len(labels))
 
     def on_train_epoch_end(self) -> None:
         self.log("stage", float(self.stage_index))

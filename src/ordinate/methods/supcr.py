@@ -69,10 +69,13 @@ class SupCR(ContrastiveRegression):
         )  # fmt: skip
         self.augment = augment
 
-    def contrast(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
-        return self.supcr(embeddings, y, weights=self.weights(y))
+    def contrast(
+        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
+        return self.supcr(embeddings, y, weights=self.weights(y, weights))
 
-    def views(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    def views(self, x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         if self.augment is None:
-            return x, y
-        return torch.cat([self.augment(x), self.augment(x)]), torch.cat([y, y])
+            return x, y, weights
+        doubled = None if weights is None else torch.cat([weights, weights])
+        return torch.cat([self.augment(x), self.augment(x)]), torch.cat([y, y]), doubled

@@ -75,8 +75,10 @@ class SupReMix(ContrastiveRegression):
             renormalize=renormalize, detach_mixtures=detach_mixtures, reduction="mean",
         )  # fmt: skip
 
-    def contrast(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]) -> Float[Tensor, ""]:
-        return self.supremix(self.projection(embeddings), y, weights=self.weights(y))
+    def contrast(
+        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n 1"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
+        return self.supremix(self.projection(embeddings), y, weights=self.weights(y, weights))
 
     def contrast_parameters(self) -> list[nn.Parameter]:
         return list(self.projection.parameters())

@@ -1,18 +1,19 @@
 """How far predicted targets are from the true ones.
 
 ``y_true`` and ``y_pred`` are both (n,) or both (n, p); with p dimensions every metric is the mean of its values in
-each. OrdinateError is raised where shapes differ, there is no sample, or a value is not a finite number.
+each. Samples count by ``sample_weight`` (n,), where there is one, and whole weights are repetitions. OrdinateError is
+raised where shapes differ, there is no sample, or a value is not a finite number.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.metrics.inputs import check_targets
+from ordinate.metrics.inputs import check_targets, check_weights
 
 FLOOR = 1e-10  # what a smaller error counts as in the geometric mean
 
 
-def mae(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+def mae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Mean absolute error, of targets or of ranks.
 
     Returns:
@@ -23,7 +24,7 @@ def mae(y_true: ArrayLike, y_pred: ArrayLike) -> float:
         1.0
     """
     true, pred = check_targets(y_true, y_pred)
-    return float(np.mean(np.abs(true - pred)))
+    return float(np.mean(check_weights(sample_weight, len(true))[:, None] * np.abs(true - pred)))
 
 
 def mse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
@@ -40,7 +41,7 @@ def mse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     return float(np.mean((true - pred) ** 2))
 
 
-def rmse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+def rmse(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Root mean squared error.
 
     Returns:
@@ -51,10 +52,11 @@ def rmse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
         1.0
     """
     true, pred = check_targets(y_true, y_pred)
-    return float(np.mean(np.sqrt(np.mean((true - pred) ** 2, axis=0))))
+    weights = check_weights(sample_weight, len(true))[:, None]
+    return float(np.mean(np.sqrt(np.mean(weights * (true - pred) ** 2, axis=0))))
 
 
-def r2(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+def r2(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Coefficient of determination: the share of the targets' variance that the predictions explain.
 
     Returns:
@@ -65,13 +67,14 @@ def r2(y_true: ArrayLike, y_pred: ArrayLike) -> float:
         0.5
     """
     true, pred = check_targets(y_true, y_pred)
-    total = np.sum(_centred(true) ** 2, axis=0)
-    residual = np.sum((true - pred) ** 2, axis=0)
+    weights = check_weights(sample_weight, len(true))[:, None]
+    total = np.sum(weights * _centred(true, weights) ** 2, axis=0)
+    residual = np.sum(weights * (true - pred) ** 2, axis=0)
     unexplained = np.divide(residual, total, out=np.ones_like(total), where=total > 0)
     return float(np.mean(1 - unexplained))
 
 
-def pearson(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+def pearson(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Pearson's correlation coefficient.
 
     Returns:
@@ -81,10 +84,11 @@ def pearson(y_true: ArrayLike, y_pred: ArrayLike) -> float:
         >>> pearson([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
         1.0
     """
-    return _correlation(*check_targets(y_true, y_pred))
+    true, pred = check_targets(y_true, y_pred)
+    return _correlation(true, pred, check_weights(sample_weight, len(true)))
 
 
-def spearman(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+def spearman(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Spearman's rank correlation: Pearson's of the positions in sorted order, tied values sharing their mean.
 
     Returns:
@@ -95,7 +99,9 @@ def spearman(y_true: ArrayLike, y_pred: ArrayLike) -> float:
         1.0
     """
     true, pred = check_targets(y_true, y_pred)
-    return _correlation(np.apply_along_axis(_positions, 0, true), np.apply_along_axis(_positions, 0, pred))
+    weights = check_weights(sample_weight, len(true))
+    true, pred = (np.apply_along_axis(_positions, 0, values, weights) for values in (true, pred))
+    return _correlation(true, pred, weights)
 
 
 def kendall(y_true: ArrayLike, y_pred: ArrayLike) -> float:
@@ -118,7 +124,7 @@ def kendall(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     return float(np.mean(taus))
 
 
-def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Geometric mean of the absolute errors: GM in SupReMix's tables (after Yang et al., ICML 2021).
 
     One exact prediction would make it 0, so errors below 1e-10 count as 1e-10, what Yang et al. put in the
@@ -132,11 +138,11 @@ def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
         2.0
     """
     true, pred = check_targets(y_true, y_pred)
-    errors = np.maximum(np.abs(true - pred), FLOOR)
-    return float(np.mean(np.exp(np.mean(np.log(errors), axis=0))))
+    logs = check_weights(sample_weight, len(true))[:, None] * np.log(np.maximum(np.abs(true - pred), FLOOR))
+    return float(np.mean(np.exp(np.mean(logs, axis=0))))
 
 
-def continuous_report(y_true: ArrayLike, y_pred: ArrayLike) -> dict[str, float]:
+def continuous_report(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> dict[str, float]:
     """The metrics that a report of predicted targets shows, ready for JSON.
 
     Returns:
@@ -147,35 +153,37 @@ def continuous_report(y_true: ArrayLike, y_pred: ArrayLike) -> dict[str, float]:
         1.0
     """
     return {
-        "mae": mae(y_true, y_pred),
-        "rmse": rmse(y_true, y_pred),
-        "r2": r2(y_true, y_pred),
-        "pearson": pearson(y_true, y_pred),
-        "spearman": spearman(y_true, y_pred),
-        "geometric_mean_error": geometric_mean_error(y_true, y_pred),
+        "mae": mae(y_true, y_pred, sample_weight),
+        "rmse": rmse(y_true, y_pred, sample_weight),
+        "r2": r2(y_true, y_pred, sample_weight),
+        "pearson": pearson(y_true, y_pred, sample_weight),
+        "spearman": spearman(y_true, y_pred, sample_weight),
+        "geometric_mean_error": geometric_mean_error(y_true, y_pred, sample_weight),
     }
 
 
-def _positions(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Positions (n,) in sorted order, tied values sharing their mean."""
-    _, tie_group, sizes = np.unique(x, return_inverse=True, return_counts=True)
-    means: NDArray[np.float64] = sizes.cumsum() - (sizes - 1) / 2
+def _positions(x: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Positions (n,) in sorted order, which are as far apart as samples weigh; tied values share their mean."""
+    tie_group = np.unique(x, return_inverse=True)[1]
+    sizes = np.bincount(tie_group, weights)
+    means: NDArray[np.float64] = sizes.cumsum() - sizes / 2
     return means[tie_group]
 
 
-def _correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    a, b = _scaled(a), _scaled(b)
-    norm = np.sqrt(np.sum(a**2, axis=0) * np.sum(b**2, axis=0))
-    return float(np.mean(np.clip(np.sum(a * b, axis=0) / np.maximum(norm, 1), -1, 1)))
+def _correlation(a: NDArray[np.float64], b: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    weights = weights[:, None]
+    a, b = _scaled(a, weights), _scaled(b, weights)
+    norm = np.sqrt(np.sum(weights * a**2, axis=0) * np.sum(weights * b**2, axis=0))
+    return float(np.mean(np.clip(np.sum(weights * a * b, axis=0) / np.where(norm > 0, norm, 1), -1, 1)))
 
 
-def _scaled(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _scaled(x: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Deviations from the mean, the largest of magnitude 1, so that no square underflows; 0 for a constant."""
-    x = _centred(x)
+    x = _centred(x, weights)
     largest = np.abs(x).max(axis=0)
     return x / np.where(largest > 0, largest, 1)
 
 
-def _centred(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _centred(x: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Deviations from the mean; exactly 0 for a constant, whose mean may be off by rounding."""
-    return np.where(np.ptp(x, axis=0) == 0, 0.0, x - x.mean(axis=0))
+    return np.where(np.ptp(x, axis=0) == 0, 0.0, x - (weights * x).mean(axis=0))

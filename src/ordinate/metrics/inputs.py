@@ -32,6 +32,19 @@ def check_targets(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[np.floa
     return true, pred
 
 
+def check_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    """Return the weights (n,) of samples, of mean 1; all 1 where there are none."""
+    if sample_weight is None:
+        return np.ones(n)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,):
+        raise OrdinateError("sample_weight", f"shape {weights.shape}", f"({n},), one per sample")
+    if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() == 0:
+        raise OrdinateError("sample_weight", "negative, infinite or only zero values", "numbers >= 0, some above 0")
+    weights = weights / weights.max()
+    return np.asarray(weights / weights.mean())
+
+
 def check_train_labels(train_labels: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return continuous labels of a training set (m, p) and of other samples (n, p)."""
     train, targets = _as_matrix(train_labels, "train_labels"), _as_matrix(labels, "labels")

@@ -1,6 +1,7 @@
 """How far predicted ranks are from the true ones; :func:`~ordinate.metrics.mae` serves ranks and targets alike.
 
-``y_true`` and ``y_pred`` are (n,), ranks 0..C-1. OrdinateError is raised where lengths differ, there is no sample, or a
+``y_true`` and ``y_pred`` are (n,), ranks 0..C-1. Samples count by ``sample_weight`` (n,), where there is one, and whole
+weights are repetitions. OrdinateError is raised where lengths differ, there is no sample, or a
 value is not such a rank.
 """
 
@@ -9,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_num_classes, check_whole
 from ordinate.metrics.continuous import mae
-from ordinate.metrics.inputs import check_ranks
+from ordinate.metrics.inputs import check_ranks, check_weights
 
 
-def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Share of samples whose rank is predicted exactly.
 
     Returns:
@@ -23,7 +24,7 @@ def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
         0.75
     """
     true, pred = check_ranks(y_true, y_pred)
-    return float(np.mean(true == pred))
+    return float(np.mean(check_weights(sample_weight, len(true)) * (true == pred)))
 
 
 def accuracy_within(y_true: ArrayLike, y_pred: ArrayLike, k: int) -> float:
@@ -44,7 +45,9 @@ def accuracy_within(y_true: ArrayLike, y_pred: ArrayLike, k: int) -> float:
     return float(np.mean(np.abs(true - pred) <= k))
 
 
-def quadratic_weighted_kappa(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int | None = None) -> float:
+def quadratic_weighted_kappa(
+    y_true: ArrayLike, y_pred: ArrayLike, num_classes: int | None = None, sample_weight: ArrayLike | None = None
+) -> float:
     """Cohen's kappa with quadratic weights (Cohen, Psychological Bulletin 70, 1968): agreement beyond chance.
 
     One minus the mean squared rank error over its mean when the predictions are dealt out to the samples at
@@ -59,12 +62,16 @@ def quadratic_weighted_kappa(y_true: ArrayLike, y_pred: ArrayLike, num_classes: 
         0.5
     """
     true, pred = check_ranks(y_true, y_pred, num_classes)
+    weights = check_weights(sample_weight, len(true))
     error = true - pred
-    chance = true.var() + pred.var() + error.mean() ** 2
-    return 1.0 if chance == 0 else float(1 - np.mean(error**2) / chance)
+    mean = np.mean(weights * error)
+    chance = _variance(true, weights) + _variance(pred, weights) + mean**2
+    return 1.0 if chance == 0 else float(1 - np.mean(weights * error**2) / chance)
 
 
-def adjacent_error_rates(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int) -> NDArray[np.float64]:
+def adjacent_error_rates(
+    y_true: ArrayLike, y_pred: ArrayLike, num_classes: int, sample_weight: ArrayLike | None = None
+) -> NDArray[np.float64]:
     """Error rate at each boundary between adjacent ranks (CLOC, Section 4.4, Table 2).
 
     Entry h is the share of the samples of the ranks h and h + 1 that are predicted as the other of the two. The
@@ -80,16 +87,19 @@ def adjacent_error_rates(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int)
     """
     num_classes = check_num_classes(num_classes)
     true, pred = check_ranks(y_true, y_pred, num_classes)
-    low = np.minimum(true, pred)
-    swapped = np.bincount(low[np.abs(true - pred) == 1], minlength=num_classes - 1)
-    sizes = np.bincount(true, minlength=num_classes)
+    weights = check_weights(sample_weight, len(true))
+    adjacent = np.abs(true - pred) == 1
+    swapped = np.bincount(np.minimum(true, pred)[adjacent], weights[adjacent], minlength=num_classes - 1)
+    sizes = np.bincount(true, weights, minlength=num_classes)
     samples = sizes[:-1] + sizes[1:]
     rates = np.full(num_classes - 1, np.nan)
     np.divide(swapped, samples, out=rates, where=samples > 0)
     return rates
 
 
-def rank_report(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int) -> dict[str, float | list[float | None]]:
+def rank_report(
+    y_true: ArrayLike, y_pred: ArrayLike, num_classes: int, sample_weight: ArrayLike | None = None
+) -> dict[str, float | list[float | None]]:
     """The metrics that a report of predicted ranks shows, ready for JSON.
 
     Returns:
@@ -100,10 +110,16 @@ def rank_report(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int) -> dict[
         >>> rank_report([0, 1, 1, 1], [0, 1, 1, 0], num_classes=4)["adjacent_error_rates"]
         [0.25, 0.0, None]
     """
-    rates = adjacent_error_rates(y_true, y_pred, num_classes).tolist()
+    rates = adjacent_error_rates(y_true, y_pred, num_classes, sample_weight).tolist()
     return {
-        "accuracy": accuracy(y_true, y_pred),
-        "mae": mae(y_true, y_pred),
-        "quadratic_weighted_kappa": quadratic_weighted_kappa(y_true, y_pred),
+        "accuracy": accuracy(y_true, y_pred, sample_weight),
+        "mae": mae(y_true, y_pred, sample_weight),
+        "quadratic_weighted_kappa": quadratic_weighted_kappa(y_true, y_pred, sample_weight=sample_weight),
         "adjacent_error_rates": [None if np.isnan(rate) else rate for rate in rates],
     }
+
+
+def _variance(ranks: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
+    if np.ptp(ranks) == 0:
+        return 0.0  # whatever rounding makes of the mean
+    return float(np.mean(weights * (ranks - np.mean(weights * ranks)) ** 2))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.options import ImageOptions
@@ -31,17 +32,18 @@ def evaluate(model: EmbeddingEstimator, X: Any, y: Any) -> Metrics:
     return measure(Predictions.of(model, X, y))
 
 
-def measure(predictions: Predictions) -> Metrics:
+def measure(predictions: Predictions, sample_weight: ArrayLike | None = None) -> Metrics:
     """Return the metrics of predictions, ready for JSON.
 
     Ranks: accuracy, MAE, quadratic weighted kappa, error rates between adjacent ranks, K-NN accuracy of the
     embedding (OTD, eq. 6, K = 3; of 10,000 samples at random where there are more), and CLOC's margins. Targets: MAE,
-    RMSE, R2, Pearson, Spearman and geometric mean error.
+    RMSE, R2, Pearson, Spearman and geometric mean error. Samples count by ``sample_weight`` (n,) in all of
+    these but K-NN accuracy.
     """
     model, classes = predictions.model, predictions.classes
     if classes is None:
-        return dict(continuous_report(predictions.true, predictions.predicted))
-    metrics: Metrics = dict(rank_report(predictions.true, predictions.predicted, len(classes)))
+        return dict(continuous_report(predictions.true, predictions.predicted, sample_weight))
+    metrics: Metrics = dict(rank_report(predictions.true, predictions.predicted, len(classes), sample_weight))
     if len(predictions) > 3:
         rows = random_part(len(predictions), MOST_COMPARED)
         metrics["knn_accuracy"] = knn_accuracy(predictions.embeddings[rows], predictions.true[rows], 3)

@@ -27,7 +27,7 @@ from ordinate.papers.estimators.representation import (
 )
 from tests import processes
 from tests.data import pictures
-from tests.estimators.conformity import parametrize_with_essential_checks
+from tests.estimators.conformity import EQUIVALENCE, UNWEIGHTED, parametrize_with_essential_checks
 from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, ranks_of
 
 X, TARGET = draw_table()
@@ -68,7 +68,8 @@ def assert_same_model(actual, expected, X):
         RepresentationClassifier(loss="dino", head="neighbours", epochs=5),
         RepresentationRegressor(epochs=(10, 10)),
         RepresentationRegressor(loss="simclr", epochs=(5, 10)),
-    ]
+    ],
+    lambda estimator: EQUIVALENCE if estimator.unweighted is None else UNWEIGHTED,
 )
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):

@@ -67,7 +67,7 @@ def test_the_gain_is_how_much_the_mean_error_is_lower():
     assert gain(of, simple).low > 0
 
 
-def test_groups_of_targets_are_between_round_numbers_and_hold_every_sample():
+def test_column_of_targets_are_between_round_numbers_and_hold_every_sample():
     true = np.array([0.3, 1.0, 9.7, 5.0, 5.2] * 6)
     groups = group_by_label(contents(true, true, names=None, trained_on=(np.zeros((3, 2)), [0.5, 5.5, 9.9])))
     assert groups.names == ["0 to 2", "2 to 4", "4 to 6", "6 to 8", "8 to 10"]

@@ -29,7 +29,11 @@ def read_images(path: str | Path) -> ImageFiles:
 
 
 def read_labelled_images(
-    path: str | Path, target: str | None = None, split: str | None = None, group: str | None = None
+    path: str | Path,
+    target: str | None = None,
+    split: str | None = None,
+    group: str | None = None,
+    weight: str | None = None,
 ) -> Labelled:
     """Read a folder or a zip of labelled images; what is wrong with it is an `OrdinateError` with the way out.
 
@@ -44,13 +48,14 @@ def read_labelled_images(
         for name, value in (
             ("split", split),
             ("group", group),
+            ("weight", weight),
             ("target", None if target == "label" else target),
         ):
             if value is not None:
                 raise OrdinateError(name, f"{value!r}, a column of {LABELS}, which {path} does not hold")
         return _folder_per_rank(tree, root)
     names, frame = _table(tree, root)
-    return Labelled(tree.files(names), *label_columns(frame, tree.path / root / LABELS, target, split, group))
+    return Labelled(tree.files(names), *label_columns(frame, tree.path / root / LABELS, target, split, group, weight))
 
 
 def _root(tree: FileTree) -> str:

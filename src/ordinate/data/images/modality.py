@@ -67,7 +67,7 @@ class ImageModality(Modality):
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         return self.hold_out_fold(
-            read_labelled_images(path, request.target, request.split, request.group), path, request
+            read_labelled_images(path, request.target, request.split, request.group, request.weight), path, request
         )
 
     def hold_out_fold(self, labelled: Labelled, path: str | Path, request: Request) -> Labelled:

@@ -103,8 +103,8 @@ def read_tuab(
         pd.Series([ages[row] for row in series], name="age"),
         pd.Series(["test" if row in tested else "train" for row in series], name="split"),
         pd.Series([subjects[row] for row in series], name="group"),
-        np.array([str(files[subjects[row]]) for row in series]),
-        tuple(failures.values()),
+        paths=np.array([str(files[subjects[row]]) for row in series]),
+        left_out=tuple(failures.values()),
     )
 
 

@@ -35,6 +35,7 @@ def read_matrices(
     target: str | None = None,
     split: str | None = None,
     group: str | None = None,
+    weight: str | None = None,
     *,
     skip_unreadable: bool = False,
 ) -> Labelled:
@@ -55,7 +56,7 @@ def read_matrices(
         >>> read.samples.shape, read.labels.tolist()
         ((2, 2, 3), [41, 67])
     """
-    table = read_labelled_images(path, target, split, group)
+    table = read_labelled_images(path, target, split, group, weight)
     paths = table.samples.paths
     series, rows, failures = _read_all(paths, path, skip_unreadable=skip_unreadable)
     return replace(table.take(rows), samples=series, paths=paths[rows], left_out=failures)

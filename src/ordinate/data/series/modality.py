@@ -47,9 +47,12 @@ class Series(Modality):
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         skip = request.skip_unreadable
         if holds_matrices(path):
-            return read_matrices(path, request.target, request.split, request.group, skip_unreadable=skip)
+            return read_matrices(
+                path, request.target, request.split, request.group, request.weight, skip_unreadable=skip
+            )
         target = None if request.target == "age" else request.target
-        for option, value in (("target", target), ("split", request.split), ("group", request.group)):
+        given = {"target": target, "split": request.split, "group": request.group, "weight": request.weight}
+        for option, value in given.items():
             if value is not None:
                 raise OrdinateError(option, f"{value!r}, and {path} holds EEG recordings, whose label is the age")
         return read_tuab(path, skip_unreadable=skip, progress=request.progress)

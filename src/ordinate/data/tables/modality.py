@@ -74,16 +74,17 @@ class Tables(Modality):
         if target is None:
             raise OrdinateError("target", "none", "the column of the label (only folders can do without)")
         X, y = _open_parquet(path, target, request) if is_parquet else _read_file(path, target, request)
-        given = {"split": request.split, "group": request.group}
+        given = {"split": request.split, "group": request.group, "weight": request.weight}
         for option, name in given.items():
             if name is not None and name not in X.columns:
                 raise OrdinateError(option, problem=f"no column {name!r} in {path}")
-        splits, groups = (None if name is None else X[name].astype(str) for name in given.values())
+        splits, groups, weights = (None if name is None else X[name] for name in given.values())
         if any(given.values()):
             left = [name for name in X.columns if name not in given.values()]
             require_left(left, path)
             X = X[left]
-        return Labelled(X, y, splits, groups)
+        splits, groups = (None if column is None else column.astype(str) for column in (splits, groups))
+        return Labelled(X, y, splits, groups, weights)
 
     def read_unlabelled(self, path: str | Path) -> Table | NDArray[Any]:
         table: Table | NDArray[Any] = ParquetTable(path) if holds_parquet(path) else read_samples(path)
@@ -103,7 +104,7 @@ def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[Parq
 def _read_file(path: str | Path, target: str, request: Request) -> tuple[Any, pd.Series]:
     X, y = read_labelled(path, target, request.drop, request.categorical)
     if not isinstance(X, pd.DataFrame):
-        for option in ("drop", "categorical", "split", "group"):
+        for option in ("drop", "categorical", "split", "group", "weight"):
             if getattr(request, option):
                 raise OrdinateError(option, problem=f"{path} holds arrays", expected="a table")
     return X, y

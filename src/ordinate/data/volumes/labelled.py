@@ -46,7 +46,11 @@ def read_volumes(path: str | Path) -> VolumeFiles:
 
 
 def read_labelled_volumes(
-    path: str | Path, target: str | None = None, split: str | None = None, group: str | None = None
+    path: str | Path,
+    target: str | None = None,
+    split: str | None = None,
+    group: str | None = None,
+    weight: str | None = None,
 ) -> Labelled:
     """Read a folder of labelled volumes; what is wrong with it is an `OrdinateError` with the way out.
 
@@ -58,13 +62,17 @@ def read_labelled_volumes(
         raise OrdinateError(path, expected=f"a {LABELS} that names the volumes (path) or subjects, and their labels")
     frame = _table(Path(path))
     if any(name in frame for name in SUBJECTS) and path_column(frame) is None:
-        return read_ukbiobank(path, target or "age", split, group)
-    listed = read_labelled_images(path, target, split, group)  # any files, as labels.csv names them
+        return read_ukbiobank(path, target or "age", split, group, weight)
+    listed = read_labelled_images(path, target, split, group, weight)  # any files, as labels.csv names them
     return replace(listed, samples=VolumeFiles(listed.samples.paths))
 
 
 def read_ukbiobank(
-    path: str | Path, target: str = "age", split: str | None = None, group: str | None = None
+    path: str | Path,
+    target: str = "age",
+    split: str | None = None,
+    group: str | None = None,
+    weight: str | None = None,
 ) -> Labelled:
     """Read T1 volumes of UK Biobank, as SupReMix trains on (B.1.4, with ``VolumeOptions(size=100, spacing=2.0)``).
 
@@ -78,7 +86,7 @@ def read_ukbiobank(
     """
     frame = _table(Path(path))
     volumes, subject = _of_subjects(Path(path), frame)
-    return Labelled(volumes, *label_columns(frame, Path(path) / LABELS, target, split, group or subject))
+    return Labelled(volumes, *label_columns(frame, Path(path) / LABELS, target, split, group or subject, weight))
 
 
 def _of_subjects(path: Path, frame: pd.DataFrame) -> tuple[VolumeFiles, str]:

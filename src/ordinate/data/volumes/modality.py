@@ -58,7 +58,7 @@ class VolumeModality(Modality):
         return holds_volumes(path)
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
-        return read_labelled_volumes(path, request.target, request.split, request.group)
+        return read_labelled_volumes(path, request.target, request.split, request.group, request.weight)
 
     def read_unlabelled(self, path: str | Path) -> VolumeFiles:
         return read_volumes(path)

@@ -21,7 +21,7 @@ from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import Workspace
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import groups_of, take
+from ordinate.data.rows import column_of, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.papers.commands.options import ProtocolOptions
@@ -72,7 +72,7 @@ class Divided:
     @property
     def groups(self) -> NDArray[Any] | None:
         """Groups of the samples to train on."""
-        return groups_of(self.samples.groups, self.rows)
+        return column_of(self.samples.groups, self.rows)
 
     @property
     def test(self) -> tuple[Any, NDArray[Any]]:

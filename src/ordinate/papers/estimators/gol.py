@@ -1,6 +1,7 @@
 """GOL behind scikit-learn's interface."""
 
 from dataclasses import field
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -37,6 +38,8 @@ class GOLClassifier(VotingClassifier):
         >>> GOLClassifier(epochs=30, random_state=0).fit(X, y).predict([[0.1], [0.9]]).tolist()
         [0, 2]
     """
+
+    unweighted: ClassVar[str | None] = "its losses are of pairs of samples, none of which is the anchor"
 
     n_neighbors: int = 10
     margin: float = 0.25

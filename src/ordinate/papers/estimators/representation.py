@@ -29,7 +29,7 @@ from ordinate.methods.regression import Regression
 from ordinate.methods.staged import StagedMethod
 from ordinate.papers.methods.dino import DINO, DINORegression
 from ordinate.papers.methods.drawn_views import DrawViews, dropout_views
-from ordinate.papers.methods.pairs import PAIR_LOSSES, build_pair_loss
+from ordinate.papers.methods.pairs import OF_ANCHORS, PAIR_LOSSES, build_pair_loss
 from ordinate.papers.methods.representation import Representation, RepresentationRegression, bins_of, usual_bins
 from ordinate.papers.methods.simclr import NTXentLoss
 
@@ -82,6 +82,15 @@ class RepresentationEstimator(EmbeddingEstimator):
     @property
     def method_name(self) -> str:
         return NAMES[self.loss]
+
+    @property
+    def unweighted(self) -> str | None:  # type: ignore[override]  # it follows from the loss here
+        """Why samples cannot be weighted; None where the loss is a mean over anchors."""
+        if self.loss in (*OF_ANCHORS, "supcr", SIMCSE):
+            return None
+        if self.loss in OF_VIEWS:
+            return f"the loss {self.loss!r} compares views and knows no labelled samples"
+        return f"the loss {self.loss!r} is of pairs of samples, none of which is the anchor"
 
     def _build_loss(self) -> nn.Module:
         temperature: dict[str, Any] = {} if self.temperature is None else {"temperature": self.temperature}
@@ -200,16 +209,17 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         embeddings, ranks = self._seen_by_head(self._embed(training.x)), training.y
+        weights = None if training.weights is None else training.weights.double()
         if self.head == "linear":
-            self.head_ = fit_logistic(embeddings, ranks, len(self.ordered_classes_))
+            self.head_ = fit_logistic(embeddings, ranks, len(self.ordered_classes_), weights)
         else:
-            self.head_ = self._neighbours(embeddings.float().double(), ranks)  # as a saved model holds them
+            self.head_ = self._neighbours(embeddings.float().double(), ranks, weights)  # as a saved model holds them
 
-    def _neighbours(self, embeddings: Tensor, ranks: Tensor) -> nn.Module:
+    def _neighbours(self, embeddings: Tensor, ranks: Tensor, weights: Tensor | None) -> nn.Module:
         if self.loss != "supcr":
-            return NeighbourVote(embeddings, ranks, len(self.ordered_classes_), self.n_neighbors)
+            return NeighbourVote(embeddings, ranks, len(self.ordered_classes_), self.n_neighbors, weights)
         shares = nn.functional.one_hot(ranks, len(self.ordered_classes_)).double()
-        return NeighbourMean(embeddings, shares, self.n_neighbors)
+        return NeighbourMean(embeddings, shares, self.n_neighbors, weights)
 
     def _seen_by_head(self, embeddings: Tensor) -> Tensor:
         return embeddings if self.loss == "supcr" else unit(embeddings)
@@ -226,19 +236,23 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
             self.head_ = _linear(tensors["head.weight"], tensors["head.bias"])
             return
         ranks = tensors["head.targets"].argmax(1) if self.loss == "supcr" else tensors["head.ranks"]
-        self.head_ = self._neighbours(tensors["head.embeddings"].double(), ranks)
+        weights = tensors.get("head.weights")  # where samples were weighted
+        weights = None if weights is None else weights.double()
+        self.head_ = self._neighbours(tensors["head.embeddings"].double(), ranks, weights)
 
 
-def fit_logistic(embeddings: Tensor, ranks: Tensor, num_classes: int) -> nn.Linear:
+def fit_logistic(embeddings: Tensor, ranks: Tensor, num_classes: int, weights: Tensor | None = None) -> nn.Linear:
     """Return the multinomial logistic regression of ranks on embeddings (n, d) as a layer of one score per rank.
 
     Its penalty is scikit-learn's (C = 1), on embeddings divided by their deviation over all columns. A rank without a
-    sample gets the score minus infinity.
+    sample gets the score minus infinity. The losses of samples count by their weights (n,), of mean 1.
     """
     centre = embeddings.mean(0)
     scale = (embeddings - centre).square().mean().sqrt()
     scale = torch.where(scale > 0, scale, 1)
-    model = LogisticRegression(max_iter=1000).fit(((embeddings - centre) / scale).numpy(), ranks.numpy())
+    counted = None if weights is None else weights.numpy()
+    model = LogisticRegression(max_iter=1000)
+    model.fit(((embeddings - centre) / scale).numpy(), ranks.numpy(), sample_weight=counted)
     coefficients, intercepts = torch.from_numpy(model.coef_), torch.from_numpy(model.intercept_)
     if len(coefficients) == 1:  # of two ranks, the second's against the first's
         coefficients = torch.cat([torch.zeros_like(coefficients), coefficients])

@@ -173,7 +173,9 @@ class DINO(StudentAndTeacher):
     def parameters_of_stage(self, index: int) -> list[nn.Parameter]:
         return self.distillation.trained_parameters()
 
-    def batch_loss(self, x: Tensor, y: Tensor) -> Float[Tensor, ""]:
+    def batch_loss(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> Float[Tensor, ""]:
+        if weights is not None:
+            raise OrdinateError("weights", "some", "None", "DINO knows no labelled samples")
         return self.distil(x, y)
 
 
@@ -212,11 +214,17 @@ class DINORegression(StudentAndTeacher, ContrastiveRegression):
     def parameters_of_stage(self, index: int) -> list[nn.Parameter]:
         return self.distillation.trained_parameters() if index == 0 else super().parameters_of_stage(index)
 
-    def batch_loss(self, x: Tensor, y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
-        return self.distil(x, y) if self.stage_index == 0 else super().batch_loss(x, y)
+    def batch_loss(
+        self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
+        return self.distil(x, y) if self.stage_index == 0 else super().batch_loss(x, y, weights)
 
-    def contrast(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
+    def contrast(
+        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         raise NotImplementedError("DINO compares two networks, not embeddings: batch_loss has its loss")
 
-    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> dict[str, Tensor]:
-        return self.validate_head(x, y) if self.stage_index == 1 else {}
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
+        return self.validate_head(x, y, weights) if self.stage_index == 1 else {}

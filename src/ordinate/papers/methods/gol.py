@@ -53,7 +53,11 @@ class GOL(StagedMethod):
     def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
         return check_ranks(y, len(y), len(self.references))
 
-    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+    def batch_loss(
+        self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
+        if weights is not None:
+            raise OrdinateError("weights", "some", "None", "GOL's losses are of pairs, none of which is the anchor")
         return self.loss(self.embed(x), y)
 
     def loss(self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
@@ -62,7 +66,9 @@ class GOL(StagedMethod):
         metric = metric_loss(embeddings, y, self.references, self.margin)
         return order + metric + center_loss(embeddings, y, self.references)
 
-    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
         with suppress(OrdinateError):  # a validation set of one rank offers no pair to order
             return {"val_loss": self.loss(x, y)}
         return {}

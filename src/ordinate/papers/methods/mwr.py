@@ -11,6 +11,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_ranks, check_whole
 from ordinate.functional.precision import wide, widest
 from ordinate.functional.similarity import pairwise_similarity
+from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import Stage, StagedMethod
 from ordinate.papers.methods.rank_probabilities import probabilities_around
@@ -60,21 +61,31 @@ class MWR(StagedMethod):
     def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
         return check_ranks(y, len(y), int(y.max()) + 1)
 
-    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
-        return self.loss(self.embed(x), y, draw_triplets(y, self.triplets))
+    def batch_loss(
+        self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
+        return self.loss(self.embed(x), y, draw_triplets(y, self.triplets), weights)
 
     def loss(
-        self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"], triplets: Int[Tensor, "t 3"]
+        self,
+        embeddings: Float[Tensor, "n d"],
+        y: Int[Tensor, " n"],
+        triplets: Int[Tensor, "t 3"],
+        weights: Float[Tensor, " n"] | None = None,
     ) -> Float[Tensor, ""]:
-        """Return the mean squared error over triplets (lower reference, higher reference, sample)."""
+        """Return the mean squared error over triplets (lower reference, higher reference, sample), by their samples."""
         low, high, sample = triplets.unbind(1)
         wanted = relative_rank(y[sample], y[low], y[high])
-        return mse_loss(self.regressor(embeddings[low], embeddings[high], embeddings[sample]), wanted.to(embeddings))
+        estimates = self.regressor(embeddings[low], embeddings[high], embeddings[sample])
+        errors = mse_loss(estimates, wanted.to(embeddings), reduction="none")
+        return weighted_mean(errors, None if weights is None else weights[sample])
 
-    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
         generator = torch.Generator(y.device).manual_seed(0)  # the same triplets after every epoch
         with suppress(OrdinateError):  # a validation set of one rank has no window
-            return {"val_loss": self.loss(x, y, draw_triplets(y, self.triplets, generator))}
+            return {"val_loss": self.loss(x, y, draw_triplets(y, self.triplets, generator), weights)}
         return {}
 
 

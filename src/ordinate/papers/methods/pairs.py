@@ -11,7 +11,9 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_choice, check_positive
 from ordinate.functional.precision import widened
 from ordinate.functional.similarity import unit
+from ordinate.functional.weighted_mean import weighted_mean
 
+OF_ANCHORS = ("supcon", "triplet", "n_pair")  # take weights of samples; the terms of others have no anchor
 PAIR_LOSSES = ("supcon", "siamese", "triplet", "quadruplet", "n_pair")
 TEMPERATURE = 0.1  # of SupCon (Khosla et al., 2020)
 
@@ -47,12 +49,18 @@ class SupConLoss(nn.Module):
 
     def __init__(self, temperature: float = TEMPERATURE) -> None:
         super().__init__()
-        losses, _ = metric_learning()
+        losses, reducers = metric_learning()
         self.loss = losses.SupConLoss(temperature=check_positive(temperature, "temperature"))
+        self.anchors = losses.SupConLoss(temperature=temperature, reducer=reducers.DoNothingReducer())
 
-    def forward(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+    def forward(
+        self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         check_comparable(labels)
-        return self.loss(embeddings, labels)
+        if weights is None:
+            return self.loss(embeddings, labels)
+        values = self.anchors(embeddings, labels)["loss"]["losses"]
+        return weighted_mean(values[values > 0], weights[values > 0])
 
 
 class SiameseLoss(nn.Module):
@@ -77,13 +85,16 @@ class NPairLoss(nn.Module):
     many as it has pairs for, and every anchor counts the same.
     """
 
-    def forward(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+    def forward(
+        self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         check_comparable(labels, pairs=2)
         anchors, positives, tuples = deal_tuples(labels)
         units = unit(embeddings)
         scores = units[anchors] @ units[positives].T
         scores = torch.where(tuples[:, None] == tuples[None, :], scores, -torch.inf)
-        return -scores.log_softmax(dim=1).diagonal().mean().to(widened(embeddings).dtype)
+        values = -scores.log_softmax(dim=1).diagonal()
+        return weighted_mean(values, None if weights is None else weights[anchors]).to(widened(embeddings).dtype)
 
 
 class TripletLoss(nn.Module):
@@ -96,9 +107,11 @@ class TripletLoss(nn.Module):
         super().__init__()
         self.margin = margin
 
-    def forward(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+    def forward(
+        self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         check_comparable(labels)
-        return triplet_term(squared_distances(embeddings), labels, self.margin).to(widened(embeddings).dtype)
+        return triplet_term(squared_distances(embeddings), labels, self.margin, weights).to(widened(embeddings).dtype)
 
 
 class QuadrupletLoss(nn.Module):
@@ -138,11 +151,16 @@ def squared_distances(embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
     return 2 - 2 * units @ units.T
 
 
-def triplet_term(distances: Float[Tensor, "n n"], labels: Int[Tensor, " n"], margin: float) -> Float[Tensor, ""]:
-    """Return the mean violation over the triplets of an anchor, a positive and a negative."""
+def triplet_term(
+    distances: Float[Tensor, "n n"],
+    labels: Int[Tensor, " n"],
+    margin: float,
+    weights: Float[Tensor, " n"] | None = None,
+) -> Float[Tensor, ""]:
+    """Return the mean violation over triplets of an anchor, a positive and a negative, which weigh as the anchor."""
     same = labels[:, None] == labels[None, :]
     positive = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
-    return mean_violation(distances, positive, distances, ~same, margin)
+    return mean_violation(distances, positive, distances, ~same, margin, weights)
 
 
 def pairs_term(distances: Float[Tensor, "n n"], labels: Int[Tensor, " n"], margin: float) -> Float[Tensor, ""]:
@@ -159,6 +177,7 @@ def pairs_term(distances: Float[Tensor, "n n"], labels: Int[Tensor, " n"], margi
 def mean_violation(
     near: Float[Tensor, "r a"], is_near: Bool[Tensor, "r a"],
     far: Float[Tensor, "r b"], is_far: Bool[Tensor, "r b"], margin: float,
+    weights: Float[Tensor, " r"] | None = None,
 ) -> Float[Tensor, ""]:  # fmt: skip
     """Return the mean of near - far + margin over the pairs of a row's near and far values where it is above 0.
 
@@ -168,8 +187,11 @@ def mean_violation(
     sums = nn.functional.pad(torch.where(is_far, far, 0).gather(1, order.indices).cumsum(1), (1, 0))
     limits = near + margin
     counts = torch.searchsorted(order.values, limits.detach().contiguous()) * is_near
-    violations = torch.where(is_near, counts * limits - sums.gather(1, counts), 0).sum()
-    return violations / counts.sum().clamp(min=1)
+    violations = torch.where(is_near, counts * limits - sums.gather(1, counts), 0)
+    if weights is None:
+        return violations.sum() / counts.sum().clamp(min=1)
+    total = (weights * counts.sum(1)).sum()
+    return (weights * violations.sum(1)).sum() / torch.where(total > 0, total, 1)
 
 
 def deal_tuples(labels: Int[Tensor, " n"]) -> tuple[Int[Tensor, " p"], Int[Tensor, " p"], Int[Tensor, " p"]]:

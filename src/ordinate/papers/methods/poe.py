@@ -8,6 +8,7 @@ from torch.nn.functional import cross_entropy
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_embeddings, check_positive, check_ranks, check_whole
 from ordinate.functional.precision import wide
+from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.methods.gradient_caching import embed_in_chunks
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import Stage, StagedMethod
@@ -74,28 +75,39 @@ class POE(StagedMethod):
     def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
         return check_ranks(y, len(y), self.classifier.out_features)
 
-    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+    def batch_loss(
+        self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         network = self.encoder.network
         outputs = network(x) if self.chunk_size is None else embed_in_chunks(network, x, self.chunk_size)
         mean, log_variance = outputs.chunk(2, dim=1)
         log_variance = self.normalisation(log_variance)
         noise = torch.randn(self.draws, *mean.shape, dtype=mean.dtype, device=mean.device)
         scores = self.classifier(mean + (0.5 * log_variance).exp() * noise)
-        classification = cross_entropy(scores.flatten(0, 1), y.repeat(self.draws))
-        loss = classification + self.divergence_weight * divergence_from_standard_normal(mean, log_variance)
+        drawn = None if weights is None else weights.repeat(self.draws)
+        classification = _cross_entropy(scores.flatten(0, 1), y.repeat(self.draws), drawn)
+        loss = classification + self.divergence_weight * divergence_from_standard_normal(mean, log_variance, weights)
         if len(y) > 2 and bool((y != y[0]).any()):  # then there is a triplet
             distances = symmetric_divergence(mean, log_variance)
-            loss = loss + self.ordinal_weight * ordinal_constraint(distances, y, self.margin)
+            loss = loss + self.ordinal_weight * ordinal_constraint(distances, y, self.margin, weights)
         return loss
 
-    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
         scores = self.classifier(x)
         predicted = scores.argmax(1)
         return {
-            "val_loss": cross_entropy(scores, y),
-            "val_accuracy": wide(predicted == y).mean(),
-            "val_mae": wide((predicted - y).abs()).mean(),
+            "val_loss": _cross_entropy(scores, y, weights),
+            "val_accuracy": weighted_mean(wide(predicted == y), weights),
+            "val_mae": weighted_mean(wide((predicted - y).abs()), weights),
         }
+
+
+def _cross_entropy(scores: Tensor, y: Tensor, weights: Tensor | None) -> Float[Tensor, ""]:
+    if weights is None:
+        return cross_entropy(scores, y)
+    return weighted_mean(cross_entropy(scores, y, reduction="none"), weights)
 
 
 def symmetric_divergence(mean: Float[Tensor, "n d"], log_variance: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
@@ -118,7 +130,10 @@ def symmetric_divergence(mean: Float[Tensor, "n d"], log_variance: Float[Tensor,
 
 
 def ordinal_constraint(
-    distances: Float[Tensor, "n n"], labels: Int[Tensor, " n"], margin: float = 5.0
+    distances: Float[Tensor, "n n"],
+    labels: Int[Tensor, " n"],
+    margin: float = 5.0,
+    weights: Float[Tensor, " n"] | None = None,
 ) -> Float[Tensor, ""]:
     """Hinge that asks of the distances between samples to be ordered as those of their labels are.
 
@@ -126,7 +141,8 @@ def ordinal_constraint(
     distances[i, k] + margin)``; the loss is the mean over those that cost something, 0 where none does.
 
     For every label distance the farther samples of a row are sorted once, so that each nearer one finds the number and
-    the sum of those within its reach by a search: n² log n per label distance, and no n³.
+    the sum of those within its reach by a search: n² log n per label distance, and no n³. With ``weights`` (n,) a
+    triplet counts by that of its sample i.
 
     Raises:
         OrdinateError: labels among which there is no such triplet.
@@ -141,34 +157,35 @@ def ordinal_constraint(
     apart = (labels[:, None] - labels).abs()
     others = ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
     reach = distances + margin
-    total, costing, triplets = reach.new_zeros(()), 0, 0
+    rows = reach.new_ones(len(labels)) if weights is None else weights.to(reach)
+    total, costing, triplets = reach.new_zeros(()), 0.0, 0
     for step in apart.unique()[:-1]:
         nearer, farther = (apart == step) & others, apart > step
         ordered = distances.masked_fill(~farther, torch.inf).sort(dim=1).values
         within = torch.searchsorted(ordered.detach(), reach.detach().contiguous())
         sums = torch.where(ordered.isinf(), 0, ordered).cumsum(1)
         sums = torch.cat([sums.new_zeros(len(sums), 1), sums], dim=1).gather(1, within)
-        total = total + ((within * reach - sums) * nearer).sum()
-        costing += int((within * nearer).sum())
+        total = total + (rows[:, None] * (within * reach - sums) * nearer).sum()
+        costing += float((rows[:, None] * within * nearer).sum())
         triplets += int((nearer.sum(1) * farther.sum(1)).sum())
     if triplets == 0:
         raise OrdinateError(
             "labels", f"{len(labels)} without a triplet", "a sample that is nearer to one than to another"
         )
-    return total / max(costing, 1)
+    return total / (costing or 1)
 
 
 def divergence_from_standard_normal(
-    mean: Float[Tensor, "n d"], log_variance: Float[Tensor, "n d"]
+    mean: Float[Tensor, "n d"], log_variance: Float[Tensor, "n d"], weights: Float[Tensor, " n"] | None = None
 ) -> Float[Tensor, ""]:
-    """Mean Kullback-Leibler divergence of Gaussians with diagonal covariance from the standard normal.
+    """Mean Kullback-Leibler divergence of Gaussians with diagonal covariance from the standard normal, by ``weights``.
 
     Example:
         >>> divergence_from_standard_normal(torch.tensor([[1.0, 2.0]]), torch.zeros(1, 2)).item()
         2.5
     """
     mean, log_variance = _check_gaussians(mean, log_variance)
-    return 0.5 * (mean.square() + log_variance.exp() - log_variance - 1).sum(1).mean()
+    return 0.5 * weighted_mean((mean.square() + log_variance.exp() - log_variance - 1).sum(1), weights)
 
 
 def _check_gaussians(mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor]:

@@ -23,7 +23,8 @@ class Representation(StagedMethod):
     """Encoder trained by a loss of embeddings and ranks.
 
     Args:
-        loss: ``loss(embeddings, ranks)``, such as :func:`~ordinate.papers.methods.pairs.build_pair_loss` gives.
+        loss: ``loss(embeddings, ranks)``, such as :func:`~ordinate.papers.methods.pairs.build_pair_loss` gives; with
+            ``weights=`` where samples are weighted.
         projection_dim: outputs of the projection head that the loss sees; None shows it the embeddings.
         draw: draws two views of every sample; None where batches bring them.
     """
@@ -50,15 +51,20 @@ class Representation(StagedMethod):
     def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
         return check_ranks(y, len(y), int(y.max()) + 1)
 
-    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"]) -> Float[Tensor, ""]:
+    def batch_loss(
+        self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         if self.draw is not None:
             x, y = side_by_side(x, y, self.draw)
-        return self.loss(self.projection(self.embed(x)), y)
+            weights = None if weights is None else weights.repeat_interleave(2)
+        return compare(self.loss, self.projection(self.embed(x)), y, weights)
 
-    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> dict[str, Tensor]:
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
         if not isinstance(self.loss, NTXentLoss):  # validation samples have no second view
             with suppress(OrdinateError):  # nor have few of them a pair
-                return {"val_loss": self.loss(self.projection(x), y)}
+                return {"val_loss": compare(self.loss, self.projection(x), y, weights)}
         return {}
 
 
@@ -109,19 +115,31 @@ class RepresentationRegression(ContrastiveRegression):
         self.lowest.copy_(lowest)
         self.bin_size.copy_(size)
 
-    def contrast(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> Float[Tensor, ""]:
-        return self.loss(self.projection(embeddings), bins_of(y, self.lowest, self.bin_size))
+    def contrast(
+        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
+        return compare(self.loss, self.projection(embeddings), bins_of(y, self.lowest, self.bin_size), weights)
 
     def contrast_parameters(self) -> list[nn.Parameter]:
         return list(self.projection.parameters())
 
-    def views(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        return (x, y) if self.draw is None else side_by_side(x, y, self.draw)
+    def views(self, x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        if self.draw is None:
+            return x, y, weights
+        return *side_by_side(x, y, self.draw), None if weights is None else weights.repeat_interleave(2)
 
-    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"]) -> dict[str, Tensor]:
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
         if not isinstance(self.loss, NTXentLoss):
-            return super().validate_embeddings(x, y)
-        return self.validate_head(x, y) if self.stage_index == 1 or self.scheme == "regularise" else {}
+            return super().validate_embeddings(x, y, weights)
+        return self.validate_head(x, y, weights) if self.stage_index == 1 or self.scheme == "regularise" else {}
+
+
+def compare(loss: nn.Module, embeddings: Tensor, labels: Tensor, weights: Tensor | None) -> Float[Tensor, ""]:
+    """Return a loss of embeddings and labels, which is given weights only where there are some."""
+    value: Tensor = loss(embeddings, labels) if weights is None else loss(embeddings, labels, weights=weights)
+    return value
 
 
 def usual_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 
-from ordinate.data.rows import groups_of, take
+from ordinate.data.rows import column_of, take
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_whole
 from ordinate.papers.protocols.parts import Figures, Keep, compute
@@ -50,7 +50,7 @@ def reduced_data(
 
     def trial(subset: NDArray[np.int64]) -> Figures:
         samples = take(X, subset), labels[subset]
-        return score(train(estimator, *samples, f"size-{len(subset)}", groups_of(groups, subset)), X_test, y_test)
+        return score(train(estimator, *samples, f"size-{len(subset)}", column_of(groups, subset)), X_test, y_test)
 
     subsets = nested_subsets(labels, sizes, seed, stratify=is_classifier(estimator))
     parts = zip(sizes, subsets, strict=True)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 
-from ordinate.data.rows import groups_of, take
+from ordinate.data.rows import column_of, take
 from ordinate.errors import OrdinateError
 from ordinate.metrics import continuous_report
 from ordinate.papers.protocols.parts import Figures, Keep, compute
@@ -68,7 +68,7 @@ def unseen_targets(
         )
 
     def trial() -> Figures:
-        model = train(estimator, take(X, seen_rows), targets[seen_rows], "seen", groups_of(groups, seen_rows))
+        model = train(estimator, take(X, seen_rows), targets[seen_rows], "seen", column_of(groups, seen_rows))
         predicted = model.predict(X_test)
         sides = {"all": np.ones_like(unseen), "seen": ~unseen, "unseen": unseen}
         rows = [

@@ -93,8 +93,8 @@ class ProjectedSupCR(SupCR):
 
     projection: nn.Module
 
-    def contrast(self, embeddings: Tensor, y: Tensor) -> Tensor:
-        return super().contrast(self.projection(embeddings), y)
+    def contrast(self, embeddings: Tensor, y: Tensor, weights: Tensor | None = None) -> Tensor:
+        return super().contrast(self.projection(embeddings), y, weights)
 
     def contrast_parameters(self) -> list[nn.Parameter]:
         return list(self.projection.parameters())
