@@ -17,6 +17,7 @@ from ordinate.encoders.blocks import network_parameters
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, summed, this_process_alone
 from ordinate.functional.inputs import check_whole
+from ordinate.functional.precision import widened
 from ordinate.methods.gradient_caching import embed_in_chunks
 from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.methods.time_budget import TrainingEnd
@@ -259,7 +260,7 @@ class StagedMethod(lightning.LightningModule):
 
     def validation_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> None:
         x, y = batch[0], self.as_labels(batch[1])
-        self.validation_outputs.append((self(x), y))
+        self.validation_outputs.append((widened(self(x)), y))  # losses and heads are not under autocast here
 
     def on_validation_epoch_end(self) -> None:
         outputs = torch.cat([x for x, _ in self.validation_outputs])
