@@ -34,6 +34,11 @@ class Record:
         self.content["rows"].append(figures)
         self._write()
 
+    def replace(self, **figures: Any) -> None:
+        """Let a row of figures take the place of all."""
+        self.content["rows"] = [figures]
+        self._write()
+
     def note(self, text: str) -> None:
         """Add a line of text, such as why a figure is missing."""
         self.content["notes"].append(text)

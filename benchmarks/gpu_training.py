@@ -3,6 +3,7 @@
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from statistics import mean
 from typing import Any
@@ -24,7 +25,7 @@ OWN_SIZE = (120, 200)
 SMOKE_PARTS, SMOKE_SIZE, SMOKE_BATCH = {"train": 12, "validation": 5}, (32, 32), 6
 WARM_UP, SMOKE_WARM_UP = 5, 1  # batches
 RESERVED = 0.15  # share of the time for the end of an epoch and the validation
-SAMPLED_EVERY = 0.1  # seconds
+SAMPLED_EVERY, KEPT_EVERY = 0.1, 5.0  # seconds
 
 Part = tuple[Any, NDArray[Any]]
 
@@ -43,23 +44,19 @@ def train(size: tuple[int, int], precision: str, workers: int, record: Record, *
     if smoke or find("koa") is None:
         record.note("generated images in the place of KOA's, of the same number, size and grades" + ", but few" * smoke)
     size, settings = (SMOKE_SIZE, {"batch_size": SMOKE_BATCH}) if smoke else (size, {})
-    meter = Meter(SMOKE_WARM_UP if smoke else WARM_UP)
+    about = {"pixels": f"{size[0]} x {size[1]}", "precision": precision, "workers": workers}
+    meter = Meter(SMOKE_WARM_UP if smoke else WARM_UP, lambda figures: record.replace(**about, **figures))
     estimator = read_recipe("cloc-koa").build(
         images=ImageOptions(size=size, crop=OWN_SIZE, channels=1, augmentation="koa", workers=workers),
         phase_epochs=(1, 1) if smoke else (500, 500), patience=None, precision=precision, devices=1, random_state=0,
         callbacks=[meter], **settings,
     )  # fmt: skip
     budget = TimeBudget(max(1.0, (1 - RESERVED) * record.seconds_left))
-    start = time.perf_counter()
     with training_until(TrainingEnd(budget, budget.seconds)):
         estimator.fit(*parts["train"], validation=parts["validation"])
-    history = estimator.history_
-    record.add(
-        pixels=f"{size[0]} x {size[1]}", precision=precision, batch=estimator.batch_size, workers=workers,
-        **meter.figures(), epochs=len(history), **{"s per epoch": meter.seconds / len(history)},
-        **{"s before training": meter.began - start, "train accuracy": history[-1].get("train_accuracy")},
-        **{"validation accuracy": history[-1].get("val_accuracy")},
-    )  # fmt: skip
+    logged = {name: value for epoch in estimator.history_ for name, value in epoch.items()}  # the last of each
+    accuracy = {f"{part} accuracy": logged.get(f"{part}_accuracy") for part in ("train", "val")}
+    record.replace(**about, **meter.figures(), **accuracy)
 
 
 def _koa() -> dict[str, Part]:
@@ -81,13 +78,14 @@ class Meter(Callback):
 
     Args:
         warm_up: batches that do not count.
+        keep: is given the figures now and then.
     """
 
-    def __init__(self, warm_up: int) -> None:
-        self.warm_up = warm_up
-        self.images, self.batches = 0, 0
-        self.waited, self.worked = 0.0, 0.0
-        self.began = self.seconds = self.last = 0.0
+    def __init__(self, warm_up: int, keep: Callable[[dict[str, float | None]], None]) -> None:
+        self.warm_up, self.keep = warm_up, keep
+        self.start = self.kept = time.perf_counter()
+        self.images = self.batches = self.epochs = 0
+        self.waited = self.worked = self.began = self.trained = self.last = 0.0
         self.utilization: list[float] = []
         self.over = threading.Event()
 
@@ -111,10 +109,16 @@ class Meter(Callback):
             self.worked += now - self.last
             self.images += len(batch[1])
         self.batches += 1
-        self.last = now
+        if now > self.kept + KEPT_EVERY:
+            self.kept = now
+            self.keep(self.figures())
+        self.last = time.perf_counter()
+
+    def on_train_epoch_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        self.epochs += 1
+        self.trained = self._now() - self.began
 
     def on_train_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        self.seconds = time.perf_counter() - self.began
         self.over.set()
 
     def figures(self) -> dict[str, float | None]:
@@ -125,6 +129,9 @@ class Meter(Callback):
             "waiting share": self.waited / seconds if self.images else None,
             "GPU utilization, %": mean(self.utilization) if self.utilization else None,
             "peak GiB": torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else None,
+            "epochs": self.epochs,
+            "s per epoch": self.trained / self.epochs if self.epochs else None,
+            "s before training": self.began - self.start,
         }
 
     def _now(self) -> float:
