@@ -180,7 +180,8 @@ def main() -> int:
     if not options.smoke and not torch.cuda.is_available():
         parser.error("this machine has no GPU that PyTorch knows; --smoke runs on a processor")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # and the section with it
-    os.environ |= {"TRITON_INTERPRET": "1"} if options.smoke else {}  # read by Triton in the sections' processes
+    if options.smoke:  # in the processes of the sections
+        os.environ |= {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
     names = options.only or [name for name, section in SECTIONS.items() if section.smoke or not options.smoke]
     options.out.mkdir(parents=True, exist_ok=True)
     title = "Smoke run on a processor" if options.smoke else f"GPU run: {torch.cuda.get_device_name()}"
