@@ -104,6 +104,13 @@ def test_training_in_half_precision_ends_near_that_in_full():
     np.testing.assert_allclose(half.predict(X), full.predict(X), atol=0.2)
 
 
+@for_every_estimator
+def test_what_trains_in_half_precision_is_validated(make):
+    labels = labels_for(make)
+    model = make(precision="bf16-mixed", accelerator="cpu").fit(X, labels, validation=(X, labels))
+    assert np.isfinite([epoch["val_loss"] for epoch in model.history_ if "val_loss" in epoch]).all()
+
+
 def test_a_logger_has_every_epoch_and_the_learning_rate(tmp_path):
     loggers = [CSVLogger(tmp_path, "c", ""), TensorBoardLogger(tmp_path, "t", "")]
     model = cloc(logger=loggers, callbacks=[LearningRateMonitor()]).fit(X, ranks_of(TARGET))

@@ -25,7 +25,7 @@ def unpack(X: Any, y: Any) -> tuple[Any, Any]:
     if isinstance(X, Dataset):
         return _of_items(X, y)
     if issparse(X):
-        return X.toarray(), y
+        return cast(Any, X).toarray(), y
     if hasattr(X, "to_pandas") and not isinstance(X, ParquetTable):  # of polars, pyarrow or datasets
         return X.to_pandas(), y
     return X, y

@@ -18,6 +18,7 @@ from ordinate.encoders.blocks import network_parameters
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, summed, this_process_alone
 from ordinate.functional.inputs import check_whole
+from ordinate.functional.precision import widened
 from ordinate.methods.gradient_caching import embed_in_chunks
 from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.methods.time_budget import TrainingEnd
@@ -264,7 +265,8 @@ class StagedMethod(lightning.LightningModule):
 
     def validation_step(self, batch: Sequence[Any], batch_idx: int) -> None:
         x, y, *weights = batch
-        self.validation_outputs.append((self(x), self.as_labels(y), *weights))
+        # losses and heads are not under autocast here
+        self.validation_outputs.append((widened(self(x)), self.as_labels(y), *weights))
 
     def on_validation_epoch_end(self) -> None:
         outputs, labels, *weights = map(torch.cat, zip(*self.validation_outputs, strict=True))
