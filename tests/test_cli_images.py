@@ -87,9 +87,9 @@ def test_the_columns_of_splits_and_groups_are_kept_to(monkeypatch, capsys):
     seen = {}
     fit_of = pytest.importorskip("ordinate.estimators").OTDClassifier.fit
 
-    def watch(model, X, y, validation=None, groups=None):
+    def watch(model, X, y, sample_weight=None, validation=None, groups=None):
         seen.update(training=X.pixels, validation=None if validation is None else validation[0].pixels)
-        return fit_of(model, X, y, validation, groups)
+        return fit_of(model, X, y, sample_weight, validation, groups)
 
     monkeypatch.setattr("ordinate.estimators.OTDClassifier.fit", watch)
     data = write(TABLE.assign(split=SPLITS))

@@ -137,11 +137,11 @@ def test_time_for_reading_is_not_planned_for_training(reading, tmp_path, monkeyp
 def test_a_stopped_choice_goes_on_with_the_next_candidate(monkeypatch, capsys):
     judge, judged = module.measure, []
 
-    def stop_at_the_third(predictions):
+    def stop_at_the_third(predictions, *weights):
         if len(judged) == 2:
             raise KeyboardInterrupt
         judged.append(predictions)
-        return judge(predictions)
+        return judge(predictions, *weights)
 
     monkeypatch.setattr(module, "measure", stop_at_the_third)
     with pytest.raises(KeyboardInterrupt):

@@ -23,11 +23,10 @@ ESSENTIAL = {
     "check_classifiers_train",
     "check_regressors_train",
 }
-EQUIVALENCE = {
-    "check_sample_weight_equivalence_on_dense_data": (
-        "samples that are repeated meet in batches, and are standardised with their repetitions"
-    )
-}
+EQUIVALENCE = dict.fromkeys(
+    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
+    "samples that are repeated meet in batches, and are standardised with their repetitions",
+)
 UNWEIGHTED = dict.fromkeys(
     (
         "check_sample_weights_pandas_series",
@@ -37,7 +36,7 @@ UNWEIGHTED = dict.fromkeys(
         "check_sample_weights_not_overwritten",
         "check_classifiers_one_label_sample_weights",
         "check_all_zero_sample_weights_error",
-        "check_sample_weight_equivalence_on_dense_data",
+        *EQUIVALENCE,
         "check_class_weight_classifiers",
     ),
     "the loss has no anchors that could be weighted, and says so",

@@ -7,7 +7,7 @@ import torch
 import ordinate
 from ordinate import CLOCClassifier, ImageOptions, OrdinateError, OTDClassifier, SupCRRegressor
 from ordinate.encoders.image import FrozenImageEncoder, build_image_encoder
-from ordinate.estimators import embedding_estimator
+from ordinate.estimators import frozen_features
 from ordinate.papers.estimators import RepresentationClassifier
 from tests.data import pictures
 
@@ -51,7 +51,7 @@ def test_the_network_runs_once_over_the_training_images(images, monkeypatch):
     assert sum(seen) == len(IMAGES)
     first = BUILD["cloc"](images=images).fit(fresh[:40], RANKS[:40])
     assert sum(seen) == len(IMAGES)  # a second training, on a part of them
-    embedding_estimator._features_of.clear()
+    frozen_features._features_of.clear()
     again = BUILD["cloc"](images=images).fit(fresh[:40], RANKS[:40])
     np.testing.assert_allclose(again.transform(fresh), first.transform(fresh), rtol=1e-3, atol=1e-3)
 

@@ -132,7 +132,7 @@ def test_supcr_contrasts_two_views_and_the_others_one():
         def _build_method(self, encoder):
             method = super()._build_method(encoder)
             contrast = method.contrast
-            method.contrast = lambda x, y: seen.append((x.detach(), y)) or contrast(x, y)
+            method.contrast = lambda x, y, weights: seen.append((x.detach(), y)) or contrast(x, y, weights)
             return method
 
     images = ImageOptions(augmentation="supcr", workers=0)

@@ -87,9 +87,9 @@ def test_the_model_that_judges_a_sample_has_not_seen_its_group():
     trained = []
 
     class Watched(type(cloc())):
-        def fit(self, X, y, validation=None, groups=None):
+        def fit(self, X, y, **options):
             trained.append(set(X["x0"]))
-            return super().fit(X, y, validation, groups)
+            return super().fit(X, y, **options)
 
         def predict_proba(self, X):
             seen = groups[[value in trained[-1] for value in values]]

@@ -115,6 +115,7 @@ def test_it_has_as_many_epochs_as_the_phases_of_cloc():
     epochs = []
     for model in (OrdinalClassifier(), CLOCClassifier()):
         model.ordered_classes_, model.n_batches_, model.reader_ = np.unique(y), 4, NO_DECAY
+        model.embedding_dim_ = model.embedding_dim
         epochs.append(model._build_method(None).epochs)
     assert epochs == [300, 300]
 

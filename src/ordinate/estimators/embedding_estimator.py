@@ -35,6 +35,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.encoder_setting import check_encoder
 from ordinate.estimators.fingerprint import describe
+from ordinate.estimators.frozen_features import frozen_features
 from ordinate.estimators.holdout import check_groups, hold_out
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.persistence import save_estimator
@@ -48,9 +49,7 @@ from ordinate.methods.step_cost import measure_step
 if TYPE_CHECKING:
     from ordinate.methods.staged import StagedMethod
 
-READ_AT_ONCE, FEATURES_AT_ONCE = 4096, 64  # samples
-CACHED_FEATURES = 100_000  # images whose features by frozen networks are kept for the next training
-_features_of: dict[bytes, Tensor] = {}
+READ_AT_ONCE = 4096  # samples
 MOST_EMBEDDED = 50_000  # training samples that neighbours and ridge regression keep; a random part of more
 MOST_VALIDATION = 10_000  # samples held out by themselves: a loss of all their pairs is taken every epoch
 
@@ -200,9 +199,10 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             if self.verbose and self.reader_.steps_are_long:
                 print(self._step_cost(training_data.x))
             run = "" if folder is None else self._fingerprint(training_data, validation_data, seed)
-            if isinstance(self.method_.encoder, FrozenImageEncoder):
-                training_data = self._features(training_data)
-                validation_data = None if validation_data is None else self._features(validation_data)
+            if isinstance(frozen := self.method_.encoder, FrozenImageEncoder):
+                known = (self._data_options, self._device)
+                training_data = frozen_features(frozen, training_data, *known)
+                validation_data = None if validation_data is None else frozen_features(frozen, validation_data, *known)
             self._train(training_data, batches, validation_data, folder=folder, seed=seed, run=run)
             self._finish(training_data, validation_data)
             if validation_data is not None:
@@ -342,25 +342,6 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         views = self.reader_.views(self._data_options, self.views_of_images)
         return ArrayBatches(x, y) if views is None else ViewBatches(x, y, *views)
 
-    def _features(self, data: ArrayBatches | ViewBatches) -> ArrayBatches:
-        """Return the features of images that a frozen network gives, in their place; those it gave before are kept."""
-        device = torch.device("cuda" if self._on_gpu else "cpu")
-        encoder = self.method_.encoder
-        assert isinstance(encoder, FrozenImageEncoder)  # noqa: S101  # as it is asked for such a network alone
-        frozen = encoder.to(device).eval()
-        parts = (frozen.backbone, frozen.mean, frozen.std, repr(self._data_options), tuple(data.x.shape[1:]))
-        network = hashlib.sha256(describe(parts, "encoder").encode())
-        keys = [network.digest() + hashlib.sha256(image.numpy().tobytes()).digest() for image in data.x]
-        if len(_features_of) + len(keys) > CACHED_FEATURES:
-            _features_of.clear()
-        new = torch.tensor([row for row, key in enumerate(keys) if key not in _features_of], dtype=torch.long)
-        with torch.no_grad():
-            for rows in new.split(FEATURES_AT_ONCE):
-                found = frozen.features(data.x[rows].to(device)).cpu()
-                _features_of.update((keys[row], one.clone()) for row, one in zip(rows.tolist(), found, strict=True))
-        encoder.cpu()
-        return ArrayBatches(torch.stack([_features_of[key] for key in keys]), data.y, data.weights)
-
     @property
     def _samples_per_batch(self) -> int:
         """``batch_size``, or what suits the data."""
@@ -486,8 +467,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _embed_in_float32(self, x: Tensor) -> Tensor:
         """Embed in float32, on the GPU if there is one; float64 would take image networks far longer."""
-        device = torch.device("cuda" if self._on_gpu else "cpu")
-        at_once = self.reader_.embedded_at_once(x)
+        at_once, device = self.reader_.embedded_at_once(x), self._device
         encoder = self.method_.encoder.to(device)
         with torch.no_grad():
             parts = [encoder(part.to(device)).double().cpu() for part in x.split(at_once)]
@@ -497,6 +477,10 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     @property
     def _on_gpu(self) -> bool:
         return self.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
+
+    @property
+    def _device(self) -> torch.device:
+        return torch.device("cuda" if self._on_gpu else "cpu")
 
     def _prepare_inference(self) -> None:
         """Let go of the Trainer, so that the method can be pickled and copied, and set the dtype of prediction."""

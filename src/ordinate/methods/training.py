@@ -130,7 +130,7 @@ def training_loader(training_data: ArrayBatches | ViewBatches, batches: Shuffled
 
 def validation_loader(data: ArrayBatches) -> DataLoader[Any]:
     """Return what reads validation data in order, so many samples at a time as pass an encoder without a gradient."""
-    at_once = {2: ROWS_AT_ONCE, 3: ROWS_AT_ONCE, 4: IMAGES_AT_ONCE, 5: VOLUMES_AT_ONCE}[data.x.dim()]
+    at_once = {4: IMAGES_AT_ONCE, 5: VOLUMES_AT_ONCE}.get(data.x.dim(), ROWS_AT_ONCE)
     if data.x.dtype == torch.int32:  # tokens, of which a sample may have many
         at_once = IMAGES_AT_ONCE
     return DataLoader(data, sampler=InOrder(len(data), at_once), batch_size=None, generator=LoaderSeeds())

@@ -1,0 +1,42 @@
+"""Features of images by a network that is not trained, computed once for all trainings of a process."""
+
+import hashlib
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ordinate.data.array_batches import ArrayBatches
+from ordinate.data.view_batches import ViewBatches
+from ordinate.encoders.pixels import FrozenImageEncoder
+from ordinate.estimators.fingerprint import describe
+
+AT_ONCE = 64  # images
+CACHED = 100_000  # images whose features are kept for the next training
+_features_of: dict[bytes, Tensor] = {}
+
+
+def frozen_features(
+    encoder: FrozenImageEncoder, data: ArrayBatches | ViewBatches, options: Any, device: torch.device
+) -> ArrayBatches:
+    """Return the features of images in their place; those that the same network gave before are kept.
+
+    Args:
+        encoder: whose network gives them.
+        data: images (n, c, h, w) and their labels.
+        options: how the images were read.
+        device: to compute on.
+    """
+    frozen = encoder.to(device).eval()
+    parts = (frozen.backbone, frozen.mean, frozen.std, repr(options), tuple(data.x.shape[1:]))
+    network = hashlib.sha256(describe(parts, "encoder").encode()).digest()
+    keys = [network + hashlib.sha256(image.numpy().tobytes()).digest() for image in data.x]
+    if len(_features_of) + len(keys) > CACHED:
+        _features_of.clear()
+    new = torch.tensor([row for row, key in enumerate(keys) if key not in _features_of], dtype=torch.long)
+    with torch.no_grad():
+        for rows in new.split(AT_ONCE):
+            found = frozen.features(data.x[rows].to(device)).cpu()
+            _features_of.update((keys[row], one.clone()) for row, one in zip(rows.tolist(), found, strict=True))
+    encoder.cpu()
+    return ArrayBatches(torch.stack([_features_of[key] for key in keys]), data.y, data.weights)
