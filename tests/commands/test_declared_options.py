@@ -68,8 +68,19 @@ def test_the_command_that_repeats_options_names_those_that_were_given():
 
 def test_a_model_depends_on_all_options_of_fit_but_these():
     free = {each.name for each in fields(FitOptions) if not each.metadata.get("determines", True)}
-    assert free == {"data", "out", "accelerator", "devices", "logger", "quiet", "config", "costs"}
-    assert len(FitOptions("d").determining) == len(fields(FitOptions)) - 8
+    assert free == {
+        "data",
+        "out",
+        "accelerator",
+        "devices",
+        "num_nodes",
+        "strategy",
+        "logger",
+        "quiet",
+        "config",
+        "costs",
+    }
+    assert len(FitOptions("d").determining) == len(fields(FitOptions)) - 10
 
 
 @pytest.mark.parametrize("options", [FitOptions, ProtocolOptions, TableOptions])

@@ -153,6 +153,7 @@ def test_a_search_tries_optimizers():
         ({"devices": 0}, "devices: got 0, expected a whole number of at least 1"),
         ({"devices": "two"}, "devices: got 'two', expected a whole number of at least 1"),
         ({"devices": [0, -1]}, "devices: got -1"),
+        ({"strategy": "dpp"}, "strategy: got 'dpp', expected one of 'auto', "),
         ({"num_nodes": 0}, "num_nodes: got 0"),
         ({"devices": 9, "accelerator": "cpu"}, "batch_size: got 16, expected at least 18 samples to contrast"),
     ],

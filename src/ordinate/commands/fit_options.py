@@ -111,8 +111,11 @@ class FitOptions:
     optimization: str | None = option(
         None, "the usual one, or that of the method's paper (usual)", group=TRAINING, choices=("usual", "paper")
     )
-    optimizer: str | None = option(None, "(adamw)", group=TRAINING, choices=("adam", "adamw", "sgd"))
+    optimizer: str | None = option(None, "of the weights (adamw)", group=TRAINING, choices=("adam", "adamw", "sgd"))
     learning_rate: float | None = option(None, "the highest one (0.001)", group=TRAINING, metavar="NUMBER", above=0)
+    encoder_learning_rate: float | None = option(
+        None, "of a network that brings weights (that of the rest)", group=TRAINING, metavar="NUMBER", above=0
+    )
     weight_decay: float | None = option(
         None, "of the encoder (what suits method and data)", group=TRAINING, metavar="NUMBER", least=0
     )
@@ -179,6 +182,12 @@ class FitOptions:
         metavar="N",
         least=1,
         determines=False,
+    )
+    num_nodes: int | None = option(
+        None, "machines (under torchrun all)", group=TRAINER, metavar="N", least=1, determines=False
+    )
+    strategy: str | None = option(
+        None, "of Lightning's Trainer, such as ddp", group=TRAINER, metavar="NAME", determines=False
     )
     logger: str | None = option(
         None,

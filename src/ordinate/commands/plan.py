@@ -46,6 +46,7 @@ class Plan:
         folder.mkdir(parents=True, exist_ok=True)
         settings = {
             **self.settings, "accelerator": options.accelerator, "devices": options.devices,
+            "num_nodes": options.num_nodes, "strategy": options.strategy,
             "checkpoint_dir": str(folder), "verbose": 0 if options.quiet else 1, "random_state": options.seed,
             "logger": _logger(options, folder.name),
         }  # fmt: skip

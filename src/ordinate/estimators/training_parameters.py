@@ -76,6 +76,10 @@ class TrainingParameters:
         check_whole(self.accumulate_grad_batches, "accumulate_grad_batches")
         check_choice(self.precision, get_args(Precision), "precision")
         check_accelerator(self.accelerator)
+        if isinstance(self.strategy, str):
+            from lightning.pytorch.strategies import StrategyRegistry  # on first use, as Lightning takes seconds
+
+            check_choice(self.strategy, ("auto", *StrategyRegistry.available_strategies()), "strategy")
         if self.num_nodes is not None:
             check_whole(self.num_nodes, "num_nodes")
         if isinstance(self.devices, Sequence) and not isinstance(self.devices, str) and self.devices:
