@@ -82,6 +82,7 @@ def fit(**options):
     return end_to_end(epochs=9, validation_fraction=0.3, **options).fit(X, TARGET)
 
 
+@pytest.mark.typical("dex")
 @pytest.mark.parametrize("options", [{"head_loss": "corn"}, {"head_loss": "dex", "patience": 6}], ids=["corn", "dex"])
 def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(options, tmp_path):
     uninterrupted = fit(**options)

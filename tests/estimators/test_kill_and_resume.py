@@ -214,6 +214,7 @@ def test_a_damaged_checkpoint_is_refused_and_never_run(damage, tmp_path):
     assert not (tmp_path / "sprung").exists()
 
 
+@pytest.mark.typical("cloc")
 @for_every_estimator
 def test_a_fit_that_drew_its_seed_continues_with_it(make, tmp_path, trained_epochs):
     """The split and the batches are those of the first start."""

@@ -96,6 +96,7 @@ def fit(**options):
     return ordinal(epochs=9, validation_fraction=0.3, **options).fit(X, RANKS)
 
 
+@pytest.mark.typical("corn")
 @pytest.mark.parametrize("options", [{"loss": "or"}, {"loss": "corn", "patience": 6}], ids=["or", "corn"])
 def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(options, tmp_path):
     uninterrupted = fit(**options)
