@@ -15,6 +15,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from ordinate import load
 from ordinate.errors import OrdinateError
 from ordinate.methods import Optimization
+from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import REGRESSORS, cloc, draw_table, for_every_estimator, ranks_of, supcr
 
 X, TARGET = draw_table()
@@ -173,3 +174,14 @@ def test_two_devices_end_with_the_weights_of_one(make, tmp_path):
     assert [epoch.keys() for epoch in two.history_] == [epoch.keys() for epoch in one.history_]
     again = make(**SGD, checkpoint_dir=tmp_path).fit(X, labels_for(make))  # finished: nothing is trained
     assert torch.equal(weights(again), weights(two))
+
+
+@pytest.mark.thorough
+def test_two_devices_end_together_when_the_time_is_over(tmp_path):
+    budget = TimeBudget(600)
+    budget.keep_in(tmp_path / "spent.json")
+    with training_until(TrainingEnd(budget, 5.0, 1.0)):
+        model = cloc(**SGD, devices=2, phase_epochs=(3000, 3000), target_accuracy=1.0).fit(X, ranks_of(TARGET))
+    assert model.n_iter_ < 6000
+    assert model.method_.hurried
+    assert budget.left > 500

@@ -80,6 +80,15 @@ def summed(x: Tensor, group: Group) -> Tensor:
     return total
 
 
+def largest(value: float, group: Group, device: torch.device) -> float:
+    """The largest value of all processes."""
+    if group is None:
+        return value
+    among = torch.tensor(value, dtype=torch.float32, device=device)
+    dist.all_reduce(among, dist.ReduceOp.MAX, group=group)
+    return float(among)
+
+
 def joined_value(loss: Float[Tensor, ""], group: Group) -> Float[Tensor, ""]:
     """The loss of this process with the value of the average over processes, and its own gradient."""
     if group is None:

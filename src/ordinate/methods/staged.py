@@ -16,7 +16,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from ordinate.encoders.blocks import network_parameters
 from ordinate.errors import OrdinateError
-from ordinate.functional.global_batch import all_processes, summed, this_process_alone
+from ordinate.functional.global_batch import all_processes, largest, summed, this_process_alone
 from ordinate.functional.inputs import check_whole
 from ordinate.functional.precision import widened
 from ordinate.methods.gradient_caching import embed_in_chunks
@@ -224,11 +224,12 @@ class StagedMethod(lightning.LightningModule):
 
     @property
     def time_progress(self) -> float:
-        """Share of the stage's time that has passed; 0 without an end."""
+        """Share of the stage's time that has passed, by the clock of the process that is farthest; 0 without an end."""
         if self.end is None or self.window is None:
             return 0.0
         start, stop = self.window
-        return 1.0 if stop <= start else min(1.0, max(0.0, (self.end.now - start) / (stop - start)))
+        progress = 1.0 if stop <= start else min(1.0, max(0.0, (self.end.now - start) / (stop - start)))
+        return largest(progress, all_processes(), self.device)
 
     def _set_learning_rate(self, step: int) -> None:
         """Set the learning rate of a step of the present epoch, from 0."""

@@ -1,6 +1,7 @@
 """Wall time that a command may spend, over all its runs, and trainings that end when it does."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -51,7 +52,7 @@ class TimeBudget:
         spent = self.clock() - self.start
         if self.record is not None and spent - self.kept >= KEPT_EVERY and self.record.parent.exists():
             self.kept = spent
-            pending = self.record.with_suffix(".tmp")
+            pending = self.record.with_suffix(f".{os.getpid()}.tmp")  # several processes may train
             pending.write_text(json.dumps({"spent": spent}))
             pending.replace(self.record)
         return spent
