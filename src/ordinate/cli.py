@@ -63,7 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  # until the end
     try:
         if command.name == "fit" and options["config"] is not None:
-            options = vars(build_parser(**read_config(options["config"], FitOptions)).parse_args(argv))
+            given = read_config(options["config"], FitOptions)
+            lists = {name: value for name, value in given.items() if isinstance(value, list) and not options[name]}
+            single = {name: value for name, value in given.items() if not isinstance(value, list)}
+            options = {**vars(build_parser(**single).parse_args(argv)), **lists}
             del options["command"]
         _run(command, options, started)
     except OrdinateError as error:

@@ -1,5 +1,6 @@
 """The processes that ``torchrun`` started this command or script in."""
 
+import hashlib
 import os
 
 
@@ -16,6 +17,12 @@ def processes_here() -> int:
 def is_first_process() -> bool:
     """Whether this is the one that prints and writes."""
     return not _by_torchrun() or os.environ["RANK"] == "0"
+
+
+def shared_number() -> int:
+    """A number that all processes of this run have, and hardly another run."""
+    told = [os.environ.get(name, "") for name in ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT")]
+    return int.from_bytes(hashlib.sha256("|".join(told).encode()).digest()[:8], "big")
 
 
 def _by_torchrun() -> bool:

@@ -48,6 +48,14 @@ def test_what_is_typed_comes_first(table, tmp_path):
     assert (type(model).__name__, model.epochs, model.random_state) == ("OTDClassifier", 2, 5)
 
 
+def test_a_list_that_is_typed_takes_the_place_of_the_files(table, tmp_path):
+    (tmp_path / "run.toml").write_text('data = "table.csv"\ntarget = "grade"\nmargin = ["0,1=2"]\nembedding_dim = 8\n')
+    rest = ["--method", "cloc", "--epochs", "2", "--quiet"]
+    assert main(["fit", "--config", "run.toml", "--margin", "1,2=0.5", "--out", "model", *rest]) == 0
+    assert load("model").critical_margins == {(1, 2): 0.5}
+    assert load("model").embedding_dim == 8
+
+
 def test_options_come_back_as_they_were(tmp_path):
     options = FitOptions("a b.csv", target='the "grade"', margin=["1,2=0.5", "2,3=1"], quick=True, time_limit=2)
     write_config(tmp_path / "run.toml", options, leave_out=())

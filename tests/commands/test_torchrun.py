@@ -12,6 +12,7 @@ import torch
 
 from ordinate import load
 from ordinate.cli import main
+from ordinate.estimators.seed import draw_seed
 from tests.estimators.examples import draw_table, ranks_of
 
 OPTIONS = ["--target", "grade", "--method", "cloc", "--optimizer", "sgd", "--learning-rate", "0.02", "--quiet",
@@ -72,3 +73,23 @@ def test_what_one_process_alone_can_do_is_refused():
     _, errors = process.communicate()
     assert process.returncode != 0
     assert errors.count("ordinate: --time-limit: is for one process; give --epochs under torchrun") == 1
+
+
+def test_a_strategy_that_runs_the_command_again_is_refused(capsys):
+    assert main(["fit", "table.csv", *OPTIONS, "--devices", "2", "--strategy", "ddp"]) == 2
+    assert (
+        "--strategy: got ddp, expected one such as ddp_spawn; other strategies start under" in capsys.readouterr().err
+    )
+
+
+def test_processes_draw_the_same_seed(monkeypatch, tmp_path):
+    told = {"TORCHELASTIC_RUN_ID": "x", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_PORT": "29500"}
+    seeds = set()
+    for rank in "01":
+        for name, value in {**told, "RANK": rank}.items():
+            monkeypatch.setenv(name, value)
+        seeds |= {draw_seed(None, None), draw_seed(None, tmp_path / "kept")}
+    assert len(seeds) == 1
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "y")
+    assert draw_seed(None, None) not in seeds
+    assert draw_seed(None, tmp_path / "kept") in seeds  # of the run that it continues

@@ -6,7 +6,7 @@ import lightning.pytorch as lightning
 import numpy as np
 import pytest
 import torch
-from lightning.pytorch.callbacks import LearningRateMonitor
+from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -16,7 +16,7 @@ from ordinate import load
 from ordinate.errors import OrdinateError
 from ordinate.methods import Optimization
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
-from tests.estimators.examples import REGRESSORS, cloc, draw_table, for_every_estimator, ranks_of, supcr
+from tests.estimators.examples import REGRESSORS, cloc, draw_table, for_every_estimator, otd, ranks_of, supcr
 
 X, TARGET = draw_table()
 SGD = {"optimizer": "sgd", "learning_rate": 0.01, "accelerator": "cpu"}
@@ -153,7 +153,8 @@ def test_a_search_tries_optimizers():
         ({"precision": "8"}, "precision: got '8', expected one of '32-true', '16-mixed', 'bf16-mixed'"),
         ({"devices": 0}, "devices: got 0, expected a whole number of at least 1"),
         ({"devices": "two"}, "devices: got 'two', expected a whole number of at least 1"),
-        ({"devices": [0, -1]}, "devices: got -1"),
+        ({"devices": [0, -1], "accelerator": "gpu"}, "(devices: got -1|accelerator)"),
+        ({"devices": [0]}, r"devices: got \[0\], expected a whole number, or accelerator='gpu' beside a list"),
         ({"strategy": "dpp"}, "strategy: got 'dpp', expected one of 'auto', "),
         ({"num_nodes": 0}, "num_nodes: got 0"),
         ({"devices": 9, "accelerator": "cpu"}, "batch_size: got 16, expected at least 18 samples to contrast"),
@@ -185,3 +186,31 @@ def test_two_devices_end_together_when_the_time_is_over(tmp_path):
     assert model.n_iter_ < 6000
     assert model.method_.hurried
     assert budget.left > 500
+
+
+def test_a_training_that_a_callback_ends_is_over(tmp_path):
+    class StopAfter(lightning.Callback):
+        def on_train_epoch_end(self, trainer, pl_module):
+            trainer.should_stop = trainer.current_epoch == 2
+
+    options = {"callbacks": [StopAfter()], "checkpoint_dir": tmp_path}
+    first = otd(**options).fit(X, ranks_of(TARGET))
+    again = otd(**options).fit(X, ranks_of(TARGET))
+    assert first.n_iter_ == again.n_iter_ == 3
+    assert torch.equal(weights(first), weights(again))
+
+
+def test_a_checkpoint_of_the_users_is_kept(tmp_path):
+    cloc(callbacks=[ModelCheckpoint(tmp_path, filename="own")]).fit(X, ranks_of(TARGET))
+    assert (tmp_path / "own.ckpt").exists()
+
+
+def test_a_cut_training_takes_a_step_with_accumulated_gradients():
+    with training_until(TrainingEnd(TimeBudget(1, start=0.0), 0.0)):
+        steps = steps_of(otd(accumulate_grad_batches=2, batch_size=8, epochs=3), ranks_of(TARGET))
+    assert len(steps) == 1
+
+
+def test_numbers_of_numpy_are_numbers():
+    model = cloc(devices=np.int64(1), gradient_clip_val=np.float32(1), accumulate_grad_batches=np.int64(1))
+    assert model.fit(X, ranks_of(TARGET)).n_iter_ == 6

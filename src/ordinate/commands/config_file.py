@@ -42,6 +42,8 @@ def _checked(declared: "Field[Any]", value: Any, path: str) -> Any:
     """Return a value that is of the type, and among the choices, that its option is declared with."""
     kinds = [kind for kind in get_args(declared.type) or (declared.type,) if kind is not NoneType]
     several = get_origin(declared.type) is list
+    if kinds == [str] and type(value) is int:  # such as the embedding_dim, which may be none
+        value = str(value)
     for each in value if several and isinstance(value, list) else [value]:
         fits = type(each) in (*kinds, int) if float in kinds else type(each) in kinds
         if not fits or (several and not isinstance(value, list)):
@@ -60,4 +62,4 @@ def write_config(path: Path, options: Any, leave_out: tuple[str, ...]) -> None:
         for declared in fields(options)
         if declared.name not in leave_out and (value := getattr(options, declared.name)) != default_of(declared)
     ]
-    path.write_text("".join(lines), encoding="utf-8")
+    path.write_text("".join(lines), encoding="utf-8", errors="backslashreplace")  # of names that are no text

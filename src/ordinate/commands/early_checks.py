@@ -15,6 +15,7 @@ from ordinate.estimators.recipes import read_recipe
 from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process, joined_processes
 
+STARTED_HERE = ("auto", "spawn", "fork", "notebook")  # in strategies that do not run the command again
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
@@ -23,7 +24,12 @@ def check_fit(options: FitOptions) -> None:
     if not options.data:
         raise OrdinateError("data", problem="is missing", expected="DATA, or a --config that names it")
     options.check()
-    if joined_processes() > 1 and options.time_limit is not None:
+    alone = joined_processes() == 1
+    if alone and options.strategy is not None and not any(kind in options.strategy for kind in STARTED_HERE):
+        raise OrdinateError(
+            "--strategy", options.strategy, "one such as ddp_spawn", "other strategies start under torchrun"
+        )
+    if not alone and options.time_limit is not None:
         raise OrdinateError("--time-limit", problem="is for one process", hint="give --epochs under torchrun")
     if options.recipe is not None:
         read_recipe(options.recipe, quick=options.quick)

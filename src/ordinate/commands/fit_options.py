@@ -187,7 +187,7 @@ class FitOptions:
         None, "machines (under torchrun all)", group=TRAINER, metavar="N", least=1, determines=False
     )
     strategy: str | None = option(
-        None, "of Lightning's Trainer, such as ddp", group=TRAINER, metavar="NAME", determines=False
+        None, "of Lightning's Trainer (ddp_spawn; under torchrun ddp)", group=TRAINER, metavar="NAME", determines=False
     )
     logger: str | None = option(
         None,

@@ -420,6 +420,10 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if check_positive(self.validation_fraction, "validation_fraction", or_zero=True) >= 1:
             raise OrdinateError("validation_fraction", repr(self.validation_fraction), "a share from 0 to below 1")
         self._check_training()
+        if self._starts_scripts and self.random_state is None:
+            raise OrdinateError(
+                "random_state", f"None with the strategy {self.strategy!r}", "a number, for all processes"
+            )
 
     def _two_epochs(self, epochs: Any, name: str, least: int = 0) -> tuple[int, int]:
         """Return the epochs of the two stages."""

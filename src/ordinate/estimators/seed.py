@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ordinate.errors import OrdinateError
+from ordinate.torchrun import is_first_process, joined_processes, shared_number
 
 SEED = "seed.json"  # beside the checkpoint
 
@@ -17,13 +18,21 @@ def draw_seed(random_state: Any, folder: Path | None) -> int:
 
     A whole number always gives the same one, and so does a ``RandomState`` that a script makes anew. None gives another
     one every time, so it is kept in the folder before training, and the one kept there is returned if there is one.
+    Under torchrun all processes draw the same.
     """
+    if random_state is None and joined_processes() > 1:
+        random_state = np.random.RandomState(shared_number() % 2**32)
+        kept = folder
+    else:
+        kept = folder if random_state is None else None
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    if folder is None or random_state is not None:
+    if kept is None or folder is None:
         return seed
     path = folder / SEED
     if path.exists():
         return _kept(path)
+    if not is_first_process():
+        return seed
     folder.mkdir(parents=True, exist_ok=True)
     pending = path.with_suffix(".partial")
     pending.write_text(json.dumps({"seed": seed}))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from ordinate.checks import check_choice, check_positive, check_share, check_whole
+from ordinate.errors import OrdinateError
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.methods.devices import check_accelerator
 from ordinate.methods.optimization import MakesOptimizer, Optimization
@@ -43,7 +44,7 @@ class TrainingParameters:
         num_nodes: machines, under ``torchrun`` or a cluster's scheduler.
         strategy: of Lightning, such as ``"ddp"``; by default ``"ddp_spawn"`` where there are several devices.
         logger: of Lightning, such as ``TensorBoardLogger("runs")``, or a list of them. It is not saved with the model.
-        callbacks: of Lightning, beside ours. They are not saved with the model.
+        callbacks: of Lightning, beside ours, with their state from fit to fit. They are not saved with the model.
     """
 
     optimization: OptimizationName = "usual"
@@ -82,11 +83,20 @@ class TrainingParameters:
             check_choice(self.strategy, ("auto", *StrategyRegistry.available_strategies()), "strategy")
         if self.num_nodes is not None:
             check_whole(self.num_nodes, "num_nodes")
-        if isinstance(self.devices, Sequence) and not isinstance(self.devices, str) and self.devices:
+        if isinstance(self.devices, list | tuple) and self.devices:
+            if self.accelerator not in ("gpu", "cuda"):
+                raise OrdinateError("devices", repr(self.devices), "a whole number, or accelerator='gpu' beside a list")
             for device in self.devices:
                 check_whole(device, "devices", least=0)
         elif self.devices is not None:
             check_whole(self.devices, "devices")  # type: ignore[arg-type]  # or it is refused
+
+    @property
+    def _starts_scripts(self) -> bool:
+        """Whether the strategy runs the script again for each device, each of which draws for itself."""
+        told = isinstance(self.strategy, str) and self.strategy.startswith(("ddp", "fsdp", "deepspeed"))
+        here = any(kind in str(self.strategy) for kind in ("spawn", "fork", "notebook"))
+        return told and not here and joined_processes() == 1 and self.devices not in (None, 1)
 
     def _usual_optimization(self, weight_decay: float, factor: float = 1.0) -> Optimization:
         """Return AdamW at ``factor`` times the learning rate."""
@@ -124,16 +134,17 @@ class TrainingParameters:
             devices = processes_here()
         if nodes is None:
             nodes = joined_processes() // processes_here()
+        devices = list(map(int, devices)) if isinstance(devices, Sequence) else int(devices)
         several = nodes > 1 or (devices if isinstance(devices, int) else len(devices)) > 1
         usual = "ddp_spawn" if several and joined_processes() == nodes == 1 else "auto"
         return {
             "accelerator": self.accelerator,
             "devices": devices,
-            "num_nodes": nodes,
+            "num_nodes": int(nodes),
             "strategy": usual if self.strategy is None else self.strategy,
             "precision": self.precision,
-            "gradient_clip_val": self.gradient_clip_val,
-            "accumulate_grad_batches": self.accumulate_grad_batches,
+            "gradient_clip_val": None if self.gradient_clip_val is None else float(self.gradient_clip_val),
+            "accumulate_grad_batches": int(self.accumulate_grad_batches),
             "logger": False if self.logger is None else self.logger,
             "callbacks": list(self.callbacks or ()),
         }

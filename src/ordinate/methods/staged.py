@@ -249,7 +249,8 @@ class StagedMethod(lightning.LightningModule):
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> int | None:
         self.passed, self.step = 1.0, batch_idx
-        if batch_idx == 0 or self.time_progress < 1:  # every epoch has a batch, so that it has something to log
+        # every epoch has a step, so that it learns something and has something to log
+        if batch_idx == 0 or batch_idx % self.trainer.accumulate_grad_batches or self.time_progress < 1:
             return None
         self.passed = batch_idx / float(self.trainer.num_training_batches)
         return -1
@@ -269,6 +270,9 @@ class StagedMethod(lightning.LightningModule):
         # losses and heads are not under autocast here
         self.validation_outputs.append((widened(self(x)), self.as_labels(y), *weights))
 
+    def on_validation_epoch_start(self) -> None:
+        self.validation_outputs.clear()  # of a validation that was broken off
+
     def on_validation_epoch_end(self) -> None:
         outputs, labels, *weights = map(torch.cat, zip(*self.validation_outputs, strict=True))
         self.validation_outputs.clear()
@@ -284,10 +288,13 @@ class StagedMethod(lightning.LightningModule):
         complete = complete or cut
         if self.stage.patience is not None:
             value = float(self.trainer.callback_metrics.get(self.monitor, self.trainer.callback_metrics["train_loss"]))
+            value = self.trainer.strategy.broadcast(value)  # to the digit the same in every process
             if value < self.best_value:
                 self.best_value, self.best_epoch = value, self.current_epoch
                 self.best_weights = {name: copy.deepcopy(value) for name, value in self.state_dict().items()}
-            complete = complete or self.current_epoch - self.best_epoch >= self.stage.patience
+            complete = complete or (
+                self.current_epoch - max(self.best_epoch, self.stage_start - 1) >= self.stage.patience
+            )
         # callback_metrics also keeps what earlier epochs logged and this one did not
         metrics = {name: float(v) for name, v in self.trainer.callback_metrics.items() if name in self.logged}
         metrics |= {"passed": self.passed} if cut else {}
@@ -295,14 +302,25 @@ class StagedMethod(lightning.LightningModule):
         if complete:
             self._end_stage()
 
-    def _end_stage(self) -> None:
+    def finish(self) -> None:
+        """End the training in the present stage, with its best weights."""
         if self.best_weights:
             self.load_state_dict(self.best_weights)
         self._forget_best()
+        self.finished = True
+
+    def on_train_end(self) -> None:
+        if not self.finished:  # a callback, or the Trainer's own limit, has ended it
+            self.finish()
+
+    def _end_stage(self) -> None:
         if self.stage_index + 1 == len(self.stages):
-            self.finished = True
+            self.finish()
             self.trainer.should_stop = True
             return
+        if self.best_weights:
+            self.load_state_dict(self.best_weights)
+        self._forget_best()
         self.stage_index += 1
         self.stage_start = self.current_epoch + 1
         self._open_window()

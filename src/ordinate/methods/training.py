@@ -65,7 +65,8 @@ def train(
     check_accelerator(options["accelerator"])
     several = options["devices"] if isinstance(options["devices"], int) else len(options["devices"])
     batches.check_processes(several * options.get("num_nodes", 1))
-    if several > 1 and folder is None:  # where processes that are started leave what they trained
+    spawns = any(kind in str(options.get("strategy")) for kind in ("spawn", "fork", "notebook"))
+    if several > 1 and spawns and folder is None:  # where processes that are started leave what they trained
         with TemporaryDirectory(prefix="ordinate-") as kept:
             return train(
                 method, training_data, batches, validation_data, folder=Path(kept), seed=seed, progress=progress,
@@ -78,6 +79,7 @@ def train(
     if folder is not None:
         callbacks.append(EpochCheckpoint(folder))
         resume = folder / CHECKPOINT if (folder / CHECKPOINT).exists() else None
+    callbacks += options.get("callbacks", ())
     method.run = run
     if resume is not None:
         checkpoint = _read_checkpoint(resume, run)
@@ -88,10 +90,10 @@ def train(
     method.end = training_end()
     with _quiet():
         runner = lightning.Trainer(
-            **{**options, "callbacks": [*callbacks, *options.get("callbacks", ())]},
+            **{**options, "callbacks": callbacks},
             max_epochs=method.epochs,
             log_every_n_steps=min(50, len(batches)),
-            enable_checkpointing=folder is not None,
+            enable_checkpointing=any(isinstance(each, Checkpoint) for each in callbacks),
             enable_progress_bar=False,
             enable_model_summary=False,
             num_sanity_val_steps=0,
@@ -141,7 +143,13 @@ def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:
     try:
         checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         of_this_run = checkpoint["stage"]["run"] == run
-    except (OSError, EOFError, RuntimeError, KeyError, TypeError, ValueError, pickle.UnpicklingError) as error:
+    except pickle.UnpicklingError as error:
+        raise OrdinateError(
+            "checkpoint_dir",
+            problem=f"{path} is damaged, or holds what only code can read, such as the state of a callback",
+            hint="remove it to start anew",
+        ) from error
+    except (OSError, EOFError, RuntimeError, KeyError, TypeError, ValueError) as error:
         raise OrdinateError("checkpoint_dir", problem=f"{path} is damaged", hint="remove it to start anew") from error
     if not of_this_run:
         raise OrdinateError(
@@ -192,6 +200,13 @@ class EpochCheckpoint(Checkpoint):
         trainer.save_checkpoint(pending)
         if trainer.is_global_zero:
             pending.replace(self.folder / CHECKPOINT)
+        trainer.strategy.barrier()
+
+    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Keep the end of a training that a callback of the user's has ended."""
+        if isinstance(pl_module, StagedMethod) and not pl_module.finished:
+            pl_module.finish()
+            self.on_train_epoch_end(trainer, pl_module)
 
 
 class ProgressBar(Callback):
