@@ -137,6 +137,17 @@ def test_normal_scores_of_many_values_follow_their_quantiles():
     assert (actual.min(), actual.max()) == (-3, 3)
 
 
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("values", [3, 30])
+def test_every_column_of_the_matrix_has_the_name_of_what_it_holds(values, missing):
+    numbers = np.arange(60.0) % values
+    numbers[:5] = np.nan if missing else 0.0
+    features = TableFeatures.fit(pd.DataFrame({"size": numbers}))
+    score, mark = ["size, normal score"] * (values > FEW_VALUES), ["size, missing"] * missing
+    assert features.features == ["size", *score, *mark]
+    assert features.width == len(features.features)
+
+
 def test_a_column_of_few_values_has_no_normal_score():
     values = [*range(FEW_VALUES)] * 3
     assert fit_transform(values).shape[1] == 1
