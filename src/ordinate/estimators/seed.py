@@ -20,13 +20,10 @@ def draw_seed(random_state: Any, folder: Path | None) -> int:
     one every time, so it is kept in the folder before training, and the one kept there is returned if there is one.
     Under torchrun all processes draw the same.
     """
-    if random_state is None and joined_processes() > 1:
-        random_state = np.random.RandomState(shared_number() % 2**32)
-        kept = folder
-    else:
-        kept = folder if random_state is None else None
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    if kept is None or folder is None:
+    together = random_state is None and joined_processes() > 1
+    source = shared_number() % 2**32 if together else random_state
+    seed = int(check_random_state(source).randint(np.iinfo(np.int32).max))
+    if folder is None or random_state is not None:
         return seed
     path = folder / SEED
     if path.exists():
