@@ -51,7 +51,7 @@ ROWS = 3000  # of Nursery
 Array = NDArray[Any]
 
 
-class _Votes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class _Votes(ClassifierMixin, BaseEstimator):
     """A classifier for MAPIE whose probabilities are its samples."""
 
     def __init__(self, classes: int) -> None:
@@ -71,7 +71,7 @@ class _Votes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         return np.argmax(X, axis=1)
 
 
-class _Predictions(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class _Predictions(RegressorMixin, BaseEstimator):
     """A regressor for MAPIE whose predictions are its samples."""
 
     fitted_ = True

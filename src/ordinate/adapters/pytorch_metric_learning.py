@@ -19,7 +19,7 @@ _tuples = optional("pytorch_metric_learning.utils.loss_and_miner_utils", "traine
 Indices = tuple[Tensor, ...]
 
 
-class MetricLearningLoss(_Loss):  # type: ignore[misc]  # pytorch-metric-learning is untyped
+class MetricLearningLoss(_Loss):
     """A loss of :mod:`ordinate.losses` as a ``BaseMetricLossFunction``.
 
     Called with embeddings (n, d), labels (n,), ``indices_tuple``, ``ref_emb`` (m, d) and ``ref_labels`` (m,). The loss
@@ -134,7 +134,7 @@ def _left_out(indices_tuple: Indices, labels: Tensor, ref_labels: Tensor) -> Int
     return places if bool(((per_anchor == 1) & (ref_labels[places] == labels)).all()) else None
 
 
-class CrossBatchMemory(_Memory):  # type: ignore[misc]  # pytorch-metric-learning is untyped
+class CrossBatchMemory(_Memory):
     """pytorch-metric-learning's memory for :class:`MetricLearningLoss`; its own class admits its own losses alone.
 
     Labels are one number per sample, ranks or targets. :class:`~ordinate.losses.EmbeddingMemory` is the one for

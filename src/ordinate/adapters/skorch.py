@@ -10,7 +10,7 @@ from ordinate.optional import optional
 _NeuralNet: Any = optional("skorch", "trainers", "EmbeddingNet").NeuralNet
 
 
-class EmbeddingNet(TransformerMixin, _NeuralNet):  # type: ignore[misc]  # scikit-learn and skorch are untyped
+class EmbeddingNet(TransformerMixin, _NeuralNet):
     """A ``skorch.NeuralNet`` whose ``transform`` gives embeddings to the next step of a pipeline.
 
     Any of the losses is its ``criterion``, as it is of every net of skorch, with ``criterion__`` before the loss's

@@ -75,14 +75,15 @@ class ResNet1d(nn.Module):
 class _BatchNorm(nn.BatchNorm1d):
     """Batch normalisation whose statistics are those of the points that are there; all others become 0."""
 
-    def forward(self, x: Float[Tensor, "n c t"], there: Bool[Tensor, "n 1 t"]) -> Float[Tensor, "n c t"]:  # type: ignore[override]  # the mask is the point of it
+    def normalise(self, x: Float[Tensor, "n c t"], there: Bool[Tensor, "n 1 t"]) -> Float[Tensor, "n c t"]:
+        """Return the features normalised by the points that are there, and 0 at the others."""
         if not self.training:
-            return super().forward(x) * there
+            return self(x) * there
         if there.all():
-            return super().forward(x)
+            return self(x)
         points = there[:, 0]
         normalised = torch.zeros_like(x).transpose(1, 2)
-        normalised[points] = super().forward(x.transpose(1, 2)[points])
+        normalised[points] = self(x.transpose(1, 2)[points])
         return normalised.transpose(1, 2)
 
 
@@ -113,5 +114,5 @@ class _ResidualBlock(nn.Module):
 def _run(layers: nn.Sequential, x: Tensor, there: Tensor) -> Tensor:
     """Run layers of which the first changes the length to that of ``there``."""
     for layer in layers:
-        x = layer(x, there) if isinstance(layer, _BatchNorm) else layer(x)
+        x = layer.normalise(x, there) if isinstance(layer, _BatchNorm) else layer(x)
     return x

@@ -38,7 +38,7 @@ HEADS = ("linear", "ridge", "neighbours")
 
 
 @estimator_dataclass
-class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     """Predict continuous targets from embeddings.
 
     Args:

@@ -2,7 +2,7 @@
 
 import hashlib
 from abc import abstractmethod
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -16,23 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from ordinate.data.array_batches import ArrayBatches
-from ordinate.data.images.options import ImageOptions
 from ordinate.data.label_density import LabelBins
-from ordinate.data.modality import Modality, Reader
-from ordinate.data.registry import modality_of_reader
 from ordinate.data.rows import column_of, take
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.series.options import SeriesOptions
-from ordinate.data.text.options import TextOptions
 from ordinate.data.view_batches import ViewBatches
-from ordinate.data.volumes.options import VolumeOptions
-from ordinate.encoders.blocks import PartlyTrained, network_parameters
-from ordinate.encoders.given import Encoder, is_named
-from ordinate.encoders.hugging_face import VisionNetwork
+from ordinate.encoders.blocks import network_parameters
+from ordinate.encoders.given import is_named
 from ordinate.encoders.network import feature_width, reason
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
+from ordinate.estimators.encoder_parameters import EncoderParameters
 from ordinate.estimators.encoder_setting import check_encoder
 from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.frozen_features import frozen_features
@@ -55,31 +49,14 @@ MOST_VALIDATION = 10_000  # samples held out by themselves: a loss of all their 
 
 
 @estimator_dataclass
-class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, TrainingParameters):  # type: ignore[misc]  # scikit-learn is untyped
+class EmbeddingEstimator(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, EncoderParameters, TrainingParameters
+):
     """Fit an encoder by one of the methods and embed samples with it.
 
     Subclasses turn labels into training targets, build their method and its batches, and predict.
 
     Args:
-        encoder: ``"auto"`` chooses the network that suits X; ``"mlp"`` for tables, ``"resnet1d"`` for series,
-            ``"resnet3d18"`` for volumes, and for images ``"otd_convnet"`` or any network of timm by name, such as
-            ``"resnet50"``; for text see :class:`~ordinate.TextOptions`. Or a network of your own: a ``torch.nn.Module``
-            (``fit`` copies it; one of timm loses its classifier), a function from ``embedding_dim`` to one, or
-            ``"hf:"`` and the folder or name of a network of transformers for images or text, such as
-            ``"hf:facebook/dinov2-small"``. The network gets images (n, channels, height, width) and volumes normalised
-            by channel, as its ``pretrained_cfg`` says or else by the training samples; series (n, channels, length)
-            standardised, NaN after the end of shorter ones; tables (n, features), numbers standardised, those missing
-            in training with a mark in a column of their own, categories as a column each; texts as word vectors
-            (n, words, width), 0 after the end. Predictions for tables and series are computed in float64, all else in
-            float32. The network gives vectors (n, k), or maps (n, k, ...), tokens (n, t, k) or a ``ModelOutput``, of
-            which the mean or the ``pooler_output`` is taken.
-        embedding_dim: d of the embeddings, to which a linear layer on the network leads (for text one with a hidden
-            layer), unless a function was told it. None for the features of the network itself, without a further
-            layer; where a network ends in ReLU these are at least 0, and OTD's half circle is out of their reach.
-        train_encoder: how much of a network that brings weights is trained: ``"all"``, its last k blocks (residual
-            blocks, transformer layers), or ``"none"``, for images on features that are computed once; None for what
-            ``frozen`` of :class:`~ordinate.ImageOptions` or :class:`~ordinate.TextOptions` says, else ``"all"``.
-        encoder_learning_rate: of the network, at its highest; None for ``learning_rate``, which new layers on it have.
         patience: end the last stage of training after this many epochs without a lower validation loss; None trains
             all epochs.
         batch_size: samples per batch, at least 4; by default 256, and 64 for images and volumes.
@@ -87,11 +64,6 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             by default the whole batch.
         validation_fraction: share of the samples held out for validation, at most 10,000 of them; 0 for none; not used
             below 20 samples.
-        images: how images are read and augmented; None for the defaults of :class:`~ordinate.ImageOptions`.
-        volumes: how volumes are read; None for the defaults of :class:`~ordinate.VolumeOptions`.
-        text: says that X is text, how it is read and by which encoders: :class:`~ordinate.TextOptions`; None for other
-            data.
-        series: how series are cropped in training; None for the defaults of :class:`~ordinate.SeriesOptions`.
         checkpoint_dir: folder that keeps the state of training; a fit that was killed continues from it.
         verbose: 1 shows a progress bar.
         random_state: seed; the same seed gives the same weights on the same machine.
@@ -102,26 +74,16 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
     """
 
-    encoder: Encoder = field(default="auto", kw_only=False)
-    embedding_dim: int | None = 64
-    train_encoder: int | str | None = None
-    encoder_learning_rate: float | None = None
     patience: int | None = None
     batch_size: int | None = None
     chunk_size: int | None = None
     validation_fraction: float = 0.0
-    images: ImageOptions | None = None
-    volumes: VolumeOptions | None = None
-    text: TextOptions | None = None
-    series: SeriesOptions | None = None
     checkpoint_dir: str | Path | None = None
     verbose: int = 0
     random_state: Any = None
     imbalance: Imbalance | None = field(default=None, init=False)  # a parameter of those that support it
     method_: "StagedMethod" = field(init=False)
-    reader_: Reader = field(init=False)
     embedding_dim_: int = field(init=False)
-    network_config_: dict[str, Any] | None = field(default=None, init=False)  # of transformers, in a loaded model
 
     stratified = False  # whether samples are held out rank by rank
     unweighted: ClassVar[str | None] = None  # why samples cannot be weighted, of methods for which that has no meaning
@@ -314,19 +276,6 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """The name of the training method, as people call it."""
         return type(self).__name__.removesuffix("Classifier").removesuffix("Regressor")
 
-    def _options_of(self, modality: Modality) -> Any:
-        """Return the options of a kind of data, the defaults where none are given."""
-        given = getattr(self, modality.parameter, None)
-        options = modality.options_class() if given is None and modality.options_class is not None else given
-        if isinstance(options, TextOptions) and isinstance(self.encoder, str) and self.train_encoder is not None:
-            return replace(options, frozen=self.train_encoder == "none")
-        return options
-
-    @property
-    def _data_options(self) -> Any:
-        """The options of the kind of data that the estimator is fitted on."""
-        return self._options_of(modality_of_reader(self.reader_))
-
     def _step_cost(self, x: Tensor) -> str:
         """Describe the time and memory of a training step, measured on one."""
         batch = x[: self._samples_per_batch]
@@ -391,23 +340,6 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if self.imbalance is None or self._label_bins is None:
             return None
         return Balance(self.imbalance, self._label_bins, self.embedding_dim_)
-
-    def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
-        config = self.network_config_ if for_saved_weights else None
-        encoder = self.reader_.new_encoder(
-            self.encoder if config is None else VisionNetwork(config),
-            self.embedding_dim,
-            self._data_options,
-            for_saved_weights=for_saved_weights,
-            **self._encoder_options(),
-        )
-        if self.train_encoder in (None, "all") or not isinstance(encoder, PartlyTrained):
-            return encoder
-        return encoder.train_only(self.train_encoder)
-
-    def _encoder_options(self) -> dict[str, Any]:
-        """Return options of the encoder that depend on what is predicted."""
-        return {}
 
     def _check_parameters(self) -> None:
         for name, least in (("batch_size", 4), ("chunk_size", 1), ("patience", 1)):
@@ -508,6 +440,15 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         check_is_fitted(self)
         save_estimator(self, Path(folder))
+
+    def _saved_params(self) -> dict[str, Any]:
+        """Return the parameters that a saved model keeps: no code, and nothing that runs the training alone."""
+        settings: dict[str, Any] = self.get_params() | {"logger": None, "callbacks": None}
+        if not isinstance(self.strategy, str):
+            settings["strategy"] = None
+        if callable(self.optimizer):  # whoever fits it again gives it again, as its name alone is refused
+            settings["optimizer"] = repr(self.optimizer)
+        return settings
 
     def _state(self) -> dict[str, Any]:
         """Fitted values besides the weights, ready for JSON."""

@@ -24,7 +24,7 @@ from ordinate.functional.inputs import check_whole
 
 
 @estimator_dataclass
-class RankClassifier(ClassifierMixin, EmbeddingEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class RankClassifier(ClassifierMixin, EmbeddingEstimator):
     """Classify ranks from embeddings.
 
     Args:

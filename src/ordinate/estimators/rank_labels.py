@@ -42,11 +42,11 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
 
 def ordered_categories(y: Any) -> list[Any] | None:
     """Return the categories of labels that bring their order along, from the lowest; None for others."""
-    dtype = getattr(y, "dtype", None)
+    dtype: Any = getattr(y, "dtype", None)
     if isinstance(dtype, pd.CategoricalDtype):
         return dtype.categories.tolist() if dtype.ordered else None
     if type(y).__module__.partition(".")[0] == "polars" and type(dtype).__name__ == "Enum":
-        return list(dtype.categories)  # type: ignore[union-attr]  # polars is not required, so its type is not known
+        return list(dtype.categories)
     return None
 
 

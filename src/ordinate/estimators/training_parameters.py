@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from ordinate.checks import check_choice, check_positive, check_share, check_whole
 from ordinate.errors import OrdinateError
@@ -89,7 +89,7 @@ class TrainingParameters:
             for device in self.devices:
                 check_whole(device, "devices", least=0)
         elif self.devices is not None:
-            check_whole(self.devices, "devices")  # type: ignore[arg-type]  # or it is refused
+            check_whole(cast(int, self.devices), "devices")  # which refuses all else
 
     @property
     def _starts_scripts(self) -> bool:
@@ -116,16 +116,6 @@ class TrainingParameters:
             rate = factor * usual.learning_rate
             changed.append(replace(stage, optimization=replace(usual, learning_rate=rate, weight_decay=decay, **given)))
         return tuple(changed)
-
-    def _saved_params(self) -> dict[str, Any]:
-        """Return the parameters that a saved model keeps: no code, and nothing that runs the training alone."""
-        settings: dict[str, Any] = self.get_params()  # type: ignore[attr-defined]  # of scikit-learn
-        settings |= {"logger": None, "callbacks": None}
-        if not isinstance(self.strategy, str):
-            settings["strategy"] = None
-        if callable(self.optimizer):  # whoever fits it again gives it again, as its name alone is refused
-            settings["optimizer"] = repr(self.optimizer)
-        return settings
 
     def _trainer_options(self) -> dict[str, Any]:
         """Return options of Lightning's Trainer."""

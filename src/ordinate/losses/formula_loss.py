@@ -57,3 +57,19 @@ class FormulaLoss(nn.Module):
         """Return the formula's value, of the joined batches where the references are not the caller's own."""
         group = joined_processes(self.gather_distributed, ref_emb, own)
         return self.formula(embeddings, labels, ref_emb=ref_emb, own=own, group=group, **inputs, **self.options())
+
+
+class TripletFormulaLoss(FormulaLoss):
+    """A formula of triplets, which may be those that the caller chose."""
+
+    def forward(
+        self,
+        embeddings: Float[Tensor, "n d"],
+        labels: Shaped[Tensor, "n *p"],
+        ref_emb: Float[Tensor, "m d"] | None = None,
+        ref_labels: Shaped[Tensor, "m *q"] | None = None,
+        weights: Shaped[Tensor, " n"] | None = None,
+        own: Int[Tensor, " n"] | None = None,
+        triplets: Int[Tensor, "t 3"] | None = None,
+    ) -> Float[Tensor, "*n"]:
+        return self.loss(embeddings, labels, ref_emb, own, ref_labels=ref_labels, weights=weights, triplets=triplets)

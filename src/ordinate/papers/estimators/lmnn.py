@@ -32,7 +32,7 @@ START = 0.8408964152537145  # of the map: 2 ** -0.25
 
 
 @dataclass(eq=False, repr=False)
-class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """The linear map of large margin nearest neighbours.
 
     L-BFGS finds it in rounds, each over the impostors that were inside a margin after one of the two rounds before, a

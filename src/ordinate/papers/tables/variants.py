@@ -148,7 +148,7 @@ def varied(kind: type[Any], variants: Mapping[str, Any], network: str | None) ->
     if network is not None and network not in NETWORKS:
         raise OrdinateError("network", repr(network), f"one of {', '.join(map(repr, NETWORKS))}")
 
-    class Varied(kind):  # type: ignore[misc]  # scikit-learn is untyped
+    class Varied(kind):
         def _build_method(self, encoder: nn.Module) -> StagedMethod:
             method: StagedMethod = super()._build_method(encoder)
             for name, value in variants.items():
