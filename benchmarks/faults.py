@@ -2,14 +2,16 @@
 
     python benchmarks/faults.py check
     ORDINATE_DATA=DIR python benchmarks/faults.py map --out MAP [-- PYTEST ARGUMENTS, such as -n 2]
-    ORDINATE_DATA=DIR python benchmarks/faults.py run [--map MAP] [--fault ID ...] [--jobs 2] [--limit 600] [--again]
+    ORDINATE_DATA=DIR python benchmarks/faults.py run [--map MAP] [--fault ID ...] [--first TESTS ...] [--jobs 2]
+        [--limit 600] [--again]
 
 faults.toml holds the faults, each a change of one line. `map` runs the tests once and keeps in the folder MAP which
 lines each of them executes, in the processes that it starts too. `run` plants each fault in a copy of the checkout and
 runs the tests that execute its line, those of the mirrored test file first, then the fastest, up to one that fails with
 the fault and passes without. A line that runs at import, or that no test was seen to execute, as compiled ones, takes
 all tests that execute any line of its file. Without a map these are the files of tests that `make quick` finds nearest
-to the file, which takes less than to run all tests once, and may miss a test that would catch the fault.
+to the file, which takes less than to run all tests once, and may miss a test that would catch the fault. --first names
+tests that are likely to catch it.
 
 Outcomes: caught; survived; no test executes it (nor does any other test of the file catch it); time limit. Each is
 written at once; faults that have one are skipped, unless --again.
@@ -51,10 +53,12 @@ def run(mapped: Path | None, faults: list[Fault], options: argparse.Namespace) -
     def seed(fault: Fault) -> dict[str, Any]:
         copy = copies.get()
         try:
+            executes = True
             if mapped is None:
-                files = nearest([fault.place()[0]])
-                return copy.outcome(fault, files, True, options.limit)
-            return copy.outcome(fault, *tests_at(*fault.place(code), lines, durations), options.limit)
+                tests = nearest([fault.place()[0]])
+            else:
+                tests, executes = tests_at(*fault.place(code), lines, durations)
+            return copy.outcome(fault, list(dict.fromkeys([*options.first, *tests])), executes, options.limit)
         finally:
             copies.put(copy)
 
@@ -92,6 +96,7 @@ def main() -> None:
     running = commands.add_parser("run", help="plant the faults and see which test catches each")
     running.add_argument("--map", type=Path)
     running.add_argument("--fault", nargs="+", metavar="ID", choices=[fault.id for fault in read_faults()])
+    running.add_argument("--first", nargs="+", default=[], metavar="TESTS", help="files or tests to run before others")
     running.add_argument("--jobs", type=int, default=2)
     running.add_argument("--limit", type=float, default=600, help="seconds for a fault")
     running.add_argument("--out", type=Path, default=RESULTS)
