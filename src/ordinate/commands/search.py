@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.csv_file import check_new, write_csv
+from ordinate.commands.csv_file import write_csv
 from ordinate.commands.model_samples import fit_to, paths_of, read_unlabelled
 from ordinate.data.modality import Request
 from ordinate.data.registry import modality_of_files
@@ -22,7 +22,6 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     Rows of a table or an array are numbered from 0; images go by their paths. ``target`` is the column of the labels
     in ``among``, which images have without it where they lie in one folder per rank.
     """
-    check_new(out)
     estimator = load(model)
     references, labels = _references(among, target)
     queries = read_unlabelled(query)

@@ -6,12 +6,20 @@ from ordinate.errors import OrdinateError
 
 
 def check_output(out: str | Path) -> None:
-    """Raise where a page cannot be written."""
+    """Raise where a file cannot be written: in place of a folder or a device, or where there is no folder for it."""
     path = Path(out)
-    if path.is_dir():
-        raise OrdinateError("out", problem=f"{path} is a folder", expected="a file")
-    if not path.parent.is_dir():
-        raise OrdinateError("out", problem=f"{path} cannot be written: No such folder as {path.parent}")
+    try:
+        if path.is_dir():
+            raise OrdinateError("out", problem=f"{path} is a folder", expected="a file")
+        if not path.parent.is_dir():
+            raise OrdinateError("out", problem=f"{path} cannot be written: No such folder as {path.parent}")
+        if path.exists() and not path.is_file():
+            raise OrdinateError("out", problem=f"{path} is no regular file", expected="a new file")
+        path.with_name(f".{path.name}.partial").exists()
+    except OSError as error:
+        raise OrdinateError("out", problem=f"{path} cannot be written: {error.strerror or error}") from error
+    if "\0" in str(out):
+        raise OrdinateError("out", repr(str(out)), "a name without a null character")
 
 
 def check_free(out: Path) -> None:
