@@ -67,6 +67,8 @@ def fit(options: FitOptions, started: float | None = None) -> None:
             print("continuing the run that was stopped")
         plan_of_time.keep()
         rows, validation_rows, test_rows = divide_rows(plan.label, samples, options)
+        unseen = np.concatenate([validation_rows, test_rows])
+        modality_of(samples.X).check_unseen(take(samples.X, rows), take(samples.X, unseen))
         _describe(samples, plan.label, rows, validation_rows, test_rows)
         plan_of_time.announce(plan.candidates)
         plan_of_time.begin_training()

@@ -21,6 +21,7 @@ from ordinate.estimators.hub_client import SCHEME, download
 from ordinate.estimators.model_folder import CONFIG, require_model
 from ordinate.estimators.registry import estimator_named
 from ordinate.estimators.settings import from_plain, to_plain
+from ordinate.randomness import own_random_numbers
 
 if TYPE_CHECKING:
     from ordinate.methods.staged import StagedMethod
@@ -183,7 +184,7 @@ def _rebuild(
         for prefix in ("method.", "fitted.", "reader.")
     )
     estimator.reader_.restore(read)
-    with torch.random.fork_rng(devices=[]):  # a new method draws its weights, before it gets the saved ones
+    with own_random_numbers():  # a new method draws its weights, before it gets the saved ones
         estimator._restore_method(method)
     estimator._restore_tensors(fitted)
     return estimator

@@ -60,6 +60,10 @@ class Tables(Modality):
     def fit(self, X: Table, options: None, *, encoder: Encoder, progress: bool) -> tuple[TableFeatures, Table]:
         return TableFeatures.fit(X), X
 
+    def check_unseen(self, seen: Any, unseen: Any) -> None:
+        frames = (X if self.recognises(X) else as_frame(X) for X in (seen, unseen))
+        TableFeatures.fit(next(frames)).check(next(frames))
+
     def describe(self, X: Any) -> str:
         return f"{X.shape[1]} columns" if isinstance(X, pd.DataFrame | ParquetTable) else f"shape {X.shape[1:]}"
 
