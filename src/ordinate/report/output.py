@@ -24,7 +24,14 @@ def check_output(out: str | Path) -> None:
 
 def check_free(out: Path) -> None:
     """Raise where a folder to write a result to holds something already."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    try:
+        used = out.exists() and (not out.is_dir() or any(out.iterdir()))
+        Path(f"{out.resolve()}.partial").exists()
+    except OSError as error:
+        raise OrdinateError("out", problem=f"{out} cannot be written: {error.strerror or error}") from error
+    if "\0" in str(out):
+        raise OrdinateError("out", repr(str(out)), "a name without a null character")
+    if used:
         raise OrdinateError("out", problem=f"{out} already holds something", expected="a new or empty folder")
 
 

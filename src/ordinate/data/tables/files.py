@@ -79,7 +79,7 @@ def require_codes(categorical: Sequence[str], left_out: Sequence[str]) -> None:
 def require_labels(y: pd.Series, target: str, path: Path) -> None:
     """Raise where a row has no label, or one that is no number, text or category."""
     if pd.api.types.is_complex_dtype(y.dtype):
-        raise OrdinateError(path, problem=f"{target!r} holds complex numbers", expected="real ones")
+        raise OrdinateError(path, problem=f"{target!r} holds {y.dtype}", expected="real numbers, text or categories")
     missing = int(y.isna().sum())
     if missing:
         raise OrdinateError(
