@@ -67,4 +67,4 @@ def test_rows_that_are_divided_once_more_keep_to_their_own_groups(is_ranks):
     assert sorted([*part, *validation, *test]) == list(range(n))
     sides = [set(groups[side]) for side in (part, validation, test)]
     assert min(map(len, sides)) > 0
-    assert not (sides[0] & sides[1] or sides[0] & sides[2] or sides[1] & sides[2])
+    assert sum(map(len, sides)) == len(set.union(*sides))
