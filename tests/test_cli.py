@@ -179,7 +179,10 @@ def test_predict_writes_a_file_and_no_file_twice(model, folder, capsys):
     assert main(["predict", str(model), "new.csv"]) == 0
     assert capsys.readouterr().out == written
     assert main(["predict", str(model), "new.csv", "--out", "predictions.csv"]) == 2
-    assert capsys.readouterr().err == "ordinate: --out: predictions.csv exists, expected a new file\n"
+    assert (
+        capsys.readouterr().err
+        == "ordinate: --out: predictions.csv exists, expected a new file; --overwrite writes over it\n"
+    )
     assert (folder / "predictions.csv").read_text() == written
     assert {path.name for path in folder.iterdir()} == {"new.csv", "predictions.csv"}
 

@@ -16,6 +16,7 @@ from typing import Any
 from ordinate import __version__
 from ordinate.commands.catalogue import COMMANDS, Command
 from ordinate.commands.config_file import read_config
+from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, sigterm_stops
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import flag
 from ordinate.errors import OrdinateError
@@ -54,7 +55,12 @@ def _commands() -> dict[str, Command]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    started = time.monotonic()
+    with sigterm_stops() as received:
+        code = _main(argv, time.monotonic())
+    return TERMINATED if received and code == STOPPED else code
+
+
+def _main(argv: Sequence[str] | None, started: float) -> int:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # where cores are busy, spinning made steps 10 times as long
     options = vars(build_parser().parse_args(argv))
     command = _commands()[options.pop("command")]
@@ -75,10 +81,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt as stop:
         print(f"ordinate: {str(stop) or 'stopped; the same command continues where it was'}", file=sys.stderr)
-        return 130
+        return STOPPED
     except BrokenPipeError:
         sys.stderr.close()
         return 1
+    except Exception as error:
+        if DEBUG in os.environ:
+            raise
+        return say_failure(error)
     return 0
 
 

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from ordinate.cli import main
+from ordinate.commands.division import divide
+from ordinate.commands.labels import Label
 from ordinate.estimators import embedding_estimator
 from ordinate.estimators.holdout import hold_out
 
@@ -53,3 +55,16 @@ def test_no_group_is_on_both_sides(arguments, fits, held_out):
         assert trained
         assert others
         assert not trained & others
+
+
+@pytest.mark.parametrize("is_ranks", [False, True])
+def test_rows_that_are_divided_once_more_keep_to_their_own_groups(is_ranks):
+    n = 120
+    groups = pd.Series([f"patient {row // 4}" for row in range(n)]).sample(frac=1, random_state=0, ignore_index=True)
+    label = Label(np.arange(n) % 3 if is_ranks else np.arange(n) / 7, [0, 1, 2] if is_ranks else None)
+    rows, test = divide(label, groups, np.arange(n), 0.3, seed=0)
+    part, validation = divide(label, groups, rows, 0.3, seed=0)
+    assert sorted([*part, *validation, *test]) == list(range(n))
+    sides = [set(groups[side]) for side in (part, validation, test)]
+    assert min(map(len, sides)) > 0
+    assert sum(map(len, sides)) == len(set.union(*sides))

@@ -89,8 +89,6 @@ def test_series_are_searched(capsys):
 WRONG = {
     "too many": (("model", "new.csv", "knees.csv", None, 49, None), "k: got 49, expected a whole number from 1 to 48"),
     "no such label": (("model", "new.csv", "knees.csv", "grad", 1, None), "no column 'grad'; did you mean 'grade'"),
-    "a file that exists": (("model", "new.csv", "knees.csv", None, 1, "new.csv"), "--out: new.csv exists"),
-    "no folder": (("model", "new.csv", "knees.csv", None, 1, "none/a.csv"), "--out: .* No such folder as none"),
     "other columns": (("model", "other.csv", "knees.csv", None, 1, None), "other.csv: lacks the columns number"),
     "no such data": (("model", "new.csv", "knee.csv", None, 1, None), "knee.csv: no such file; did you mean knees.csv"),
 }

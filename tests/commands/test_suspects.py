@@ -92,8 +92,6 @@ def test_images_are_named(tmp_path, capsys, monkeypatch):
         ({"target": None}, "target: got none, expected the column of the label"),
         ({"target": "word"}, "column 'word': holds text without an order"),
         ({"target": "rank", "group": "clinic"}, "group: no column 'clinic'"),
-        ({"target": "rank", "out": "table.csv"}, "--out: table.csv exists, expected a new file"),
-        ({"target": "rank", "out": "nowhere/suspects.csv"}, "--out: nowhere/suspects.csv cannot be written"),
     ],
 )
 def test_what_cannot_be_used_is_an_error_before_any_training(file, options, message, monkeypatch):

@@ -200,3 +200,11 @@ def test_an_error_before_any_checkpoint_leaves_nothing_behind(out):
 def test_an_error_before_any_checkpoint_leaves_no_folder_on_the_way(tmp_path):
     stop(tmp_path / "a" / "b", error=OrdinateError("y"), checkpoint=False)
     assert not any(tmp_path.iterdir())
+
+
+def test_work_that_ended_in_the_middle_is_counted(out):
+    stop(out)
+    for before in range(3):
+        with suppress(KeyboardInterrupt), Workspace(out, SETTINGS) as workspace:
+            assert workspace.begin("pictures") == before
+            raise KeyboardInterrupt

@@ -11,9 +11,17 @@ import torch
 from torch import nn
 
 from ordinate import ImageOptions
+from ordinate.data.array_batches import ArrayBatches
 from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.fingerprint import describe
+from ordinate.estimators.registry import load_class, models
 from ordinate.methods.imbalance import Imbalance
+
+WITHOUT_EFFECT = {  # on the weights that a training ends with
+    "accelerator", "callbacks", "checkpoint_dir", "decision", "devices", "logger", "num_nodes", "random_state",
+    "strategy", "verbose",
+}  # fmt: skip
 
 
 class Scaled:
@@ -117,3 +125,18 @@ def test_networks_are_told_apart_by_their_weights():
 def test_what_cannot_be_read_is_refused_by_its_name():
     with pytest.raises(OrdinateError, match=r"label_distance: got <.*Slotted.*expected a value, a function"):
         describe(Slotted(), "label_distance")
+
+
+@pytest.mark.parametrize("place", sorted({place for model in models().values() for place in model.estimators.values()}))
+def test_a_checkpoint_is_of_one_value_of_every_parameter_that_the_weights_depend_on(place):
+    kind = load_class(place)
+    if not issubclass(kind, EmbeddingEstimator):
+        pytest.skip("it keeps no checkpoint")
+    data = ArrayBatches(torch.zeros(4, 2), torch.arange(4))
+    own = kind()._fingerprint(data, None, 0)
+    for name in kind().get_params(deep=False):
+        other = kind(**{name: "another"})._fingerprint(data, None, 0)
+        assert (other == own) == (name in WITHOUT_EFFECT), name
+    assert kind()._fingerprint(data, None, 1) != own
+    assert kind()._fingerprint(data, data, 0) != own
+    assert kind()._fingerprint(ArrayBatches(data.x, data.y, torch.ones(4)), None, 0) != own

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import pickle
+import re
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 import ordinate
 from ordinate.errors import OrdinateError
@@ -27,7 +29,8 @@ from tests.estimators.examples import (
     supremix,
 )
 
-FILES = {"config.json", "history.json", "weights.safetensors"}
+WEIGHTS = "weights.safetensors"
+FILES = {"config.json", "history.json", WEIGHTS}
 
 
 def identical(actual, expected):
@@ -291,6 +294,47 @@ def test_a_config_that_says_something_else_is_refused(damage, model_folder):
     path.write_text(json.dumps(damage(json.loads(path.read_text()))))
     with pytest.raises(OrdinateError, match="model: "):
         ordinate.load(model_folder)
+
+
+def sealed(config, folder):
+    """Write a configuration with the checksums that fit what is in the folder."""
+    sums = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (WEIGHTS, "history.json")}
+    config = {**config, "sha256": sums}
+    sums = {**sums, "config.json": hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()}
+    (folder / "config.json").write_text(json.dumps({**config, "sha256": sums}))
+
+
+RESEALED = DAMAGES | {
+    "classes twice": lambda config: config | {"fitted": config["fitted"] | {"ordered_classes": [0, 1, 1]}},
+    "one class": lambda config: config | {"fitted": config["fitted"] | {"ordered_classes": [0]}},
+    "classes in a table": lambda config: config | {"fitted": config["fitted"] | {"ordered_classes": [[0], [1], [2]]}},
+    "a mean that is none": lambda config: json.loads(
+        re.sub(r'"mean": [^,]+', '"mean": NaN', json.dumps(config), count=1)
+    ),
+    "an infinite scale": lambda config: json.loads(
+        re.sub(r'"scale": [^,]+', '"scale": Infinity', json.dumps(config), count=1)
+    ),
+}
+del RESEALED["not an object"], RESEALED["a list of nothing"], RESEALED["no checksum"]  # which have no place for a seal
+
+
+@pytest.mark.parametrize("damage", RESEALED.values(), ids=RESEALED)
+def test_one_that_is_sealed_again_is_refused_too(damage, model_folder):
+    sealed(damage(json.loads((model_folder / "config.json").read_text())), model_folder)
+    with pytest.raises(OrdinateError, match="model: "):
+        ordinate.load(model_folder)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_no_numbers_are_refused(value, model_folder):
+    tensors = load_file(model_folder / WEIGHTS)
+    for name in [name for name, values in tensors.items() if values.is_floating_point() and values.numel()]:
+        damaged = {**tensors, name: tensors[name].clone()}
+        damaged[name].view(-1)[-1] = value
+        save_file(damaged, model_folder / WEIGHTS)
+        sealed(json.loads((model_folder / "config.json").read_text()), model_folder)
+        with pytest.raises(OrdinateError, match=f"holds NaN or infinity in '{name}'"):
+            ordinate.load(model_folder)
 
 
 def as_format_1(folder, costs=None):

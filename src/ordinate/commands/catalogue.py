@@ -9,11 +9,11 @@ from ordinate.commands.csv_file import check_new
 from ordinate.commands.early_checks import check_fit, check_inputs
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
-from ordinate.report.output import check_output
 
 MODEL, LABELLED = "folder that fit wrote", "labelled samples, as for fit"
 KNOWN_TARGET = "column of the label (the one that fit was given)"
-PAGE = "file to write; one that is there is replaced (%(default)s)"
+PAGE = "file to write (%(default)s)"
+INPUTS = ("model", "models", "data", "query", "among", "suspects", "costs")  # options that name what is read
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         decision="the rank that is predicted: the most probable (mode: fewest wrong ranks) or the median of the "
         "probabilities (least mean distance of ranks); without it as the model was trained",
     )
-    parser.add_argument("--out", help="csv file to write; without it the predictions are printed")
+    _add_out(parser, "csv file to write; without it the predictions are printed")
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
@@ -66,14 +66,14 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", help=LABELLED)
     parser.add_argument("--target", help=KNOWN_TARGET)
     parser.add_argument("--suspects", metavar="CSV", help="labels to check, as `ordinate suspects` wrote them for DATA")
-    parser.add_argument("--out", default="report.html", help=PAGE)
+    _add_out(parser, PAGE, "report.html")
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", help="folders that fit wrote, two or more")
     parser.add_argument("--data", required=True, help=LABELLED)
     parser.add_argument("--target", help=KNOWN_TARGET)
-    parser.add_argument("--out", default="comparison.html", help=PAGE)
+    _add_out(parser, PAGE, "comparison.html")
 
 
 def _add_suspects(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +86,7 @@ def _add_suspects(parser: argparse.ArgumentParser) -> None:
         epochs="of each model, instead of the method's default; 60 are often enough for a table",
     )
     parser.add_argument("--folds", type=int, default=5, help="as many models are trained (%(default)s)")
-    parser.add_argument("--out", help="csv file to write; without it the table is printed")
+    _add_out(parser, "csv file to write; without it the table is printed")
     add_options(parser, FitOptions, ("accelerator", "seed", "quiet"), seed="of folds and training (%(default)s)")
 
 
@@ -98,7 +98,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--target", metavar="COLUMN", help="column of DATA's label, to show it; folders of one rank each need none"
     )
     parser.add_argument("--k", type=int, default=10, help="neighbours of each query (%(default)s)")
-    parser.add_argument("--out", help="csv file to write; without it a table is printed")
+    _add_out(parser, "csv file to write; without it a table is printed")
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
@@ -110,13 +110,16 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="new file (MODEL's name with .onnx or .pt2)")
 
 
-def _check_new_csv(options: dict[str, Any]) -> None:
-    check_new(options["out"])
-    check_inputs(options)
+def _add_out(parser: argparse.ArgumentParser, text: str, default: str | None = None) -> None:
+    parser.add_argument("--out", default=default, help=text)
+    parser.add_argument("--overwrite", action="store_true", help="write over the file of --out if it is there")
 
 
-def _check_page(options: dict[str, Any]) -> None:
-    check_output(options["out"])
+def _check_file(options: dict[str, Any]) -> None:
+    """Check the file of ``--out``, which the command then writes, and what it reads."""
+    given = [options[name] for name in INPUTS if options.get(name) is not None]
+    inputs = [path for paths in given for path in ([paths] if isinstance(paths, str) else paths)]
+    check_new(options["out"], inputs, overwrite=options.pop("overwrite"))
     check_inputs(options)
 
 
@@ -144,7 +147,7 @@ COMMANDS = (
         "Predict every row of a file; for ranks with a column of probabilities per rank.",
         _add_predict,
         "ordinate.commands.predict:predict",
-        _check_new_csv,
+        _check_file,
     ),
     Command(
         "report",
@@ -153,7 +156,7 @@ COMMANDS = (
         "that fit held out, where DATA is what it was given.",
         _add_report,
         "ordinate.commands.report:report",
-        _check_page,
+        _check_file,
     ),
     Command(
         "compare",
@@ -161,7 +164,7 @@ COMMANDS = (
         "Set saved models side by side on the same labelled samples.",
         _add_compare,
         "ordinate.commands.compare:compare",
-        _check_page,
+        _check_file,
     ),
     Command(
         "suspects",
@@ -169,7 +172,7 @@ COMMANDS = (
         "Check every label by models that were trained without it: CLOC for ranks, SupCR for continuous targets.",
         _add_suspects,
         "ordinate.commands.suspects:suspects",
-        _check_new_csv,
+        _check_file,
     ),
     Command(
         "search",
@@ -177,7 +180,7 @@ COMMANDS = (
         "Find the samples of a data set that lie nearest to each query, by the cosine of their embeddings.",
         _add_search,
         "ordinate.commands.search:search",
-        _check_new_csv,
+        _check_file,
     ),
     Command(
         "export",

@@ -3,6 +3,8 @@
 import json
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,7 @@ from ordinate.report.page import write_report
 from ordinate.report.text import metric_lines
 from ordinate.torchrun import is_first_process
 
+ATTEMPTS = 2  # at the report and pictures, before the model is kept without them
 UNWEIGHTED = "not: K-NN accuracy, costs of decisions, prediction sets, the report"
 LEAST_REPORTED = 3  # held-out samples
 REPORT = "report.html"
@@ -64,6 +67,8 @@ def fit(options: FitOptions, started: float | None = None) -> None:
             print("continuing the run that was stopped")
         plan_of_time.keep()
         rows, validation_rows, test_rows = divide_rows(plan.label, samples, options)
+        unseen = np.concatenate([validation_rows, test_rows])
+        modality_of(samples.X).check_unseen(take(samples.X, rows), take(samples.X, unseen))
         _describe(samples, plan.label, rows, validation_rows, test_rows)
         plan_of_time.announce(plan.candidates)
         plan_of_time.begin_training()
@@ -83,7 +88,11 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         }  # fmt: skip
         split = {"data": samples.digest, "target": options.target, "train": rows.tolist(), "test": test_rows.tolist()}
         metrics = _write_model(predictions, column_of(samples.weights, test_rows), plan, facts, again, split, result)
-        pictures = _show(predictions, samples, plan, (rows, test_rows), metrics, options, plan_of_time, result)
+        pictures = 0
+        if workspace.begin("pictures") < ATTEMPTS:
+            pictures = _show(predictions, samples, plan, (rows, test_rows), metrics, options, plan_of_time, result)
+        else:
+            print("note: no report and no pictures: this command ended in the middle of them before")
         workspace.publish(result)
     names = [str(name) for name in plan.label.classes or []]
     weighted = "" if options.weight is None else f", weighted by {options.weight!r} ({UNWEIGHTED})"
@@ -181,7 +190,10 @@ def _show(
     time: TimePlan,
     folder: Path,
 ) -> int:
-    """Write the report and pictures that there is time for; return the number of pictures."""
+    """Write the report and pictures that there is time for; return the number of pictures.
+
+    The model is worth more than they are: what cannot be drawn is named, and left out.
+    """
     (rows, test_rows), y = division, plan.label.values
     facts = {"Data": options.data, "Data, sha256": samples.digest}
     if options.weight is not None:
@@ -189,15 +201,26 @@ def _show(
     seen = (take(samples.X, rows), y[rows])
     if len(test_rows) >= LEAST_REPORTED and time.has_time_for(REPORT_TIME):
         names = [f"row {row}" for row in test_rows] if samples.paths is None else samples.paths[test_rows].tolist()
-        write_report(
-            predictions.model, predictions.X, y[test_rows], folder / REPORT, predictions=predictions, training=seen,
-            target=options.target or "the label", names=names, projections=time.projections(len(test_rows)),
-            costs=costs_of_rules(metrics.get("decisions")), command=options.command, facts=facts,
-        )  # fmt: skip
-    pictures = len(draw(predictions, folder, seen)) if time.has_time_for(PICTURES) else 0
-    if pictures == 0:
+        with _named_failure("report"):
+            write_report(
+                predictions.model, predictions.X, y[test_rows], folder / REPORT, predictions=predictions, training=seen,
+                target=options.target or "the label", names=names, projections=time.projections(len(test_rows)),
+                costs=costs_of_rules(metrics.get("decisions")), command=options.command, facts=facts,
+            )  # fmt: skip
+    if not time.has_time_for(PICTURES):
         print("note: the time limit left no time for pictures; ordinate report draws more of a model")
-    return pictures
+        return 0
+    with _named_failure("pictures"):
+        draw(predictions, folder, seen)
+    return len(list(folder.glob("*.png")))
+
+
+@contextmanager
+def _named_failure(what: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # whatever it is, the model is there
+        print(f"note: the {what} could not be drawn: {type(error).__name__}: {error}")
 
 
 def _again(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> FitOptions:

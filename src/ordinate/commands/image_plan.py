@@ -12,6 +12,7 @@ from ordinate.encoders.build import build_encoder
 from ordinate.encoders.image import SMALL_IMAGE
 from ordinate.errors import OrdinateError
 from ordinate.methods.step_cost import seconds_per_sample
+from ordinate.randomness import own_random_numbers
 
 SECONDS, SAMPLES = 480.0, 2000  # of training without a limit, which leaves two of ten minutes to the rest; more beyond
 SIDES = (224, 192, 160, 128, 96)  # the longer one
@@ -145,7 +146,7 @@ def _usable(sizes: list[Size], network: Network, channels: int) -> list[Size]:
     """Return the sizes that a network can be built for, the images' own in any case."""
     usable = sizes[:1]
     for size in sizes[1:]:
-        with suppress(OrdinateError), torch.random.fork_rng(devices=[]):
+        with suppress(OrdinateError), own_random_numbers():
             build_encoder(network.name, (channels, *size), 64)
             usable.append(size)
     return usable
@@ -165,7 +166,7 @@ def _enough(samples: int, network: Network) -> int:
 
 def _measure(network: Network, size: Size, channels: int, *, gpu: bool) -> tuple[float, float]:
     shape = (channels, *size)
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+    with own_random_numbers(gpus=True):
         encoder = build_encoder(network.name, shape, 64, pretrained=network.pretrained)
         count = BATCH if gpu else min(BATCH, max(LEAST, VALUES // (size[0] * size[1])))
         batch = torch.randint(0, 256, (count, *shape), dtype=torch.uint8)

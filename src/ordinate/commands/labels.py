@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ordinate.data.tables.features import plain_text
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import Task
+from ordinate.metrics.inputs import LARGEST
 
 MOST_RANKS = 20  # different whole numbers up to which a label counts as ranks
 
@@ -66,8 +67,8 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
             hint=f"give it with --order, lowest first, as in --order {shown}",
         )
     numbers = y.to_numpy(dtype=np.float64)
-    if not np.isfinite(numbers).all():
-        raise OrdinateError(name, problem="holds infinity", expected="finite numbers")
+    if np.abs(numbers).max() > LARGEST:
+        raise OrdinateError(name, problem=f"holds infinity or numbers past {LARGEST:g}", expected="smaller ones")
     whole = bool((numbers == np.round(numbers)).all())
     if task == "continuous" or (task == "auto" and not (whole and y.nunique() <= MOST_RANKS)):
         return Label(numbers, None)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of, modality_of_files
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -9,7 +10,8 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
 def read_unlabelled(data: str) -> Any:
     """Return the samples of a file, folder or zip: a table, an array, or files of images or volumes."""
-    return modality_of_files(data).read_unlabelled(data)
+    with reading(data):
+        return modality_of_files(data).read_unlabelled(data)
 
 
 def fit_to(estimator: EmbeddingEstimator, X: Any, data: str) -> Any:

@@ -5,7 +5,7 @@ import sys
 import pandas as pd
 
 from ordinate.commands.costs import parse_costs, parse_decision
-from ordinate.commands.csv_file import check_new, write_csv
+from ordinate.commands.csv_file import write_csv
 from ordinate.commands.model_samples import fit_to, paths_of, read_unlabelled
 from ordinate.estimators import load
 from ordinate.estimators.held_out import HeldOut
@@ -23,7 +23,6 @@ def predict(
     out: str | None,
 ) -> None:
     """Write the predictions as csv to ``out``, or print them; the arguments are the options of the command line."""
-    check_new(out)
     estimator = load(model)
     classes = estimator.ordered_classes_.tolist() if isinstance(estimator, RankClassifier) else None
     chosen = parse_decision(decision, parse_costs(costs, critical, classes), classes)

@@ -20,6 +20,7 @@ from ordinate.commands.samples import read_samples as read_labelled_samples
 from ordinate.data.modality import Request
 from ordinate.data.registry import modality_of, modality_of_reader
 from ordinate.data.rows import take
+from ordinate.data.tables.csv_files import read_csv
 from ordinate.data.tables.features import plain_text
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
@@ -29,7 +30,6 @@ from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.model_folder import CONFIG
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.report.output import check_output
 from ordinate.report.page import write_report
 
 
@@ -52,7 +52,6 @@ class ReportSamples:
 def report(model: str, data: str, target: str | None, out: str, suspects: str | None = None) -> None:
     """Write the page of a model to ``out``; ``suspects`` is a csv that ``ordinate suspects`` wrote for the data."""
     start = time.monotonic()
-    check_output(out)
     estimator = load(model)
     target = target or trained_target(model)
     doubted = None if suspects is None else _read_suspects(suspects)
@@ -95,10 +94,7 @@ def _read_split(path: Path) -> dict[str, Any]:
 
 
 def _read_suspects(path: str) -> pd.DataFrame:
-    try:
-        frame = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise OrdinateError("--suspects", problem=f"{path} cannot be read: {error}") from error
+    frame = read_csv(Path(path), path)
     absent = {"row", "label", "suggested", "suspicion"} - set(frame.columns)
     if absent:
         raise OrdinateError(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ordinate.data.decoded import require_readable
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request
+from ordinate.data.paths import reading
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
 from ordinate.data.tables.files import require_columns
 from ordinate.data.tables.parquet_table import in_memory
@@ -87,7 +88,8 @@ def read_samples(
     modality = modality_of_data(data)
     image_sets = _named_sets(data, "holds_images")
     if image_sets is None:
-        labelled = modality.read_labelled(data, request)
+        with reading(data):
+            labelled = modality.read_labelled(data, request)
     else:
         _refuse_columns(data, request)
         labelled = modality.hold_out_fold(image_sets.read_images(data), data, request)

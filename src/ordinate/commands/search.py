@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.csv_file import check_new, write_csv
+from ordinate.commands.csv_file import write_csv
 from ordinate.commands.model_samples import fit_to, paths_of, read_unlabelled
 from ordinate.data.modality import Request
+from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of_files
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
@@ -22,7 +23,6 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     Rows of a table or an array are numbered from 0; images go by their paths. ``target`` is the column of the labels
     in ``among``, which images have without it where they lie in one folder per rank.
     """
-    check_new(out)
     estimator = load(model)
     references, labels = _references(among, target)
     queries = read_unlabelled(query)
@@ -48,11 +48,12 @@ def _references(data: str, target: str | None) -> tuple[Any, Any]:
     """Return the samples to search, and their labels where there are any."""
     modality = modality_of_files(data)
     try:
-        labelled = modality.read_labelled(data, Request(target, say=lambda _: None))
+        with reading(data):
+            labelled = modality.read_labelled(data, Request(target, say=lambda _: None))
     except OrdinateError:
         if target is not None:
             raise
-        return modality.read_unlabelled(data), None
+        return read_unlabelled(data), None
     return labelled.samples, labelled.labels
 
 

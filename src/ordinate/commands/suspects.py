@@ -4,7 +4,7 @@ import sys
 from functools import partial
 from typing import Any
 
-from ordinate.commands.csv_file import check_new, write_csv
+from ordinate.commands.csv_file import write_csv
 from ordinate.commands.fit_options import FitOptions, names_in
 from ordinate.commands.labels import Label, understand_label
 from ordinate.commands.row_columns import leave_out_row_columns
@@ -29,7 +29,6 @@ def suspects(data: str, target: str | None, *, folds: int = 5, out: str | None =
     Ranks are checked by CLOC, continuous targets by SupCR, each sample by one of ``folds`` models that was trained
     without it. ``shared`` are other fields of :class:`~ordinate.commands.fit_options.FitOptions`.
     """
-    check_new(out)
     options = FitOptions(data, target, **shared)
     options.check()
     if folds < 2:

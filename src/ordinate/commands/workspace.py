@@ -80,6 +80,13 @@ class Workspace:
         """Whether an earlier run left checkpoints here."""
         return self.checkpoints.exists() and any(self.checkpoints.rglob("*.ckpt"))
 
+    def begin(self, part: str) -> int:
+        """Return how often a part of the work was begun before, in runs that ended in the middle of it."""
+        record = self.partial / f"{part}.json"
+        before: int = json.loads(record.read_text()) if record.exists() else 0
+        write_record(record, before + 1)
+        return before
+
     def publish(self, result: Path) -> None:
         """Make the folder ``result`` the output, whole, and remove what led to it."""
         if self.out.exists():

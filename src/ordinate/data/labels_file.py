@@ -5,7 +5,8 @@ from typing import IO
 
 import pandas as pd
 
-from ordinate.data.tables.files import MISSING, require_columns, require_labels
+from ordinate.data.tables.csv_files import read_csv
+from ordinate.data.tables.files import require_columns, require_labels
 from ordinate.errors import OrdinateError
 
 LABELS = "labels.csv"
@@ -18,10 +19,7 @@ SPLITS = {
 
 def read_labels_file(content: Path | IO[bytes], where: Path, noun: str) -> pd.DataFrame:
     """Return the table of a labels.csv; ``where`` and ``noun``, what it names, are for messages."""
-    try:
-        frame = pd.read_csv(content, keep_default_na=False, na_values=MISSING, skipinitialspace=True)
-    except (ValueError, OSError) as error:
-        raise OrdinateError(where, problem=f"could not be read: {str(error).splitlines()[0]}") from error
+    frame = read_csv(content, where)
     if frame.empty:
         raise OrdinateError(where, problem=f"names no {noun}")
     return frame

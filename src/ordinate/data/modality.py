@@ -216,6 +216,9 @@ class Modality(ABC):
     def fit(self, X: Any, options: Any, *, encoder: Encoder, progress: bool) -> tuple[Reader, Any]:
         """Return the reader of the training samples, and these with their files read."""
 
+    def check_unseen(self, seen: Any, unseen: Any) -> None:  # noqa: B027  # what was decoded can be read
+        """Raise where samples could not be read as learned from the training samples ``seen``."""
+
     def describe(self, X: Any) -> str:
         """Return the shape of a sample, for the line that a command prints of its data."""
         return f"shape {X.shape[1:]}" if hasattr(X, "shape") else self.name

@@ -1,20 +1,39 @@
-"""Files and columns that are asked for but not there, said with the nearest that are. Imports nothing heavy."""
+"""Files and columns that are asked for but not there, or cannot be read. Imports nothing heavy."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ordinate.errors import OrdinateError
 
 
 def require_path(path: Path) -> None:
-    """Raise where nothing is there, and name the nearest file that is."""
-    if not path.exists():
+    """Raise where no file or folder is there, and name the nearest that is."""
+    try:
+        there = path.exists()
+    except OSError as error:  # such as a name that is too long
+        raise OrdinateError(path, problem=error.strerror) from error
+    if there and not (path.is_file() or path.is_dir()):
+        raise OrdinateError(path, problem="is a pipe or device", expected="a file or folder")
+    if not there:
         near = difflib.get_close_matches(
             path.name, [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
         )
         hint = f"; did you mean {near[0]}?" if near else ""
         raise OrdinateError(path, problem=f"no such file{hint}")
+
+
+@contextmanager
+def reading(path: str | Path) -> Iterator[None]:
+    """Name the file where reading it fails, whatever the reader raises: each format has its own errors."""
+    try:
+        yield
+    except OrdinateError:
+        raise
+    except Exception as error:
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise OrdinateError(path, problem=f"could not be read: {said}") from error
 
 
 def require_names(columns: Iterable[str], names: Sequence[str], path: Path) -> None:

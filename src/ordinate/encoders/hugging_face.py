@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ordinate.checks import HUGGING_FACE, check_network_folder
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
+from ordinate.randomness import own_random_numbers
 
 OF_ITS_PLACE = ("_name_or_path", "transformers_version")  # in a configuration: not what the network is
 POOLER = "pooler"  # summarises tokens in a layer of its own, which many published weights lack
@@ -110,7 +111,7 @@ def quiet(transformers: Any) -> Iterator[None]:
     log.disable_progress_bar()
     log.set_verbosity_error()
     try:
-        with torch.random.fork_rng(devices=[]):
+        with own_random_numbers():
             yield
     finally:
         log.set_verbosity(verbosity)

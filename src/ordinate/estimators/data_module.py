@@ -3,7 +3,6 @@
 from typing import Any
 
 import lightning.pytorch as lightning
-import torch
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from torch.utils.data import DataLoader
@@ -11,6 +10,7 @@ from torch.utils.data import DataLoader
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.methods.staged import StagedMethod
 from ordinate.methods.training import training_loader, validation_loader
+from ordinate.randomness import own_random_numbers
 
 
 class DataModule(lightning.LightningDataModule):
@@ -57,8 +57,7 @@ class DataModule(lightning.LightningDataModule):
 
     def new_method(self) -> StagedMethod:
         """Return the untrained method of the estimator, which may be trained on this data, with its own encoder."""
-        with torch.random.fork_rng(range(torch.cuda.device_count())):
-            torch.manual_seed(self.batches.seed)
+        with own_random_numbers(self.batches.seed, gpus=True):
             return self.estimator._new_method(self.training_data.y)
 
     def train_dataloader(self) -> DataLoader[Any]:

@@ -39,6 +39,7 @@ from ordinate.estimators.training_parameters import RUNTIME, TrainingParameters
 from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.step_cost import measure_step
+from ordinate.randomness import own_random_numbers
 
 if TYPE_CHECKING:
     from ordinate.methods.staged import StagedMethod
@@ -155,8 +156,7 @@ class EmbeddingEstimator(
         folder = None if self.checkpoint_dir is None else Path(self.checkpoint_dir)
         training_data, validation_data, batches = self._prepare(X, y, sample_weight, validation, groups, folder)
         seed = batches.seed
-        with torch.random.fork_rng(range(torch.cuda.device_count())):
-            torch.manual_seed(seed)
+        with own_random_numbers(seed, gpus=True):
             self.method_ = self._new_method(training_data.y)
             if self.verbose and self.reader_.steps_are_long:
                 print(self._step_cost(training_data.x))

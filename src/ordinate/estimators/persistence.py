@@ -21,6 +21,7 @@ from ordinate.estimators.hub_client import SCHEME, download
 from ordinate.estimators.model_folder import CONFIG, require_model
 from ordinate.estimators.registry import estimator_named
 from ordinate.estimators.settings import from_plain, to_plain
+from ordinate.randomness import own_random_numbers
 
 if TYPE_CHECKING:
     from ordinate.methods.staged import StagedMethod
@@ -116,7 +117,7 @@ def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[dict[str, float]]]:
     """Return the configuration, the tensors and the history in a folder of this format that is not damaged."""
-    config = json.loads((folder / CONFIG).read_text())
+    config = json.loads((folder / CONFIG).read_text(), parse_constant=_refuse_constant)
     if config["format"] not in (1, FORMAT):
         raise OrdinateError(
             "model",
@@ -133,7 +134,15 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[d
             )
     if config["format"] == 1:
         _upgrade(config, folder)
-    return config, load_file(folder / WEIGHTS), json.loads((folder / HISTORY).read_text())
+    tensors = load_file(folder / WEIGHTS)
+    for name, values in tensors.items():
+        if values.is_floating_point() and not values.isfinite().all():
+            raise OrdinateError("model", problem=f"{folder / WEIGHTS} holds NaN or infinity in {name!r}")
+    return config, tensors, json.loads((folder / HISTORY).read_text())
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{CONFIG} holds {name}")
 
 
 def _upgrade(config: dict[str, Any], folder: Path) -> None:
@@ -183,7 +192,7 @@ def _rebuild(
         for prefix in ("method.", "fitted.", "reader.")
     )
     estimator.reader_.restore(read)
-    with torch.random.fork_rng(devices=[]):  # a new method draws its weights, before it gets the saved ones
+    with own_random_numbers():  # a new method draws its weights, before it gets the saved ones
         estimator._restore_method(method)
     estimator._restore_tensors(fitted)
     return estimator

@@ -169,5 +169,8 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         return {"ordered_classes": self.ordered_classes_.tolist(), "decision_scores": self.decision_scores_}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self._set_classes(np.asarray(state["ordered_classes"]))
+        ordered = np.asarray(state["ordered_classes"])
+        if ordered.ndim != 1 or len(np.unique(ordered)) < max(2, len(ordered)):
+            raise ValueError(f"its classes are {ordered.tolist()}")
+        self._set_classes(ordered)
         self.decision_scores_ = state.get("decision_scores")

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ordinate.randomness import own_random_numbers
+
 
 @dataclass(frozen=True)
 class StepCost:
@@ -39,7 +41,7 @@ def measure_step(encoder: nn.Module, batch: Tensor, *, chunk_size: int | None = 
     device = torch.device("cuda" if gpu else "cpu")
     chunk = batch[:chunk_size]
     weights = sum(parameter.numel() * parameter.element_size() for parameter in encoder.parameters())
-    with torch.random.fork_rng([torch.cuda.current_device()] if gpu else []):
+    with own_random_numbers(gpus=gpu):
         encoder = copy.deepcopy(encoder).to(device).train()
         x = chunk.to(device)
         kept = {x.untyped_storage().data_ptr(): batch.nbytes}  # the storage may hold more than the batch
@@ -77,7 +79,7 @@ def seconds_per_sample(encoder: nn.Module, batch: Tensor, *, gpu: bool = False) 
         gpu: measure on the GPU.
     """
     device = torch.device("cuda" if gpu else "cpu")
-    with torch.random.fork_rng([torch.cuda.current_device()] if gpu else []):
+    with own_random_numbers(gpus=gpu):
         encoder, x = copy.deepcopy(encoder).to(device).train(), batch.to(device)
         optimizer = torch.optim.AdamW(encoder.parameters(), lr=0.0)
 

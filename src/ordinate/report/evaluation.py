@@ -17,6 +17,7 @@ from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.metrics import continuous_report, knn_accuracy, knn_accuracy_curve, nearest_neighbours, rank_report
+from ordinate.randomness import own_random_numbers
 from ordinate.report import curves, figures, image_figures
 
 Metrics = dict[str, Any]
@@ -112,8 +113,7 @@ def _views(model: EmbeddingEstimator, seen: Decoded) -> Figure:
     options = model.images or ImageOptions()
     augmentation = Augmentation(options.augmentation, seen.preprocessing.size)
     originals = seen.pixels[np.linspace(0, len(seen) - 1, SHOWN).astype(int)]
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+    with own_random_numbers(0):
         rows = [[one, *augmentation(torch.from_numpy(np.stack([one] * VIEWS))).numpy()] for one in originals]
     return image_figures.views(rows, ["original", *(f"view {place}" for place in range(1, VIEWS + 1))])
 

@@ -189,12 +189,14 @@ def _matrix(
 def _principal_components(embeddings: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The first two components (n, 2) and their shares of the variance; zeros where there are fewer."""
     centred = embeddings - embeddings.mean(axis=0)
+    if np.abs(centred).max() <= 1e-6 * np.abs(embeddings).max():  # what differs is rounding
+        centred = np.zeros_like(centred)
     left, scale, _ = np.linalg.svd(centred, full_matrices=False)
     points, share = np.zeros((len(embeddings), 2)), np.zeros(2)
     kept = min(2, len(scale))
     points[:, :kept] = left[:, :kept] * scale[:kept]
-    total = float((scale**2).sum())
-    share[:kept] = scale[:kept] ** 2 / total if total > 0 else 0
+    relative = scale / max(float(scale[0]), np.finfo(float).tiny)
+    share[:kept] = relative[:kept] ** 2 / max(float((relative**2).sum()), 1.0)
     return points, share
 
 

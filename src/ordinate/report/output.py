@@ -1,23 +1,43 @@
 """Where results are written to: checked before any work; and pages, written whole or not at all."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ordinate.errors import OrdinateError
 
 
 def check_output(out: str | Path) -> None:
-    """Raise where a page cannot be written."""
+    """Raise where a file cannot be written: in place of a folder or a device, or where there is no folder for it."""
     path = Path(out)
-    if path.is_dir():
-        raise OrdinateError("out", problem=f"{path} is a folder", expected="a file")
-    if not path.parent.is_dir():
-        raise OrdinateError("out", problem=f"{path} cannot be written: No such folder as {path.parent}")
+    with _possible_name(path):
+        if path.is_dir():
+            raise OrdinateError("out", problem=f"{path} is a folder", expected="a file")
+        if not path.parent.is_dir():
+            raise OrdinateError("out", problem=f"{path} cannot be written: No such folder as {path.parent}")
+        if path.exists() and not path.is_file():
+            raise OrdinateError("out", problem=f"{path} is no regular file", expected="a new file")
+        path.with_name(f".{path.name}.partial").exists()
 
 
 def check_free(out: Path) -> None:
     """Raise where a folder to write a result to holds something already."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    with _possible_name(out):
+        used = out.exists() and (not out.is_dir() or any(out.iterdir()))
+        Path(f"{out.resolve()}.partial").exists()
+    if used:
         raise OrdinateError("out", problem=f"{out} already holds something", expected="a new or empty folder")
+
+
+@contextmanager
+def _possible_name(path: Path) -> Iterator[None]:
+    """Raise where the system has no room for such a name."""
+    if "\0" in str(path):
+        raise OrdinateError("out", repr(str(path)), "a name without a null character")
+    try:
+        yield
+    except OSError as error:
+        raise OrdinateError("out", problem=f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def write(page: str, out: str | Path) -> Path:

@@ -41,6 +41,9 @@ class Series(Modality):
     ) -> tuple[SeriesScaler, NDArray[Any]]:
         return SeriesScaler.fit(X), X
 
+    def check_unseen(self, seen: NDArray[Any], unseen: NDArray[Any]) -> None:
+        SeriesScaler.fit(seen).transform(unseen)
+
     def opens(self, path: str | Path) -> bool:
         return holds_matrices(path) or holds_recordings(path)
 

@@ -98,6 +98,8 @@ class SeriesScaler(Reader):
         mean = sum(np.nansum(part, axis=(0, 2)) for part in _parts(values)) / count
         squares = sum(np.nansum((part - mean[:, None]) ** 2, axis=(0, 2)) for part in _parts(values))
         scale = np.sqrt(squares / count)
+        if not np.isfinite(scale).all():
+            raise OrdinateError("X", "numbers that pass the range of float64 when squared", "smaller ones")
         largest = np.max([np.nanmax(np.abs(part), axis=(0, 2), initial=0) for part in _parts(values)], axis=0)
         lengths = series_lengths(values)
         notes = []

@@ -194,6 +194,12 @@ class TableFeatures(Reader):
             start += column.width
         return out
 
+    def check(self, frame: pd.DataFrame | ParquetTable) -> None:
+        """Raise where the numbers of a table with these columns cannot be read."""
+        for column in self.columns:
+            if isinstance(column, NumericColumn):
+                column.fill(frame[column.name], np.empty((len(frame), column.width), dtype=np.float32))
+
     def read(self, X: pd.DataFrame | ParquetTable, folder: Path | None = None) -> Tensor:
         """Return the matrix; that of a large parquet table lies in a file in ``folder``, or among temporary files."""
         shape = (len(X), self.width)

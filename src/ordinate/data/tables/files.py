@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from ordinate.data.paths import require_names, require_path
 from ordinate.data.series.ts_files import read_ts
+from ordinate.data.tables.csv_files import read_csv
 from ordinate.errors import OrdinateError
 
 CSV, PARQUET, NPZ, TS = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",), (".npz",), (".ts",)
 TS_TARGET = "target"  # the name here of the one label that a .ts file has
-
-MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]  # not "None": a grade
 
 
 def read_samples(path: str | Path, drop: Sequence[str] = (), categorical: Sequence[str] = ()) -> Any:
@@ -78,7 +77,9 @@ def require_codes(categorical: Sequence[str], left_out: Sequence[str]) -> None:
 
 
 def require_labels(y: pd.Series, target: str, path: Path) -> None:
-    """Raise where a row has no label."""
+    """Raise where a row has no label, or one that is no number, text or category."""
+    if pd.api.types.is_complex_dtype(y.dtype):
+        raise OrdinateError(path, problem=f"{target!r} holds {y.dtype}", expected="real numbers, text or categories")
     missing = int(y.isna().sum())
     if missing:
         raise OrdinateError(
@@ -98,17 +99,16 @@ def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
         raise OrdinateError(path, expected=f"a file that ends in {', '.join((*CSV, *PARQUET, *NPZ, *TS))}")
     if name.endswith(TS):
         return dict(zip(("X", TS_TARGET), read_ts(path), strict=True))
-    try:
-        if name.endswith(CSV):
-            separator = "\t" if ".tsv" in name else ","
-            frame = pd.read_csv(path, sep=separator, keep_default_na=False, na_values=MISSING, skipinitialspace=True)
-        elif name.endswith(PARQUET):
+    if name.endswith(CSV):
+        frame = read_csv(path, path, "\t" if ".tsv" in name else ",")
+    else:
+        try:
+            if name.endswith(NPZ):
+                with np.load(path, allow_pickle=False) as arrays:
+                    return {key: arrays[key] for key in arrays.files}
             frame = pd.read_parquet(path)
-        else:
-            with np.load(path, allow_pickle=False) as arrays:
-                return {key: arrays[key] for key in arrays.files}
-    except (ValueError, TypeError, OSError, EOFError, BadZipFile) as error:
-        raise OrdinateError(path, problem=f"could not be read: {str(error).splitlines()[0]}") from error
+        except (ValueError, TypeError, OSError, EOFError, BadZipFile) as error:
+            raise OrdinateError(path, problem=f"could not be read: {str(error).splitlines()[0]}") from error
     if frame.empty:
         raise OrdinateError(path, problem="holds no rows", expected="a table with a header and samples")
     if frame.shape[1] == 1 and any(mark in str(frame.columns[0]) for mark in ";\t|"):

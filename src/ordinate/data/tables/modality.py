@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request
+from ordinate.data.tables.csv_files import first_line_is_data
 from ordinate.data.tables.features import TableFeatures, as_frame
 from ordinate.data.tables.files import (
     TS,
@@ -59,6 +60,10 @@ class Tables(Modality):
     def fit(self, X: Table, options: None, *, encoder: Encoder, progress: bool) -> tuple[TableFeatures, Table]:
         return TableFeatures.fit(X), X
 
+    def check_unseen(self, seen: Any, unseen: Any) -> None:
+        frames = (X if self.recognises(X) else as_frame(X) for X in (seen, unseen))
+        TableFeatures.fit(next(frames)).check(next(frames))
+
     def describe(self, X: Any) -> str:
         return f"{X.shape[1]} columns" if isinstance(X, pd.DataFrame | ParquetTable) else f"shape {X.shape[1:]}"
 
@@ -74,6 +79,8 @@ class Tables(Modality):
         if target is None:
             raise OrdinateError("target", "none", "the column of the label (only folders can do without)")
         X, y = _open_parquet(path, target, request) if is_parquet else _read_file(path, target, request)
+        if isinstance(X, pd.DataFrame) and first_line_is_data(pd.Index([*X.columns, *request.drop, target])):
+            request.say(f"note: the names of all columns of {path} are numbers; without a header a row is lost to them")
         given = {"split": request.split, "group": request.group, "weight": request.weight}
         for option, name in given.items():
             if name is not None and name not in X.columns:

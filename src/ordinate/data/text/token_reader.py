@@ -14,6 +14,7 @@ from ordinate.data.text.reader import TextReader
 from ordinate.data.text.samples import Texts
 from ordinate.data.text.transformer import MeanPooledTransformer, Pretrained, load_pretrained
 from ordinate.encoders.given import Encoder
+from ordinate.randomness import own_random_numbers
 
 AT_ONCE = 64  # texts that pass the transformer
 CACHED = 100_000  # sentence embeddings that a process keeps
@@ -106,7 +107,7 @@ class TokenReader(TextReader):
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "TokenReader":
-        with torch.random.fork_rng(devices=[]):  # a new network draws its weights, before it gets the saved ones
+        with own_random_numbers():  # a new network draws its weights, before it gets the saved ones
             network = MeanPooledTransformer(state["config"]).eval()
         pretrained = Pretrained(network, state["config"], state["tokenizer"], state["max_length"])
         reader = cls(pretrained, state["frozen"], state["per_sample"], state["max_length"])

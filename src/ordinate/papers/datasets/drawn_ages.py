@@ -77,7 +77,7 @@ def _read(labels: str | Path | None) -> tuple[NDArray[np.float64], NDArray[np.st
         labels = Path(folder) / LABELS
     if not Path(labels).is_file():
         raise OrdinateError("labels", f"{labels}, which is not there", "a CSV with the columns age and split")
-    frame = pd.read_csv(labels)
+    frame = pd.read_csv(labels, index_col=False)
     parts = set(frame.get("split", ()))
     if "age" not in frame or not {"train", "val", "test"} <= parts:
         raise OrdinateError(

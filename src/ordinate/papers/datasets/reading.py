@@ -182,7 +182,7 @@ FILES: Mapping[str, Callable[[DataSet], list[Path]]] = {  # of other kinds they 
 
 def _read_table(chosen: DataSet, seed: int) -> Labelled:
     """Read a table of UCI: numbers, codes, or text whose levels are ordered; split at random in the paper's shares."""
-    frame = pd.read_csv(_listed_files(chosen)[0]).drop(columns="split", errors="ignore")
+    frame = pd.read_csv(_listed_files(chosen)[0], index_col=False).drop(columns="split", errors="ignore")
     labels = frame.pop(chosen.reading["target"])
     ranks = {label: rank for rank, label in enumerate(chosen.reading.get("ranks", ()))}
     y = labels.map(ranks).to_numpy(dtype=np.int64) if ranks else labels.to_numpy(dtype=np.float64)

@@ -34,6 +34,7 @@ def read_stsb_dir(folder: str | Path) -> pd.DataFrame:
                 found[0],
                 sep="\t",
                 usecols=COLUMNS,
+                index_col=False,
                 quoting=csv.QUOTE_NONE,
                 keep_default_na=False,
                 dtype={"score": float},

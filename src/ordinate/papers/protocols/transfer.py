@@ -27,6 +27,7 @@ from ordinate.methods.training import train as train_method
 from ordinate.metrics import continuous_report
 from ordinate.papers.protocols.parts import Figures, Keep, compute
 from ordinate.papers.protocols.trial import check_labels, score_ranks
+from ordinate.randomness import own_random_numbers
 
 SCHEMES = ("linear_probe", "fine_tune")
 LEARNING_RATES = {"linear_probe": 1e-2, "fine_tune": 1e-3}
@@ -129,8 +130,7 @@ def _train(
     folder: Path | None,
 ) -> Tensor:
     """Train on the samples as the model reads them, and return the outputs for the test samples."""
-    with torch.random.fork_rng(range(torch.cuda.device_count())):
-        torch.manual_seed(seed)
+    with own_random_numbers(seed, gpus=True):
         head = LinearHead(model.embedding_dim_) if classes is None else nn.Linear(model.embedding_dim_, len(classes))
         if isinstance(head, LinearHead):
             head.standardise(targets)

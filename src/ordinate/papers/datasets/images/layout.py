@@ -92,7 +92,9 @@ class Layout(FileTree):
             OrdinateError: it cannot be read, holds no rows or lacks one of the ``columns``.
         """
         try:
-            frame = pd.read_csv(io.BytesIO(self.content(name)), dtype=str, keep_default_na=False, **options)
+            frame = pd.read_csv(
+                io.BytesIO(self.content(name)), dtype=str, index_col=False, keep_default_na=False, **options
+            )
         except ValueError as error:
             raise OrdinateError(
                 f"{self.path / name}", problem=f"could not be read: {str(error).splitlines()[0]}"

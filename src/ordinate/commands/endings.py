@@ -1,0 +1,51 @@
+"""How a command ends that neither does its work nor meets what a user can mend: by a signal, the machine or a bug."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ordinate import __version__
+
+DEBUG = "ORDINATE_DEBUG"  # in the environment: shows where an error comes from
+UNUSABLE, BUG, STOPPED, TERMINATED = 2, 70, 130, 143  # exit codes; the last two are of SIGINT and SIGTERM
+
+
+@contextmanager
+def sigterm_stops() -> Iterator[list[int]]:
+    """Let SIGTERM stop the command as Ctrl-C does; the list holds the signal once it came."""
+    received: list[int] = []
+    process = os.getpid()
+
+    def stop(number: int, _: object) -> None:
+        if os.getpid() != process:  # in a process that was forked
+            os._exit(128 + number)
+        received.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield received
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def say_failure(error: Exception) -> int:
+    """Print an error of the system, or of ours, in one line, and return the exit code."""
+    said = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.filename is not None:
+        said = f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError | MemoryError):
+        print(f"ordinate: {said or 'not enough memory'}", file=sys.stderr)
+        return UNUSABLE
+    print(
+        f"ordinate: a bug: {type(error).__name__}: {said} (ordinate {__version__}; with {DEBUG}=1 the same command "
+        "shows where, for a report)",
+        file=sys.stderr,
+    )
+    return BUG

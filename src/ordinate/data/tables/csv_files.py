@@ -1,0 +1,67 @@
+"""Reading csv and tsv: one way for all commands, in which no cell moves to another column."""
+
+import csv
+import gzip
+import io
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+from pandas.errors import ParserError, ParserWarning
+
+from ordinate.errors import OrdinateError
+
+MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]  # not "None": a grade
+
+
+def read_csv(content: Path | IO[bytes], where: Path | str, separator: str = ",", **options: Any) -> pd.DataFrame:
+    """Return the table of a csv, with the names of its columns in the first line.
+
+    Lines may end in a separator with nothing behind it. ``options`` are further ones of ``pandas.read_csv``; ``where``
+    the file lies is for messages.
+
+    Raises:
+        OrdinateError: what pandas cannot read, or a line with more cells than there are columns.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ParserWarning)  # of cells that it leaves out
+            return pd.read_csv(
+                content, sep=separator, index_col=False, keep_default_na=False, na_values=MISSING,
+                skipinitialspace=True, **options,
+            )  # fmt: skip
+    except (ParserWarning, ValueError, OSError, EOFError) as error:
+        if isinstance(error, ParserWarning | ParserError):
+            _require_short_lines(content, where, separator)
+        raise OrdinateError(where, problem=f"could not be read: {str(error).splitlines()[0]}") from error
+
+
+def _require_short_lines(content: Path | IO[bytes], where: Path | str, separator: str) -> None:
+    """Raise where a line has cells beyond the columns."""
+    if isinstance(content, Path):
+        written = content.read_bytes()
+        written = gzip.decompress(written) if content.suffix == ".gz" else written
+    else:
+        content.seek(0)
+        written = content.read()
+    with io.StringIO(written.decode("utf-8-sig", "replace"), newline="") as text, suppress(csv.Error):
+        rows = csv.reader(text, delimiter=separator, skipinitialspace=True)
+        columns = len(next(row for row in rows if row))
+        for row in rows:
+            if any(row[columns:]):
+                raise OrdinateError(
+                    where, problem=f"line {rows.line_num} has {len(row)} cells", expected=f"{columns}, as the first has"
+                )
+
+
+def first_line_is_data(columns: "pd.Index[str]") -> bool:
+    """Return whether the names of columns look like a row: numbers, other than those that pandas counts columns with.
+
+    Example:
+        >>> first_line_is_data(pd.Index(["5.1", "3.5", "0"])), first_line_is_data(pd.Index(["0", "1", "2"]))
+        (True, False)
+    """
+    numbers = pd.to_numeric(columns.to_series(), errors="coerce")
+    return bool(numbers.notna().all()) and numbers.tolist() != list(range(len(numbers)))

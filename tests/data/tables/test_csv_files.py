@@ -1,0 +1,58 @@
+"""A csv is read as it is written: no cell moves to another column, and none is lost without a word."""
+
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+
+from ordinate.data.labels_file import read_labels_file
+from ordinate.data.tables.files import read_labelled, read_samples
+from ordinate.errors import OrdinateError
+
+TRAILING = "grade,stage,a\n0,3,1.5,\n1,2,3.5,\n"
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".tsv.gz"])
+def test_lines_that_end_in_a_separator_keep_their_columns(tmp_path, ending):
+    path, text = tmp_path / f"data{ending}", TRAILING.replace(",", "\t" if "tsv" in ending else ",")
+    path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
+    X, y = read_labelled(path, "grade")
+    assert y.tolist() == [0, 1]
+    assert X.to_dict("list") == {"stage": [3, 2], "a": [1.5, 3.5]}
+    assert read_samples(path)["grade"].tolist() == [0, 1]
+
+
+def test_so_do_those_of_a_labels_csv():
+    frame = read_labels_file(io.BytesIO(b"path,label\na.png,3,\nb.png,1,\n"), Path("labels.csv"), "image")
+    assert frame.to_dict("list") == {"path": ["a.png", "b.png"], "label": [3, 1]}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a,grade\n1,0,9\n2,1,8\n", "line 2 has 3 cells, expected 2, as the first has"),
+        ("a,grade\n1,0,\n2,1,8\n", "line 3 has 3 cells, expected 2, as the first has"),
+        ('a,grade\n"1\n",0\n2,1,8\n', "line 4 has 3 cells"),
+        ("a,grade\n1,0\n2,1,8\n", "line 3 has 3 cells"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_with_more_cells_than_columns_is_named(tmp_path, text, line, packed):
+    path = tmp_path / ("data.csv.gz" if packed else "data.csv")
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    with pytest.raises(OrdinateError, match=line):
+        read_samples(path)
+
+
+def test_a_table_without_a_header_is_noted(tmp_path, capsys):
+    from ordinate.data.modality import Request
+    from ordinate.data.tables.modality import MODALITY
+
+    path, told = tmp_path / "data.csv", []
+    path.write_text("5.1,3.5,0\n4.9,3.0,1\n4.7,3.2,2\n")
+    MODALITY.read_labelled(path, Request("0", say=told.append))
+    assert told == [f"note: the names of all columns of {path} are numbers; without a header a row is lost to them"]
+    path.write_text("0,1,2\n5.1,3.5,0\n4.9,3.0,1\n")  # as pandas writes an array
+    MODALITY.read_labelled(path, Request("2", say=told.append))
+    assert len(told) == 1
