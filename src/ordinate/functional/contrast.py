@@ -12,7 +12,9 @@ from ordinate.functional.anchor_blocks import Order, RowSums, in_order, reduced
 from ordinate.functional.global_batch import Group, gathered, joined_value, processes
 from ordinate.functional.inputs import check_embeddings, check_self_index, check_weights
 from ordinate.functional.precision import wide
+from ordinate.options import Similarity
 
+LARGEST_EXPONENT = 1e10  # float64 then keeps six digits of its exponential
 CheckLabels = Callable[[Tensor, int, str], Tensor]
 
 
@@ -124,6 +126,24 @@ def prepare(
     if ref_checked.shape[1:] != checked.shape[1:]:
         raise OrdinateError("ref_labels", f"{ref_checked.shape[1]} dimensions per label", checked.shape[1])
     return Contrast(anchors, references, checked, ref_checked, self_index, weights, group)
+
+
+def check_exponents(contrast: Contrast, similarity: Similarity, temperature: float) -> None:
+    """Raise where similarities over the temperature are so large that rounding alone decides the gradient."""
+    if similarity == "cosine":
+        largest = 1.0
+    else:
+        points = [wide(x.detach()) for x in {contrast.anchors, contrast.references}]
+        highest, lowest = (torch.stack([end(x, 0) for x in points]) for end in (torch.amax, torch.amin))
+        extent = highest.amax(0) - lowest.amin(0)
+        largest = float(torch.linalg.vector_norm(extent, ord=1 if similarity == "neg_l1" else 2))
+    if largest > LARGEST_EXPONENT * temperature:
+        raise OrdinateError(
+            "temperature",
+            f"{temperature:g} for similarities as large as {largest:.2g}",
+            f"at least {largest / LARGEST_EXPONENT:.2g}",
+            "larger exponents leave no digit of the gradient",
+        )
 
 
 def check_contrasted(contrast: Contrast, *, given: bool) -> None:

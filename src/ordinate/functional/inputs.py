@@ -12,6 +12,9 @@ from ordinate.checks import check_choice, check_num_classes, check_positive, che
 from ordinate.errors import OrdinateError
 from ordinate.functional.precision import wide, widened
 
+LARGEST = 1e150  # embedding; float64 holds squared distances between such
+WHOLE = 2**53  # up to which float64 holds all whole numbers
+
 __all__ = [
     "check_choice",
     "check_constant",
@@ -51,6 +54,10 @@ def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
             expected="finite values",
             hint="a diverged encoder does this: lower the learning rate or clip gradients",
         )
+    if embeddings.dtype == torch.float64:  # others are squared in it
+        largest = float(embeddings.detach().abs().max())
+        if largest > LARGEST:
+            raise OrdinateError(name, f"values of {largest:g}", f"at most {LARGEST:g}, whose squares float64 holds")
     return widened(embeddings)
 
 
@@ -96,6 +103,8 @@ def check_targets(
     targets = labels.reshape(n, -1)
     if dimensions is not None and targets.shape[1] != dimensions:
         raise OrdinateError(name, f"{targets.shape[1]} dimensions per label", dimensions)
+    if targets.dtype == torch.int64 and bool((targets.abs() > WHOLE).any()):
+        raise OrdinateError(name, "whole numbers past 2^53, which float64 does not tell apart", "smaller ones")
     return widened(targets) if targets.is_floating_point() else wide(targets)
 
 

@@ -16,6 +16,7 @@ NEAR = {torch.float32: 1e-2, torch.float64: 1e-6}  # squared distance, relative 
 # the Gram form loses digits
 SQUARED_NORMS = 1e-25, 1e25  # between which float32 holds squared distances to its last digit
 MOST_NEAR = 0.01  # share of near pairs in a float32 block up to which recomputing them costs less than float64
+SMALL = 1e-30  # norm, below which squares may be rounded to 0, and gradients may pass the range of float32
 CHUNK = 1 << 16  # near pairs recomputed at a time
 
 
@@ -39,8 +40,16 @@ class _Unit(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
+        least = torch.finfo(x.dtype).tiny  # the gradient is divided by the norm
         x = wide(x)
         norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)
+        if bool((norm < SMALL).any()):
+            largest = x.abs().amax(1, keepdim=True)
+            norm = largest * torch.linalg.vector_norm(x / torch.where(largest == 0, 1, largest), dim=1, keepdim=True)
+            if bool(((norm > 0) & (norm < least)).any()):
+                raise OrdinateError(
+                    "embeddings", f"a norm below {least:.1e}", "0 or more than that, for a gradient that is finite"
+                )
         scale = torch.where(norm == 0, 0, 1 / norm)
         u = x / torch.where(norm == 0, 1, norm)
         ctx.save_for_backward(u, scale)

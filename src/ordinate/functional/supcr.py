@@ -15,7 +15,7 @@ from torch.nn.functional import pad
 from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, check_block_size
 from ordinate.functional.compiled_rows import runs_compiled, supcr_rows
-from ordinate.functional.contrast import Contrast, check_contrasted, prepare
+from ordinate.functional.contrast import Contrast, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group
 from ordinate.functional.inputs import check_choice, check_positive, check_targets, check_whole
 from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance, pairwise_label_distance
@@ -113,6 +113,7 @@ def supcr(
         ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, own=own, group=group,
     )  # fmt: skip
     check_contrasted(contrast, given=ref_emb is not None)
+    check_exponents(contrast, similarity, temperature)
     a, b = contrast.anchors, contrast.references
     if similarity == "cosine":
         a, b = units(a, b)

@@ -12,7 +12,7 @@ from torch import Tensor
 from ordinate.errors import OrdinateError
 from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, check_block_size
-from ordinate.functional.contrast import Contrast, check_contrasted, prepare
+from ordinate.functional.contrast import Contrast, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group, gathered, holds_anywhere
 from ordinate.functional.inputs import check_choice, check_constant, check_positive, check_targets
 from ordinate.functional.mixtures import (
@@ -131,6 +131,7 @@ def supremix(
         ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, own=own, group=group,
     )  # fmt: skip
     check_contrasted(contrast, given=ref_emb is not None)
+    check_exponents(contrast, "cosine", temperature)
     y, ref_y = contrast.labels, contrast.ref_labels
     log_range = _log_range(label_range, y, ref_y) if distance_magnifying else 0.0
     order = contrast.ascending(y, ref_y, stable=True)  # windows become slices
