@@ -117,9 +117,8 @@ def first_batch(path: Path) -> dict[str, float]:
     found = {"imports_gib": _memory("RssAnon")}
     started = time.perf_counter(), time.process_time()
     with suppress(Begun):
-        BegunRegressor(epochs=(1, 1), accelerator="cpu", random_state=0).fit(
-            ParquetTable(path, drop=[TARGET]), ParquetTable(path)[TARGET]
-        )
+        X: Any = ParquetTable(path, drop=[TARGET])
+        BegunRegressor(epochs=(1, 1), accelerator="cpu", random_state=0).fit(X, ParquetTable(path)[TARGET])
     seconds = {"seconds": time.perf_counter() - started[0], "cpu_seconds": time.process_time() - started[1]}
     return {**found, **seconds, "own_gib": _memory("RssAnon"), "peak_gib": _peak()}
 

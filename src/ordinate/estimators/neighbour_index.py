@@ -84,11 +84,9 @@ def _nearer(earlier: Neighbours, later: Neighbours, k: int) -> Neighbours:
         return np.concatenate([getattr(earlier, name), getattr(later, name)], axis=1)
 
     order = np.argsort(-joined("similarity"), axis=1, kind="stable")[:, :k]
-    columns = {
-        name: None if getattr(later, name) is None else np.take_along_axis(joined(name), order, axis=1)
-        for name in ("similarity", "rows", "labels")
-    }
-    return Neighbours(**columns)
+    places = np.arange(len(order))[:, None], order
+    labels = None if later.labels is None else joined("labels")[places]
+    return Neighbours(joined("similarity")[places], joined("rows")[places], labels)
 
 
 class NeighbourIndex:
