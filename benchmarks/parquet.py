@@ -1,6 +1,6 @@
 """What training on a large parquet table takes: peak memory, and rows a second beside a bare training loop.
 
-    python benchmarks/parquet.py [--rows 1000000] [--repeats 3] [--threads 1]
+    python benchmarks/parquet.py [--rows 1000000] [--repeats 3] [--threads 1] [--first 1000000 4000000]
 
 Draws a table of 12 numbers (some skewed, some with missing values), 4 categories and a noisy target, the same each
 time, into a temporary folder, and runs in processes of their own, one after the other, as often as asked:
@@ -9,6 +9,9 @@ time, into a temporary folder, and runs in processes of their own, one after the
 - ``frame``: the same on the DataFrame that pandas reads;
 - ``bare``: the encoder's epoch written out in PyTorch: the same network, loss, optimizer and order of batches, each
   gathered by index from a float32 tensor in memory.
+
+``--first ROWS`` adds what it takes to the first batch on a table of so many rows, whose fit is then ended: seconds, and
+the memory that is the process's own, without what the system has of files and takes back when it is needed.
 
 Rows a second are those of the encoder's epoch, its validation left out, by the clock and by the processor's time, which
 whatever else runs on the machine disturbs less: the ratio is of the latter. Peak memory is the process's own, the
@@ -26,12 +29,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import torch
+from pyarrow.parquet import ParquetWriter
 from torch import nn
 
 from ordinate import SupCRRegressor
@@ -50,8 +56,18 @@ CONTENDERS = ("parquet", "frame", "bare")
 
 
 def draw(rows: int, path: Path) -> None:
-    """Write the table."""
-    random = np.random.default_rng(0)
+    """Write the table, a million rows at a time."""
+    writer = None
+    for start in range(0, rows, 1_000_000):
+        part = pa.Table.from_pandas(_rows(min(1_000_000, rows - start), start))
+        writer = writer or ParquetWriter(path, part.schema)
+        writer.write_table(part)
+    assert writer is not None
+    writer.close()
+
+
+def _rows(rows: int, seed: int) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
     columns: dict[str, Any] = {}
     signal = np.zeros(rows)
     for place in range(12):
@@ -67,12 +83,14 @@ def draw(rows: int, path: Path) -> None:
         signal += random.normal(size=count)[codes] / 4
         columns[f"category_{place}"] = pd.Series(np.array([f"kind {code}" for code in range(count)])[codes])
     columns[TARGET] = signal + random.normal(0, 0.2, rows)
-    pd.DataFrame(columns).to_parquet(path)
+    return pd.DataFrame(columns)
 
 
 def run(contender: str, path: Path) -> dict[str, float]:
     """Return the figures of one contender, measured in this process."""
     found = {"imports_gib": _peak()}
+    if contender == "first":
+        return first_batch(path)
     if contender == "bare":
         found |= _bare(path)
     else:
@@ -92,6 +110,29 @@ def _fit(X: Any, y: Any) -> dict[str, float]:
         **method.clock.rates(method.rows), "fit_seconds": seconds,
         "validation_mae": min(model.head_scores_.values()),
     }  # fmt: skip
+
+
+def first_batch(path: Path) -> dict[str, float]:
+    """Return what it takes until a fit has computed the loss of its first batch, where it ends."""
+    found = {"imports_gib": _memory("RssAnon")}
+    started = time.perf_counter(), time.process_time()
+    with suppress(Begun):
+        X: Any = ParquetTable(path, drop=[TARGET])
+        BegunRegressor(epochs=(1, 1), accelerator="cpu", random_state=0).fit(X, ParquetTable(path)[TARGET])
+    seconds = {"seconds": time.perf_counter() - started[0], "cpu_seconds": time.process_time() - started[1]}
+    return {**found, **seconds, "own_gib": _memory("RssAnon"), "peak_gib": _peak()}
+
+
+class Begun(Exception):  # noqa: N818
+    """The first batch has its loss."""
+
+
+class BegunSupCR(SupCR):
+    """SupCR that ends there."""
+
+    def batch_loss(self, x: Any, y: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+        super().batch_loss(x, y, weights)
+        raise Begun
 
 
 class TimedSupCR(SupCR):
@@ -116,10 +157,18 @@ class TimedSupCR(SupCR):
 class TimedRegressor(SupCRRegressor):
     """SupCRRegressor with that method."""
 
+    method_class: type[SupCR] = TimedSupCR
+
     def _build_method(self, encoder: nn.Module) -> SupCR:
         method = super()._build_method(encoder)
-        method.__class__ = TimedSupCR
+        method.__class__ = self.method_class
         return method
+
+
+class BegunRegressor(TimedRegressor):
+    """SupCRRegressor that ends after the first batch."""
+
+    method_class = BegunSupCR
 
 
 def _bare(path: Path) -> dict[str, float]:
@@ -162,10 +211,15 @@ def _peak() -> float:
     if sys.platform != "linux":
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**30
     # getrusage would count what the process that started this one has held
-    return int(re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[0]) / 2**20
+    return _memory("VmHWM")
 
 
-def measure(rows: int, repeats: int, threads: int) -> dict[str, Any]:
+def _memory(kind: str) -> float:
+    """What Linux says of this process's memory, in GiB."""
+    return int(re.findall(rf"{kind}:\s+(\d+) kB", Path("/proc/self/status").read_text())[0]) / 2**20
+
+
+def measure(rows: int, repeats: int, threads: int, first: list[int]) -> dict[str, Any]:
     """Return the figures of all runs, contenders taking turns, their medians and what these come to."""
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     runs: dict[str, list[dict[str, float]]] = {contender: [] for contender in CONTENDERS}
@@ -175,10 +229,11 @@ def measure(rows: int, repeats: int, threads: int) -> dict[str, Any]:
         megabytes = path.stat().st_size / 1e6
         for _ in range(repeats):
             for contender in CONTENDERS:
-                command = [sys.executable, __file__, "--run", contender, str(path)]
-                output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
-                runs[contender].append(json.loads(output.splitlines()[-1]))
-                print(contender, json.dumps(runs[contender][-1]), flush=True)
+                runs[contender].append(_run_alone(contender, path, environment))
+        until_first_batch = {}
+        for many in first:
+            draw(many, path)
+            until_first_batch[many] = _run_alone("first", path, environment)
     medians = {
         contender: {name: statistics.median(one[name] for one in each) for name in each[0]}
         for contender, each in runs.items()
@@ -190,8 +245,17 @@ def measure(rows: int, repeats: int, threads: int) -> dict[str, Any]:
             name: round(medians["bare"]["rows_a_cpu_second"] / medians[name]["rows_a_cpu_second"], 3)
             for name in CONTENDERS[:2]
         },
-        "medians": medians, "runs": runs,
+        "until_first_batch": until_first_batch, "medians": medians, "runs": runs,
     }  # fmt: skip
+
+
+def _run_alone(contender: str, path: Path, environment: dict[str, str]) -> dict[str, float]:
+    """Return the figures of a contender in a process of its own."""
+    command = [sys.executable, __file__, "--run", contender, str(path)]
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
+    figures: dict[str, float] = json.loads(output.splitlines()[-1])
+    print(contender, json.dumps(figures), flush=True)
+    return figures
 
 
 def main() -> None:
@@ -200,13 +264,14 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1, help="of each process; one is disturbed least by others")
+    parser.add_argument("--first", type=int, nargs="*", default=[1_000_000, 4_000_000], metavar="ROWS")
     parser.add_argument("--out", type=Path, default=RESULTS, help="file of the figures")
     parser.add_argument("--run", nargs=2, metavar=("CONTENDER", "FILE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run:
         print(json.dumps(run(options.run[0], Path(options.run[1]))))
         return
-    figures = measure(options.rows, options.repeats, options.threads)
+    figures = measure(options.rows, options.repeats, options.threads, options.first)
     pending = options.out.with_suffix(".tmp")
     pending.write_text(json.dumps(figures, indent=1) + "\n")
     pending.replace(options.out)
@@ -218,6 +283,8 @@ def main() -> None:
         for name, each in figures["medians"].items()
     ]  # fmt: skip
     print(table(["", "rows/s", "rows/s of CPU", "peak GiB", "fit s"], rows))
+    for many, each in figures["until_first_batch"].items():
+        print(f"first batch of {many:,} rows: {each['seconds']:.0f} s, {each['own_gib']:.2f} GiB of its own")
     print(f"times the bare loop's time: {figures['times_the_bare_loop']}")
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ordinate.cli import main
-from ordinate.commands.csv_file import write_csv
+from ordinate.commands.table_file import write_table
 from ordinate.estimators.export import export_model
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.hub import write_hub_folder
@@ -40,7 +40,7 @@ WRITERS = {
     "neighbour index": lambda model, path: NeighbourIndex.build(model, X, Y).save(path),
     "onnx": lambda model, path: export_model(model, path.with_suffix(".onnx")),
     "report": lambda model, path: write_report(model, X, Y, path),
-    "csv": lambda model, path: write_csv(pd.DataFrame({"row": [1]}), str(path)),
+    "csv": lambda model, path: write_table([pd.DataFrame({"row": [1]})], str(path)),
     "parts": lambda model, path: KeptParts(path)("size 8", lambda: {"mae": 0.5}),
     "results": lambda model, path: ResultsDatabase(path).close(),
     "fit": fit,

@@ -33,7 +33,7 @@ FLOOR = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}
 
 PUBLIC = {
     "ordinate": "CLOCClassifier DataModule ImageOptions Imbalance OTDClassifier OrdinateError ParquetTable "
-    "SeriesOptions SupCRRegressor SupReMixRegressor TextOptions VolumeOptions load",
+    "SeriesOptions SupCRRegressor SupReMixRegressor TextOptions VolumeOptions load read_batches",
     "ordinate.functional": "angular_distance angular_triangle flatten_views mmnp supcr supremix",
     "ordinate.losses": "AngularTriangleLoss MMNPLoss SupCRLoss SupReMixLoss",
     "ordinate.adapters": "CrossBatchMemory EmbeddingNet MetricLearningLoss SentenceLoss trainer_loss",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ordinate.data.volumes.options import VolumeOptions
     from ordinate.errors import OrdinateError
     from ordinate.estimators import CLOCClassifier, DataModule, OTDClassifier, SupCRRegressor, SupReMixRegressor, load
+    from ordinate.estimators.batches import read_batches
     from ordinate.methods.imbalance import Imbalance
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ _HOMES = {
     "TextOptions": "ordinate.data.text.options",
     "VolumeOptions": "ordinate.data.volumes.options",
     "load": "ordinate.estimators",
+    "read_batches": "ordinate.estimators.batches",
     "OrdinateError": "ordinate.errors",
     **{name: f"ordinate.{name}" for name in _SUBPACKAGES},
     **{name: f"ordinate.{name}" for name in ("bench", "protocols", "tables")},  # old names, which warn
@@ -44,7 +46,7 @@ _HOMES = {
 
 __all__ = [
     "CLOCClassifier", "DataModule", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
-    "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TextOptions", "VolumeOptions", "load",
+    "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TextOptions", "VolumeOptions", "load", "read_batches",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate", _HOMES)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ordinate.cli import main
-from ordinate.commands.csv_file import check_new
+from ordinate.commands.table_file import check_new
 from ordinate.errors import OrdinateError
 
 

@@ -5,13 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ordinate.commands.csv_file import check_new
 from ordinate.commands.early_checks import check_fit, check_inputs
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
+from ordinate.commands.table_file import check_new
+from ordinate.errors import OrdinateError
 
 MODEL, LABELLED = "folder that fit wrote", "labelled samples, as for fit"
 KNOWN_TARGET = "column of the label (the one that fit was given)"
+TABLE = "csv or parquet file to write"
 PAGE = "file to write (%(default)s)"
 INPUTS = ("model", "models", "data", "query", "among", "suspects", "costs")  # options that name what is read
 
@@ -58,7 +60,15 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         decision="the rank that is predicted: the most probable (mode: fewest wrong ranks) or the median of the "
         "probabilities (least mean distance of ranks); without it as the model was trained",
     )
-    _add_out(parser, "csv file to write; without it the predictions are printed")
+    _add_jobs(parser)
+    _add_out(parser, f"{TABLE}; without it the predictions are printed")
+
+
+def _add_transform(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help=MODEL)
+    parser.add_argument("data", help="file with the columns that the model was trained on; others are ignored")
+    _add_jobs(parser)
+    _add_out(parser, f"{TABLE}, or npy for one array (n, d)", required=True)
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +96,7 @@ def _add_suspects(parser: argparse.ArgumentParser) -> None:
         epochs="of each model, instead of the method's default; 60 are often enough for a table",
     )
     parser.add_argument("--folds", type=int, default=5, help="as many models are trained (%(default)s)")
-    _add_out(parser, "csv file to write; without it the table is printed")
+    _add_out(parser, f"{TABLE}; without it the table is printed")
     add_options(parser, FitOptions, ("accelerator", "seed", "quiet"), seed="of folds and training (%(default)s)")
 
 
@@ -98,7 +108,8 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--target", metavar="COLUMN", help="column of DATA's label, to show it; folders of one rank each need none"
     )
     parser.add_argument("--k", type=int, default=10, help="neighbours of each query (%(default)s)")
-    _add_out(parser, "csv file to write; without it a table is printed")
+    _add_jobs(parser)
+    _add_out(parser, f"{TABLE}; without it a table is printed")
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
@@ -110,13 +121,22 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="new file (MODEL's name with .onnx or .pt2)")
 
 
-def _add_out(parser: argparse.ArgumentParser, text: str, default: str | None = None) -> None:
-    parser.add_argument("--out", default=default, help=text)
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N",
+        help="processes that share the work, each with one thread (%(default)s: this one with all its threads)",
+    )  # fmt: skip
+
+
+def _add_out(parser: argparse.ArgumentParser, text: str, default: str | None = None, *, required: bool = False) -> None:
+    parser.add_argument("--out", default=default, required=required, help=text)
     parser.add_argument("--overwrite", action="store_true", help="write over the file of --out if it is there")
 
 
 def _check_file(options: dict[str, Any]) -> None:
     """Check the file of ``--out``, which the command then writes, and what it reads."""
+    if options.get("jobs", 1) < 1:
+        raise OrdinateError("jobs", options["jobs"], "a whole number of at least 1")
     given = [options[name] for name in INPUTS if options.get(name) is not None]
     inputs = [path for paths in given for path in ([paths] if isinstance(paths, str) else paths)]
     check_new(options["out"], inputs, overwrite=options.pop("overwrite"))
@@ -147,6 +167,14 @@ COMMANDS = (
         "Predict every row of a file; for ranks with a column of probabilities per rank.",
         _add_predict,
         "ordinate.commands.predict:predict",
+        _check_file,
+    ),
+    Command(
+        "transform",
+        "embed with a saved model",
+        "Write the embedding of every row of a file.",
+        _add_transform,
+        "ordinate.commands.transform:transform",
         _check_file,
     ),
     Command(

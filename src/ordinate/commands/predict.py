@@ -1,13 +1,19 @@
 """``ordinate predict``: predictions of a saved model for every row of a file."""
 
-import sys
+from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from ordinate.commands.batch_progress import with_progress
 from ordinate.commands.costs import parse_costs, parse_decision
-from ordinate.commands.csv_file import write_csv
-from ordinate.commands.model_samples import fit_to, paths_of, read_unlabelled
+from ordinate.commands.table_file import write_table
+from ordinate.data.registry import modality_of
 from ordinate.estimators import load
+from ordinate.estimators.batches import map_batches, read_batches
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.rank_classifier import RankClassifier
 
@@ -20,9 +26,10 @@ def predict(
     decision: str | None = None,
     costs: str | None,
     critical: list[str],
+    jobs: int = 1,
     out: str | None,
 ) -> None:
-    """Write the predictions as csv to ``out``, or print them; the arguments are the options of the command line."""
+    """Write the predictions to ``out``, or print them; the arguments are the options of the command line."""
     estimator = load(model)
     classes = estimator.ordered_classes_.tolist() if isinstance(estimator, RankClassifier) else None
     chosen = parse_decision(decision, parse_costs(costs, critical, classes), classes)
@@ -30,22 +37,28 @@ def predict(
         estimator.decision = chosen
     held_out = None if coverage is None else HeldOut.read(model)
     calibration = None if held_out is None or coverage is None else held_out.calibrate(coverage)
-    given = read_unlabelled(data)
-    X = fit_to(estimator, given, data)
-    paths = paths_of(given)
-    predictions = pd.DataFrame({} if paths is None else {"path": paths})
-    if isinstance(estimator, RankClassifier):
-        predicted = estimator.rank_probabilities(X)
-        predictions["prediction"] = estimator.ordered_classes_[estimator.decide(predicted)]
-        for label, column in zip(estimator.ordered_classes_, predicted.T, strict=True):
-            predictions[f"probability_{label}"] = column
-    else:
-        predicted = estimator.predict(X)
-        predictions["prediction"] = predicted
-    if held_out is not None and calibration is not None:
-        predictions["lower"], predictions["upper"] = held_out.sets(predicted, calibration)
-    if out is None:
-        predictions.to_csv(sys.stdout, index=False, float_format="%.6g")
-        return
-    write_csv(predictions, out)
-    print(f"{len(predictions)} predictions: {out}")
+
+    def parts() -> Iterator[pd.DataFrame]:
+        batches = read_batches(estimator, data)
+        method = "rank_probabilities" if isinstance(estimator, RankClassifier) else "predict"
+        for X, predicted in with_progress(map_batches(estimator, method, batches, jobs), len(batches)):
+            frame = _table(estimator, X, predicted)
+            if held_out is not None and calibration is not None:
+                frame["lower"], frame["upper"] = held_out.sets(predicted, calibration)
+            yield frame
+
+    rows = write_table(parts(), out)
+    if out is not None:
+        print(f"{rows} predictions: {out}")
+
+
+def _table(estimator: EmbeddingEstimator, X: Any, predicted: NDArray[np.float64]) -> pd.DataFrame:
+    """Return the predictions of a batch, beside the paths of its files where it has some."""
+    paths = modality_of(X).paths(X)
+    table = pd.DataFrame({} if paths is None else {"path": paths})
+    if not isinstance(estimator, RankClassifier):
+        return table.assign(prediction=predicted)
+    table["prediction"] = estimator.ordered_classes_[estimator.decide(predicted)]
+    for label, column in zip(estimator.ordered_classes_, predicted.T, strict=True):
+        table[f"probability_{label}"] = column
+    return table

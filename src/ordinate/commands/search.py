@@ -1,37 +1,47 @@
 """``ordinate search``: the samples of a data set nearest to each query in a model's embedding."""
 
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from ordinate.commands.csv_file import write_csv
-from ordinate.commands.model_samples import fit_to, paths_of, read_unlabelled
+from ordinate.commands.batch_progress import with_progress
+from ordinate.commands.table_file import write_table
+from ordinate.data.batches import Batches
 from ordinate.data.modality import Request
-from ordinate.data.paths import reading
-from ordinate.data.registry import modality_of_files
+from ordinate.data.paths import reading, require_names
+from ordinate.data.registry import modality_of, modality_of_files
+from ordinate.data.tables.files import require_labels
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
-from ordinate.estimators.neighbour_index import NeighbourIndex
+from ordinate.estimators.batches import map_batches, read_batches, read_unlabelled, trained_columns
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.neighbour_index import search_parts
+from ordinate.metrics.inputs import check_neighbours
 from ordinate.report.text import table
 
 
-def search(model: str, query: str, among: str, target: str | None, k: int, out: str | None) -> None:
-    """Print the k samples of ``among`` nearest to every sample of ``query``, or write them as csv to ``out``.
+def search(model: str, query: str, among: str, target: str | None, k: int, out: str | None, jobs: int = 1) -> None:
+    """Print the k samples of ``among`` nearest to every sample of ``query``, or write them to ``out``.
 
     Rows of a table or an array are numbered from 0; images go by their paths. ``target`` is the column of the labels
-    in ``among``, which images have without it where they lie in one folder per rank.
+    in ``among``, which images have without it where they lie in one folder per rank. ``among`` is read in batches, of
+    which only the nearest samples are kept.
     """
     estimator = load(model)
     references, labels = _references(among, target)
-    queries = read_unlabelled(query)
-    index = NeighbourIndex.build(estimator, fit_to(estimator, references, among), labels)
-    found = index.search(fit_to(estimator, queries, query), k)
+    check_neighbours(k, len(references))
+    queries = read_batches(estimator, query)
+    asked = np.concatenate([embeddings for _, embeddings in map_batches(estimator, "transform", queries, jobs)])
+    parts = _embedded(estimator, references, labels, among, target, jobs)
+    found = search_parts(estimator, asked, with_progress(parts, len(references)), k)
     columns: dict[str, Any] = {
-        "query": np.repeat(_names(queries), k),
-        "place": np.tile(np.arange(1, k + 1), len(found.rows)),
-        "neighbour": _names(references)[found.rows.ravel()],
+        "query": np.repeat(_names(queries.samples, np.arange(len(queries))), k),
+        "place": np.tile(np.arange(1, k + 1), len(queries)),
+        "neighbour": _names(references, found.rows.ravel()),
     }
     if found.labels is not None:
         columns["label"] = found.labels.ravel()
@@ -40,13 +50,19 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
         text = frame.assign(similarity=frame["similarity"].map("{:.4f}".format)).astype(str)
         print(table(list(text.columns), text.to_numpy().tolist()))
     else:
-        write_csv(frame, out)
-        print(f"{k} neighbours of {len(found.rows)} queries: {out}")
+        write_table([frame], out)
+        print(f"{k} neighbours of {len(queries)} queries: {out}")
 
 
 def _references(data: str, target: str | None) -> tuple[Any, Any]:
-    """Return the samples to search, and their labels where there are any."""
+    """Return the samples to search, and their labels where there are any beside the samples."""
     modality = modality_of_files(data)
+    if modality.name == "tables":
+        samples = read_unlabelled(data)
+        if hasattr(samples, "columns"):  # the label is one of them
+            if target is not None:
+                require_names(samples.columns, [target], Path(data))
+            return samples, None
     try:
         with reading(data):
             labelled = modality.read_labelled(data, Request(target, say=lambda _: None))
@@ -57,6 +73,33 @@ def _references(data: str, target: str | None) -> tuple[Any, Any]:
     return labelled.samples, labelled.labels
 
 
-def _names(samples: Any) -> NDArray[Any]:
-    paths = paths_of(samples)
-    return np.arange(len(samples)) if paths is None else paths
+def _embedded(
+    estimator: EmbeddingEstimator, references: Any, labels: Any, data: str, target: str | None, jobs: int
+) -> Iterator[tuple[Any, Any]]:
+    """Yield the embeddings of the samples to search and their labels, batch by batch."""
+    X = references
+    if hasattr(references, "columns"):
+        if not hasattr(estimator, "feature_names_in_"):
+            X = references[[name for name in references.columns if name != target]]
+        labels = None if target is None else references[[target]]
+    rows = estimator.reader_.read_at_once
+    known = deque[Any]()
+
+    def samples() -> Iterator[Any]:
+        several = None if labels is None else iter(Batches(labels, rows))
+        for part in Batches(trained_columns(estimator, X, data), rows):
+            known.append(None if several is None else next(several))
+            yield part
+
+    for _, embeddings in map_batches(estimator, "transform", samples(), jobs):
+        y = known.popleft()
+        if isinstance(y, pd.DataFrame) and target is not None:
+            y = y[target]
+            require_labels(y, target, Path(data))
+        yield embeddings, y
+
+
+def _names(samples: Any, rows: Any) -> Any:
+    """Return what samples go by: the paths of their files, or their numbers."""
+    paths = modality_of(samples).paths(samples)
+    return rows if paths is None else paths[rows]

@@ -4,7 +4,6 @@ import sys
 from functools import partial
 from typing import Any
 
-from ordinate.commands.csv_file import write_csv
 from ordinate.commands.fit_options import FitOptions, names_in
 from ordinate.commands.labels import Label, understand_label
 from ordinate.commands.row_columns import leave_out_row_columns
@@ -14,6 +13,7 @@ from ordinate.commands.samples import (
     modality_of_data,
     read_samples,
 )
+from ordinate.commands.table_file import write_table
 from ordinate.data.modality import Request
 from ordinate.errors import OrdinateError
 from ordinate.estimators import CLOCClassifier, SupCRRegressor
@@ -41,10 +41,9 @@ def suspects(data: str, target: str | None, *, folds: int = 5, out: str | None =
     found = find_label_errors(estimator, samples.X, label.values, folds=folds, groups=samples.groups)
     if samples.paths is not None:
         found.insert(1, "path", samples.paths[found["row"]])
+    write_table([found], out)
     if out is None:
-        found.to_csv(sys.stdout, index=False, float_format="%.6g")
         return
-    write_csv(found, out)
     print(table(list(found.columns), [_cells(row) for row in found.head(SHOWN).itertuples(index=False)]))
     print(f"\n{len(found)} samples, worst first: {out}")
 

@@ -61,6 +61,7 @@ class PixelReader(Reader):
     """Bring every sample to one size and number of channels; ``mean`` and ``scale`` (c,) are those of pixels 0..1."""
 
     batch_size = 64
+    read_at_once = 256
     in_float32 = True
     input_dtype = torch.uint8
     weight_decay = 0.05

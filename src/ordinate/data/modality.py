@@ -39,6 +39,7 @@ class Reader(ABC):
 
     kind: ClassVar[str]  # its name in saved models
     batch_size: ClassVar[int] = 256  # where the user gives none
+    read_at_once: ClassVar[int] = 16384  # samples of a file in prediction, a multiple of those embedded at once
     input_dtype: ClassVar[torch.dtype] = torch.float32  # of the batch
     in_float32: ClassVar[bool] = False  # embeddings are computed in float32, on the GPU if there is one, not in float64
     graph_dtype: ClassVar[torch.dtype] = torch.float32  # in which an exported graph computes embeddings

@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,6 +42,51 @@ class Neighbours:
     similarity: NDArray[np.float64]
     rows: NDArray[np.int64]
     labels: NDArray[Any] | None
+
+
+def search_parts(
+    estimator: EmbeddingEstimator, queries: ArrayLike, parts: Iterable[tuple[ArrayLike, ArrayLike | None]], k: int
+) -> Neighbours:
+    """Return what an index of all parts together would find, while one part is held at a time.
+
+    Args:
+        estimator: fitted.
+        queries: (n, d), embeddings by the estimator.
+        parts: of the samples to search, one after the other: embeddings (m, d) and labels (m,), None for none.
+        k: neighbours of each, at most as many as all parts hold.
+
+    Example:
+        >>> from ordinate import OTDClassifier
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X, X[:, 0] > 0.5)
+        >>> parts = [(model.transform(X[start : start + 20]), None) for start in (0, 20, 40)]
+        >>> found = search_parts(model, model.transform(X[:3]), parts, k=1)
+        >>> found.similarity.ravel().round(6).tolist()
+        [1.0, 1.0, 1.0]
+    """
+    units = unit_norm(np.asarray(queries, dtype=np.float64))
+    best: Neighbours | None = None
+    start = 0
+    for embeddings, labels in parts:
+        index = NeighbourIndex(estimator, embeddings, labels)
+        found = index._search(units, min(k, len(index)))
+        found = replace(found, rows=found.rows + start)
+        best = found if best is None else _nearer(best, found, k)
+        start += len(index)
+    check_neighbours(k, start)
+    return cast(Neighbours, best)  # as there are k samples
+
+
+def _nearer(earlier: Neighbours, later: Neighbours, k: int) -> Neighbours:
+    """Return the k nearest of two findings, of equally near samples the earlier ones."""
+
+    def joined(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(earlier, name), getattr(later, name)], axis=1)
+
+    order = np.argsort(-joined("similarity"), axis=1, kind="stable")[:, :k]
+    places = np.arange(len(order))[:, None], order
+    labels = None if later.labels is None else joined("labels")[places]
+    return Neighbours(joined("similarity")[places], joined("rows")[places], labels)
 
 
 class NeighbourIndex:
@@ -97,8 +142,10 @@ class NeighbourIndex:
             k: neighbours of each, at most as many as the index holds.
         """
         k = check_neighbours(k, len(self))
-        queries = self.estimator.transform(X)
-        similarity, rows = self._nearest(unit_norm(queries), k)
+        return self._search(unit_norm(self.estimator.transform(X)), k)
+
+    def _search(self, queries: NDArray[np.float64], k: int) -> Neighbours:
+        similarity, rows = self._nearest(queries, k)
         return Neighbours(similarity, rows, None if self.labels is None else self.labels[rows])
 
     def _nearest(self, queries: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

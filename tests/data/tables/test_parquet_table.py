@@ -79,6 +79,21 @@ def test_its_head_is_that_of_the_frame(tmp_path, write, n):
 
 
 @for_every_layout
+@pytest.mark.parametrize("rows", [1, 10, 16, 48, 100])
+def test_its_batches_are_parts_of_the_frame(tmp_path, write, rows):
+    path = write(tmp_path)
+    table, whole = ParquetTable(path), read_whole(path)
+    parts = [whole.iloc[start : start + rows].reset_index(drop=True) for start in range(0, len(whole), rows)]
+    batches = list(table.batches(rows))
+    assert len(batches) == len(parts)
+    for batch, part in zip(batches, parts, strict=True):
+        assert_frame_equal(batch, part, check_dtype=False)  # of whole numbers that miss some in another part alone
+    some = list(whole.columns[[3, 1]])
+    expected = whole[some].iloc[ROWS].reset_index(drop=True)
+    assert_frame_equal(pd.concat(table[some][ROWS].batches(rows), ignore_index=True), expected)
+
+
+@for_every_layout
 @pytest.mark.parametrize(
     "rows", [ROWS, np.arange(48) % 5 == 2, slice(4, 30, 3), []], ids=["index", "mask", "slice", "none"]
 )
@@ -107,12 +122,24 @@ def test_rows_and_columns_are_taken_without_reading(path, monkeypatch):
     assert (view.shape, len(table)) == ((2, 2), 48)
 
 
-def test_one_column_is_read_at_a_time(path, monkeypatch):
+def test_columns_are_learned_one_at_a_time_and_then_read_together(path, monkeypatch):
+    table, whole = ParquetTable(path), read_whole(path)
     asked, read = [], pd.read_parquet
     monkeypatch.setattr(pd, "read_parquet", lambda path, columns: asked.append(columns) or read(path, columns=columns))
-    table = ParquetTable(path)
-    TableFeatures.fit(table).transform(table)
-    assert asked == [[name] for name in [*table.columns] * 2]
+    monkeypatch.setattr("ordinate.data.tables.features.ROWS_AT_ONCE", 10)
+    features = TableFeatures.fit(table)
+    assert asked == [[name] for name in table.columns]
+    for rows in (slice(None), ROWS, slice(30, None, 4), []):
+        assert features.transform(table[rows]).tobytes() == features.transform(whole.iloc[rows]).tobytes()
+    assert len(asked) == len(table.columns)
+
+
+def test_values_never_seen_are_named_once(path, tmp_path, monkeypatch):
+    monkeypatch.setattr("ordinate.data.tables.features.ROWS_AT_ONCE", 10)
+    FRAME.assign(text=np.repeat(["red", "white", "black"], 16)).to_parquet(tmp_path / "new.parquet")
+    with pytest.warns(UserWarning, match="column 'text': black, white not seen in training") as warned:
+        TableFeatures.fit(ParquetTable(path)).transform(ParquetTable(tmp_path / "new.parquet"))
+    assert len(warned) == 1
 
 
 @pytest.mark.filterwarnings("ignore:column .* not seen in training")

@@ -4,7 +4,8 @@ import csv
 import gzip
 import io
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,13 +26,43 @@ def read_csv(content: Path | IO[bytes], where: Path | str, separator: str = ",",
     Raises:
         OrdinateError: what pandas cannot read, or a line with more cells than there are columns.
     """
+    with _parsing(content, where, separator):
+        return _parse(content, separator, **options)
+
+
+def read_csv_parts(path: Path, rows: int, **options: Any) -> Iterator[pd.DataFrame]:
+    """Yield the table of a csv or tsv file ``rows`` rows at a time; otherwise as :func:`read_csv`."""
+    separator = separator_of(path)
+    with _parsing(path, path, separator):
+        parts = _parse(path, separator, chunksize=rows, low_memory=False, **options)
+    with parts:
+        while True:
+            with _parsing(path, path, separator):
+                part = next(parts, None)
+            if part is None:
+                return
+            yield part
+
+
+def separator_of(path: Path) -> str:
+    """Return what separates the cells of a file, by its name."""
+    return "\t" if ".tsv" in path.name.lower() else ","
+
+
+def _parse(content: Path | IO[bytes], separator: str, **options: Any) -> Any:
+    return pd.read_csv(
+        content, sep=separator, index_col=False, keep_default_na=False, na_values=MISSING, skipinitialspace=True,
+        **options,
+    )  # fmt: skip
+
+
+@contextmanager
+def _parsing(content: Path | IO[bytes], where: Path | str, separator: str) -> Iterator[None]:
+    """Raise what pandas cannot read, or would leave out, as an `OrdinateError`."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", ParserWarning)  # of cells that it leaves out
-            return pd.read_csv(
-                content, sep=separator, index_col=False, keep_default_na=False, na_values=MISSING,
-                skipinitialspace=True, **options,
-            )  # fmt: skip
+            yield
     except (ParserWarning, ValueError, OSError, EOFError) as error:
         if isinstance(error, ParserWarning | ParserError):
             _require_short_lines(content, where, separator)

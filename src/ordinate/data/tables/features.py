@@ -58,8 +58,8 @@ class NumericColumn:
         score = [f"{self.name}, normal score"] if self.quantiles else []
         return [self.name, *score, *([f"{self.name}, missing"] if self.indicator else [])]
 
-    def fill(self, values: pd.Series, out: NDArray[np.float32]) -> None:
-        """Write the columns (n, width) of a column's values."""
+    def fill(self, values: pd.Series, out: NDArray[np.float32]) -> set[str]:
+        """Write the columns (n, width) of a column's values; none of them is unseen, see :class:`CategoricalColumn`."""
         if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_complex_dtype(values):
             raise OrdinateError(f"column {self.name!r}", values.dtype, "numbers, as in training")
         try:
@@ -83,6 +83,7 @@ class NumericColumn:
                 rows[:, 1] = _normal_score(filled, quantiles)
             if self.indicator:
                 rows[:, -1] = missing
+        return set()
 
 
 @dataclass(frozen=True)
@@ -101,18 +102,15 @@ class CategoricalColumn:
         """Names of the columns that it becomes."""
         return [f"{self.name} is {category}" for category in self.categories]
 
-    def fill(self, values: pd.Series, out: NDArray[np.float32]) -> None:
-        """Write the columns (n, width) of a column's values; those never seen in training are named in a warning."""
+    def fill(self, values: pd.Series, out: NDArray[np.float32]) -> set[str]:
+        """Write the columns (n, width) of a column's values, and return the values never seen in training."""
         places, texts = _texts(values)
         known = {category: place for place, category in enumerate(self.categories)}
-        unseen = [text for text in texts if text not in known]
-        if unseen:
-            shown = ", ".join(sorted(unseen)[:5])
-            warnings.warn(f"column {self.name!r}: {shown} not seen in training, taken as missing", UserWarning, 2)
         column = np.array([*(known.get(text, -1) for text in texts), -1])[places]  # a place of -1 is the last one
         rows = np.flatnonzero(column >= 0)
         out[:] = 0
         out[rows, column[rows]] = 1
+        return set(texts).difference(known)
 
 
 Column = NumericColumn | CategoricalColumn
@@ -180,7 +178,11 @@ class TableFeatures(Reader):
     def transform(
         self, frame: pd.DataFrame | ParquetTable, out: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32]:
-        """Return (n, width) float32, or ``out``, for a table with the same columns in any order."""
+        """Return (n, width) float32, or ``out``, for a table with the same columns in any order.
+
+        Files are read once, some rows of all columns at a time. Categories never seen in training are named in a
+        warning.
+        """
         absent = [column.name for column in self.columns if column.name not in frame.columns]
         if absent:
             raise OrdinateError(
@@ -188,10 +190,19 @@ class TableFeatures(Reader):
             )
         if out is None:
             out = np.empty((len(frame), self.width), dtype=np.float32)
-        start = 0
-        for column in self.columns:
-            column.fill(frame[column.name], out[:, start : start + column.width])
-            start += column.width
+        unseen: dict[str, set[str]] = {column.name: set() for column in self.columns}
+        parts = frame[self.names].in_order(ROWS_AT_ONCE) if isinstance(frame, ParquetTable) else [(slice(None), frame)]
+        for places, part in parts:
+            rows = out[places]  # of the matrix itself where they are a slice
+            start = 0
+            for column in self.columns:
+                unseen[column.name] |= column.fill(part[column.name], rows[:, start : start + column.width])
+                start += column.width
+            if not isinstance(places, slice):
+                out[places] = rows
+        for name in filter(unseen.__getitem__, unseen):
+            shown = ", ".join(sorted(unseen[name])[:5])
+            warnings.warn(f"column {name!r}: {shown} not seen in training, taken as missing", UserWarning, 2)
         return out
 
     def check(self, frame: pd.DataFrame | ParquetTable) -> None:
@@ -333,7 +344,7 @@ def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
     if np.isinf(numbers).any():
         raise OrdinateError(f"column {name!r}", "infinity", "finite numbers or missing values")
     missing = np.isnan(numbers)
-    present = numbers[~missing]
+    present = np.sort(numbers[~missing])
     median = float(np.median(present)) if len(present) else 0.0
     filled = np.where(missing, median, numbers)
     mean = float(filled.mean())
@@ -344,8 +355,8 @@ def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
         )
     scale = scale if scale > CONSTANT * np.abs(filled).max(initial=0) else 1.0
     quantiles: tuple[float, ...] = ()
-    if len(np.unique(present)) > FEW_VALUES:
-        ends = np.sort(present)
+    if np.count_nonzero(present[1:] != present[:-1]) >= FEW_VALUES:
+        ends = present
         if len(present) > KNOTS:  # values that occur, so that equal ones stay equal
             ends = np.quantile(present, np.linspace(0, 1, KNOTS), method="nearest")
         quantiles = tuple(ends.tolist())

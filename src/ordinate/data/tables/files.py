@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ordinate.data.paths import require_names, require_path
 from ordinate.data.series.ts_files import read_ts
-from ordinate.data.tables.csv_files import read_csv
+from ordinate.data.tables.csv_files import read_csv, separator_of
 from ordinate.errors import OrdinateError
 
 CSV, PARQUET, NPZ, TS = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",), (".npz",), (".ts",)
@@ -100,7 +100,7 @@ def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
     if name.endswith(TS):
         return dict(zip(("X", TS_TARGET), read_ts(path), strict=True))
     if name.endswith(CSV):
-        frame = read_csv(path, path, "\t" if ".tsv" in name else ",")
+        frame = read_csv(path, path, separator_of(path))
     else:
         try:
             if name.endswith(NPZ):
@@ -109,6 +109,11 @@ def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
             frame = pd.read_parquet(path)
         except (ValueError, TypeError, OSError, EOFError, BadZipFile) as error:
             raise OrdinateError(path, problem=f"could not be read: {str(error).splitlines()[0]}") from error
+    return checked_frame(frame, path)
+
+
+def checked_frame(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return a table with its columns named by text; one without rows, or of a single column of all, is an error."""
     if frame.empty:
         raise OrdinateError(path, problem="holds no rows", expected="a table with a header and samples")
     if frame.shape[1] == 1 and any(mark in str(frame.columns[0]) for mark in ";\t|"):

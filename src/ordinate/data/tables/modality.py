@@ -11,8 +11,10 @@ from sklearn.utils.validation import validate_data
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request
 from ordinate.data.tables.csv_files import first_line_is_data
+from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, as_frame
 from ordinate.data.tables.files import (
+    CSV,
     TS,
     TS_TARGET,
     read_labelled,
@@ -93,9 +95,11 @@ class Tables(Modality):
         splits, groups = (None if column is None else column.astype(str) for column in (splits, groups))
         return Labelled(X, y, splits, groups, weights)
 
-    def read_unlabelled(self, path: str | Path) -> Table | NDArray[Any]:
-        table: Table | NDArray[Any] = ParquetTable(path) if holds_parquet(path) else read_samples(path)
-        return table
+    def read_unlabelled(self, path: str | Path) -> ParquetTable | CsvTable | NDArray[Any]:
+        """Return an array, or a table whose rows are read in batches."""
+        if holds_parquet(path):
+            return ParquetTable(path)
+        return CsvTable(path) if str(path).lower().endswith(CSV) else read_samples(path)
 
 
 def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[ParquetTable, pd.Series]:

@@ -1,6 +1,6 @@
 """A table in parquet files, of which a column is read when it is asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from ordinate.data.paths import require_path
 from ordinate.data.tables.files import PARQUET, require_columns
 from ordinate.errors import OrdinateError
+
+BUFFER = 1 << 20  # bytes of a column that are read from a file at a time
 
 
 class ParquetTable:
@@ -100,20 +102,79 @@ class ParquetTable:
 
     def head(self, n: int) -> pd.DataFrame:
         """Return the first ``n`` rows in memory; a table of some of the rows is read by column first."""
-        from pyarrow import ArrowException
-        from pyarrow.dataset import HivePartitioning, dataset
-
         if self._rows is not None:
             return self[slice(n)].to_pandas()
+        return next(self.batches(n))
+
+    def batches(self, rows: int) -> Iterator[pd.DataFrame]:
+        """Yield the table ``rows`` rows at a time; the files are read once, in order, a part of a row group at a time.
+
+        A table of some of the rows is read batch by batch, each from the start.
+        """
+        if self._rows is None:
+            yield from self._batches_of_files(rows)
+        else:
+            yield from (self[slice(start, start + rows)].to_pandas() for start in range(0, len(self), rows))
+
+    def in_order(self, rows: int) -> Iterator[tuple[slice | NDArray[np.int64], pd.DataFrame]]:
+        """Yield the rows in the order in which they lie in the files, and their places in the table.
+
+        The files are read once, ``rows`` rows at a time, of which a table of some of them may hold fewer.
+        """
+        order = None if self._rows is None else np.argsort(self._rows, kind="stable")
+        start = 0
+        for frame in self._batches_of_files(rows):
+            stop = start + len(frame)
+            if self._rows is None or order is None:
+                yield slice(start, stop), frame
+            else:
+                places = order[slice(*np.searchsorted(self._rows, (start, stop), sorter=order))]
+                if len(places):
+                    yield places, frame.iloc[self._rows[places] - start].reset_index(drop=True)
+            start = stop
+
+    def _batches_of_files(self, rows: int) -> Iterator[pd.DataFrame]:
+        from pyarrow import ArrowException
+
+        found = 0
         try:
-            subfolders = HivePartitioning.discover(infer_dictionary=True)  # as pandas reads them
-            files = dataset(self.path, format="parquet", partitioning=subfolders)
-            names = [name for name in files.schema.names if name in self.columns]
-            rows = files.head(n, columns=names).to_pandas().reset_index(drop=True)
+            for part in self._parts(rows):
+                found += len(part)
+                yield self._as_frame(part)
         except (ArrowException, OSError, ValueError) as error:
             raise self._unreadable(error) from error
-        rows = rows.set_axis(names, axis=1)[list(self.columns)]
-        return rows.astype(dict.fromkeys(self._categorical.intersection(names), "category"))
+        self._check_rows(found)
+
+    def _parts(self, rows: int) -> Iterator[Any]:
+        """Yield arrow tables of ``rows`` rows, the last one of what is left."""
+        import pyarrow as pa
+        from pyarrow.dataset import HivePartitioning, dataset
+        from pyarrow.parquet import ParquetFile
+
+        subfolders = HivePartitioning.discover(infer_dictionary=True)  # as pandas reads them
+        files = dataset(self.path, format="parquet", partitioning=subfolders)
+        names = [name for name in files.schema.names if name in self.columns]
+        schema = pa.schema([files.schema.field(name) for name in names], files.schema.metadata)
+        held = schema.empty_table()
+        for file in files.get_fragments():
+            with file.open() as source:
+                # a scan of the dataset, and a buffer made before, would hold whole row groups
+                there = ParquetFile(source, pre_buffer=False, buffer_size=BUFFER)
+                present = [name for name in names if name in there.schema_arrow.names]
+                for batch in there.iter_batches(rows, columns=present):
+                    part = _complete(pa.Table.from_batches([batch]), file, files.partitioning, schema)
+                    held = pa.concat_tables([held, part])
+                    while len(held) >= rows:
+                        yield held.slice(0, rows)
+                        held = held.slice(rows)
+        if len(held):
+            yield held
+
+    def _as_frame(self, part: Any) -> pd.DataFrame:
+        """Return an arrow table as pandas would have read it."""
+        frame = part.to_pandas().reset_index(drop=True)
+        frame = frame.set_axis(part.schema.names, axis=1)[list(self.columns)]
+        return frame.astype(dict.fromkeys(self._categorical.intersection(part.schema.names), "category"))
 
     def _read(self, name: str) -> "pd.Series[Any]":
         require_columns(self._columns, [name], self.path)
@@ -121,20 +182,36 @@ class ParquetTable:
             values = pd.read_parquet(self.path, columns=[name]).iloc[:, 0]
         except (OSError, ValueError) as error:
             raise self._unreadable(error) from error
-        if len(values) != self._rows_in_files:
-            raise OrdinateError(
-                self.path,
-                problem=f"holds {len(values)} rows, and {self._rows_in_files} when it was opened",
-                hint="open it anew",
-            )
+        self._check_rows(len(values))
         if name in self._categorical:
             values = values.astype("category")
         if self._rows is not None:
             values = values.iloc[self._rows]
         return values.reset_index(drop=True).rename(name)
 
+    def _check_rows(self, found: int) -> None:
+        if found != self._rows_in_files:
+            raise OrdinateError(
+                self.path,
+                problem=f"holds {found} rows, and {self._rows_in_files} when it was opened",
+                hint="open it anew",
+            )
+
     def _unreadable(self, error: Exception) -> OrdinateError:
         return OrdinateError(self.path, problem=f"could not be read: {str(error).splitlines()[0]}")
+
+
+def _complete(part: Any, file: Any, partitioning: Any, schema: Any) -> Any:
+    """Return rows of a file of a dataset with the columns that the names of its folders make, in the schema's order."""
+    import pyarrow as pa
+    from pyarrow.dataset import get_partition_keys
+
+    for name, value in get_partition_keys(file.partition_expression).items():
+        if name in schema.names:
+            values = partitioning.dictionaries[partitioning.schema.get_field_index(name)]
+            places = pa.array(np.full(len(part), values.index(value).as_py(), dtype=np.int32))
+            part = part.append_column(name, pa.DictionaryArray.from_arrays(places, values))
+    return part.select(schema.names).cast(schema)
 
 
 def in_memory(X: Any) -> Any:

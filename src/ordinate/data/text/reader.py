@@ -24,6 +24,7 @@ class TextReader(Reader):
         per_sample: texts per sample.
     """
 
+    read_at_once = 1024
     in_float32 = True
     has_dropout = True
     hub_tasks = ("text-classification", "feature-extraction")

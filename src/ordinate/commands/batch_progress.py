@@ -1,0 +1,16 @@
+"""The progress bar of a command that goes through samples in batches."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tqdm import tqdm
+
+DELAY = 2.0  # seconds until it is shown
+
+
+def with_progress(batches: Iterable[tuple[Any, Any]], total: int) -> Iterator[tuple[Any, Any]]:
+    """Yield pairs of a batch and what is said of it, and show on a terminal how far it is and when it ends."""
+    with tqdm(total=total, unit="sample", unit_scale=True, delay=DELAY, disable=None, leave=False) as bar:
+        for X, result in batches:
+            yield X, result
+            bar.update(len(X))

@@ -1,0 +1,89 @@
+"""The file that a command writes: csv or parquet, never over what it reads, and whole or not there."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from ordinate.errors import OrdinateError
+from ordinate.report.output import check_output
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = False) -> None:
+    """Raise where the file of ``--out`` cannot be written, or is there already.
+
+    Args:
+        out: the file; None where a command prints.
+        inputs: files and folders that the command reads. None of them is written over, nor a file in one of the
+            folders unless it is a page.
+        overwrite: write over another file that is there.
+    """
+    if out is None:
+        return
+    check_output(out)
+    path = Path(out)
+    if not path.exists():
+        return
+    for given in map(Path, inputs):
+        within = given.is_dir() and path.suffix != ".html" and path.resolve().is_relative_to(given.resolve())
+        if given.exists() and (within or path.samefile(given)):
+            raise OrdinateError("out", problem=f"{path} is {'a file of ' if within else ''}{given}, which is read")
+    if not overwrite:
+        raise OrdinateError("out", problem=f"{path} exists", expected="a new file", hint="--overwrite writes over it")
+
+
+@contextmanager
+def new_file(out: str) -> Iterator[Path]:
+    """Give a file to write, which becomes that of ``--out`` once it is whole."""
+    path = Path(out)
+    pending = path.with_name(f".{path.name}.partial")
+    try:
+        yield pending
+        pending.replace(path)
+    except OSError as error:
+        raise OrdinateError("out", problem=f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        pending.unlink(missing_ok=True)
+
+
+def write_table(parts: "Iterable[pd.DataFrame]", out: str | None) -> int:
+    """Write a table that comes in parts, one after the other, and return its rows.
+
+    The file of ``--out`` is parquet where its name ends so, and csv otherwise; without it csv is printed.
+    """
+    if out is None:
+        return _write_csv(parts, sys.stdout)
+    with new_file(out) as pending:
+        if out.lower().endswith(".parquet"):
+            return _write_parquet(parts, pending)
+        with pending.open("w", newline="", encoding="utf-8") as file:
+            return _write_csv(parts, file)
+
+
+def _write_csv(parts: "Iterable[pd.DataFrame]", file: IO[str]) -> int:
+    rows = 0
+    for part in parts:
+        part.to_csv(file, header=rows == 0, index=False, float_format="%.6g")
+        rows += len(part)
+    return rows
+
+
+def _write_parquet(parts: "Iterable[pd.DataFrame]", path: Path) -> int:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    rows, writer = 0, None
+    try:
+        for part in parts:
+            table = pa.Table.from_pandas(part, preserve_index=False)
+            writer = writer or ParquetWriter(path, table.schema)
+            writer.write_table(table)
+            rows += len(part)
+    finally:
+        if writer is not None:
+            writer.close()
+    return rows

@@ -1,0 +1,144 @@
+"""Prediction over more samples than memory holds: batches of a file, and what a model says of them."""
+
+import warnings
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from torch.utils.data import DataLoader, Dataset
+
+from ordinate.data.batches import Batches
+from ordinate.data.paths import reading
+from ordinate.data.registry import modality_of_files
+from ordinate.data.worker_processes import usable_workers
+from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.functional.inputs import check_whole
+
+
+def read_batches(estimator: EmbeddingEstimator, data: str | Path) -> Batches:
+    """Return the samples of a file, folder or zip in batches, each of which the estimator's methods accept as X.
+
+    csv, tsv and parquet are read a batch at a time, and so are files of images and volumes, in which a batch holds
+    paths; arrays are read whole. A batch is of the size that suits the kind of data. ``len`` is the number of samples.
+
+    Args:
+        estimator: fitted; of a table come the columns that it was trained on.
+        data: csv, tsv, parquet (a file or a folder of them), npz, or a folder or zip of images or volumes.
+
+    Raises:
+        OrdinateError: data that cannot be read, or lacks a column; types of a csv's columns follow from all of it, so
+            that what is wrong with them is said with the first batch that shows it.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np, pandas as pd
+        >>> from ordinate import OTDClassifier
+        >>> X = pd.DataFrame({"a": np.linspace(0, 1, 40)})
+        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X, X["a"] > 0.5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     X.to_csv(f"{folder}/new.csv")
+        ...     [model.transform(batch).shape for batch in read_batches(model, f"{folder}/new.csv")]
+        [(40, 64)]
+    """
+    return Batches(trained_columns(estimator, read_unlabelled(data), data), estimator.reader_.read_at_once)
+
+
+def read_unlabelled(data: str | Path) -> Any:
+    """Return the samples of a file, folder or zip: an array, files, or a table that is read in batches."""
+    with reading(data):
+        return modality_of_files(data).read_unlabelled(data)
+
+
+def trained_columns(estimator: EmbeddingEstimator, X: Any, data: str | Path) -> Any:
+    """Return the columns of a table that a model was trained on; samples without columns as they are."""
+    if not hasattr(estimator, "feature_names_in_"):
+        return X
+    if not hasattr(X, "columns"):
+        raise OrdinateError(data, problem="holds no table", expected="one with the columns of the training data")
+    names = [str(name) for name in estimator.feature_names_in_]
+    absent = [name for name in names if name not in X.columns]
+    if absent:
+        raise OrdinateError(
+            data, problem=f"lacks the columns {', '.join(absent)}", expected="those that the model was trained on"
+        )
+    return X[names]
+
+
+def map_batches(
+    estimator: EmbeddingEstimator, method: str, batches: Iterable[Any], jobs: int = 1
+) -> Iterator[tuple[Any, Any]]:
+    """Yield every batch with what a method of the estimator returns for it, in the order of the batches.
+
+    Args:
+        estimator: fitted.
+        method: its name, such as ``"predict"`` or ``"transform"``.
+        batches: of samples; at most two for each process are held at a time.
+        jobs: processes that share the work, each with one thread; 1 is this process alone, with all its threads.
+
+    Raises:
+        OrdinateError: of the method, with the place of the batch; several processes for an encoder on a GPU.
+    """
+    if check_whole(jobs, "jobs") > 1 and estimator.reader_.in_float32 and estimator._on_gpu:
+        raise OrdinateError("jobs", jobs, "1 where the encoder runs on a GPU")
+    held: deque[Any] = deque()
+    loader = DataLoader(
+        _Applied(estimator, method),
+        sampler=_Kept(batches, held),
+        batch_size=None,
+        collate_fn=_as_it_is,
+        num_workers=0 if jobs == 1 else usable_workers(jobs),
+    )
+    said: set[str] = set()
+    place = 0
+    for result, warned in loader:
+        X = held.popleft()
+        for message in warned:
+            if message not in said:
+                warnings.warn(message, UserWarning, stacklevel=2)
+            said.add(message)
+        if isinstance(result, OrdinateError):
+            raise result if place == 0 else _placed(result, place, len(X))
+        place += len(X)
+        yield X, result
+
+
+class _Applied(Dataset[Any]):
+    """What a method returns for a batch, which takes the place of an index, or the error that it raises."""
+
+    def __init__(self, estimator: EmbeddingEstimator, method: str) -> None:
+        self.estimator = estimator
+        self.method = method
+
+    def __getitem__(self, X: Any) -> tuple[Any, list[str]]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            try:
+                result = getattr(self.estimator, self.method)(X)
+            except OrdinateError as error:
+                result = error
+        return result, [str(each.message) for each in caught if issubclass(each.category, UserWarning)]
+
+
+class _Kept:
+    """Batches as a sampler, which keeps those that are on their way."""
+
+    def __init__(self, batches: Iterable[Any], held: deque[Any]) -> None:
+        self.batches = batches
+        self.held = held
+
+    def __iter__(self) -> Iterator[Any]:
+        for X in self.batches:
+            self.held.append(X)
+            yield X
+
+
+def _as_it_is(result: Any) -> Any:
+    return result
+
+
+def _placed(error: OrdinateError, start: int, count: int) -> OrdinateError:
+    place = f"in samples {start} to {start + count - 1}, counted from 0"
+    hint = place if error.hint is None else f"{error.hint}; {place}"
+    return type(error)(error.argument, error.got, error.expected, hint, problem=error.problem)
