@@ -61,7 +61,7 @@ def test_a_model_without_it_takes_tables_with_it_and_without(capsys):
         capsys.readouterr()
         assert main(["predict", "model", data]) == 0
         predicted.append(pd.read_csv(io.StringIO(capsys.readouterr().out)))
-        assert main(["report", "model", data, "--out", "page.html"]) == 0
+        assert main(["report", "model", data, "--out", "page.html", "--overwrite"]) == 0
     assert predicted[0].equals(predicted[1])
     assert predicted[0].equals(predicted[2])
 
