@@ -9,7 +9,7 @@ import torch
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(
-    ["ordinate.commands.fit", "ordinate.commands.predict", "torch.distributed", "tests.estimators.examples"]
+    ["ordinate.commands.fit", "ordinate.commands.predict", "ordinate.methods.training", "tests.estimators.examples"]
 )
 
 

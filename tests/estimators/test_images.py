@@ -17,6 +17,7 @@ from ordinate import ImageOptions
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import Decoded, Preprocessing
 from ordinate.errors import OrdinateError
+from ordinate.methods import training
 from ordinate.methods.staged import StagedMethod
 from tests import processes
 from tests.data import pictures
@@ -229,6 +230,7 @@ def test_a_model_of_images_takes_no_table_and_the_other_way_round(trained):
 
 
 def fit_and_die(folder, epoch):
+    training.CHECKPOINT_SECONDS = 0.0  # after every batch
     step = StagedMethod.training_step
 
     def step_and_die(method, data, batch_idx):

@@ -10,7 +10,7 @@ from ordinate.data.label_density import label_weights
 from ordinate.errors import OrdinateError
 from ordinate.estimators.end_to_end import EndToEndRegressor
 from ordinate.methods.imbalance import Imbalance
-from ordinate.methods.training import CHECKPOINT, EpochCheckpoint
+from ordinate.methods.training import CHECKPOINT, TrainingCheckpoint
 from tests.estimators.examples import SMALL, cloc, draw_table, otd, supcr, supremix
 
 X, TARGET = draw_table()
@@ -49,7 +49,7 @@ def test_a_model_that_is_saved_and_loaded_predicts_the_same(make, tmp_path):
 def test_a_fit_that_is_stopped_resumes_with_the_statistics_it_had(make, tmp_path, monkeypatch):
     whole = make(imbalance=ALL_THREE).fit(X, Y)
 
-    write = EpochCheckpoint.on_train_epoch_end
+    write = TrainingCheckpoint.on_train_epoch_end
 
     def write_and_stop(callback, trainer, method):
         write(callback, trainer, method)
@@ -57,7 +57,7 @@ def test_a_fit_that_is_stopped_resumes_with_the_statistics_it_had(make, tmp_path
             raise RuntimeError("stopped")
 
     with monkeypatch.context() as patch:
-        patch.setattr(EpochCheckpoint, "on_train_epoch_end", write_and_stop)
+        patch.setattr(TrainingCheckpoint, "on_train_epoch_end", write_and_stop)
         with pytest.raises(RuntimeError, match="stopped"):
             make(imbalance=ALL_THREE, checkpoint_dir=tmp_path).fit(X, Y)
     assert (tmp_path / CHECKPOINT).exists()

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from ordinate.errors import OrdinateError
+from ordinate.methods import training
 from ordinate.methods.staged import StagedMethod
 from tests import processes
 from tests.estimators.examples import (
@@ -60,7 +61,9 @@ def fit_in_turn(make, draws=0, random_state=None, **options):
     return fit(make, random_state=state, **options)
 
 
-def fit_and_die_in_batch(fit, options, epoch, batch):
+def fit_and_die_in_batch(fit, options, epoch, batch, seconds=training.CHECKPOINT_SECONDS):
+    """Die in a batch, with a checkpoint within an epoch every so many seconds."""
+    training.CHECKPOINT_SECONDS = seconds
     step = StagedMethod.training_step
 
     def step_and_die(method, data, batch_idx):

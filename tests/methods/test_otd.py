@@ -6,7 +6,8 @@ import torch
 from sklearn.neighbors import KNeighborsClassifier
 
 from ordinate import functional
-from ordinate.methods import OTD, Optimization
+from ordinate.data.samplers import ShuffledBatches
+from ordinate.methods import OTD, Optimization, otd, training
 from ordinate.metrics import is_rank_ordered, rank_cosine_matrix
 from tests.functional import brute_force
 from tests.methods.examples import encoder, ranks, train
@@ -63,10 +64,20 @@ def test_the_validation_accuracy_is_that_of_the_three_nearest_training_embedding
     assert entry["val_loss"] == pytest.approx(loss.item(), abs=1e-6)
 
 
-def test_the_training_embeddings_of_an_epoch_replace_those_of_the_one_before():
-    method = OTD(encoder(), 4, epochs=3)
-    train(method, ranks(), ranks(seed=1), batch_size=48)
-    assert sum(len(y) for _, y in method.seen) == 48
+@pytest.mark.parametrize(("most", "kept"), [(20_000, 48), (32, 32), (33, 48)])
+def test_the_newest_training_embeddings_of_an_epoch_are_kept_until_it_is_validated(most, kept, monkeypatch):
+    monkeypatch.setattr(otd, "MOST_SEEN", most)
+    sizes = []
+
+    class Watcher(OTD):
+        def validate_embeddings(self, x, y):
+            sizes.append(sum(len(y) for _, y in self.seen))
+            return super().validate_embeddings(x, y)
+
+    method = Watcher(encoder(), 4, epochs=3)
+    training.train(method, ranks(), ShuffledBatches(48, 16), ranks(seed=1), progress=False)
+    assert sizes == 3 * [kept]
+    assert method.seen == []
 
 
 def test_validation_samples_that_offer_no_triplet_have_no_loss_and_patience_watches_the_training():

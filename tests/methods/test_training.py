@@ -55,6 +55,18 @@ def test_a_resumed_run_draws_what_it_would_have_drawn(tmp_path):
         assert sorted(resumed.drawn) == list(range(dies_at, 4))
 
 
+def test_a_checkpoint_from_before_there_were_any_within_epochs_is_continued(tmp_path):
+    with pytest.raises(ConnectionError):
+        train(Recorder(dies_at=2), ranks(), folder=tmp_path)
+    checkpoint = torch.load(tmp_path / CHECKPOINT, weights_only=True)
+    del checkpoint["stage"]["epoch"], checkpoint["loops"]["fit_loop"]["state_dict"]["combined_loader"]
+    torch.save(checkpoint, tmp_path / CHECKPOINT)
+    resumed = Recorder()
+    train(resumed, ranks(), folder=tmp_path)
+    assert resumed.drawn.items() < drawn_by().items()
+    assert sorted(resumed.drawn) == [2, 3]
+
+
 def test_the_checkpoint_is_the_only_file_and_holds_the_last_epoch(tmp_path):
     method = Recorder()
     train(method, ranks(), folder=tmp_path / "made" / "when needed")

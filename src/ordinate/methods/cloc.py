@@ -45,6 +45,8 @@ class CLOC(BalancedMethod):
         optimization: of both phases; the paper's is Adam with a constant 1e-3.
     """
 
+    shared_in_epoch = (*BalancedMethod.shared_in_epoch, "hits")
+
     def __init__(
         self,
         encoder: nn.Module,

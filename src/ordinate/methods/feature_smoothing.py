@@ -44,6 +44,8 @@ class FeatureSmoothing(nn.Module):
         [1.0, 3.0, 2.0, 4.0]
     """
 
+    own_in_epoch = ("epoch_statistics",)
+
     running_mean: Tensor
     running_var: Tensor
     smoothed_mean: Tensor
@@ -102,7 +104,7 @@ class FeatureSmoothing(nn.Module):
         mean = embeddings.new_zeros(shape).index_add_(0, index, embeddings) / count.clamp(min=1)
         squares = embeddings.new_zeros(shape).index_add_(0, index, (embeddings - mean[index]) ** 2)
         if self.epoch_statistics is not None:
-            count_before, mean_before, squares_before = self.epoch_statistics
+            count_before, mean_before, squares_before = (each.to(count.device) for each in self.epoch_statistics)
             total = (count_before + count).clamp(min=1)
             difference = mean - mean_before
             squares = squares_before + squares + difference**2 * count_before * count / total

@@ -41,6 +41,8 @@ class OTD(BalancedMethod):
         optimization: the paper's is Adam, 1e-6.
     """
 
+    shared_in_epoch = (*BalancedMethod.shared_in_epoch, "seen")
+
     def __init__(
         self,
         encoder: nn.Module,
@@ -74,7 +76,13 @@ class OTD(BalancedMethod):
         embeddings = self.embed(x)
         group = all_processes()
         self.seen.append((gathered(unit(embeddings.detach()), group)[0], gathered(y, group)[0]))
+        while sum(len(ranks) for _, ranks in self.seen[1:]) >= MOST_SEEN:
+            del self.seen[0]
         return self.with_ranks(self.triangle(embeddings, y, weights), embeddings, y)
+
+    def on_train_epoch_end(self) -> None:
+        super().on_train_epoch_end()
+        self.seen.clear()
 
     def triangle(
         self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
@@ -98,7 +106,8 @@ class OTD(BalancedMethod):
         with suppress(OrdinateError):  # a validation set of few ranks offers no triplet
             logs["val_loss"] = self.triangle(x, y, weights)
         if self.seen:
-            bank, ranks = (torch.cat(part)[-MOST_SEEN:] for part in zip(*self.seen, strict=True))
+            parts = zip(*self.seen, strict=True)
+            bank, ranks = (torch.cat([each.to(x.device) for each in part])[-MOST_SEEN:] for part in parts)
             nearest = (unit(x) @ bank.T).topk(min(NEIGHBOURS, len(bank))).indices
             logs["val_accuracy"] = weighted_mean(wide(ranks[nearest].mode(1).values == y), weights)
         return logs

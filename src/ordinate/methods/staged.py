@@ -4,7 +4,7 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import lightning.pytorch as lightning
 import torch
@@ -19,6 +19,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest, summed, this_process_alone
 from ordinate.functional.inputs import check_whole
 from ordinate.functional.precision import widened
+from ordinate.methods.epoch_state import Means, continue_means, epoch_state, restore_epoch_state
 from ordinate.methods.gradient_caching import embed_in_chunks
 from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.methods.time_budget import TrainingEnd
@@ -42,6 +43,10 @@ class Stage:
     patience: int | None = None
 
 
+STATE = {"index": "stage_index", "start": "stage_start"} | {
+    name: name
+    for name in ("best_value", "best_epoch", "best_weights", "history", "finished", "run", "window", "hurried")
+}  # of a checkpoint, by attribute
 PLAIN = (int, float, str, tuple, list, dict, type(None))  # what a checkpoint holds without code
 
 
@@ -55,10 +60,10 @@ class LearningRate(LRScheduler):
 class StagedMethod(lightning.LightningModule):
     """A method that trains in stages within one ``Trainer.fit``.
 
-    Where training stands is part of the checkpoint, and the learning rate follows from it alone: a run that is
-    killed and resumed ends where it would have. ``max_epochs`` of the Trainer is :attr:`epochs`. Optimization is
-    Lightning's automatic one, with an optimizer per stage, over the parameters that the stage trains; the others
-    require no gradient meanwhile.
+    Where training stands is part of the checkpoint, in the middle of an epoch too, and the learning rate follows from
+    it alone: a run that is killed and resumed ends where it would have. ``max_epochs`` of the Trainer is
+    :attr:`epochs`. Optimization is Lightning's automatic one, with an optimizer per stage, over the parameters that the
+    stage trains; the others require no gradient meanwhile.
 
     In several processes it trains as in one on the joined batches, whose samples the samplers of :mod:`ordinate.data`
     share out. Every process validates on all validation data.
@@ -90,6 +95,7 @@ class StagedMethod(lightning.LightningModule):
     monitor = "val_loss"
     encoder: nn.Module
     encoder_learning_rate: float | None = None  # of the encoder's network, at its highest; None for that of the stage
+    shared_in_epoch: ClassVar[tuple[str, ...]] = ("logged", "step")  # see epoch_state
 
     def __init__(self, stages: tuple[Stage, ...], chunk_size: int | None = None) -> None:
         super().__init__()
@@ -110,6 +116,9 @@ class StagedMethod(lightning.LightningModule):
         self.run = ""
         self.end: TrainingEnd | None = None
         self.logged: set[str] = set()
+        self.step = 0  # of the epoch
+        self.interrupted: dict[str, Any] | None = None  # what an epoch that is resumed in its middle had gathered
+        self.means: Means = {}
 
     def _start_over(self) -> None:
         self.stage_index = 0
@@ -201,8 +210,16 @@ class StagedMethod(lightning.LightningModule):
         self.logged.add(name)
         super().log(name, *arguments, **options)
 
+    def on_train_start(self) -> None:
+        interrupted, self.interrupted = self.interrupted, None
+        if interrupted is not None and self.trainer.fit_loop.restarted_mid_epoch:
+            self.on_train_epoch_start()  # which Lightning then leaves out
+            self.means = restore_epoch_state(self, interrupted)
+            self._set_learning_rate(self.step + 1)
+
     def on_train_epoch_start(self) -> None:
         self.logged.clear()
+        self.means = {}
         self._set_learning_rate(0)
 
     def on_fit_start(self) -> None:
@@ -263,6 +280,9 @@ class StagedMethod(lightning.LightningModule):
         samples = int(summed(torch.tensor(len(y), device=self.device), all_processes()))
         loss = self.batch_loss(x, y, *weights)
         self.log("train_loss", loss.detach(), on_step=False, on_epoch=True, batch_size=samples)
+        if self.means:
+            continue_means(self.trainer, self.means)
+            self.means = {}
         return loss
 
     def validation_step(self, batch: Sequence[Any], batch_idx: int) -> None:
@@ -332,25 +352,13 @@ class StagedMethod(lightning.LightningModule):
         strategy.setup_optimizers(self.trainer)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["stage"] = {
-            "index": self.stage_index,
-            "start": self.stage_start,
-            "best_value": self.best_value,
-            "best_epoch": self.best_epoch,
-            "best_weights": self.best_weights,
-            "history": self.history,
-            "finished": self.finished,
-            "run": self.run,
-            "window": self.window,
-            "hurried": self.hurried,
-        }
+        kept = {name: getattr(self, attribute) for name, attribute in STATE.items()}
+        checkpoint["stage"] = {**kept, "epoch": epoch_state(self)}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         stage = checkpoint["stage"]
-        self.stage_index, self.stage_start = stage["index"], stage["start"]
-        self.best_value, self.best_epoch = stage["best_value"], stage["best_epoch"]
-        self.best_weights = stage["best_weights"]
-        self.history, self.finished = stage["history"], stage["finished"]
-        self.window, self.hurried = stage.get("window"), stage.get("hurried", False)
+        for name in STATE.keys() & stage.keys():
+            setattr(self, STATE[name], stage[name])
         if self.trainable:
+            self.interrupted = stage.get("epoch")
             self._require_gradients()

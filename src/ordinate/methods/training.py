@@ -4,6 +4,7 @@ import logging
 import pickle
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,14 +20,17 @@ from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from ordinate.data.array_batches import ArrayBatches
+from ordinate.data.resumable_loader import ResumableLoader
 from ordinate.data.samplers import InOrder, ShuffledBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
+from ordinate.functional.global_batch import all_processes, largest
 from ordinate.methods.devices import check_accelerator
 from ordinate.methods.staged import StagedMethod
 from ordinate.methods.time_budget import training_end
 
 CHECKPOINT = "last.ckpt"
+CHECKPOINT_SECONDS = 600.0  # between two checkpoints in the middle of an epoch
 LOGGERS = ("lightning.pytorch", "lightning.fabric")
 ROWS_AT_ONCE, IMAGES_AT_ONCE, VOLUMES_AT_ONCE = 4096, 64, 4  # in validation
 
@@ -46,9 +50,9 @@ def train(
     """Train ``method`` and return what was logged, one dictionary an epoch.
 
     The random state of every epoch follows from the seed and the epoch's number alone. With a ``folder``, the
-    state after every epoch is kept there; a run that finds one continues from it and ends with the weights,
-    bit for bit on CPU, of a run that was never stopped. Within :func:`~ordinate.methods.time_budget.training_until` it
-    ends in time.
+    state is kept there after every epoch, and in the middle of one every ten minutes; a run that finds one continues
+    from that batch and ends with the weights, bit for bit on CPU, of a run that was never stopped. Within
+    :func:`~ordinate.methods.time_budget.training_until` it ends in time.
 
     Args:
         method: trained in place.
@@ -77,7 +81,7 @@ def train(
         callbacks.append(ProgressBar(method))
     resume = None
     if folder is not None:
-        callbacks.append(EpochCheckpoint(folder))
+        callbacks.append(TrainingCheckpoint(folder, CHECKPOINT_SECONDS))
         resume = folder / CHECKPOINT if (folder / CHECKPOINT).exists() else None
     callbacks += options.get("callbacks", ())
     method.run = run
@@ -86,7 +90,6 @@ def train(
         if checkpoint["stage"]["finished"]:
             _take_over(method, checkpoint)
             return method.history
-        batches.set_epoch(len(checkpoint["stage"]["history"]))  # workers read ahead before Lightning sets it
     method.end = training_end()
     with _quiet():
         runner = lightning.Trainer(
@@ -122,12 +125,12 @@ def _take_over(method: StagedMethod, checkpoint: dict[str, Any]) -> None:
 
 def training_loader(training_data: ArrayBatches | ViewBatches, batches: ShuffledBatches, seed: int) -> DataLoader[Any]:
     """Return what reads the training batches; views are drawn by worker processes that stay over the epochs."""
-    own: Any = {"batch_size": None, "generator": LoaderSeeds()}  # so that it draws nothing from the epoch's numbers
+    own: Any = {"generator": LoaderSeeds()}  # so that it draws nothing from the epoch's numbers
     if isinstance(training_data, ViewBatches):
         workers = training_data.workers
         requests = training_data.requests(batches, seed)
-        return DataLoader(training_data, sampler=requests, num_workers=workers, persistent_workers=workers > 0, **own)
-    return DataLoader(training_data, sampler=batches, **own)
+        return ResumableLoader(training_data, requests, num_workers=workers, persistent_workers=workers > 0, **own)
+    return ResumableLoader(training_data, batches, **own)
 
 
 def validation_loader(data: ArrayBatches) -> DataLoader[Any]:
@@ -189,24 +192,42 @@ def _quiet_process() -> QuietProcess:
     return QuietProcess()
 
 
-class EpochCheckpoint(Checkpoint):
-    """Keep the state after every epoch, written whole or not at all."""
+class TrainingCheckpoint(Checkpoint):
+    """Keep the state after every epoch, and within an epoch every so many seconds, written whole or not at all."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, seconds: float) -> None:
         self.folder = folder
+        self.seconds = seconds
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self.kept = time.monotonic()
+
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        done = batch_idx + 1
+        if done % trainer.accumulate_grad_batches == 0 and done < trainer.num_training_batches:  # no gradient is left
+            due = float(time.monotonic() - self.kept >= self.seconds)
+            if largest(due, all_processes(), pl_module.device):
+                self.keep(trainer)
 
     def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self.keep(trainer)
+
+    def keep(self, trainer: lightning.Trainer) -> None:
+        """Write the state; all processes must call it together."""
         pending = self.folder / f"{CHECKPOINT}.partial"
         trainer.save_checkpoint(pending)
         if trainer.is_global_zero:
             pending.replace(self.folder / CHECKPOINT)
         trainer.strategy.barrier()
+        self.kept = time.monotonic()
 
     def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Keep the end of a training that a callback of the user's has ended."""
         if isinstance(pl_module, StagedMethod) and not pl_module.finished:
             pl_module.finish()
-            self.on_train_epoch_end(trainer, pl_module)
+            self.keep(trainer)
 
 
 class ProgressBar(Callback):

@@ -9,7 +9,7 @@ from torch import nn
 
 from ordinate.data.tables.views import TableViews
 from ordinate.errors import OrdinateError
-from ordinate.methods import Optimization
+from ordinate.methods import Optimization, training
 from ordinate.papers.methods.dino import (
     DINO,
     DINOHead,
@@ -19,7 +19,7 @@ from ordinate.papers.methods.dino import (
     teacher_momentum,
 )
 from tests.functional.brute_force import embeddings
-from tests.methods.examples import DIM, encoder, ranks, targets, train, watch
+from tests.methods.examples import DIM, StopBefore, encoder, ranks, targets, train, watch
 
 VIEWS = TableViews([1, 1, 1])
 FAST = Optimization("adam", 0.01, 0.0)
@@ -129,6 +129,17 @@ def test_the_encoder_is_the_moving_average_of_the_student():
         for name in names:
             expected[name] = momentum * expected[name] + (1 - momentum) * state[f"distillation.student.{name}"]
             torch.testing.assert_close(state[f"encoder.{name}"], expected[name], rtol=0, atol=1e-6)
+
+
+def test_a_training_stopped_within_an_epoch_continues_with_the_teacher_it_had(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    whole, stopped, resumed = dino(), dino(), dino()
+    train(whole, ranks())
+    with pytest.raises(ConnectionError):
+        train(stopped, ranks(), folder=tmp_path, trainer={"callbacks": [StopBefore(1, 2)]})
+    train(resumed, ranks(), folder=tmp_path)
+    for name, value in whole.state_dict().items():
+        assert torch.equal(resumed.state_dict()[name], value), name
 
 
 def entropy(shares):

@@ -140,7 +140,8 @@ class StudentAndTeacher(StagedMethod):
         learn_prototypes = self.current_epoch > self.stage_start
         return self.distillation(x, self.encoder, self.chunk_size, learn_prototypes=learn_prototypes)
 
-    def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
+    def optimizer_step(self, epoch: int, batch_idx: int, *arguments: Any, **options: Any) -> None:
+        super().optimizer_step(epoch, batch_idx, *arguments, **options)
         if self.stage_index == 0:
             batches = int(self.trainer.num_training_batches)
             step = (self.current_epoch - self.stage_start) * batches + batch_idx + 1
