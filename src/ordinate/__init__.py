@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ordinate.estimators import CLOCClassifier, DataModule, OTDClassifier, SupCRRegressor, SupReMixRegressor, load
     from ordinate.estimators.batches import read_batches
     from ordinate.methods.imbalance import Imbalance
+    from ordinate.methods.ray_cluster import RayCluster
 
 __version__ = "0.1.0"
 
@@ -34,6 +35,7 @@ _HOMES = {
     "ImageOptions": "ordinate.data.images.options",
     "Imbalance": "ordinate.methods.imbalance",
     "ParquetTable": "ordinate.data.tables.parquet_table",
+    "RayCluster": "ordinate.methods.ray_cluster",
     "SeriesOptions": "ordinate.data.series.options",
     "TextOptions": "ordinate.data.text.options",
     "VolumeOptions": "ordinate.data.volumes.options",
@@ -46,7 +48,8 @@ _HOMES = {
 
 __all__ = [
     "CLOCClassifier", "DataModule", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
-    "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TextOptions", "VolumeOptions", "load", "read_batches",
+    "RayCluster", "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TextOptions", "VolumeOptions", "load",
+    "read_batches",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate", _HOMES)

@@ -189,6 +189,17 @@ class FitOptions:
     strategy: str | None = option(
         None, "of Lightning's Trainer (ddp_spawn; under torchrun ddp)", group=TRAINER, metavar="NAME", determines=False
     )
+    ray: str | None = option(
+        None,
+        "train on a Ray cluster: its address, auto for the one this machine is in, or local for one started here; the "
+        "folder of --out is on storage that all its machines share",
+        group=TRAINER,
+        metavar="ADDRESS",
+        determines=False,
+    )
+    workers: int | None = option(
+        None, "of the cluster, which share each batch", group=TRAINER, metavar="N", least=1, determines=False
+    )
     logger: str | None = option(
         None,
         "of losses and learning rate while training, into OUT-logs",
@@ -240,6 +251,7 @@ class FitOptions:
                 "one of the two",
             )
         self._check_columns()
+        self._check_cluster()
         if self.time_limit is not None and self.recipe is not None:
             raise OrdinateError("--time-limit", problem="a recipe has its own epochs", hint="leave one of the two out")
         if len(self.text) > 2:
@@ -252,6 +264,17 @@ class FitOptions:
             )
         if self.quick and self.recipe is None:
             raise OrdinateError("--quick", problem="is the small version of a recipe", expected="--recipe beside it")
+
+    def _check_cluster(self) -> None:
+        """Raise where the options of a Ray cluster do not go together, or with those of one machine."""
+        if (self.ray is None) != (self.workers is None):
+            given, lacking = ("--ray", "--workers N") if self.workers is None else ("--workers", "--ray ADDRESS")
+            raise OrdinateError(given, problem="is alone", expected=f"{lacking} beside it")
+        for name in ("devices", "num_nodes", "strategy", "time_limit"):
+            if self.ray is not None and getattr(self, name) is not None:
+                raise OrdinateError(
+                    flag(name), problem="is for training without --ray", hint="leave one of the two out"
+                )
 
     def _check_columns(self) -> None:
         """Raise where a column is given to two options of which only one can have it."""

@@ -23,6 +23,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.recipes import Recipe
 from ordinate.estimators.registry import Task, build, models, unavailable
+from ordinate.methods.ray_cluster import RayCluster
 
 METHODS: dict[Task, tuple[str, ...]] = {"ranks": ("cloc", "otd"), "continuous": ("supcr", "supremix")}
 HEADS: dict[Task, tuple[str, ...]] = {  # tried after these, within a time limit
@@ -47,10 +48,15 @@ class Plan:
         settings = {
             **self.settings, "accelerator": options.accelerator, "devices": options.devices,
             "num_nodes": options.num_nodes, "strategy": options.strategy,
+            "cluster": _cluster(options),
             "checkpoint_dir": str(folder), "verbose": 0 if options.quiet else 1, "random_state": options.seed,
             "logger": _logger(options, folder.name),
         }  # fmt: skip
         return _estimator(name, self.label, self.margins, options.epochs, settings)
+
+
+def _cluster(options: FitOptions) -> RayCluster | None:
+    return None if options.ray is None or options.workers is None else RayCluster(options.ray, options.workers)
 
 
 def _logger(options: FitOptions, name: str) -> Any:
@@ -59,7 +65,7 @@ def _logger(options: FitOptions, name: str) -> Any:
         return None
     from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
 
-    return {"csv": CSVLogger, "tensorboard": TensorBoardLogger}[options.logger](options.logs, name)
+    return {"csv": CSVLogger, "tensorboard": TensorBoardLogger}[options.logger](options.logs.resolve(), name)
 
 
 def make_plan(

@@ -266,8 +266,9 @@ class EmbeddingEstimator(
 
         progress = bool(self.verbose)
         self.history_ = train(
-            self.method_, training, batches, validation, progress=progress, trainer=self._trainer_options(), **options
-        )
+            self.method_, training, batches, validation, progress=progress, trainer=self._trainer_options(),
+            cluster=self.cluster, **options,
+        )  # fmt: skip
         self.n_iter_ = len(self.history_)
         self._prepare_inference()
 
@@ -352,6 +353,8 @@ class EmbeddingEstimator(
         if check_positive(self.validation_fraction, "validation_fraction", or_zero=True) >= 1:
             raise OrdinateError("validation_fraction", repr(self.validation_fraction), "a share from 0 to below 1")
         self._check_training()
+        if self.cluster is not None and self.checkpoint_dir is None:
+            raise OrdinateError("checkpoint_dir", "None", "a folder that all machines of the cluster share")
         if self._starts_scripts and self.random_state is None:
             raise OrdinateError(
                 "random_state", f"None with the strategy {self.strategy!r}", "a number, for all processes"
@@ -443,7 +446,7 @@ class EmbeddingEstimator(
 
     def _saved_params(self) -> dict[str, Any]:
         """Return the parameters that a saved model keeps: no code, and nothing that runs the training alone."""
-        settings: dict[str, Any] = self.get_params() | {"logger": None, "callbacks": None}
+        settings: dict[str, Any] = self.get_params() | {"logger": None, "callbacks": None, "cluster": None}
         if not isinstance(self.strategy, str):
             settings["strategy"] = None
         if callable(self.optimizer):  # whoever fits it again gives it again, as its name alone is refused

@@ -9,6 +9,8 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.methods.devices import check_accelerator
 from ordinate.methods.optimization import MakesOptimizer, Optimization
+from ordinate.methods.ray_cluster import RayCluster
+from ordinate.methods.time_budget import training_end
 from ordinate.options import OptimizationName, OptimizerName, Precision, Schedule
 from ordinate.torchrun import joined_processes, processes_here
 
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 
     from ordinate.methods.staged import Stage
 
-RUNTIME = ("accelerator", "devices", "num_nodes", "strategy", "logger", "callbacks")  # no part of what is trained
+RUNTIME = (  # no part of what is trained
+    "accelerator", "devices", "num_nodes", "strategy", "logger", "callbacks", "cluster",
+)  # fmt: skip
 
 
 @estimator_dataclass
@@ -45,6 +49,8 @@ class TrainingParameters:
         strategy: of Lightning, such as ``"ddp"``; by default ``"ddp_spawn"`` where there are several devices.
         logger: of Lightning, such as ``TensorBoardLogger("runs")``, or a list of them. It is not saved with the model.
         callbacks: of Lightning, beside ours, with their state from fit to fit. They are not saved with the model.
+        cluster: ``RayCluster("auto", workers=8)`` trains on the machines of a Ray cluster, in place of ``devices``; with
+            a ``checkpoint_dir`` on storage that they share. It is not saved with the model.
     """
 
     optimization: OptimizationName = "usual"
@@ -62,6 +68,7 @@ class TrainingParameters:
     strategy: "str | Strategy | None" = None
     logger: "Logger | Sequence[Logger] | None" = None
     callbacks: "Sequence[Callback] | None" = None
+    cluster: RayCluster | None = None
 
     def _check_training(self) -> None:
         check_choice(self.optimization, get_args(OptimizationName), "optimization")
@@ -90,6 +97,18 @@ class TrainingParameters:
                 check_whole(device, "devices", least=0)
         elif self.devices is not None:
             check_whole(cast(int, self.devices), "devices")  # which refuses all else
+        self._check_cluster()
+
+    def _check_cluster(self) -> None:
+        if self.cluster is None:
+            return
+        if not isinstance(self.cluster, RayCluster):
+            raise OrdinateError("cluster", repr(self.cluster), "RayCluster(address, workers) or None")
+        for name in ("devices", "num_nodes", "strategy"):
+            if getattr(self, name) is not None:
+                raise OrdinateError(name, repr(getattr(self, name)), "None beside a cluster, which has its workers")
+        if training_end() is not None:
+            raise OrdinateError("time_limit", problem="is for one machine", hint="give epochs for a cluster")
 
     @property
     def _starts_scripts(self) -> bool:

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -26,6 +27,7 @@ from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest
 from ordinate.methods.devices import check_accelerator
+from ordinate.methods.ray_cluster import RayCluster
 from ordinate.methods.staged import StagedMethod
 from ordinate.methods.time_budget import training_end
 
@@ -46,6 +48,7 @@ def train(
     progress: bool = True,
     run: str = "",
     trainer: Mapping[str, Any] = MappingProxyType({}),
+    cluster: RayCluster | None = None,
 ) -> list[dict[str, float]]:
     """Train ``method`` and return what was logged, one dictionary an epoch.
 
@@ -64,11 +67,12 @@ def train(
         progress: show a progress bar with the expected end.
         run: what determines the run, in any form; a checkpoint that was written under another is refused.
         trainer: options of Lightning's Trainer; its ``callbacks`` come after ours.
+        cluster: whose workers train, with a ``folder`` that they share.
     """
     options = {"accelerator": "auto", "devices": 1, "logger": False, **trainer}
     check_accelerator(options["accelerator"])
     several = options["devices"] if isinstance(options["devices"], int) else len(options["devices"])
-    batches.check_processes(several * options.get("num_nodes", 1))
+    batches.check_processes(several * options.get("num_nodes", 1) if cluster is None else cluster.workers)
     spawns = any(kind in str(options.get("strategy")) for kind in ("spawn", "fork", "notebook"))
     if several > 1 and spawns and folder is None:  # where processes that are started leave what they trained
         with TemporaryDirectory(prefix="ordinate-") as kept:
@@ -90,6 +94,13 @@ def train(
         if checkpoint["stage"]["finished"]:
             _take_over(method, checkpoint)
             return method.history
+    if cluster is not None and folder is not None:
+        shared = folder.resolve()  # other machines have another current folder
+        data = (training_data, batches, validation_data)
+        work = partial(train, method, *data, folder=shared, seed=seed, progress=False, run=run)
+        cluster.run(work, shared, options)
+        _take_over(method, _read_checkpoint(folder / CHECKPOINT, run))
+        return method.history
     method.end = training_end()
     with _quiet():
         runner = lightning.Trainer(

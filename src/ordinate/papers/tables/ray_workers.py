@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.errors import OrdinateError
+from ordinate.methods.ray_cluster import connect
 from ordinate.papers.tables.outcomes import Execute, Outcome, perform
 from ordinate.papers.tables.results import name_processes
 from ordinate.papers.tables.run import Run
@@ -19,20 +20,9 @@ class RayWorkers:
     """
 
     def __init__(self, address: str, execute: Execute, folder: Path, jobs: int | None, cpus: int, gpus: float) -> None:
-        try:
-            import ray
-        except ImportError as error:
-            raise OrdinateError("ray", problem='needs Ray: pip install "ordinate[cluster]"') from error
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        ray, self._ours = connect(address, num_cpus=None if jobs is None else jobs * cpus)
         self._ray = ray
         self._runs: dict[Any, Run] = {}
-        self._ours = not ray.is_initialized()
-        if self._ours:
-            local = {"num_cpus": None if jobs is None else jobs * cpus, "include_dashboard": False}
-            try:
-                ray.init(log_to_driver=False, **local if address == "local" else {"address": address})
-            except (ConnectionError, RuntimeError, ValueError) as error:
-                raise OrdinateError("ray", repr(address), f"a running cluster's address: {error}") from error
         total = ray.cluster_resources()
         fitting = int(min(total.get("CPU", 0) // cpus, total.get("GPU", 0) // gpus if gpus else float("inf")))
         self.slots = min(fitting, jobs or fitting)
