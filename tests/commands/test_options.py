@@ -94,7 +94,7 @@ FIT_REFUSES = [
     (f"{TABLE} --ray auto", "--ray: is alone, expected --workers N beside it"),
     (f"{TABLE} --workers 2", "--workers: is alone, expected --ray ADDRESS beside it"),
     (f"{TABLE} --ray auto --workers 0", "--workers: got 0, expected a whole number of at least 1"),
-    (f"{TABLE} --ray auto --workers 2 --devices 2", "--devices: is for training without --ray; leave one of the two"),
+    (f"{TABLE} --ray auto --workers 2 --devices 2", "--devices: is for training without --ray; leave one out"),
     (f"{TABLE} --ray auto --workers 2 --time-limit 1", "--time-limit: is for training without --ray"),
     (f"{TABLE} --frozen", "--frozen: keeps pretrained weights as they are; give --pretrained"),
     ("series --pretrained --frozen", "--pretrained: is for images"),

@@ -1,5 +1,6 @@
 """Training on a Ray cluster ends with the weights of one process, whatever is lost on the way."""
 
+import sys
 import threading
 import time
 
@@ -88,11 +89,11 @@ def test_a_limit_of_time_is_for_one_machine(tmp_path):
 
 @pytest.mark.parametrize("arguments", [("", 2), (None, 2), ("auto", 0), ("auto", "8")])
 def test_a_cluster_has_an_address_and_workers(arguments):
-    with pytest.raises(OrdinateError, match="^(ray|workers): got "):
+    with pytest.raises(OrdinateError, match=r"^(ray|workers): got "):
         RayCluster(*arguments)
 
 
 def test_without_ray_the_error_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(OrdinateError, match=r'^ray: .*pip install "ordinate\[cluster\]"'):
         cloc(cluster=RayCluster("auto", 2), checkpoint_dir=tmp_path).fit(X, ranks_of(TARGET))

@@ -272,9 +272,7 @@ class FitOptions:
             raise OrdinateError(given, problem="is alone", expected=f"{lacking} beside it")
         for name in ("devices", "num_nodes", "strategy", "time_limit"):
             if self.ray is not None and getattr(self, name) is not None:
-                raise OrdinateError(
-                    flag(name), problem="is for training without --ray", hint="leave one of the two out"
-                )
+                raise OrdinateError(flag(name), problem="is for training without --ray", hint="leave one out")
 
     def _check_columns(self) -> None:
         """Raise where a column is given to two options of which only one can have it."""

@@ -49,8 +49,8 @@ class TrainingParameters:
         strategy: of Lightning, such as ``"ddp"``; by default ``"ddp_spawn"`` where there are several devices.
         logger: of Lightning, such as ``TensorBoardLogger("runs")``, or a list of them. It is not saved with the model.
         callbacks: of Lightning, beside ours, with their state from fit to fit. They are not saved with the model.
-        cluster: ``RayCluster("auto", workers=8)`` trains on the machines of a Ray cluster, in place of ``devices``; with
-            a ``checkpoint_dir`` on storage that they share. It is not saved with the model.
+        cluster: ``RayCluster("auto", workers=8)`` trains on the machines of a Ray cluster, in place of ``devices``,
+            with a ``checkpoint_dir`` on storage that they share. It is not saved with the model.
     """
 
     optimization: OptimizationName = "usual"

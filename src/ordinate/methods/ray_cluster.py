@@ -88,18 +88,19 @@ class RayCluster:
         train, torch = (optional(f"ray.{name}", "cluster", "ray") for name in ("train", "train.torch"))
         scaling = train.ScalingConfig(num_workers=self.workers, use_gpu=gpus, placement_strategy="SPREAD")
         storage, failures = train.RunConfig(storage_path=config["records"]), 0
-        while True:
+        while failures < FAILURES:
             before = _newest(folder)
+            training = torch.TorchTrainer(_work, train_loop_config=config, scaling_config=scaling, run_config=storage)
             try:
-                torch.TorchTrainer(_work, train_loop_config=config, scaling_config=scaling, run_config=storage).fit()
-                return
+                training.fit()
             except train.TrainingFailedError as error:
                 for refusal in getattr(error, "worker_failures", {}).values():
                     if isinstance(refusal, OrdinateError):
                         raise refusal from error
-                failures = 1 if _newest(folder) > before else failures + 1
-                if failures == FAILURES:
-                    raise OrdinateError("ray", problem=f"the workers failed {FAILURES} times: {error}") from error
+                failures, last = 1 if _newest(folder) > before else failures + 1, error
+            else:
+                return
+        raise OrdinateError("ray", problem=f"the workers failed {FAILURES} times: {last}") from last
 
 
 def _work(config: dict[str, Any]) -> None:
