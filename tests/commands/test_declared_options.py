@@ -75,12 +75,14 @@ def test_a_model_depends_on_all_options_of_fit_but_these():
         "devices",
         "num_nodes",
         "strategy",
+        "ray",
+        "workers",
         "logger",
         "quiet",
         "config",
         "costs",
     }
-    assert len(FitOptions("d").determining) == len(fields(FitOptions)) - 10
+    assert len(FitOptions("d").determining) == len(fields(FitOptions)) - 12
 
 
 @pytest.mark.parametrize("options", [FitOptions, ProtocolOptions, TableOptions])
