@@ -1,8 +1,10 @@
 """Training on a Ray cluster ends with the weights of one process, whatever is lost on the way."""
 
+import os
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import lightning.pytorch as lightning
 import pytest
@@ -10,6 +12,7 @@ import torch
 
 from ordinate import RayCluster
 from ordinate.errors import OrdinateError
+from ordinate.methods import ray_cluster
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import cloc, draw_table, ranks_of, supcr
 
@@ -91,6 +94,58 @@ def test_a_limit_of_time_is_for_one_machine(tmp_path):
 def test_a_cluster_has_an_address_and_workers(arguments):
     with pytest.raises(OrdinateError, match=r"^(ray|workers): got "):
         RayCluster(*arguments)
+
+
+class LostError(Exception):
+    """As Ray Train tells of workers that failed."""
+
+    def __init__(self, *failures):
+        self.worker_failures = dict(enumerate(failures))
+
+
+def run(monkeypatch, folder, *outcomes):
+    """Run workers that end so, one start after the other; return how often they were started."""
+    starts = []
+
+    class Trainer:
+        def __init__(self, work, **options):
+            assert options["train_loop_config"]["work"] == (
+                "work",
+                {"accelerator": "cpu", "devices": 1, "num_nodes": 1},
+            )
+
+        def fit(self):
+            outcome = outcomes[len(starts)]
+            starts.append(outcome)
+            if outcome == "progress":
+                os.utime(folder / "last.ckpt", (len(starts), len(starts)))
+            if outcome is not None:
+                raise LostError(ConnectionError("gone")) if isinstance(outcome, str) else LostError(outcome)
+
+    (folder / "last.ckpt").touch()
+    os.utime(folder / "last.ckpt", (0, 0))
+    ray = SimpleNamespace(put=lambda data: data, cluster_resources=dict)
+    train = SimpleNamespace(
+        ScalingConfig=dict, RunConfig=dict, TrainingFailedError=LostError, TorchTrainer=Trainer,
+    )  # fmt: skip
+    monkeypatch.setattr(ray_cluster, "connect", lambda *_, **__: (ray, False))
+    monkeypatch.setattr(ray_cluster, "optional", lambda *_: train)
+    try:
+        RayCluster("auto", 2).run("work", folder, {"accelerator": "cpu"})
+    finally:
+        assert [path.name for path in folder.iterdir()] == ["last.ckpt"]
+    return len(starts)
+
+
+def test_workers_that_are_lost_start_again_as_long_as_there_are_new_checkpoints(tmp_path, monkeypatch):
+    assert run(monkeypatch, tmp_path, *["idle", "progress"] * 3, None) == 7
+    with pytest.raises(OrdinateError, match=r"^ray: the workers failed 3 times without .*, by ConnectionError: gone$"):
+        run(monkeypatch, tmp_path, "progress", "idle", "idle")
+
+
+def test_what_a_worker_refuses_is_raised_at_once(tmp_path, monkeypatch):
+    with pytest.raises(OrdinateError, match=r"^labels: got NaN$"):
+        run(monkeypatch, tmp_path, OrdinateError("labels", "NaN"))
 
 
 def test_without_ray_the_error_says_what_to_install(tmp_path, monkeypatch):

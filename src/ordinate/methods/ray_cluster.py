@@ -44,8 +44,8 @@ class RayCluster:
     room for them. The data travel to the workers once; the checkpoints are in a folder that all machines share.
 
     Args:
-        address: of the cluster, such as ``"ray://head:10001"``; "auto" for the one that this machine is in, "local" for
-            one that is started here.
+        address: of the cluster, such as ``"10.0.0.5:6379"``, which this machine belongs to; "auto" finds it, "local"
+            starts one here.
         workers: how many; each has a CPU, and a GPU where the cluster has as many.
 
     Raises:
@@ -94,13 +94,15 @@ class RayCluster:
             try:
                 training.fit()
             except train.TrainingFailedError as error:
-                for refusal in getattr(error, "worker_failures", {}).values():
-                    if isinstance(refusal, OrdinateError):
-                        raise refusal from error
-                failures, last = 1 if _newest(folder) > before else failures + 1, error
+                causes = list(getattr(error, "worker_failures", {}).values()) or [error]
+                for cause in causes:
+                    if isinstance(cause, OrdinateError):
+                        raise cause from error
+                last = f"{type(causes[0]).__name__}: {causes[0]}"
+                failures = 1 if _newest(folder) > before else failures + 1
             else:
                 return
-        raise OrdinateError("ray", problem=f"the workers failed {FAILURES} times: {last}") from last
+        raise OrdinateError("ray", problem=f"the workers failed {FAILURES} times without a new checkpoint, by {last}")
 
 
 def _work(config: dict[str, Any]) -> None:
