@@ -1,12 +1,16 @@
 """Compiled rows share their work between threads, in every process that a program forks into."""
 
+import math
 import os
 import sys
 
 import pytest
 import torch
 
-from ordinate.functional import compiled_rows, mmnp, openmp, supcr
+from ordinate.functional import angular_triangle, compiled_rows, mmnp, openmp, supcr
+from ordinate.functional.compiled_rows.angular_triangle import angle_rows
+from ordinate.functional.compiled_rows.mmnp import mmnp_rows
+from ordinate.functional.compiled_rows.supcr import _supcr_rows
 from tests.functional.brute_force import embeddings
 
 pytestmark = pytest.mark.skipif(not compiled_rows.NUMBA, reason="numba is not installed")
@@ -16,7 +20,7 @@ MARGINS = torch.tensor([0.3, 0.6, 0.5])
 
 def losses():
     z = embeddings(50)
-    values = [supcr(z, torch.arange(50.0).square()), mmnp(z, RANKS, MARGINS)]
+    values = [supcr(z, torch.arange(50.0).square()), mmnp(z, RANKS, MARGINS), angular_triangle(z, RANKS, 4)]
     return [*values, *(torch.autograd.grad(value, z)[0] for value in values)]
 
 
@@ -58,10 +62,10 @@ def test_what_a_loop_raises_in_a_thread_is_raised(four_threads, monkeypatch, len
         if start > 0:
             raise KeyboardInterrupt(f"of {len(rows)}")
 
-    monkeypatch.setattr(compiled_rows, "_compiled", lambda loop: loop)
+    monkeypatch.setattr(compiled_rows, "_compiled", lambda loop, any_order: loop)
     monkeypatch.setattr(compiled_rows, "run_in_torch_threads", lend)
     with pytest.raises(KeyboardInterrupt, match="of 8"):
-        compiled_rows._in_threads(loop, 8, torch.zeros(8).numpy())
+        compiled_rows.in_threads(loop, 8, torch.zeros(8).numpy())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -71,7 +75,7 @@ def test_a_forked_process_has_threads_of_its_own(four_threads):
     child = os.fork()
     if child == 0:
         torch.set_num_threads(2)
-        compiled_rows._in_threads(compiled_rows._supcr_rows, 2, *_rows())
+        compiled_rows.in_threads(_supcr_rows, 2, *_rows())
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 
@@ -89,8 +93,16 @@ def test_hinges_are_right_however_the_positives_cluster(positives):
     negatives = [-2e4, -1e4, 0.0, 0.1, 0.15, 0.2, 0.3, 0.5, 0.50001, 1e4, 2e4]
     row = torch.tensor([negatives[:4] + positives + negatives[4:]], dtype=torch.float64)
     first, last = 4, 4 + len(positives)
-    value, gradient = compiled_rows.mmnp_rows(row, first, last, None)
+    value, gradient = mmnp_rows(row, first, last, None)
     row.requires_grad_()
     hinges = torch.relu(torch.cat([row[:, :first], row[:, last:]], 1)[0, :, None] - row[0, first:last])
     torch.testing.assert_close(value[0], hinges.sum().detach())
     torch.testing.assert_close(gradient, torch.autograd.grad(hinges.sum(), row)[0])
+
+
+def test_arccos_is_exact_to_the_last_digits():
+    cosines = torch.linspace(-1, 1, 2001, dtype=torch.float64)[:, None]
+    no_vectors, rank, share = torch.ones(2001, 0, dtype=torch.float64), torch.zeros(2001).long(), torch.ones(2, 1)
+    values, _ = angle_rows(cosines, no_vectors, no_vectors[:1], rank, rank[:1], share.double(), None, None, -1.0)
+    expected = torch.linspace(-1, 1, 2001, dtype=torch.float64).acos() / math.pi
+    torch.testing.assert_close(values.sqrt(), expected, rtol=1e-15, atol=0)

@@ -13,7 +13,8 @@ from torch.nn.functional import pad
 from ordinate.errors import OrdinateError
 from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks, block_sums, check_block_size
-from ordinate.functional.compiled_rows import mmnp_rows, runs_compiled
+from ordinate.functional.compiled_rows import runs_compiled
+from ordinate.functional.compiled_rows.mmnp import mmnp_rows
 from ordinate.functional.contrast import Contrast, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere, summed
 from ordinate.functional.inputs import check_choice, check_ranks

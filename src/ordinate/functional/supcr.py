@@ -14,7 +14,8 @@ from torch.nn.functional import pad
 
 from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, check_block_size
-from ordinate.functional.compiled_rows import runs_compiled, supcr_rows
+from ordinate.functional.compiled_rows import runs_compiled
+from ordinate.functional.compiled_rows.supcr import supcr_rows
 from ordinate.functional.contrast import Contrast, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group
 from ordinate.functional.inputs import check_choice, check_positive, check_targets, check_whole
