@@ -7,7 +7,7 @@ import sys
 import pytest
 import torch
 
-from ordinate.functional import angular_triangle, compiled_rows, mmnp, openmp, supcr
+from ordinate.functional import angular_triangle, compiled_rows, mmnp, openmp, supcr, supremix
 from ordinate.functional.compiled_rows.angular_triangle import angle_rows
 from ordinate.functional.compiled_rows.mmnp import mmnp_rows
 from ordinate.functional.compiled_rows.supcr import _supcr_rows
@@ -20,7 +20,8 @@ MARGINS = torch.tensor([0.3, 0.6, 0.5])
 
 def losses():
     z = embeddings(50)
-    values = [supcr(z, torch.arange(50.0).square()), mmnp(z, RANKS, MARGINS), angular_triangle(z, RANKS, 4)]
+    mixed = supremix(z, torch.arange(50.0), temperature=0.5, window=9.0, neg_mix=torch.full((50, 50), 0.3))
+    values = [supcr(z, torch.arange(50.0).square()), mmnp(z, RANKS, MARGINS), angular_triangle(z, RANKS, 4), mixed]
     return [*values, *(torch.autograd.grad(value, z)[0] for value in values)]
 
 
@@ -62,7 +63,6 @@ def test_what_a_loop_raises_in_a_thread_is_raised(four_threads, monkeypatch, len
         if start > 0:
             raise KeyboardInterrupt(f"of {len(rows)}")
 
-    monkeypatch.setattr(compiled_rows, "_compiled", lambda loop, any_order: loop)
     monkeypatch.setattr(compiled_rows, "run_in_torch_threads", lend)
     with pytest.raises(KeyboardInterrupt, match="of 8"):
         compiled_rows.in_threads(loop, 8, torch.zeros(8).numpy())

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.global_batch import Group, place_among
 from ordinate.functional.similarity import CosineBlocks
 
@@ -68,9 +69,14 @@ class DrawnShares:
 
     def _draw(self, part: int) -> Float[Tensor, "r m"]:
         generator = torch.Generator(self.device).manual_seed((self.seed + part) % 2**63)
-        place = torch.rand(DRAWN_ROWS, self.m, generator=generator, device=self.device) * (QUANTILES - 1)
-        below = place.long().clamp_(max=QUANTILES - 2)  # rounding may lead to the very end
+        uniform = torch.rand(DRAWN_ROWS, self.m, generator=generator, device=self.device)
         quantiles = _beta_quantiles(self.alpha, self.beta).to(self.device)
+        if runs_compiled(uniform):
+            from ordinate.functional.compiled_rows.supremix import read_quantiles
+
+            return read_quantiles(uniform, quantiles)
+        place = uniform.mul_(QUANTILES - 1)
+        below = place.long().clamp_(max=QUANTILES - 2)  # rounding may lead to the very end
         return torch.lerp(quantiles.take(below), quantiles.take(below + 1), place - below)
 
 

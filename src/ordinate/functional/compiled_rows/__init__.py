@@ -1,7 +1,8 @@
 """The row work of the losses compiled for the processor by Numba, where it is installed: one module per loss.
 
 PyTorch needs some forty passes over a block of rows for what is one loop here, in which a row passes through the cache
-once. Each function stands for the PyTorch rows of its loss, and is tested against them.
+once. Each function stands for the PyTorch rows of its loss, and is tested against them. Only the modules beside this
+one import Numba, and they are imported where they are used.
 """
 
 import os
@@ -20,10 +21,12 @@ from torch import Tensor
 from ordinate.functional.openmp import run_in_torch_threads
 
 GRAIN = 1 << 15  # elements from which torch shares an operation between its threads
-ANY_ORDER = {"reassoc", "contract"}  # of a loop's sums and products, so that the processor takes several at once
+LOOP: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+ANY_ORDER: dict[str, Any] = LOOP | {
+    "fastmath": {"reassoc", "contract"}
+}  # of sums within a row: several columns at once
 NUMBA = find_spec("numba") is not None
 
-_loops: dict[Callable[..., None], Callable[..., None]] = {}
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
@@ -37,14 +40,11 @@ def columns_of(self_index: Int[Tensor, " b"] | None, rows: int) -> NDArray[np.in
     return np.full(rows, -1) if self_index is None else self_index.numpy()
 
 
-def in_threads(loop: Callable[..., None], rows: int, *arguments: Any, any_order: bool = False) -> None:
-    """Run the compiled loop over all rows of the first argument, shared between as many threads as torch uses.
-
-    ``any_order`` lets the compiler reorder the sums within a row, always in the same way.
-    """
-    compiled, threads = _compiled(loop, any_order=any_order), torch.get_num_threads()
+def in_threads(loop: Callable[..., None], rows: int, *arguments: Any) -> None:
+    """Run a compiled loop over all rows of the first argument, shared between as many threads as torch uses."""
+    threads = torch.get_num_threads()
     if threads == 1 or arguments[0].size < GRAIN:
-        compiled(0, rows, *arguments)
+        loop(0, rows, *arguments)
         return
     parts = iter([*pairwise([rows * part // threads for part in range(threads + 1)])])
     raised: list[BaseException] = []
@@ -52,7 +52,7 @@ def in_threads(loop: Callable[..., None], rows: int, *arguments: Any, any_order:
     def work() -> None:
         try:
             for start, stop in parts:  # each is taken by one thread
-                compiled(start, stop, *arguments)
+                loop(start, stop, *arguments)
         except BaseException as error:  # is raised again by the thread that waits
             raised.append(error)
 
@@ -65,15 +65,6 @@ def in_threads(loop: Callable[..., None], rows: int, *arguments: Any, any_order:
             other.result()
     if raised:
         raise raised[0]
-
-
-def _compiled(loop: Callable[..., None], *, any_order: bool) -> Callable[..., None]:
-    if loop not in _loops:
-        from numba import njit
-
-        compiler = njit(nogil=True, cache=True, error_model="numpy", fastmath=ANY_ORDER if any_order else False)
-        _loops[loop] = compiler(loop)
-    return _loops[loop]
 
 
 def _threads() -> ThreadPoolExecutor:

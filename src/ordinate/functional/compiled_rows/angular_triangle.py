@@ -5,10 +5,11 @@ from math import atan2, pi, sin, sqrt
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ordinate.functional.compiled_rows import columns_of, in_threads
+from ordinate.functional.compiled_rows import ANY_ORDER, columns_of, in_threads
 
 
 def angle_rows(
@@ -27,12 +28,11 @@ def angle_rows(
     coefficients = torch.ones_like(values) if coefficients is None else coefficients
     tensors = cosine, u, v, ranks, ref_ranks, shares, coefficients, values
     columns = columns_of(self_index, len(cosine))
-    in_threads(
-        _angle_rows, len(cosine), *(tensor.contiguous().numpy() for tensor in tensors), columns, near, any_order=True
-    )
+    in_threads(_angle_rows, len(cosine), *(tensor.contiguous().numpy() for tensor in tensors), columns, near)
     return values, cosine
 
 
+@njit(**ANY_ORDER)
 def _angle_rows(
     start: int,
     stop: int,

@@ -3,10 +3,11 @@
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ordinate.functional.compiled_rows import columns_of, in_threads
+from ordinate.functional.compiled_rows import LOOP, columns_of, in_threads
 
 CELLS = 2  # for each positive, into which they are dealt
 STEPS = 8  # positives of a cell that are looked through one by one
@@ -23,6 +24,7 @@ def mmnp_rows(
     return torch.from_numpy(sums), torch.from_numpy(gradient)
 
 
+@njit(**LOOP)
 def _mmnp_rows(  # noqa: PLR0912, PLR0915  # one pass, which a call in the middle would break
     start: int,
     stop: int,

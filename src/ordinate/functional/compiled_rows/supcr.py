@@ -5,10 +5,11 @@ from math import log
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ordinate.functional.compiled_rows import columns_of, in_threads
+from ordinate.functional.compiled_rows import LOOP, columns_of, in_threads
 
 PRODUCT = 1e40  # of denominators, up to which they are multiplied before a logarithm is taken
 TOGETHER = 4  # rows, so that the processor works on one while it waits for another
@@ -37,6 +38,7 @@ def supcr_rows(
     return torch.from_numpy(sums), torch.from_numpy(least), e
 
 
+@njit(**LOOP)
 def _supcr_rows(
     start: int,
     stop: int,
