@@ -288,7 +288,7 @@ class _RowSums:
             if compiled:
                 from ordinate.functional.compiled_rows.supremix import MixtureRows
             else:
-                from ordinate.functional.triton_rows.supremix import MixtureRows
+                from ordinate.functional.triton_rows.supremix import MixtureRows  # type: ignore[assignment]  # its twin
             share = None if self.shares is None else self.shares.of(rows, self.dtype)
             how = self.temperature, self.magnify, self.renormalize, self.detached
             return MixtureRows(cosine, r, y, self.ref_y, self_index, share, bounds, positives, *how).rows(coefficients)

@@ -180,7 +180,7 @@ def _through_norms(
 
 @njit(**ANY_ORDER)
 def _mix_pos(found, below, label, cosine, above, end, window):
-    """One sample's mixtures with all above: its part in each, 1 / norm, similarity to the anchor, and the exponential."""
+    """One sample's mixtures with all above: its part in each, 1 / norm, similarity to the anchor, exponential."""
     gram, ref_y, first, renormalize, per_temperature, vanished = window
     kind = cosine.dtype.type
     zero, one, two = kind(0), kind(1), kind(2)
