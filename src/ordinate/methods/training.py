@@ -24,6 +24,7 @@ from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods.devices import check_accelerator
 from ordinate.methods.staged import StagedMethod
+from ordinate.methods.threads import few_for_little
 from ordinate.methods.time_budget import training_end
 
 CHECKPOINT = "last.ckpt"
@@ -88,7 +89,7 @@ def train(
             return method.history
         batches.set_epoch(len(checkpoint["stage"]["history"]))  # workers read ahead before Lightning sets it
     method.end = training_end()
-    with _quiet():
+    with _quiet(), few_for_little(method, training_data.x, batches.batch_size):
         runner = lightning.Trainer(
             **{**options, "callbacks": callbacks},
             max_epochs=method.epochs,
