@@ -63,19 +63,20 @@ class DrawnShares:
 
     def of(self, rows: slice, dtype: torch.dtype) -> Float[Tensor, "b m"]:
         first = rows.start // DRAWN_ROWS
-        drawn = torch.cat([self._draw(part) for part in range(first, -(-rows.stop // DRAWN_ROWS))])
+        seeds = [(self.seed + part) % 2**63 for part in range(first, -(-rows.stop // DRAWN_ROWS))]
+        quantiles = _beta_quantiles(self.alpha, self.beta).to(self.device)
+        if runs_compiled(quantiles):
+            from ordinate.functional.compiled_rows.supremix import draw_parts
+
+            drawn = draw_parts(seeds, DRAWN_ROWS, self.m, quantiles)
+        else:
+            drawn = torch.cat([self._draw(seed, quantiles) for seed in seeds])
         start = rows.start - first * DRAWN_ROWS
         return drawn[start : start + rows.stop - rows.start].to(dtype)
 
-    def _draw(self, part: int) -> Float[Tensor, "r m"]:
-        generator = torch.Generator(self.device).manual_seed((self.seed + part) % 2**63)
-        uniform = torch.rand(DRAWN_ROWS, self.m, generator=generator, device=self.device)
-        quantiles = _beta_quantiles(self.alpha, self.beta).to(self.device)
-        if runs_compiled(uniform):
-            from ordinate.functional.compiled_rows.supremix import read_quantiles
-
-            return read_quantiles(uniform, quantiles)
-        place = uniform.mul_(QUANTILES - 1)
+    def _draw(self, seed: int, quantiles: Float[Tensor, " q"]) -> Float[Tensor, "r m"]:
+        generator = torch.Generator(self.device).manual_seed(seed)
+        place = torch.rand(DRAWN_ROWS, self.m, generator=generator, device=self.device) * (QUANTILES - 1)
         below = place.long().clamp_(max=QUANTILES - 2)  # rounding may lead to the very end
         return torch.lerp(quantiles.take(below), quantiles.take(below + 1), place - below)
 

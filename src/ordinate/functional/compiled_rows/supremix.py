@@ -4,6 +4,7 @@ Whatever is computed for a row of columns, or of the samples above an anchor, is
 takes several columns at once.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import factorial
 
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numba import njit
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ordinate.functional.compiled_rows import ANY_ORDER, columns_of, in_threads
@@ -75,16 +77,23 @@ class MixtureRows:
         return start, start, end, end
 
 
-def read_quantiles(uniform: Float[Tensor, "b m"], quantiles: Float[Tensor, " q"]) -> Float[Tensor, "b m"]:
-    """Turn uniform numbers into draws of a distribution, in their place, between its quantiles at even steps."""
-    in_threads(_read_quantiles, len(uniform), uniform.numpy(), quantiles.numpy())
-    return uniform
+def draw_parts(seeds: Sequence[int], rows: int, m: int, quantiles: Float[Tensor, " q"]) -> Float[Tensor, "n m"]:
+    """Draw so many rows from each seed, uniform numbers read between a distribution's quantiles at even steps."""
+    drawn = torch.empty(len(seeds), rows, m)
+
+    def draw(start: int, stop: int, numbers: NDArray[np.float32], steps: NDArray[np.float32]) -> None:
+        for part in range(start, stop):
+            drawn[part].uniform_(generator=torch.Generator().manual_seed(seeds[part]))
+            _read_quantiles(numbers[part], steps)
+
+    in_threads(draw, len(seeds), drawn.numpy(), quantiles.numpy())
+    return drawn.flatten(0, 1)
 
 
 @njit(**ANY_ORDER)
-def _read_quantiles(start, stop, uniform, quantiles):
+def _read_quantiles(uniform, quantiles):
     steps = np.float32(len(quantiles) - 1)
-    for i in range(start, stop):
+    for i in range(len(uniform)):
         for j in range(uniform.shape[1]):
             place = uniform[i, j] * steps
             below = min(np.int32(place), np.int32(len(quantiles) - 2))  # rounding may lead to the very end
