@@ -20,6 +20,9 @@ from ordinate.functional.mixtures import VANISHED, Pull
 
 TAYLOR = tuple(1 / factorial(n) for n in range(13))  # of exp: enough for float64 up to ln(2) / 2
 
+PART, INVERSE, SIMILARITY, TERM = range(4)  # of a Mix-pos: of the sample below in it; 1 / norm; to the anchor; its
+# exponential
+
 
 @dataclass(frozen=True)
 class MixtureRows:
@@ -102,7 +105,7 @@ def _read_quantiles(uniform, quantiles):
 
 
 @njit(**ANY_ORDER)
-def _mixture_rows(  # noqa: PLR0912  # one pass, which a call in the middle would break
+def _mixture_rows(  # noqa: PLR0912, PLR0915  # one pass, which a call would break
     start, stop, cosine, share, y, low, below_end, above_start, high, self_index, window, magnify, detached,
     forces, sums, gradient, references,
 ):  # fmt: skip
@@ -144,11 +147,14 @@ def _mixture_rows(  # noqa: PLR0912  # one pass, which a call in the middle woul
             mixed[j] *= one + rest[j] * distance[j]
             denominator += terms[j]
             denominator += mixed[j]
-        for j in range(low[i], below_end[i]):
-            _, _, similarity, term = _mix_pos(mix_pos, j, y[i], cosine[i], above_start[i], high[i], window)
-            for k in range(len(term)):
-                denominator += term[k]
-                attraction += similarity[k]
+        width = max(1, high[i] - above_start[i])
+        together = max(1, m // width)  # samples below, whose mixtures are computed at once
+        for j in range(low[i], below_end[i], together):
+            last = min(j + together, below_end[i])
+            count = _mix_pos(mix_pos, j, last, y[i], cosine[i], above_start[i], high[i], window)
+            for k in range(count):
+                denominator += mix_pos[TERM, k]
+                attraction += mix_pos[SIMILARITY, k]
         sums[0, i], sums[1, i] = denominator, attraction
 
         push, pull = kind(forces[0, i] / denominator), kind(forces[1, i])
@@ -160,56 +166,58 @@ def _mixture_rows(  # noqa: PLR0912  # one pass, which a call in the middle woul
         references[i] = terms
         for j in range(m):
             gradient[i, j] = terms[j] + push * mixed[j] * slope[j]
-        for j in range(low[i], below_end[i]):
-            part, inverse, _, term = _mix_pos(mix_pos, j, y[i], cosine[i], above_start[i], high[i], window)
-            for k in range(len(term)):
-                force = (push * term[k] - pull) * inverse[k]
-                gradient[i, j] += force * part[k]
-                gradient[i, above_start[i] + k] += force * (one - part[k])
+        for j in range(low[i], below_end[i], together):
+            last = min(j + together, below_end[i])
+            if below_end[i] - low[i] > together:  # they are no longer there
+                _mix_pos(mix_pos, j, last, y[i], cosine[i], above_start[i], high[i], window)
+            for below in range(j, last):
+                at, total = (below - j) * width, zero
+                for k in range(high[i] - above_start[i]):
+                    force = (push * mix_pos[TERM, at + k] - pull) * mix_pos[INVERSE, at + k]
+                    total += force * mix_pos[PART, at + k]
+                    gradient[i, above_start[i] + k] += force * (one - mix_pos[PART, at + k])
+                gradient[i, below] += total
 
 
 @njit(**ANY_ORDER)
-def _through_norms(
-    start, stop, half, cosine, y, low, below_end, above_start, high, window, forces
-):  # fmt: skip
+def _through_norms(start, stop, half, cosine, y, low, below_end, above_start, high, window, forces):
     """For the samples below, what the norms of their mixtures with each sample above pass on."""
-    kind, first = cosine.dtype.type, window[2]
-    mix_pos = np.empty((4, len(half)), cosine.dtype)
-    for j in range(start, stop):
-        for i in range(len(y)):
-            if low[i] <= first + j < below_end[i]:
-                part, inverse, similarity, term = _mix_pos(
-                    mix_pos, first + j, y[i], cosine[i], above_start[i], high[i], window
-                )
-                push, pull, above = kind(forces[0, i]), kind(forces[1, i]), above_start[i] - first
-                for k in range(len(term)):
-                    force = (pull - push * term[k]) * inverse[k] * inverse[k]
-                    half[j, above + k] += force * similarity[k] * part[k] * (kind(1) - part[k])
+    m, kind, first = cosine.shape[1], cosine.dtype.type, window[2]
+    mix_pos = np.empty((4, m), cosine.dtype)
+    for i in range(len(y)):
+        push, pull, width = kind(forces[0, i]), kind(forces[1, i]), max(1, high[i] - above_start[i])
+        together, end = max(1, m // width), min(below_end[i], first + stop)
+        for j in range(max(low[i], first + start), end, together):
+            last = min(j + together, end)
+            _mix_pos(mix_pos, j, last, y[i], cosine[i], above_start[i], high[i], window)
+            for below in range(j, last):
+                at, above = (below - j) * width, above_start[i] - first
+                for k in range(high[i] - above_start[i]):
+                    part, inverse = mix_pos[PART, at + k], mix_pos[INVERSE, at + k]
+                    force = (pull - push * mix_pos[TERM, at + k]) * inverse * inverse
+                    half[below - first, above + k] += force * mix_pos[SIMILARITY, at + k] * part * (kind(1) - part)
 
 
 @njit(**ANY_ORDER)
-def _mix_pos(found, below, label, cosine, above, end, window):
-    """One sample's mixtures with all above: its part in each, 1 / norm, similarity to the anchor, exponential."""
+def _mix_pos(found, below, last, label, cosine, above, end, window):
+    """Describe mixtures of some samples below an anchor with all above it, in rows of ``found``; return their number."""
     gram, ref_y, first, renormalize, per_temperature, vanished = window
     kind = cosine.dtype.type
     zero, one, two = kind(0), kind(1), kind(2)
-    part, inverse, similarity, term = (
-        found[0, : end - above],
-        found[1, : end - above],
-        found[2, : end - above],
-        found[3, : end - above],
-    )
-    down = label - ref_y[below]
-    for k in range(end - above):
-        up = ref_y[above + k] - label
-        part[k] = kind(up / (up + down))
-    for k in range(end - above):
-        squared = one + two * part[k] * (one - part[k]) * (gram[below - first, above - first + k] - one)
-        inverse[k] = (one / np.sqrt(squared) if squared > vanished else zero) if renormalize else one
-        similarity[k] = (part[k] * cosine[below] + (one - part[k]) * cosine[above + k]) * inverse[k]
-        term[k] = (one - similarity[k]) * per_temperature
-    _exponentials(term)
-    return part, inverse, similarity, term
+    at = 0
+    for j in range(below, last):
+        down = label - ref_y[j]
+        for k in range(end - above):
+            up = ref_y[above + k] - label
+            part = kind(up / (up + down))
+            squared = one + two * part * (one - part) * (gram[j - first, above - first + k] - one)
+            inverse = (one / np.sqrt(squared) if squared > vanished else zero) if renormalize else one
+            similarity = (part * cosine[j] + (one - part) * cosine[above + k]) * inverse
+            found[PART, at + k], found[INVERSE, at + k], found[SIMILARITY, at + k] = part, inverse, similarity
+            found[TERM, at + k] = (one - similarity) * per_temperature
+        at += end - above
+    _exponentials(found[TERM, :at])
+    return at
 
 
 @njit(**ANY_ORDER)
