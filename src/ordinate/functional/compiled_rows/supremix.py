@@ -200,7 +200,7 @@ def _through_norms(start, stop, half, cosine, y, low, below_end, above_start, hi
 
 @njit(**ANY_ORDER)
 def _mix_pos(found, below, last, label, cosine, above, end, window):
-    """Describe mixtures of some samples below an anchor with all above it, in rows of ``found``; return their number."""
+    """Describe the mixtures of some samples below an anchor with all above in ``found``, and return their number."""
     gram, ref_y, first, renormalize, per_temperature, vanished = window
     kind = cosine.dtype.type
     zero, one, two = kind(0), kind(1), kind(2)
