@@ -1,3 +1,4 @@
+import importlib
 import math
 
 import pytest
@@ -6,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ordinate.functional import angular_distance, angular_triangle
+from tests.functional.both_ways import compiled_and_not  # noqa: F401
 from tests.functional.brute_force import assert_agrees, embeddings
 
 RANKS = {
@@ -37,6 +39,16 @@ def test_the_loss_is_eq_5_over_every_triplet_of_the_batch(num_classes, ranks, op
 def test_the_loss_is_eq_5_over_every_triplet_with_references(reference_ranks, options):
     references = {"ref_emb": embeddings(7, seed=1), "ref_labels": torch.tensor(reference_ranks)}
     assert_agrees(angular_triangle, embeddings(9), torch.tensor(RANKS["all"][1]), 4, **references, **options)
+
+
+@pytest.mark.parametrize(("num_classes", "ranks"), RANKS.values(), ids=RANKS)
+@pytest.mark.parametrize("references", [False, True], ids=["batch", "references"])
+def test_the_loss_rank_by_rank_is_eq_5_too(monkeypatch, num_classes, ranks, references):
+    monkeypatch.setattr(importlib.import_module("ordinate.functional.angular_triangle"), "PAIRS_PER_RANK", 0)
+    options = {"weights": WEIGHTS, "reduction": "none"}
+    if references:
+        options |= {"ref_emb": embeddings(9, seed=1), "ref_labels": torch.tensor(ranks).roll(4)}
+    assert_agrees(angular_triangle, embeddings(9), torch.tensor(ranks), num_classes, **options)
 
 
 @options_of_every_kind

@@ -10,6 +10,7 @@ from pytorch_metric_learning.losses import SupConLoss
 from scipy import stats
 
 from ordinate.functional import supremix
+from tests.functional.both_ways import compiled_and_not  # noqa: F401
 from tests.functional.brute_force import assert_agrees, embeddings
 
 LABELS = {

@@ -39,6 +39,7 @@ from ordinate.estimators.training_parameters import RUNTIME, TrainingParameters
 from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.step_cost import measure_step
+from ordinate.methods.threads import few_for_little
 from ordinate.randomness import own_random_numbers
 
 if TYPE_CHECKING:
@@ -395,7 +396,7 @@ class EmbeddingEstimator(
             return self._embed_in_float32(x)
         rows = self.reader_.embedded_at_once(x)
         embeddings = torch.empty(len(x), self.embedding_dim_, dtype=torch.float64)
-        with torch.no_grad():
+        with torch.no_grad(), few_for_little(self.method_, x, min(rows, len(x))):
             for place, part in zip(embeddings.split(rows), x.split(rows), strict=True):
                 place.copy_(self.method_(part.double()))
         return embeddings

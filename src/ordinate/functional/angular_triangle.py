@@ -18,6 +18,7 @@ from ordinate.functional.anchor_blocks import (
     check_block_size,
     refuse_second_derivative,
 )
+from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.contrast import check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere
 from ordinate.functional.inputs import check_choice, check_num_classes, check_ranks
@@ -26,6 +27,7 @@ from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self, unit,
 from ordinate.options import Reduction
 
 NEAR = {torch.float32: 1e-3, torch.float64: 1e-8}  # distance of a cosine from 1 or -1 below which arccos loses digits
+PAIRS_PER_RANK = 1 << 15  # from which it takes less time on a processor to leave out those that stand in no triplet
 
 
 def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*m d"]) -> Float[Tensor, "..."]:
@@ -129,6 +131,8 @@ def angular_triangle(
         pair_share, offered = _triplet_counts(wide(sizes), self_index is not None)
         count = offered[ranks]
         row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], self_index, block_size)
+        if ranks.device.type == "cpu" and len(ranks) * len(ref_ranks) >= PAIRS_PER_RANK * num_classes:
+            row_sums = _RankByRank(row_sums)
     else:
         i, j, k = check_triplets(triplets, contrast)
         count = wide(torch.bincount(j, minlength=len(ranks)))
@@ -198,9 +202,11 @@ class _AllTriplets:
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"] | None]:
         """Sums of some anchors' terms, and the gradient of their weighted sum with respect to the cosines."""
         ranks, self_index = self.ranks[rows], None if self.self_index is None else self.self_index[rows]
-        if triton_rows.uses_kernels(cosines.a):
-            from ordinate.functional.triton_rows.angular_triangle import angle_rows
-
+        if (compiled := runs_compiled(cosines.a)) or triton_rows.uses_kernels(cosines.a):
+            if not compiled:
+                from ordinate.functional.triton_rows.angular_triangle import angle_rows
+            else:
+                from ordinate.functional.compiled_rows.angular_triangle import angle_rows
             cosine, a, b = cosines.block(rows), cosines.a[rows], cosines.b
             pairs = ranks, self.ref_ranks, self.shares, self_index
             return angle_rows(cosine, a, b, *pairs, coefficients, NEAR[cosine.dtype])
@@ -211,6 +217,38 @@ class _AllTriplets:
         if coefficients is None:
             return values, None
         return values, _slope(angle, pull.mul_(coefficients[:, None] * (2 / math.pi)))
+
+
+@dataclass(frozen=True)
+class _RankByRank:
+    """The same sums, a rank of anchors at a time, without the references that stand in none of its triplets."""
+
+    pairs: _AllTriplets
+
+    def __call__(self, coefficients: Tensor | None, u: Tensor, v: Tensor) -> tuple[Tensor, Gradients]:
+        pairs = self.pairs
+        values, grad_u, grad_v = u.new_zeros(len(u)), torch.zeros_like(u), torch.zeros_like(v)
+        for rank in pairs.ranks.unique().tolist():
+            shared = pairs.shares[rank] > 0
+            if not bool(shared.any()):
+                continue
+            anchors = (pairs.ranks == rank).nonzero()[:, 0]
+            references = (shared | (pairs.ref_ranks == rank)).nonzero()[:, 0]  # each anchor itself among them
+            of_rank = replace(
+                pairs,
+                ranks=pairs.ranks[anchors],
+                ref_ranks=pairs.ref_ranks[references],
+                shares=pairs.shares[:, references],
+                self_index=None
+                if pairs.self_index is None
+                else torch.searchsorted(references, pairs.self_index[anchors]),
+            )
+            factors = None if coefficients is None else coefficients[anchors]
+            values[anchors], gradients = of_rank(factors, u[anchors], v[references])
+            if gradients is not None:
+                grad_u[anchors] = gradients[0]
+                grad_v.index_add_(0, references, gradients[1])
+        return values, None if coefficients is None else (grad_u, grad_v)
 
 
 @dataclass(frozen=True)

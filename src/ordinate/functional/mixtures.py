@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.global_batch import Group, place_among
 from ordinate.functional.similarity import CosineBlocks
 
@@ -62,15 +63,21 @@ class DrawnShares:
 
     def of(self, rows: slice, dtype: torch.dtype) -> Float[Tensor, "b m"]:
         first = rows.start // DRAWN_ROWS
-        drawn = torch.cat([self._draw(part) for part in range(first, -(-rows.stop // DRAWN_ROWS))])
+        seeds = [(self.seed + part) % 2**63 for part in range(first, -(-rows.stop // DRAWN_ROWS))]
+        quantiles = _beta_quantiles(self.alpha, self.beta).to(self.device)
+        if runs_compiled(quantiles):
+            from ordinate.functional.compiled_rows.supremix import draw_parts
+
+            drawn = draw_parts(seeds, DRAWN_ROWS, self.m, quantiles)
+        else:
+            drawn = torch.cat([self._draw(seed, quantiles) for seed in seeds])
         start = rows.start - first * DRAWN_ROWS
         return drawn[start : start + rows.stop - rows.start].to(dtype)
 
-    def _draw(self, part: int) -> Float[Tensor, "r m"]:
-        generator = torch.Generator(self.device).manual_seed((self.seed + part) % 2**63)
+    def _draw(self, seed: int, quantiles: Float[Tensor, " q"]) -> Float[Tensor, "r m"]:
+        generator = torch.Generator(self.device).manual_seed(seed)
         place = torch.rand(DRAWN_ROWS, self.m, generator=generator, device=self.device) * (QUANTILES - 1)
         below = place.long().clamp_(max=QUANTILES - 2)  # rounding may lead to the very end
-        quantiles = _beta_quantiles(self.alpha, self.beta).to(self.device)
         return torch.lerp(quantiles.take(below), quantiles.take(below + 1), place - below)
 
 

@@ -13,7 +13,7 @@ from torch.nn.functional import pad
 from ordinate.errors import OrdinateError
 from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks, block_sums, check_block_size
-from ordinate.functional.compiled_rows import mmnp_rows, runs_compiled
+from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.contrast import Contrast, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere, summed
 from ordinate.functional.inputs import check_choice, check_ranks
@@ -217,6 +217,8 @@ def _hinges(
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
     """Eq. 2 of anchors whose positives are the columns from ``first`` to before ``last``, and its gradient."""
     if runs_compiled(shifted):
+        from ordinate.functional.compiled_rows.mmnp import mmnp_rows
+
         return mmnp_rows(shifted, first, last, self_index)
     if triton_rows.uses_kernels(shifted):
         from ordinate.functional.triton_rows.mmnp import hinge_rows

@@ -14,7 +14,7 @@ from torch.nn.functional import pad
 
 from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, check_block_size
-from ordinate.functional.compiled_rows import runs_compiled, supcr_rows
+from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.contrast import Contrast, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group
 from ordinate.functional.inputs import check_choice, check_positive, check_targets, check_whole
@@ -262,6 +262,8 @@ class _CompiledLine(_Path):
         self_index: Int[Tensor, " b"] | None,
         factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
+        from ordinate.functional.compiled_rows.supcr import supcr_rows
+
         total = wide(similarity.sum(1))
         e = fill_self(similarity.mul(scale * LOG2_E).exp2_(), self_index, 0)
         count = e.shape[1]

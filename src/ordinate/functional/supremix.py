@@ -12,6 +12,7 @@ from torch import Tensor
 from ordinate.errors import OrdinateError
 from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, check_block_size
+from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.contrast import Contrast, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group, gathered, holds_anywhere
 from ordinate.functional.inputs import check_choice, check_constant, check_positive, check_targets
@@ -282,9 +283,12 @@ class _RowSums:
         cosine, r = cosines.block(rows), cosines.b
         y, self_index = self.y[rows], None if self.self_index is None else self.self_index[rows]
         bounds = None if self.window is None else self.bounds(rows)
-        if triton_rows.uses_kernels(cosine) and self.temperature >= COLDEST[self.dtype]:
-            from ordinate.functional.triton_rows.supremix import MixtureRows
-
+        compiled = runs_compiled(cosine)
+        if (compiled or triton_rows.uses_kernels(cosine)) and self.temperature >= COLDEST[self.dtype]:
+            if compiled:
+                from ordinate.functional.compiled_rows.supremix import MixtureRows
+            else:
+                from ordinate.functional.triton_rows.supremix import MixtureRows  # type: ignore[assignment]  # its twin
             share = None if self.shares is None else self.shares.of(rows, self.dtype)
             how = self.temperature, self.magnify, self.renormalize, self.detached
             return MixtureRows(cosine, r, y, self.ref_y, self_index, share, bounds, positives, *how).rows(coefficients)

@@ -29,6 +29,7 @@ from ordinate.functional.global_batch import all_processes, largest
 from ordinate.methods.devices import check_accelerator
 from ordinate.methods.ray_cluster import RayCluster
 from ordinate.methods.staged import StagedMethod
+from ordinate.methods.threads import few_for_little
 from ordinate.methods.time_budget import training_end
 
 CHECKPOINT = "last.ckpt"
@@ -102,7 +103,7 @@ def train(
         _take_over(method, _read_checkpoint(folder / CHECKPOINT, run))
         return method.history
     method.end = training_end()
-    with _quiet():
+    with _quiet(), few_for_little(method, training_data.x, batches.batch_size):
         runner = lightning.Trainer(
             **{**options, "callbacks": callbacks},
             max_epochs=method.epochs,
