@@ -30,7 +30,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery", "**/GALLERY_HEADER.rst", "start/plot_*", "papers/plot_*"]
+exclude_patterns = ["_build", "gallery", "papers"]  # scripts, whose pages are generated
 nitpicky = True
 
 # Markdown
@@ -60,8 +60,8 @@ templates_path = ["_templates"]
 # Gallery
 warnings.filterwarnings("ignore", message=".*does not have many workers.*")
 sphinx_gallery_conf = {
-    "examples_dirs": [str(HERE / name) for name in ("start", "gallery", "papers")],
-    "gallery_dirs": [f"generated/{name}" for name in ("start", "gallery", "papers")],
+    "examples_dirs": [str(HERE / name) for name in ("gallery", "papers")],
+    "gallery_dirs": [f"generated/{name}" for name in ("gallery", "papers")],
     "filename_pattern": r"plot_",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,

@@ -18,6 +18,6 @@ def resolve(app, env, node, content):
     if node.get("refdomain") != "py":
         return None
     bare_type = "." not in target and node["reftype"] == "class"  # in a signature, or in what scikit-learn documents
-    if bare_type or "." in target and not target.startswith("ordinate."):
+    if bare_type or ("." in target and not target.startswith("ordinate.")):
         return content
     return content if pydoc.locate(target) or pydoc.locate(f"{node.get('py:module')}.{target}") else None

@@ -20,4 +20,3 @@ def visit_block(writer, node):
     """Write a formula on lines of its own."""
     writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
     raise SkipNode
-

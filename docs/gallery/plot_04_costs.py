@@ -28,9 +28,9 @@ costs = cost_matrix(4, critical={(1, 2): (5.0, 1.0)})  # 5 to predict too low ac
 costs
 
 # %%
-# ``decide`` takes the rank of least expected cost. ``compare_decisions`` measures what that saves over the most probable
-# rank, on samples that the model has not seen, with the standard error of the saving: less than two of them may be
-# chance.
+# ``decide`` takes the rank of least expected cost. ``compare_decisions`` measures what that saves over the most
+# probable rank, on samples that the model has not seen, with the standard error of the saving: less than two of them
+# may be chance.
 
 comparison = compare_decisions(y_test, probabilities, costs)
 print(f"saved per sample: {comparison['saving']:.3f} ± {comparison['saving_standard_error']:.3f}")
@@ -53,13 +53,16 @@ figure, axes = plt.subplots()
 axes.plot(factors, missed, "o-", label="missed: true rank above 1 | 2, predicted below")
 axes.plot(factors, alarms, "s--", label="false alarm: true rank below, predicted above")
 axes.set(
-    title="What a cost does to decisions", xlabel="cost of a miss, in false alarms", ylabel="share of samples",
-    xscale="log", ylim=(0, 1),
+    title="What a cost does to decisions",
+    xlabel="cost of a miss, in false alarms",
+    ylabel="share of samples",
+    xscale="log",
+    ylim=(0, 1),
 )
 axes.set_xticks(factors, [f"{factor:g}" for factor in factors])
 axes.minorticks_off()
-axes.legend(loc="upper right")
+axes.legend(loc="center right")
 
 # %%
-# With ``CLOCClassifier(decision=costs)`` the costs become part of the model: ``predict``, the report and a saved model all
-# decide by them. On the command line: ``ordinate fit knees.csv --target grade --critical 1,2=5``.
+# With ``CLOCClassifier(decision=costs)`` the costs become part of the model: ``predict``, the report and a saved
+# model all decide by them. On the command line: ``ordinate fit knees.csv --target grade --critical 1,2=5``.

@@ -41,7 +41,9 @@ figure, axes = plt.subplots()
 axes.plot(read, found, label="most suspicious first")
 axes.plot([0, 1], [0, 1], color="0.7", linestyle="--", label="in random order")
 axes.axvline(len(moved) / len(ranks), color="0.7", linewidth=1)
-axes.annotate("as many as were moved", (len(moved) / len(ranks), 0.04), xytext=(4, 0), textcoords="offset points", color="0.4")
+axes.annotate(
+    "as many as were moved", (len(moved) / len(ranks), 0.04), xytext=(4, 0), textcoords="offset points", color="0.4"
+)
 axes.set(title="Moved labels found", xlabel="share of the samples looked at", ylabel="share of the moved labels found",
          xlim=(0, 0.4), ylim=(0, 1.02))  # fmt: skip
 axes.legend(loc="lower right")

@@ -56,7 +56,8 @@ print(f"accuracy on {len(paths[test])} test images: {model.score(paths[test], la
 
 # %%
 # ``test_resnet`` is the smallest network that timm has, chosen so that this page is built in seconds; for real images
-# take ``resnet18``, or leave ``encoder`` out. OTD spreads the ranks over a half circle, and the test images lie along it:
+# take ``resnet18``, or leave ``encoder`` out. OTD spreads the ranks over a half circle, and the test images lie along
+# it:
 
 figures.embedding(model.transform(paths[test]), labels.grade[test].to_numpy(), ["0", "1", "2", "3"])
 

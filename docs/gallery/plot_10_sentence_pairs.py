@@ -37,8 +37,8 @@ pairs = pd.DataFrame([draw_pair() for _ in range(500)], columns=["sentence1", "s
 pairs.head(4)
 
 # %%
-# SupReMix mixes embeddings of pairs whose scores lie around an anchor's into additional positives, and needs to know how
-# far around: ``window``, in units of the score.
+# SupReMix mixes embeddings of pairs whose scores lie around an anchor's into additional positives, and needs to know
+# how far around: ``window``, in units of the score.
 
 X, y = pairs[["sentence1", "sentence2"]], pairs.score.to_numpy(float)
 model = SupReMixRegressor("minilm", text=TextOptions(), window=1.0, epochs=(30, 30), random_state=0)

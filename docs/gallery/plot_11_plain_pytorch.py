@@ -48,7 +48,8 @@ for axes, (step, embeddings) in zip(grid[1:], seen.items(), strict=True):
     order = distance_rank_correlation(embeddings.numpy(), y.numpy())
     axes.set_title(f"after {step} steps\ncorrelation of distances {order:.2f}")
 for axes in grid:
-    axes.set(xticks=[], yticks=[], aspect="equal")
+    axes.set(xticks=[], yticks=[])
+    axes.set_aspect("equal", adjustable="datalim")
 figure.colorbar(marks, ax=grid, label="target", shrink=0.8)
 
 # %%

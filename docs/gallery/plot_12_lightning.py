@@ -2,8 +2,8 @@
 In Lightning
 ============
 
-A loss is a module: put it into a ``LightningModule`` of your own, and Lightning moves, saves and joins it over processes.
-MMNP has something to learn itself, its margins, which are parameters of the module.
+A loss is a module: put it into a ``LightningModule`` of your own, and Lightning moves, saves and joins it over
+processes. MMNP has something to learn itself, its margins, which are parameters of the module.
 """
 
 import logging
@@ -55,8 +55,8 @@ trainer = lightning.Trainer(
 trainer.fit(model, DataLoader(data, batch_size=128, shuffle=True, drop_last=True))
 
 # %%
-# A margin is a hinge's: learning can only shrink it, so it is left to learn while the encoder does, and then frozen with
-# ``loss.freeze()``, as CLOC's second phase does.
+# A margin is a hinge's: learning can only shrink it, so it is left to learn while the encoder does, and then frozen
+# with ``loss.freeze()``, as CLOC's second phase does.
 
 curve = np.array(model.curve)
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
