@@ -10,6 +10,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # examples run side by side, one 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
 
+import array_like
 import internal_references
 import math_markup
 import paper_tables
@@ -73,6 +74,7 @@ sphinx_gallery_conf = {
     "only_warn_on_example_error": False,
     "parallel": int(os.environ.get("DOCS_JOBS", "2")),
     "image_scrapers": ("matplotlib",),
+    "ignore_repr_types": r"matplotlib",
     "reset_modules": ("gallery_style.reset",),
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("ordinate",),
@@ -85,10 +87,12 @@ html_theme = "pydata_sphinx_theme"
 html_title = "Ordinate"
 html_static_path = ["_static"]
 html_css_files = ["ordinate.css"]
+html_favicon = "_static/mark.svg"
+html_context = {"default_mode": "auto"}  # light or dark as the browser says
 html_show_sourcelink = False
 html_show_sphinx = False
 html_theme_options = {
-    "logo": {"text": "Ordinate"},
+    "logo": {"text": "Ordinate", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg", "alt_text": ""},
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "header_links_before_dropdown": 6,
@@ -105,6 +109,7 @@ html_sidebars = {"index": [], "changes": [], "measured": []}
 
 def setup(app):
     """Register what is specific to this site."""
+    array_like.register(app)
     math_markup.register(app)
     internal_references.register(app)
     paper_tables.register(app)

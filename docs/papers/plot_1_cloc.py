@@ -15,6 +15,8 @@ boundaries between the two:
 That sum is the whole idea: who is farther in rank has to be farther in angle.
 """
 
+import math
+
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
@@ -33,7 +35,7 @@ colours = rank_colours(4)
 
 def loss_of(rank, angle):
     """The sum over the anchor's pairs, eq. 2, of anchor, positive and one negative."""
-    embeddings = torch.tensor([[1.0, 0.0], [1.0, 0.0], [np.cos(angle), np.sin(angle)]])
+    embeddings = torch.tensor([[1.0, 0.0], [1.0, 0.0], [math.cos(angle), math.sin(angle)]])
     return mmnp(embeddings, torch.tensor([0, 0, rank]), margins, reduction="none")[0].item()
 
 
