@@ -14,6 +14,7 @@ import array_like
 import internal_references
 import math_markup
 import paper_tables
+from sphinx.ext import autosummary
 
 import ordinate
 
@@ -27,7 +28,6 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
@@ -42,6 +42,7 @@ suppress_warnings = ["config.cache"]  # the settings of the gallery hold functio
 # API pages
 autosummary_generate = True
 autosummary_ignore_module_all = False
+autosummary.WELL_KNOWN_ABBREVIATIONS += ("eq.", "eqs.", "Fig.", "Figs.")  # end no sentence
 autodoc_typehints = "signature"
 autodoc_inherit_docstrings = False  # of Lightning, whose pages are not here
 autodoc_typehints_format = "short"

@@ -29,7 +29,7 @@ from ordinate.report.figures import rank_colours
 # soon as it has moved far enough, and how far that is depends on its rank. The margins here are 0.4, 0.6 and 0.4.
 
 margins = torch.tensor([0.4, 0.6, 0.4])
-angles = torch.linspace(0, torch.pi, 181)
+angles = np.linspace(0, np.pi, 181)
 colours = rank_colours(4)
 
 
@@ -52,10 +52,9 @@ right.add_patch(plt.Circle((0, 0), 1, fill=False, color="0.8"))
 right.plot(1, 0, "o", color=colours[0], markersize=11)
 right.annotate("anchor and positive,\nrank 0", (1, 0), xytext=(-8, 12), textcoords="offset points", ha="right")
 for rank, values in curves.items():
-    allowed = angles.numpy()[values == 0]
+    allowed = angles[values == 0]
     radius = 1 + 0.12 * rank
     right.plot(radius * np.cos(allowed), radius * np.sin(allowed), color=colours[rank], linewidth=5)
-    middle = np.median(allowed)
     right.annotate(f"rank {rank}", (radius * np.cos(allowed[0]), radius * np.sin(allowed[0])), xytext=(4, 4),
                    textcoords="offset points")  # fmt: skip
 right.set(
