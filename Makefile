@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test quick thorough coverage lint clean
+.PHONY: demo test quick thorough coverage docs lint clean
 
 demo: $(READY)
 	$(BIN)/ordinate demo
@@ -21,6 +21,10 @@ thorough: $(READY)
 coverage: $(READY)
 	$(PYTEST) -n 2 --cov=ordinate --cov-report=term:skip-covered
 
+docs: $(READY)
+	$(BIN)/python -P -m sphinx --fail-on-warning --keep-going --quiet -j 2 -b html docs docs/_build/html
+	$(PYTEST) -q -n 0 tests/docs tests/browser/test_docs.py
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -34,4 +38,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) build dist docs/_build docs/generated

@@ -55,7 +55,7 @@ class Reader(ABC):
 
     @abstractmethod
     def transform(self, X: Any) -> Any:
-        """Return the batch of samples, an array or a tensor (n, *sample_shape)."""
+        """Return the batch of samples, an array or a tensor ``(n, *sample_shape)``."""
 
     @property
     @abstractmethod

@@ -19,9 +19,9 @@ PAIR_HIDDEN = 512  # of the network on pair features
 class TextEncoder(PartlyTrained):
     """Texts through a sentence encoder, and a network from what they give to the embedding.
 
-    A single text's features are its vector u; a pair's are (u, v, |u - v|, u * v), as in the model of STS-B-DIR (Yang
-    et al., 2021), which SupReMix follows. The authors regress on these; here a network with one hidden layer of 512
-    tanh units and layer normalisation brings them to the embedding.
+    A single text's features are its vector u; a pair's are ``(u, v, |u - v|, u * v)``, as in the model of STS-B-DIR
+    (Yang et al., 2021), which SupReMix follows. The authors regress on these; here a network with one hidden layer of
+    512 tanh units and layer normalisation brings them to the embedding.
 
     Args:
         sentences: from tokens (n, t), 0 past the end of a text, to vectors (n, width); None where samples come as

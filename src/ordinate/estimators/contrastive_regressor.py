@@ -58,7 +58,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         weight_decay: by default 1e-4.
 
     Attributes:
-        head_name_: the head chosen; head_scores_: the validation error of each.
+        head_name_: the head chosen.
+        head_scores_: the validation error of each.
     """
 
     validation_fraction: float = 0.1

@@ -382,7 +382,7 @@ class EmbeddingEstimator(
     # embedding
 
     def transform(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
-        """Return the embeddings (n, embedding_dim_) of samples, in float64 (images, volumes, text: in float32)."""
+        """Return the embeddings (n, ``embedding_dim_``) of samples, in float64 (images, volumes, text: in float32)."""
         check_is_fitted(self)
         return self._embed(self._read(X)).numpy()
 

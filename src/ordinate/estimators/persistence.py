@@ -92,7 +92,7 @@ def write_estimator(estimator: Fitted, folder: Path) -> None:
 
 
 def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
-    """Return the estimator that :meth:`save` or the command line wrote to ``folder``.
+    """Return the estimator that ``save`` or the command line wrote to ``folder``.
 
     Only JSON and tensors are read: nothing in the folder is run. Damage is an error.
 

@@ -38,7 +38,8 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         weight_decay: by default 3, and 0.05 for images and volumes.
 
     Attributes:
-        classes_: (C,), sorted; ordered_classes_: from the lowest rank to the highest.
+        classes_: (C,), sorted.
+        ordered_classes_: (C,), from the lowest rank to the highest.
         decision_scores_: accuracy and MAE of mode and median on the validation samples; None without any.
     """
 

@@ -82,12 +82,12 @@ class StagedMethod(lightning.LightningModule):
     Subclasses give the loss of a batch in :meth:`batch_loss`, which sees labels as :meth:`as_labels` returns them, so
     that those of a data loader may be (n,) or (n, 1), of any dtype; they may end a stage of their own accord in
     :meth:`stage_is_complete`, act on its start in :meth:`begin_stage` and :meth:`on_first_batch`, and log what
-    validation embeddings show in :meth:`validate_embeddings`. What each epoch logged is kept in :attr:`history`.
+    validation embeddings show in :meth:`validate_embeddings`. What each epoch logged is kept in ``history``.
 
     A batch is ``(x, y)``, or ``(x, y, weights)`` with a weight (n,) above 0 for each sample, of mean 1 over the
     training samples. The weights then are a further argument of the two methods.
 
-    With an :attr:`end`, a stage has its share of the time that is left when it starts. Its progress, which the learning
+    With an ``end``, a stage has its share of the time that is left when it starts. Its progress, which the learning
     rate follows, is that of its epochs or that of its time, whichever is farther, and it ends with either. The history
     says of an epoch that time ended what share of its batches ``passed``.
     """
@@ -172,7 +172,7 @@ class StagedMethod(lightning.LightningModule):
         raise NotImplementedError(f"{type(self).__name__}.batch_loss")
 
     def validate_embeddings(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> dict[str, Tensor]:
-        """What to log of the whole validation set, given the outputs of :meth:`forward` and the labels."""
+        """What to log of the whole validation set, given the outputs of ``forward`` and the labels."""
         return {}
 
     def stage_is_complete(self) -> bool:

@@ -26,8 +26,8 @@ class SupReMix(ContrastiveRegression):
         scheme: ``"linear_probe"``, ``"fine_tune"`` or ``"regularise"``.
         head_loss, bin_size: as :func:`~ordinate.heads.build_head` takes them.
         epochs: of the encoder and of the head; 100 for the head in the paper.
-        temperature, beta, mix_negatives, mix_positives, distance_magnifying, label_range, renormalize,
-            detach_mixtures: of the loss.
+        temperature, beta, mix_negatives, mix_positives, distance_magnifying: of the loss.
+        label_range, renormalize, detach_mixtures: of the loss.
         projection_dim: outputs of the projection head, a 2-layer perceptron (128 in the paper).
         contrast_weight: of the SupReMix loss in ``"regularise"``.
         patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.

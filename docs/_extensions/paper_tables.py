@@ -1,0 +1,33 @@
+"""The papers' tables as `ordinate table` left them, as pages: what `measured.md` links to outside of docs."""
+
+import re
+from pathlib import Path
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "tables"
+LINK = re.compile(r"\]\(\.\./benchmarks/results/tables/([\w/-]+)\.md\)")
+
+
+def register(app):
+    """Write the pages before a Sphinx application reads them, and lead links to them."""
+    app.connect("builder-inited", write_pages)
+    app.connect("source-read", relink)
+
+
+def write_pages(app):
+    """Write a page per table."""
+    folder = Path(app.srcdir) / "generated" / "tables"
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in sorted(RESULTS.rglob("*.md")):
+        name = table.relative_to(RESULTS).with_suffix("").as_posix()
+        page = f"---\norphan: true\n---\n\n# {name.replace('/', ': ')}\n\n{table.read_text(encoding='utf-8')}"
+        (folder / f"{page_name(name)}.md").write_text(page, encoding="utf-8")
+
+
+def relink(app, docname, source):
+    """Replace links to results by links to their pages."""
+    source[0] = LINK.sub(lambda link: f"](generated/tables/{page_name(link[1])}.md)", source[0])
+
+
+def page_name(name):
+    """Return the name of a table's page."""
+    return name.replace("/", "-")

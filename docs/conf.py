@@ -1,0 +1,116 @@
+"""The documentation site: `make docs` builds it into docs/_build/html, without network."""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # examples run side by side, one thread each
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_extensions"))
+
+import array_like
+import internal_references
+import math_markup
+import paper_tables
+from sphinx.ext import autosummary
+
+import ordinate
+
+project = "Ordinate"
+author = "The Ordinate authors"
+copyright = author  # noqa: A001 - Sphinx's name
+release = version = ordinate.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery", "papers"]  # scripts, whose pages are generated
+nitpicky = True
+
+# Markdown
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+suppress_warnings = ["config.cache"]  # the settings of the gallery hold functions
+
+# API pages
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autosummary.WELL_KNOWN_ABBREVIATIONS += ("eq.", "eqs.", "Fig.", "Figs.")  # end no sentence
+autodoc_typehints = "signature"
+autodoc_inherit_docstrings = False  # of Lightning, whose pages are not here
+autodoc_typehints_format = "short"
+autodoc_member_order = "bysource"
+autodoc_default_options = {
+    "exclude-members": "set_fit_request, set_predict_request, set_score_request, set_transform_request, "
+    "get_metadata_routing, set_output, forward, __init__",
+}
+napoleon_numpy_docstring = True  # what is inherited from scikit-learn
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+maximum_signature_line_length = 100
+copybutton_exclude = ".linenos, .gp, .go"
+add_module_names = False
+templates_path = ["_templates"]
+
+# Gallery
+warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+sphinx_gallery_conf = {
+    "examples_dirs": [str(HERE / name) for name in ("gallery", "papers")],
+    "gallery_dirs": [f"generated/{name}" for name in ("gallery", "papers")],
+    "filename_pattern": r"plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "write_computation_times": False,
+    "show_memory": False,
+    "min_reported_time": 1e9,  # times belong to the machine that built the site
+    "abort_on_example_error": False,
+    "only_warn_on_example_error": False,
+    "parallel": int(os.environ.get("DOCS_JOBS", "2")),
+    "image_scrapers": ("matplotlib",),
+    "ignore_repr_types": r"matplotlib",
+    "reset_modules": ("gallery_style.reset",),
+    "backreferences_dir": "generated/backreferences",
+    "doc_module": ("ordinate",),
+    "inspect_global_variables": False,
+    "plot_gallery": "True",
+}
+
+# Pages
+html_theme = "pydata_sphinx_theme"
+html_title = "Ordinate"
+html_static_path = ["_static"]
+html_css_files = ["ordinate.css"]
+html_favicon = "_static/mark.svg"
+html_context = {"default_mode": "auto"}  # light or dark as the browser says
+html_show_sourcelink = False
+html_show_sphinx = False
+html_theme_options = {
+    "logo": {"text": "Ordinate", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg", "alt_text": ""},
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "navigation_with_keys": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": [], "changes": [], "measured": []}
+
+
+def setup(app):
+    """Register what is specific to this site."""
+    array_like.register(app)
+    math_markup.register(app)
+    internal_references.register(app)
+    paper_tables.register(app)

@@ -1,0 +1,73 @@
+r"""
+CLOC: what a margin is
+======================
+
+*Pitawela et al., CLOC: Contrastive Learning for Ordinal Classification with Multi-Margin N-pair Loss.*
+
+Ranks have an order, but mistakes between some neighbours are worse than between others, and some neighbours are harder
+to tell apart. CLOC gives every *boundary* between two adjacent ranks a margin of its own, and asks for each anchor that
+its similarity (cosine) to a sample of its own rank exceeds that to a sample of another rank by the margins of *all*
+boundaries between the two:
+
+.. math::
+    \max(0,\; m_{y_i y_k} + \psi_{ik} - \psi_{ij}), \qquad m_{13} = m_{1|2} + m_{2|3}
+
+That sum is the whole idea: who is farther in rank has to be farther in angle.
+"""
+
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+
+from ordinate.functional import mmnp
+from ordinate.report.figures import rank_colours
+
+# %%
+# One anchor and one positive of rank 0 lie at angle 0, one negative is moved around the circle. Its hinge is zero as
+# soon as it has moved far enough, and how far that is depends on its rank. The margins here are 0.4, 0.6 and 0.4.
+
+margins = torch.tensor([0.4, 0.6, 0.4])
+angles = np.linspace(0, np.pi, 181)
+colours = rank_colours(4)
+
+
+def loss_of(rank, angle):
+    """The sum over the anchor's pairs, eq. 2, of anchor, positive and one negative."""
+    embeddings = torch.tensor([[1.0, 0.0], [1.0, 0.0], [math.cos(angle), math.sin(angle)]])
+    return mmnp(embeddings, torch.tensor([0, 0, rank]), margins, reduction="none")[0].item()
+
+
+curves = {rank: np.array([loss_of(rank, angle) for angle in angles.tolist()]) for rank in (1, 2, 3)}
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.9), layout="constrained")
+for rank, values in curves.items():
+    left.plot(np.rad2deg(angles), values, color=colours[rank], label=f"negative of rank {rank}")
+left.set(
+    title="Loss of one negative", xlabel="its angle from the anchor, degrees", ylabel="hinge", xticks=range(0, 181, 45)
+)
+left.legend()
+right.add_patch(plt.Circle((0, 0), 1, fill=False, color="0.8"))
+right.plot(1, 0, "o", color=colours[0], markersize=11)
+right.annotate("anchor and positive,\nrank 0", (1, 0), xytext=(-8, 12), textcoords="offset points", ha="right")
+for rank, values in curves.items():
+    allowed = angles[values == 0]
+    radius = 1 + 0.12 * rank
+    right.plot(radius * np.cos(allowed), radius * np.sin(allowed), color=colours[rank], linewidth=5)
+    right.annotate(f"rank {rank}", (radius * np.cos(allowed[0]), radius * np.sin(allowed[0])), xytext=(4, 4),
+                   textcoords="offset points")  # fmt: skip
+right.set(
+    title="Where a negative costs nothing", aspect="equal", xlim=(-1.6, 1.6), ylim=(-0.25, 1.65), xticks=[], yticks=[]
+)
+for spine in right.spines.values():
+    spine.set_visible(False)
+
+# %%
+# Margins are learned together with the encoder in a first phase. As a smaller margin is always a smaller loss, the
+# paper takes precautions against their collapse and stops the phase early; in a second phase margins are fixed and a
+# classifier is trained. A margin that you fix yourself (``critical_margins``) is not learned at all: it says that
+# this boundary matters.
+#
+# In the library: :func:`ordinate.functional.mmnp`, :class:`ordinate.losses.MMNPLoss`,
+# :class:`ordinate.methods.CLOC`, :class:`ordinate.CLOCClassifier`.

@@ -1,0 +1,86 @@
+r"""
+SupReMix: what a mixture is
+===========================
+
+*Wu, Dong et al., Mixup Your Own Pairs.*
+
+Contrastive learning lives on hard cases: negatives that are almost like the anchor, positives that are quite unlike it.
+Real batches have few of either. SupReMix makes them, by mixing embeddings of the batch:
+
+- **Mix-neg**: the anchor mixed with a sample of another label. It lies near the anchor and is a negative, so a hard
+  one.
+- **Mix-pos**: a sample of a lower label mixed with one of a higher label, in the proportion that gives the mixture the
+  *anchor's* label. It is a positive that stems from no sample of that label, so a hard one too. Only samples within a
+  *window* around the anchor's label are mixed, as embeddings are about linear in the label only locally.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+
+from ordinate.functional import supremix
+
+# %%
+# Samples with labels from 0 to 8 along an arc; the anchor has the label 4, the window is 2.
+
+labels = np.arange(9.0)
+angles = np.deg2rad(180 - 20 * labels)
+samples = np.column_stack([np.cos(angles), np.sin(angles)])
+anchor, window = 4, 2.0
+
+
+def unit(points):
+    return points / np.linalg.norm(points, axis=-1, keepdims=True)
+
+
+figure, axes = plt.subplots(figsize=(6.8, 4.4), layout="constrained")
+arc = np.linspace(0, np.pi, 181)
+axes.plot(np.cos(arc), np.sin(arc), color="0.85", zorder=0)
+marks = axes.scatter(*samples.T, c=labels, s=110, zorder=3)
+for label, (x, y) in zip(labels, samples, strict=True):
+    axes.annotate(f"{label:.0f}", (1.1 * x, 1.1 * y), ha="center", va="center")
+within = [i for i in range(9) if i != anchor and abs(labels[i] - labels[anchor]) <= window]
+for below in (i for i in within if i < anchor):
+    for above in (i for i in within if i > anchor):
+        share = (labels[above] - labels[anchor]) / (labels[above] - labels[below])  # of the lower sample
+        mixture = share * samples[below] + (1 - share) * samples[above]
+        axes.plot(*samples[[below, above]].T, color="tab:green", linewidth=0.8)
+        axes.plot(*mixture, "P", color="tab:green", markersize=9)
+for other in (1, 7):
+    mixture = 0.25 * samples[other] + 0.75 * samples[anchor]  # lambda_1 = 0.25: drawn from Beta(2, 8) in training
+    axes.plot(*samples[[other, anchor]].T, color="tab:red", linewidth=0.8, linestyle=":")
+    axes.plot(*mixture, "X", color="tab:red", markersize=9)
+axes.plot([], [], "P", color="tab:green", label="Mix-pos: label 4 from others")
+axes.plot([], [], "X", color="tab:red", label="Mix-neg: the anchor and another")
+axes.set(title="Mixtures for the anchor with label 4", xticks=[], yticks=[], aspect="equal", ylim=(-0.1, 1.25))
+axes.legend(loc="lower center")
+figure.colorbar(marks, label="label", shrink=0.7)
+
+# %%
+# Mixtures are then brought to unit length, so they return to the arc. A third part weighs every contrast by its label
+# distance (*distance magnifying*), so that far samples are pushed farther.
+#
+# The window decides how many mixtures are positives of an anchor: one for every sample below and every sample above it.
+
+torch.manual_seed(0)
+embeddings = torch.tensor(samples + 0.05 * np.random.default_rng(0).normal(size=samples.shape), dtype=torch.float64)
+windows = [1, 2, 3, 4]
+counts = [int(sum(labels[anchor] - w <= label < labels[anchor] for label in labels)) ** 2 for w in windows]
+generator = torch.Generator()
+for w, count in zip(windows, counts, strict=True):
+    value = supremix(
+        embeddings,
+        torch.tensor(labels),
+        temperature=0.5,
+        window=float(w),
+        generator=generator.manual_seed(0),
+        reduction="mean",
+    )
+    print(f"window {w}: {count:2} Mix-pos of the anchor, mean loss {value.item():.3f}")
+
+# %%
+# No mixture is ever built: its similarity to the anchor and its length are linear in the Gram matrix of the batch, so
+# the loss reads both off.
+#
+# In the library: :func:`ordinate.functional.supremix`, :class:`ordinate.losses.SupReMixLoss`,
+# :class:`ordinate.methods.SupReMix`, :class:`ordinate.SupReMixRegressor`.

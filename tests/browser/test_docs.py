@@ -1,0 +1,84 @@
+"""The built site as people use it: on a phone and on a desk, in light and dark, with its search."""
+
+import functools
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.docs.site import SITE, built
+
+pytestmark = built
+
+PAGES = [
+    "index.html", "start/index.html", "methods.html", "measured.html", "api/index.html",
+    "generated/api/ordinate.CLOCClassifier.html", "generated/api/ordinate.functional.supcr.html",
+    "generated/gallery/index.html", "generated/gallery/plot_02_margins.html", "generated/papers/plot_1_cloc.html",
+]  # fmt: skip
+WIDER_THAN_SCREEN = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+
+
+@pytest.fixture
+def visit(chromium, address):
+    """Open a page of the site; after the test it must have asked no other host and complained of nothing."""
+    opened, wrong = [], []
+
+    def visit(page_name, *, width=1280, theme="light"):
+        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+        opened.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: request.url.startswith((address, "data:")) or wrong.append(request.url))
+        page.on("requestfailed", lambda request: wrong.append(f"failed: {request.url}"))
+        page.on("response", lambda response: response.status >= 400 and wrong.append(response.url))
+        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+        page.on("console", lambda line: line.type == "error" and wrong.append(f"console: {line.text}"))
+        page.goto(address + page_name, wait_until="load")
+        return page
+
+    yield visit
+    for context in opened:
+        context.close()
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_fit_a_phone_and_follow_the_colour_scheme(visit, name):
+    backgrounds = set()
+    for theme in ("light", "dark"):
+        page = visit(name, width=390, theme=theme)
+        assert page.evaluate(WIDER_THAN_SCREEN) <= 0
+        backgrounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert len(backgrounds) == 2
+
+
+def test_the_search_finds_a_name(visit):
+    page = visit("search.html?q=margins_from_costs")
+    page.wait_for_selector("#search-results li a", timeout=20_000)
+    found = page.eval_on_selector_all("#search-results li a", "links => links.map(link => link.getAttribute('href'))")
+    assert any("ordinate.decisions.margins_from_costs" in link for link in found)
+
+
+def test_two_clicks_choose_the_colour_scheme(visit):
+    page = visit("index.html", theme="light")
+    page.locator(".theme-switch-button:visible").click()
+    page.locator(".theme-change-button[data-mode=dark]:visible").click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_formulas_are_drawn_by_the_browser(visit):
+    page = visit("generated/api/ordinate.functional.supcr.html")
+    size = page.eval_on_selector("math[display=block]", "formula => formula.getBoundingClientRect().height")
+    assert size > 30
