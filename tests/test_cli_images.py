@@ -267,3 +267,21 @@ def test_a_long_training_that_was_asked_for_is_announced(monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "about 120 minutes on this machine" in said
     assert "note: --time-limit 10 keeps to ten minutes" in said
+
+
+@pytest.mark.parametrize("form", ["folder", pytest.param("zip", marks=pytest.mark.thorough)])
+def test_images_that_stream_leave_the_same_model(form, capsys):
+    data = write(form=form)
+    given = (data, "--target", "grade", "--method", "cloc")
+    assert fit(*given, "--out", "model") == fit(*given, "--stream", "--out", "streamed") == 0
+    assert "60 samples of 16 x 16 pixels, grey, 3 ranks" in capsys.readouterr().out
+    assert read("streamed/config.json")["sha256"]["weights.safetensors"] == read("model/config.json")["sha256"]["weights.safetensors"]
+    metrics = [read(f"{folder}/metrics.json") for folder in ("model", "streamed")]
+    assert {name: metrics[1][name] for name in metrics[1].keys() - {"command"}} == {
+        name: metrics[0][name] for name in metrics[0].keys() - {"command"}
+    }
+    assert {path.name for path in Path("streamed").iterdir()} == {path.name for path in Path("model").iterdir()}
+    assert "scans/" in Path("streamed/report.html").read_text()
+    assert main(["report", "streamed", data, "--target", "grade", "--out", "report.html"]) == 0
+    assert main(["predict", "streamed", data, "--out", "grades.csv"]) == 0
+    assert len(pd.read_csv("grades.csv")) == 60

@@ -27,6 +27,7 @@ from ordinate.commands.workspace import Workspace
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, take
+from ordinate.data.streamed import StreamedPixels
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.decisions import compare_decisions
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -82,6 +83,8 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         shutil.rmtree(result, ignore_errors=True)  # of a run that was stopped, which may have had another model
         result.mkdir()
         predictions = Predictions.of(model, take(samples.X, test_rows), plan.label.values[test_rows])
+        if isinstance(predictions.inputs, StreamedPixels) and predictions.inputs.note is not None:
+            print(f"note: held out: {predictions.inputs.note}")
         facts = {
             "method": chosen.name, "test_samples": len(test_rows), "training_samples": len(rows),
             **({} if options.weight is None else {"weight": options.weight}),
@@ -200,7 +203,8 @@ def _show(
         facts["Weights"] = f"the model was trained with those of {options.weight!r}; here all samples count the same"
     seen = (take(samples.X, rows), y[rows])
     if len(test_rows) >= LEAST_REPORTED and time.has_time_for(REPORT_TIME):
-        names = [f"row {row}" for row in test_rows] if samples.paths is None else samples.paths[test_rows].tolist()
+        paths = modality_of(predictions.X).paths(predictions.X) if samples.paths is None else samples.paths[test_rows]
+        names = [f"row {row}" for row in test_rows] if paths is None else paths.tolist()
         with _named_failure("report"):
             write_report(
                 predictions.model, predictions.X, y[test_rows], folder / REPORT, predictions=predictions, training=seen,

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from ordinate.data.array_batches import ArrayBatches
+from ordinate.data.streamed import StreamedPixels
 from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.estimators.fingerprint import describe
@@ -23,11 +24,13 @@ def frozen_features(
 
     Args:
         encoder: whose network gives them.
-        data: images (n, c, h, w) and their labels.
+        data: images (n, c, h, w) and their labels; features of images that stream are not kept.
         options: how the images were read.
         device: to compute on.
     """
     frozen = encoder.to(device).eval()
+    if isinstance(data.x, StreamedPixels):
+        return _streamed_features(frozen, data, device)
     parts = (frozen.backbone, frozen.mean, frozen.std, repr(options), tuple(data.x.shape[1:]))
     network = hashlib.sha256(describe(parts, "encoder").encode()).digest()
     keys = [network + hashlib.sha256(image.numpy().tobytes()).digest() for image in data.x]
@@ -40,3 +43,16 @@ def frozen_features(
             _features_of.update((keys[row], one.clone()) for row, one in zip(rows.tolist(), found, strict=True))
     encoder.cpu()
     return ArrayBatches(torch.stack([_features_of[key] for key in keys]), data.y, data.weights)
+
+
+def _streamed_features(
+    encoder: FrozenImageEncoder, data: ArrayBatches | ViewBatches, device: torch.device
+) -> ArrayBatches:
+    """Return the features of images that stream, with the labels of those that were read."""
+    from ordinate.methods.training import validation_loader  # on first use, as Lightning takes seconds
+
+    with torch.no_grad():
+        batches = validation_loader(ArrayBatches(data.x, data.y, data.weights))
+        parts = [(encoder.features(x.to(device)).cpu(), *labels) for x, *labels in batches]
+    encoder.cpu()
+    return ArrayBatches(*map(torch.cat, zip(*parts, strict=True)))

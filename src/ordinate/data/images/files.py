@@ -1,5 +1,6 @@
 """Image files, in folders or inside a zip: listed, opened, checked."""
 
+import hashlib
 import io
 import os
 import threading
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.errors import OrdinateError
@@ -29,27 +31,58 @@ class ImageFiles:
         (3, ['c.png', 'a.png'])
     """
 
-    def __init__(self, paths: Iterable[str | Path], archive: str | Path | None = None) -> None:
-        self.paths: NDArray[np.str_] = np.array([str(path) for path in paths], dtype=np.str_)
+    def __init__(self, paths: Iterable[str | Path] | pa.LargeStringArray, archive: str | Path | None = None) -> None:
+        names = paths if isinstance(paths, pa.LargeStringArray) else [str(path) for path in paths]
+        self.names: Any = pa.array(names, pa.large_string())  # a few bytes each, which processes share
         self.archive = None if archive is None else Path(archive)
         self._opened = threading.local()  # a zip is opened once per thread and process
 
     def __len__(self) -> int:
-        return len(self.paths)
+        return len(self.names)
 
     def __getitem__(self, rows: ArrayLike | slice) -> "ImageFiles":
-        selected = self.paths[rows if isinstance(rows, slice) else np.asarray(rows)]
-        return ImageFiles(np.atleast_1d(selected), self.archive)
+        selected = np.atleast_1d(np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)])
+        return ImageFiles(self.names.take(pa.array(selected)), self.archive)
 
     def __iter__(self) -> Iterator["Image"]:
         return (self.open(index) for index in range(len(self)))
 
-    def __reduce__(self) -> tuple[type["ImageFiles"], tuple[Any, ...]]:
-        return ImageFiles, (self.paths, self.archive)  # an open zip stays with its process
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return type(self), (self.names, self.archive)  # an open zip stays with its process
+
+    @property
+    def paths(self) -> NDArray[np.str_]:
+        """The names of all files (n,), each as large as the longest."""
+        return np.array(self.names.to_pylist(), dtype=np.str_)
+
+    def name(self, index: int) -> str:
+        """Return the name of a file."""
+        name: str = self.names[index].as_py()
+        return name
+
+    def stamps(self) -> NDArray[np.int64]:
+        """Return (n, 2): the size of each file in bytes, and when it was changed; no file is read.
+
+        In place of the time of change, a file in a zip has its checksum, a file that is not there -1.
+        """
+        if self.archive is not None:
+            with zipfile.ZipFile(self.archive) as archive:
+                held = {info.filename: (info.file_size, info.CRC) for info in archive.infolist()}
+            stamps: Iterable[tuple[int, int]] = (held.get(name.as_py(), (-1, -1)) for name in self.names)
+        else:
+            stamps = (_stamp(name.as_py()) for name in self.names)
+        return np.fromiter(stamps, dtype=np.dtype((np.int64, 2)), count=len(self))
+
+    def digest(self) -> bytes:
+        """Return a digest of the names, sizes and times of the files, of which none is read."""
+        digest = hashlib.sha256(str(self.archive).encode())
+        for part in (*filter(None, self.names.buffers()), self.stamps().tobytes()):
+            digest.update(part)
+        return digest.digest()
 
     def content(self, index: int) -> bytes:
         """Return the bytes of a file."""
-        path = str(self.paths[index])
+        path = self.name(index)
         if self.archive is None:
             return Path(path).read_bytes()
         if getattr(self._opened, "process", None) != os.getpid():  # a forked process would share the place in the file
@@ -60,7 +93,7 @@ class ImageFiles:
     def open(self, index: int) -> "Image":
         """Return a decoded image; an `OrdinateError` names a file that is missing, empty, truncated or no image."""
         image = optional("PIL.Image", "images", "images")
-        path = self.paths[index]
+        path = self.name(index)
         try:
             content = self.content(index)
             opened: Image = image.open(io.BytesIO(content))
@@ -75,3 +108,11 @@ class ImageFiles:
         except (OSError, SyntaxError, ValueError, EOFError, zipfile.BadZipFile, image.DecompressionBombError) as error:
             raise OrdinateError(path, problem=f"is damaged or truncated: {error}") from error
         return opened
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return -1, -1
+    return found.st_size, found.st_mtime_ns
