@@ -38,6 +38,7 @@ from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.methods.time_budget import training_until
 from ordinate.report.evaluation import Metrics, draw, measure
 from ordinate.report.page import write_report
+from ordinate.report.page.contents import MOST_SAMPLES
 from ordinate.report.text import metric_lines
 from ordinate.torchrun import is_first_process
 
@@ -203,7 +204,9 @@ def _show(
         facts["Weights"] = f"the model was trained with those of {options.weight!r}; here all samples count the same"
     seen = (take(samples.X, rows), y[rows])
     if len(test_rows) >= LEAST_REPORTED and time.has_time_for(REPORT_TIME):
-        paths = modality_of(predictions.X).paths(predictions.X) if samples.paths is None else samples.paths[test_rows]
+        paths = None if samples.paths is None else samples.paths[test_rows]
+        if paths is None and len(test_rows) <= MOST_SAMPLES:
+            paths = modality_of(predictions.X).paths(predictions.X)
         names = [f"row {row}" for row in test_rows] if paths is None else paths.tolist()
         with _named_failure("report"):
             write_report(

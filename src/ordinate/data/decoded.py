@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 from tqdm import tqdm
 
 from ordinate.data.modality import Reader
+from ordinate.data.rows import take
 from ordinate.data.streamed import StreamedPixels, too_large
 from ordinate.data.worker_processes import usable_workers
 from ordinate.encoders.build import build_encoder
@@ -49,18 +50,17 @@ class Preprocessing(Protocol):
 class DecodedSamples:
     """Pixels (n, c, h, w) or voxels (n, c, d, h, w) beside what was done to get them, so that it is not done again.
 
-    They are in memory, or decoded when they are read.
+    They are an array, or :class:`~ordinate.data.streamed.StreamedPixels`.
     """
 
-    pixels: NDArray[np.uint8] | StreamedPixels
+    pixels: Any
     preprocessing: Any
 
     def __len__(self) -> int:
         return len(self.pixels)
 
     def __getitem__(self, rows: Any) -> Self:
-        streamed = isinstance(self.pixels, StreamedPixels)
-        return type(self)(self.pixels.part(rows) if streamed else self.pixels[rows], self.preprocessing)
+        return type(self)(take(self.pixels, rows), self.preprocessing)
 
 
 def _silent(_: str) -> None:
@@ -123,7 +123,7 @@ class PixelReader(Reader):
     @classmethod
     def _pixels(
         cls, samples: Any, preprocessing: Any, options: Any, progress: bool, say: Callable[[str], None] = _silent
-    ) -> NDArray[np.uint8] | StreamedPixels:
+    ) -> Any:
         """Return the pixels of samples, as ``options`` say or memory allows; all are read where they do not stream."""
         if isinstance(samples, cls.files_class):
             streamed = stream(samples, preprocessing, options, say)

@@ -1,4 +1,4 @@
-"""The files under a folder or in a zip."""
+"""The files under a folder or a URL, or in a zip."""
 
 import os
 import re
@@ -8,23 +8,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from ordinate.data import object_store
 from ordinate.data.images.files import SUFFIXES, ImageFiles
+from ordinate.data.paths import is_url
 from ordinate.errors import OrdinateError
 
+SHARD = ".tar"
 HIDDEN = re.compile(r"(?:.*/)?(?:__MACOSX/.*|\.[^/]*)")  # what systems and archivers add
 
 
 @dataclass(frozen=True)
 class FileTree:
-    """The files under a folder or in a zip, by their names below it, with slashes, in order."""
+    """The files under a folder or a URL, or in a zip, by their names below it, with slashes, in order."""
 
-    path: Path
+    path: Path | str  # the latter of a URL
     names: tuple[str, ...]
 
     @classmethod
     def of(cls, path: str | Path) -> Self:
-        """List a folder or a zip."""
+        """List a folder, a URL or a zip; a tar shard is listed alone."""
+        if is_url(path):
+            url, _, last = str(path).rstrip("/").rpartition("/")
+            if last.lower().endswith(SHARD):
+                return cls(url, (last,))
+            found = object_store.listed(str(path))
+            if not found:
+                raise OrdinateError(path, problem="no such folder")
+            return cls(f"{url}/{last}", tuple(name for name in found if not HIDDEN.fullmatch(name)))
         path = Path(path)
+        if path.is_file() and path.suffix.lower() == SHARD:
+            return cls(path.parent, (path.name,))
         if path.is_dir():
             walk = os.walk(path, followlinks=True)  # a link may lead to another disk
             folders = ((Path(folder).relative_to(path).as_posix(), files) for folder, _, files in walk)
@@ -46,6 +59,8 @@ class FileTree:
 
     def content(self, name: str) -> bytes:
         """Return the bytes of a file."""
+        if isinstance(self.path, str):
+            return object_store.content(f"{self.path}/{name}")
         if self.path.is_dir():
             return (self.path / name).read_bytes()
         with zipfile.ZipFile(self.path) as archive:
@@ -53,6 +68,20 @@ class FileTree:
 
     def files(self, names: Iterable[str]) -> ImageFiles:
         """Return the named files as images."""
-        if self.path.is_dir():
-            return ImageFiles(self.path / name for name in names)
-        return ImageFiles(names, self.path)
+        if self.is_zip:
+            return ImageFiles(names, self.path)
+        return ImageFiles(self.where(name) for name in names)
+
+    @property
+    def is_zip(self) -> bool:
+        """Whether the files lie in a zip."""
+        return isinstance(self.path, Path) and self.path.is_file()
+
+    @property
+    def shards(self) -> list[str]:
+        """The names of tar files."""
+        return [name for name in self.names if name.lower().endswith(SHARD)]
+
+    def where(self, name: str) -> str:
+        """Return the path or URL of a file."""
+        return f"{self.path}/{name}" if isinstance(self.path, str) else str(self.path / name)

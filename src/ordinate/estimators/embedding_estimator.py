@@ -319,9 +319,10 @@ class EmbeddingEstimator(
         digest = hashlib.sha256("\n".join([type(self).__name__, *described, str(seed)]).encode())
         for data in (training, validation):
             for part in () if data is None else (data.x, data.y, data.weights):
-                if part is not None:
-                    streams = isinstance(part, StreamedPixels)  # others without a copy of all samples
-                    digest.update(part.digest() if streams else np.ascontiguousarray(part.numpy()).data)
+                if isinstance(part, StreamedPixels):
+                    digest.update(part.digest())
+                elif part is not None:
+                    digest.update(np.ascontiguousarray(part.numpy()).data)  # without a copy of all samples
         return digest.hexdigest()
 
     def _new_method(self, targets: Tensor) -> "StagedMethod":
@@ -400,7 +401,7 @@ class EmbeddingEstimator(
         """Return samples as a batch of the encoder."""
         return inputs.read_new(self, X)
 
-    def _embed(self, x: Tensor) -> Tensor:
+    def _embed(self, x: Tensor | StreamedPixels) -> Tensor:
         """Embed in float64, so that a sample's embedding does not depend on the rest of its batch."""
         if self.reader_.in_float32:
             return self._embed_in_float32(x)
@@ -417,7 +418,7 @@ class EmbeddingEstimator(
             return self._embed(x.part(rows))
         return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(READ_AT_ONCE)])
 
-    def _embed_in_float32(self, x: Tensor) -> Tensor:
+    def _embed_in_float32(self, x: Tensor | StreamedPixels) -> Tensor:
         """Embed in float32, on the GPU if there is one; float64 would take image networks far longer."""
         at_once, device = self.reader_.embedded_at_once(x), self._device
         encoder = self.method_.encoder.to(device)

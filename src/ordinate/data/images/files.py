@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.data import object_store
+from ordinate.data.paths import is_url
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
@@ -23,7 +26,7 @@ SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".t
 
 
 class ImageFiles:
-    """Image files in an order, or in a zip; an index opens one, an array of indices or a mask selects some.
+    """Image files, by paths or URLs, or in a zip; an index opens one, an array of indices or a mask selects some.
 
     Example:
         >>> files = ImageFiles(["a.png", "b.png", "c.png"])
@@ -70,8 +73,20 @@ class ImageFiles:
                 held = {info.filename: (info.file_size, info.CRC) for info in archive.infolist()}
             stamps: Iterable[tuple[int, int]] = (held.get(name.as_py(), (-1, -1)) for name in self.names)
         else:
-            stamps = (_stamp(name.as_py()) for name in self.names)
+            stamps = (file_stamp(name.as_py()) for name in self.names)
         return np.fromiter(stamps, dtype=np.dtype((np.int64, 2)), count=len(self))
+
+    def repeated(self) -> list[list[int]]:
+        """Return the groups of files (indices, ascending) of the same name, in whichever folders, and the same size.
+
+        Example:
+            >>> ImageFiles(["a/1.png", "b/1.png", "b/2.png"]).repeated()
+            [[0, 1]]
+        """
+        names = pd.Series(self.names.to_pandas()).str.rpartition("/")[2]
+        keys = pd.DataFrame({"name": names, "size": self.stamps()[:, 0]})
+        groups = keys[keys.duplicated(keep=False)].groupby(["name", "size"], sort=False).groups
+        return [rows.tolist() for rows in groups.values()]
 
     def digest(self) -> bytes:
         """Return a digest of the names, sizes and times of the files, of which none is read."""
@@ -84,7 +99,7 @@ class ImageFiles:
         """Return the bytes of a file."""
         path = self.name(index)
         if self.archive is None:
-            return Path(path).read_bytes()
+            return object_store.content(path) if is_url(path) else Path(path).read_bytes()
         if getattr(self._opened, "process", None) != os.getpid():  # a forked process would share the place in the file
             self._opened.process, self._opened.zip = os.getpid(), zipfile.ZipFile(self.archive)
         archive: zipfile.ZipFile = self._opened.zip
@@ -110,7 +125,10 @@ class ImageFiles:
         return opened
 
 
-def _stamp(path: str) -> tuple[int, int]:
+def file_stamp(path: str) -> tuple[int, int]:
+    """Return the size of a file in bytes, and when it was changed; -1 where it is not there."""
+    if is_url(path):
+        return object_store.stamp(path)
     try:
         found = Path(path).stat()
     except OSError:

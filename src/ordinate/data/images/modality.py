@@ -18,7 +18,6 @@ from ordinate.data.images.pixels import (
     as_images,
     choose_preprocessing,
     decode,
-    duplicate_files,
     duplicates,
     seconds_to_decode,
 )
@@ -106,7 +105,7 @@ class ImageModality(Modality):
         """Return notes on images that are on more than one side of the split, those that stream by name and size."""
         alike = "pixel for pixel"
         if isinstance(X.pixels, StreamedPixels):
-            found, paths, alike = duplicate_files(X.pixels.files), self.paths(X), "by name and size"
+            found, paths, alike = X.pixels.files.repeated(), self.paths(X), "by name and size"
         else:
             found = duplicates(X.pixels)
         groups = [group for group in found if len(set(sides[group])) > 1]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.data.decoded import (
@@ -139,19 +138,6 @@ def duplicates(pixels: NDArray[np.uint8]) -> list[list[int]]:
     for index, image in enumerate(pixels):
         groups.setdefault(hashlib.sha256(image.tobytes()).digest(), []).append(index)
     return [group for group in groups.values() if len(group) > 1]
-
-
-def duplicate_files(files: ImageFiles) -> list[list[int]]:
-    """Return the groups of files (indices, ascending) of the same name, in whichever folders, and the same size.
-
-    Example:
-        >>> duplicate_files(ImageFiles(["a/1.png", "b/1.png", "b/2.png"]))
-        [[0, 1]]
-    """
-    names = pd.Series(files.names.to_pandas()).str.rpartition("/")[2]
-    keys = pd.DataFrame({"name": names, "size": files.stamps()[:, 0]})
-    repeated = keys[keys.duplicated(keep=False)]
-    return [rows.tolist() for _, rows in repeated.groupby(["name", "size"], sort=False).groups.items()]
 
 
 def as_images(array: NDArray[Any]) -> NDArray[np.uint8]:
