@@ -29,7 +29,8 @@ from ordinate.errors import OrdinateError
 
 BLOCK = 512  # bytes; whatever lies in a tar starts at a multiple
 READ_AT_ONCE = 2**16  # bytes of a shard in a store: the header of an image and most images
-LABEL = "cls"  # ending of a file that holds a label alone
+ENDINGS = tuple(suffix.encode() for suffix in SUFFIXES)
+COLUMN, LABEL = "cls", b".cls"  # of a label that is alone in its file
 
 
 class Shards(ImageFiles):
@@ -63,7 +64,7 @@ class Shards(ImageFiles):
     def name(self, index: int) -> str:
         """Return the shard and the name in it of an image."""
         shard, start = self._place(index)
-        return f"{shard}/{_name(_read(shard, start, BLOCK))}"
+        return f"{shard}/{_text(_name(_read(shard, start, BLOCK)))}"
 
     def content(self, index: int) -> bytes:
         """Return the bytes of an image."""
@@ -139,7 +140,8 @@ class _Passes(Dataset[tuple[NDArray[np.uint32], pd.DataFrame]]):
         shard = self.shards[index]
         blocks: list[int] = []
         values: dict[str, list[Any]] = {}
-        last: str | None = None  # key
+        reads = self.columns is None or len(self.columns) > 0
+        last: bytes | None = None  # key
         row: dict[str, Any] = {}
         image: int | None = None
 
@@ -153,32 +155,31 @@ class _Passes(Dataset[tuple[NDArray[np.uint32], pd.DataFrame]]):
 
         with _mapped(shard) as content:
             for block, start, size, name in _members(content, shard):
-                folder, slash, base = name.rpartition("/")
-                key, _, ending = base.partition(".")
-                key, ending = folder + slash + key, ending.lower()
+                dot = name.find(b".", name.rfind(b"/") + 1)
+                key, ending = (name, b"") if dot < 0 else (name[:dot], name[dot:].lower())
                 if key != last:
                     end()
                     last, row, image = key, {}, None
-                if f".{ending}".endswith(SUFFIXES):
+                if ending.endswith(ENDINGS):
                     if image is not None:
-                        raise OrdinateError(shard, problem=f"holds two images of {key!r}", expected="one per key")
+                        raise OrdinateError(
+                            shard, problem=f"holds two images of {_text(key)!r}", expected="one per key"
+                        )
                     image = block
-                elif self.columns is None or self.columns:
-                    row |= self._labels(ending, content, start, size, f"{shard}/{name}")
+                elif ending == LABEL and reads:
+                    row[COLUMN] = _text(content[start : start + size]).strip()
+                elif ending == b".json" and reads:
+                    row |= self._values(content[start : start + size], f"{shard}/{_text(name)}")
             end()
         frame = pd.DataFrame(values, index=range(len(blocks)))
-        if LABEL in frame and not (numbers := pd.to_numeric(frame[LABEL], errors="coerce")).isna().any():
-            frame[LABEL] = numbers
+        if COLUMN in frame and not (numbers := pd.to_numeric(frame[COLUMN], errors="coerce")).isna().any():
+            frame[COLUMN] = numbers
         return np.array(blocks, dtype=np.uint32), frame
 
-    def _labels(self, ending: str, content: Any, start: int, size: int, where: str) -> dict[str, Any]:
-        """Return what a file that is no image says of the image of its key."""
-        if ending == LABEL:
-            return {LABEL: content[start : start + size].decode(errors="replace").strip()}
-        if ending != "json":
-            return {}
+    def _values(self, content: bytes, where: str) -> dict[str, Any]:
+        """Return the single values of a json file."""
         try:
-            known = json.loads(content[start : start + size])
+            known = json.loads(content)
         except ValueError as error:
             raise OrdinateError(where, problem=f"is no JSON that can be read: {error}") from error
         if not isinstance(known, dict):
@@ -187,7 +188,7 @@ class _Passes(Dataset[tuple[NDArray[np.uint32], pd.DataFrame]]):
         return single if self.columns is None else {name: single[name] for name in self.columns if name in single}
 
 
-def _members(content: Any, where: str) -> Iterator[tuple[int, int, int, str]]:
+def _members(content: Any, where: str) -> Iterator[tuple[int, int, int, bytes]]:
     """Yield the block of the header, the start and size in bytes, and the name of every file in a tar."""
     place, total, long_name = 0, len(content), None
     while place + BLOCK <= total:
@@ -198,12 +199,12 @@ def _members(content: Any, where: str) -> Iterator[tuple[int, int, int, str]]:
             raise OrdinateError(where, problem="is damaged, or compressed", expected="a tar file")
         size, start, kind = _size(header), place + BLOCK, header[156:157]
         if start + size > total:
-            raise OrdinateError(where, problem=f"is truncated: {_name(header)} ends beyond it")
+            raise OrdinateError(where, problem=f"is truncated: {_text(_name(header))} ends beyond it")
         if kind == b"L":  # a long name of the file that follows, of GNU tar
-            long_name = content[start : start + size].rstrip(b"\0").decode(errors="replace")
+            long_name = content[start : start + size].rstrip(b"\0")
         elif kind == b"x":  # of POSIX
             records = content[start : start + size].split(b" path=", 1)
-            long_name = records[1].split(b"\n")[0].decode(errors="replace") if len(records) > 1 else None
+            long_name = records[1].split(b"\n")[0] if len(records) > 1 else None
         elif kind in b"0\0":
             yield place // BLOCK, start, size, long_name or _name(header)
             long_name = None
@@ -214,12 +215,18 @@ def _size(header: bytes) -> int:
     """Return the size of a file by its header, in octal digits or, beyond 8 GiB, in binary."""
     if header[124] & 0x80:
         return int.from_bytes(header[125:136], "big")
-    return int(header[124:136].rstrip(b"\0 ") or b"0", 8)
+    return int(header[124:136].strip(b"\0 ") or b"0", 8)
 
 
-def _name(header: bytes) -> str:
-    name, prefix = (part.partition(b"\0")[0].decode(errors="replace") for part in (header[:100], header[345:500]))
-    return f"{prefix}/{name}" if prefix and header[257:263] == b"ustar\0" else name
+def _name(header: bytes) -> bytes:
+    name = header[:100].partition(b"\0")[0]
+    if header[345] and header[262] == 0:  # of POSIX, with a folder that is kept apart
+        return header[345:500].partition(b"\0")[0] + b"/" + name
+    return name
+
+
+def _text(content: bytes) -> str:
+    return content.decode(errors="replace")
 
 
 def _read(shard: str, start: int, size: int) -> bytes:
