@@ -50,7 +50,7 @@ from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.report.text import table
 
 RESULTS = Path(__file__).parent / "results" / "streaming.json"
-SIDE, SIZE, RANKS, BATCH, WORKERS, STEPS = 160, 64, 5, 64, 2, 2
+SIDE, SIZE, RANKS, BATCH, EPOCH, WORKERS, STEPS = 160, 64, 5, 64, 320, 2, 1
 NETWORK, LARGE_NETWORK, LARGE_SIZE = "resnet10t", "resnet18", 224
 CONTENDERS = ("streamed", "bare")
 
@@ -127,7 +127,7 @@ def streamed(folder: Path) -> dict[str, float]:
     OTDClassifier(
         encoder=NETWORK, images=ImageOptions(size=SIZE, stream=True, workers=WORKERS), batch_size=BATCH, epochs=2,
         callbacks=[clock], accelerator="cpu", random_state=0,
-    ).fit(images.samples, images.labels)  # fmt: skip
+    ).fit(images.samples[:EPOCH], images.labels[:EPOCH])  # fmt: skip
     return clock.rates
 
 
@@ -135,7 +135,7 @@ class Files(Dataset[tuple[Tensor, int]]):
     """The pictures as files."""
 
     def __init__(self, folder: Path) -> None:
-        self.paths = sorted(folder.iterdir())
+        self.paths = sorted(folder.iterdir())[:EPOCH]
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -227,6 +227,13 @@ def proportional() -> float:
 def measure(folder: Path, images: int, repeats: int, sizes: list[int], steps: int, network: str) -> dict[str, Any]:
     """Return the figures of all runs and what they come to."""
     draw(folder, images)
+    held = []
+    for size in sizes:
+        links = folder / f"links-{size}"
+        links.mkdir()
+        for number in range(size // images):
+            (links / f"{number:06}.tar").symlink_to(folder / "shard.tar")
+        held.append(_apart("memory", links, "--steps", str(steps), "--network", network))
     runs: dict[str, list[dict[str, float]]] = {contender: [] for contender in CONTENDERS}
     for _ in range(repeats):
         for contender in CONTENDERS:
@@ -235,15 +242,8 @@ def measure(folder: Path, images: int, repeats: int, sizes: list[int], steps: in
         contender: {name: round(statistics.median(run[name] for run in made), 1) for name in made[0]}
         for contender, made in runs.items()
     }
-    held = []
-    for size in sizes:
-        links = folder / f"links-{size}"
-        links.mkdir()
-        for number in range(size // images):
-            (links / f"{number:06}.tar").symlink_to(folder / "shard.tar")
-        held.append(_apart("memory", links, "--steps", str(steps), "--network", network))
     return {
-        "side": SIDE, "size": SIZE, "images": images, "batch": BATCH, "workers": WORKERS, "network": NETWORK,
+        "side": SIDE, "size": SIZE, "images": EPOCH, "batch": BATCH, "workers": WORKERS, "network": NETWORK,
         "cores": os.cpu_count(), "python": platform.python_version(), "torch": torch.__version__,
         "medians": medians,
         "ratio": {
@@ -291,8 +291,8 @@ def main() -> None:
         return
     small = (130, 1, [130, 1300], 1, "test_resnet")
     asked = (options.images, options.repeats, options.sizes, options.steps, options.network)
-    with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder), *(small if options.smoke else asked))
+    with tempfile.TemporaryDirectory() as created:
+        found = measure(Path(created), *(small if options.smoke else asked))
     print(table(["images a second", *CONTENDERS, "ratio"], [
         [name, *(str(found["medians"][contender][name]) for contender in CONTENDERS), str(ratio)]
         for name, ratio in found["ratio"].items()

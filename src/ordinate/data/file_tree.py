@@ -21,27 +21,22 @@ HIDDEN = re.compile(r"(?:.*/)?(?:__MACOSX/.*|\.[^/]*)")  # what systems and arch
 class FileTree:
     """The files under a folder or a URL, or in a zip, by their names below it, with slashes, in order."""
 
-    path: Path | str  # the latter of a URL
+    path: Path
     names: tuple[str, ...]
+    url: str | None = None  # of a store, in the place of the path
 
     @classmethod
     def of(cls, path: str | Path) -> Self:
         """List a folder, a URL or a zip; a tar shard is listed alone."""
         if is_url(path):
-            url, _, last = str(path).rstrip("/").rpartition("/")
-            if last.lower().endswith(SHARD):
-                return cls(url, (last,))
-            found = object_store.listed(str(path))
-            if not found:
-                raise OrdinateError(path, problem="no such folder")
-            return cls(f"{url}/{last}", tuple(name for name in found if not HIDDEN.fullmatch(name)))
+            return cls._of_url(str(path).rstrip("/"))
         path = Path(path)
-        if path.is_file() and path.suffix.lower() == SHARD:
-            return cls(path.parent, (path.name,))
         if path.is_dir():
             walk = os.walk(path, followlinks=True)  # a link may lead to another disk
             folders = ((Path(folder).relative_to(path).as_posix(), files) for folder, _, files in walk)
             names = [f"{folder}/{file}".removeprefix("./") for folder, files in folders for file in files]
+        elif path.is_file() and path.suffix.lower() == SHARD:
+            return cls(path.parent, (path.name,))
         elif path.is_file():
             try:
                 with zipfile.ZipFile(path) as archive:
@@ -52,6 +47,16 @@ class FileTree:
             raise OrdinateError(path, problem="no such folder or zip")
         return cls(path, tuple(sorted(name for name in names if not HIDDEN.fullmatch(name))))
 
+    @classmethod
+    def _of_url(cls, url: str) -> Self:
+        above, _, last = url.rpartition("/")
+        if last.lower().endswith(SHARD):
+            return cls(Path(above), (last,), above)
+        names = tuple(name for name in object_store.listed(url) if not HIDDEN.fullmatch(name))
+        if not names:
+            raise OrdinateError(url, problem="no files below it", expected="a folder, or a tar shard")
+        return cls(Path(last), names, url)
+
     @property
     def images(self) -> list[str]:
         """The names that end as those of images do."""
@@ -59,8 +64,8 @@ class FileTree:
 
     def content(self, name: str) -> bytes:
         """Return the bytes of a file."""
-        if isinstance(self.path, str):
-            return object_store.content(f"{self.path}/{name}")
+        if self.url is not None:
+            return object_store.content(self.where(name))
         if self.path.is_dir():
             return (self.path / name).read_bytes()
         with zipfile.ZipFile(self.path) as archive:
@@ -75,7 +80,7 @@ class FileTree:
     @property
     def is_zip(self) -> bool:
         """Whether the files lie in a zip."""
-        return isinstance(self.path, Path) and self.path.is_file()
+        return self.url is None and self.path.is_file()
 
     @property
     def shards(self) -> list[str]:
@@ -84,4 +89,4 @@ class FileTree:
 
     def where(self, name: str) -> str:
         """Return the path or URL of a file."""
-        return f"{self.path}/{name}" if isinstance(self.path, str) else str(self.path / name)
+        return str(self.path / name) if self.url is None else f"{self.url}/{name}"

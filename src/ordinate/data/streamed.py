@@ -164,7 +164,11 @@ def _available_memory() -> int | None:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
         return None
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable")), None)
+    available = next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable")), None)
+    limit = Path("/sys/fs/cgroup/memory.max")  # of a container
+    if available is not None and limit.is_file() and (most := limit.read_text().strip()).isdecimal():
+        return min(available, int(most))
+    return available
 
 
 class Loader(DataLoader[Any]):

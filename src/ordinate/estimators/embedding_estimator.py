@@ -401,7 +401,7 @@ class EmbeddingEstimator(
         """Return samples as a batch of the encoder."""
         return inputs.read_new(self, X)
 
-    def _embed(self, x: Tensor | StreamedPixels) -> Tensor:
+    def _embed(self, x: Tensor) -> Tensor:
         """Embed in float64, so that a sample's embedding does not depend on the rest of its batch."""
         if self.reader_.in_float32:
             return self._embed_in_float32(x)
@@ -412,13 +412,13 @@ class EmbeddingEstimator(
                 place.copy_(self.method_(part.double()))
         return embeddings
 
-    def _embed_rows(self, x: Tensor | StreamedPixels, rows: NDArray[np.int64]) -> Tensor:
+    def _embed_rows(self, x: Any, rows: NDArray[np.int64]) -> Tensor:
         """Embed some samples, a few thousand of which are read at a time."""
         if isinstance(x, StreamedPixels):
             return self._embed(x.part(rows))
         return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(READ_AT_ONCE)])
 
-    def _embed_in_float32(self, x: Tensor | StreamedPixels) -> Tensor:
+    def _embed_in_float32(self, x: Tensor) -> Tensor:
         """Embed in float32, on the GPU if there is one; float64 would take image networks far longer."""
         at_once, device = self.reader_.embedded_at_once(x), self._device
         encoder = self.method_.encoder.to(device)

@@ -155,3 +155,6 @@ def test_an_image_that_cannot_be_read_is_named(tmp_path):
     assert isinstance(images, Shards)
     with pytest.raises(OrdinateError, match=r"shard-002\.tar/a\.png: is no image that can be read"):
         images.open(0)
+    (tmp_path / "shard-002.tar").unlink()
+    with pytest.raises(OrdinateError, match=r"shard-002\.tar, byte 1024: no such file"):
+        images.open(0)

@@ -108,20 +108,19 @@ class ImageFiles:
     def open(self, index: int) -> "Image":
         """Return a decoded image; an `OrdinateError` names a file that is missing, empty, truncated or no image."""
         image = optional("PIL.Image", "images", "images")
-        path = self.name(index)
         try:
             content = self.content(index)
             opened: Image = image.open(io.BytesIO(content))
             opened.load()
         except FileNotFoundError as error:
-            raise OrdinateError(path, problem="no such file") from error
+            raise OrdinateError(self.name(index), problem="no such file") from error
         except KeyError as error:
-            raise OrdinateError(path, problem=f"is not in {self.archive}") from error
+            raise OrdinateError(self.name(index), problem=f"is not in {self.archive}") from error
         except image.UnidentifiedImageError as error:
             wrong = "is no image that can be read" if content else "is empty, expected an image"
-            raise OrdinateError(path, problem=wrong) from error
+            raise OrdinateError(self.name(index), problem=wrong) from error
         except (OSError, SyntaxError, ValueError, EOFError, zipfile.BadZipFile, image.DecompressionBombError) as error:
-            raise OrdinateError(path, problem=f"is damaged or truncated: {error}") from error
+            raise OrdinateError(self.name(index), problem=f"is damaged or truncated: {error}") from error
         return opened
 
 

@@ -62,9 +62,13 @@ class Shards(ImageFiles):
         return np.array([self.name(index) for index in range(len(self))], dtype=np.str_)
 
     def name(self, index: int) -> str:
-        """Return the shard and the name in it of an image."""
+        """Return the shard and the name in it of an image, or its place where the shard cannot be read."""
         shard, start = self._place(index)
-        return f"{shard}/{_text(_name(_read(shard, start, BLOCK)))}"
+        try:
+            header = _read(shard, start, BLOCK)
+        except OSError:
+            return f"{shard}, byte {start}"
+        return f"{shard}/{_text(_name(header))}"
 
     def content(self, index: int) -> bytes:
         """Return the bytes of an image."""
