@@ -415,7 +415,8 @@ class EmbeddingEstimator(
     def _embed_rows(self, x: Any, rows: NDArray[np.int64]) -> Tensor:
         """Embed some samples, a few thousand of which are read at a time."""
         if isinstance(x, StreamedPixels):
-            return self._embed(x.part(rows))
+            part: Any = x.part(rows)
+            return self._embed(part)
         return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(READ_AT_ONCE)])
 
     def _embed_in_float32(self, x: Tensor) -> Tensor:
