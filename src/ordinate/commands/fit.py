@@ -84,8 +84,6 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         shutil.rmtree(result, ignore_errors=True)  # of a run that was stopped, which may have had another model
         result.mkdir()
         predictions = Predictions.of(model, take(samples.X, test_rows), plan.label.values[test_rows])
-        if isinstance(predictions.inputs, StreamedPixels) and predictions.inputs.note is not None:
-            print(f"note: held out: {predictions.inputs.note}")
         facts = {
             "method": chosen.name, "test_samples": len(test_rows), "training_samples": len(rows),
             **({} if options.weight is None else {"weight": options.weight}),
@@ -199,6 +197,8 @@ def _show(
     The model is worth more than they are: what cannot be drawn is named, and left out.
     """
     (rows, test_rows), y = division, plan.label.values
+    if isinstance(predictions.inputs, StreamedPixels) and predictions.inputs.note is not None:
+        print(f"note: held out: {predictions.inputs.note}")
     facts = {"Data": options.data, "Data, sha256": samples.digest}
     if options.weight is not None:
         facts["Weights"] = f"the model was trained with those of {options.weight!r}; here all samples count the same"
