@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 512  # samples, drawn at random, that tell the mean and the deviation of all
 TRIED = 100  # samples that may take the place of one that cannot be read
+LOADED_AT_ONCE = 64
 NAMED = 5  # of those that could not be read, in a note
 SHARE_OF_MEMORY = 0.5  # that pixels may take
 WITHOUT_MEMINFO = 4 * 2**30  # bytes of pixels, where the system does not say how much memory is available
@@ -144,7 +145,7 @@ def read_rows(x: Tensor | StreamedPixels, rows: list[int]) -> tuple[Tensor, list
 
 def loaded(x: Tensor | StreamedPixels) -> Tensor:
     """Return all samples in memory."""
-    return x[:] if isinstance(x, StreamedPixels) else x
+    return torch.cat([*x.split(LOADED_AT_ONCE)]) if isinstance(x, StreamedPixels) else x
 
 
 def too_large(shape: tuple[int, ...]) -> str | None:

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from ordinate.data.array_batches import ArrayBatches
-from ordinate.data.streamed import StreamedPixels
+from ordinate.data.mapped_matrix import mapped_matrix
+from ordinate.data.streamed import StreamedPixels, too_large
 from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.estimators.fingerprint import describe
@@ -48,11 +49,18 @@ def frozen_features(
 def _streamed_features(
     encoder: FrozenImageEncoder, data: ArrayBatches | ViewBatches, device: torch.device
 ) -> ArrayBatches:
-    """Return the features of images that stream, with the labels of those that were read."""
+    """Return the features of images that stream, in a file where memory does not hold them, and their labels."""
     from ordinate.methods.training import validation_loader  # on first use, as Lightning takes seconds
 
+    features, labels = torch.empty(0), []
     with torch.no_grad():
-        batches = validation_loader(ArrayBatches(data.x, data.y, data.weights))
-        parts = [(encoder.features(x.to(device)).cpu(), *labels) for x, *labels in batches]
+        for x, *known in validation_loader(ArrayBatches(data.x, data.y, data.weights)):
+            found = encoder.features(x.to(device)).cpu()
+            if not labels:
+                shape = (len(data), found.shape[1])
+                features = torch.from_numpy(mapped_matrix(shape)) if too_large((*shape, 4)) else torch.empty(shape)
+            start = sum(len(part) for part, *_ in labels)
+            features[start : start + len(found)] = found
+            labels.append(known)
     encoder.cpu()
-    return ArrayBatches(*map(torch.cat, zip(*parts, strict=True)))
+    return ArrayBatches(features, *map(torch.cat, zip(*labels, strict=True)))
