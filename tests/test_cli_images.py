@@ -290,6 +290,7 @@ def test_shards_that_stream_leave_the_model_of_a_folder(capsys):
     assert pd.read_csv("grades.csv")["path"][20] == "shards/001.tar/001-000.png"
 
 
+@pytest.mark.filterwarnings("default:.*takes its place")
 def test_what_streams_is_told_of_by_name_when_it_is_met(capsys):
     data = write(TABLE.assign(split=SPLITS))
     names = [f"scans/{i:02}.png" for i in (5, 58)]

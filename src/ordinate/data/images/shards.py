@@ -177,7 +177,8 @@ class _Passes(Dataset[tuple[NDArray[np.uint32], pd.DataFrame]]):
             end()
         frame = pd.DataFrame(values, index=range(len(blocks)))
         if COLUMN in frame and not (numbers := pd.to_numeric(frame[COLUMN], errors="coerce")).isna().any():
-            frame[COLUMN] = numbers
+            is_small = numbers.dtype == np.int64 and (numbers.abs() < 2**31).all()
+            frame[COLUMN] = numbers.astype(np.int32) if is_small else numbers
         return np.array(blocks, dtype=np.uint32), frame
 
     def _values(self, content: bytes, where: str) -> dict[str, Any]:
