@@ -52,15 +52,16 @@ def _streamed_features(
     """Return the features of images that stream, in a file where memory does not hold them, and their labels."""
     from ordinate.methods.training import validation_loader  # on first use, as Lightning takes seconds
 
-    features, labels = torch.empty(0), []
+    features, done = torch.empty(0), 0
+    labels: list[list[Tensor]] = []
     with torch.no_grad():
         for x, *known in validation_loader(ArrayBatches(data.x, data.y, data.weights)):
             found = encoder.features(x.to(device)).cpu()
             if not labels:
                 shape = (len(data), found.shape[1])
                 features = torch.from_numpy(mapped_matrix(shape)) if too_large((*shape, 4)) else torch.empty(shape)
-            start = sum(len(part) for part, *_ in labels)
-            features[start : start + len(found)] = found
+            features[done : done + len(found)] = found
+            done += len(found)
             labels.append(known)
     encoder.cpu()
     return ArrayBatches(features, *map(torch.cat, zip(*labels, strict=True)))
