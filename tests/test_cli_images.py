@@ -13,7 +13,7 @@ from ordinate.commands import fit as fit_command
 from ordinate.commands import image_plan, time_plan
 from ordinate.commands.fit_options import FitOptions
 from ordinate.methods.staged import StagedMethod
-from tests.data import pictures
+from tests.data import pictures, shards
 
 RANKS = np.arange(60) % 3
 DRAWN = pictures.draw(RANKS)
@@ -267,3 +267,53 @@ def test_a_long_training_that_was_asked_for_is_announced(monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "about 120 minutes on this machine" in said
     assert "note: --time-limit 10 keeps to ten minutes" in said
+
+
+def test_shards_that_stream_leave_the_model_of_a_folder(capsys):
+    for number in range(3):
+        part = slice(20 * number, 20 * number + 20)
+        columns = {"subject": SUBJECTS[part]}
+        shards.write(Path(f"shards/{number:03}.tar"), DRAWN[part], RANKS[part].tolist(), **columns)
+    given = ("--target", "grade", "--group", "subject", "--method", "cloc", "--out")
+    assert fit(write(), *given, "model") == fit("shards", "--stream", *given, "streamed") == 0
+    assert capsys.readouterr().out.count("60 samples of 16 x 16 pixels, grey, 3 ranks") == 2
+    expected, actual = (read(f"{folder}/config.json")["sha256"] for folder in ("model", "streamed"))
+    assert actual["weights.safetensors"] == expected["weights.safetensors"]
+    expected, actual = (read(f"{folder}/metrics.json") for folder in ("model", "streamed"))
+    assert {**actual, "command": ""} == {**expected, "command": ""}
+    assert actual["command"].startswith("ordinate fit shards ")
+    assert "--stream" in actual["command"]
+    assert {path.name for path in Path("streamed").iterdir()} == {path.name for path in Path("model").iterdir()}
+    assert "shards/001.tar/001-" in Path("streamed/report.html").read_text()
+    assert main(["report", "streamed", "shards", "--target", "grade", "--out", "report.html"]) == 0
+    assert main(["predict", "streamed", "shards", "--out", "grades.csv"]) == 0
+    assert pd.read_csv("grades.csv")["path"][20] == "shards/001.tar/001-000.png"
+
+
+@pytest.mark.filterwarnings("default:.*takes its place")
+def test_what_streams_is_told_of_by_name_when_it_is_met(capsys):
+    data = write(TABLE.assign(split=SPLITS))
+    names = [f"scans/{i:02}.png" for i in (5, 58)]
+    for name in names:
+        Path("knees", name).write_bytes(b"")
+    given = (data, "--target", "grade", "--method", "otd", "--stream", "--out", "model")
+    assert fit(*given) == 2
+    assert capsys.readouterr().err.startswith("ordinate: X: 1 of 36 images cannot be read: knees/scans/05.png: is emp")
+    assert fit(*given, "--skip-unreadable") == 0
+    out, err = capsys.readouterr()
+    assert "ordinate: knees/scans/05.png: is empty, expected an image; another sample takes its place" in err
+    for name, count in zip(names, ("36 files", "12 files"), strict=True):
+        assert f"of the {count} that were streamed could not be read, and others with the nearest label took" in out
+        assert f"their place: knees/{name}\n" in out
+
+
+def test_the_same_file_on_both_sides_is_told_of_by_name_and_size(capsys):
+    drawn, table = DRAWN.copy(), TABLE.assign(split=SPLITS)
+    drawn[59] = drawn[5]
+    table.loc[59, "path"] = "other/05.png"
+    data = write(table, names=[*NAMES[:-1], "other/05.png"], drawn=drawn)
+    assert fit(data, "--target", "grade", "--method", "otd", "--stream", "--epochs", "1", "--out", "model") == 0
+    assert (
+        "note: an image stands on both sides of the split, by name and size: knees/scans/05.png (training) = "
+        "knees/other/05.png (test)" in capsys.readouterr().out
+    )

@@ -6,6 +6,9 @@ import torch
 
 import ordinate
 from ordinate import CLOCClassifier, ImageOptions, OrdinateError, OTDClassifier, SupCRRegressor
+from ordinate.data.array_batches import ArrayBatches
+from ordinate.data.images.files import ImageFiles
+from ordinate.data.streamed import StreamedPixels
 from ordinate.encoders.image import FrozenImageEncoder, build_image_encoder
 from ordinate.estimators import frozen_features
 from ordinate.papers.estimators import RepresentationClassifier
@@ -54,6 +57,24 @@ def test_the_network_runs_once_over_the_training_images(images, monkeypatch):
     frozen_features._features_of.clear()
     again = BUILD["cloc"](images=images).fit(fresh[:40], RANKS[:40])
     np.testing.assert_allclose(again.transform(fresh), first.transform(fresh), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_features_of_pictures_that_stream_are_those_of_pictures_in_memory(images, tmp_path, fits, monkeypatch):
+    monkeypatch.setattr(frozen_features, "too_large", lambda shape: None if fits else "a note")
+    paths = pictures.write(tmp_path, IMAGES, [f"{i:02}.png" for i in range(60)])
+    model = BUILD["otd"](images=images).set_params(epochs=1).fit(IMAGES, RANKS)
+    encoder = model.method_.encoder
+    x = StreamedPixels(ImageFiles(paths), model.reader_.preprocessing, labels=RANKS)
+    paths[7].write_bytes(b"")
+    read = [*range(7), 10, *range(8, 60)]
+    with pytest.warns(UserWarning, match="takes its place"):
+        data = frozen_features.frozen_features(encoder, ArrayBatches(x, torch.arange(60)), images, torch.device("cpu"))
+    expected = frozen_features.frozen_features(
+        encoder, ArrayBatches(torch.from_numpy(IMAGES[read]), torch.tensor(read)), images, torch.device("cpu")
+    )
+    torch.testing.assert_close(data.x, expected.x)
+    assert data.y.tolist() == read
 
 
 def test_a_fit_that_was_stopped_continues(images, tmp_path):

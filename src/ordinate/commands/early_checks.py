@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.commands.fit_options import FitOptions
-from ordinate.data.paths import require_names, require_path
+from ordinate.data.paths import is_url, require_names, require_path
 from ordinate.errors import OrdinateError
 from ordinate.estimators.model_folder import require_model
 from ordinate.estimators.recipes import read_recipe
@@ -50,6 +50,8 @@ def check_inputs(options: dict[str, Any]) -> None:
 
 def check_data(data: str, target: str | None = None) -> None:
     """Raise where data is a path to nothing, or a table without the target; names of data sets are left to others."""
+    if is_url(data):
+        return
     path = Path(data)
     if path.suffix or len(path.parts) > 1:
         require_path(path)

@@ -27,6 +27,7 @@ from ordinate.commands.workspace import Workspace
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, take
+from ordinate.data.streamed import StreamedPixels
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.decisions import compare_decisions
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -37,6 +38,7 @@ from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.methods.time_budget import training_until
 from ordinate.report.evaluation import Metrics, draw, measure
 from ordinate.report.page import write_report
+from ordinate.report.page.contents import MOST_SAMPLES
 from ordinate.report.text import metric_lines
 from ordinate.torchrun import is_first_process
 
@@ -195,12 +197,17 @@ def _show(
     The model is worth more than they are: what cannot be drawn is named, and left out.
     """
     (rows, test_rows), y = division, plan.label.values
+    if isinstance(predictions.inputs, StreamedPixels) and predictions.inputs.note is not None:
+        print(f"note: held out: {predictions.inputs.note}")
     facts = {"Data": options.data, "Data, sha256": samples.digest}
     if options.weight is not None:
         facts["Weights"] = f"the model was trained with those of {options.weight!r}; here all samples count the same"
     seen = (take(samples.X, rows), y[rows])
     if len(test_rows) >= LEAST_REPORTED and time.has_time_for(REPORT_TIME):
-        names = [f"row {row}" for row in test_rows] if samples.paths is None else samples.paths[test_rows].tolist()
+        paths = None if samples.paths is None else samples.paths[test_rows]
+        if paths is None and len(test_rows) <= MOST_SAMPLES:
+            paths = modality_of(predictions.X).paths(predictions.X)
+        names = [f"row {row}" for row in test_rows] if paths is None else paths.tolist()
         with _named_failure("report"):
             write_report(
                 predictions.model, predictions.X, y[test_rows], folder / REPORT, predictions=predictions, training=seen,

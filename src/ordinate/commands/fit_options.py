@@ -152,6 +152,11 @@ class FitOptions:
         "keep the pretrained network as it is and train an embedding on its features: a first answer, soon",
         group=IMAGES,
     )
+    stream: bool = option(
+        False,
+        "decode image files when batches need them, and keep none (by itself where memory does not hold them)",
+        group=IMAGES,
+    )
     text: list[str] = option(
         [],
         "one column of texts, or two of pairs, instead of all columns; read by MiniLM, or with --word-vectors by a "
@@ -164,7 +169,9 @@ class FitOptions:
     crop: int | None = option(
         None, "train on random parts of so many points (whole series)", group="series", metavar="POINTS"
     )
-    skip_unreadable: bool = option(False, "leave out files that cannot be read", group=IMAGES)
+    skip_unreadable: bool = option(
+        False, "leave out files that cannot be read; replace those that stream by others of their label", group=IMAGES
+    )
     recipe: str | None = option(None, "train as a paper does, such as cloc-koa", group=IMAGES, metavar="NAME")
     quick: bool = option(False, "the recipe's small version, for a CPU", group=IMAGES)
     time_limit: float | None = option(
@@ -342,6 +349,7 @@ def image_options(settings: dict[str, Any], options: FitOptions) -> "ImageOption
 
     given: dict[str, Any] = {"augmentation": options.augmentation}
     given |= {"pretrained": options.pretrained or None, "frozen": options.frozen or None}
+    given |= {"stream": options.stream or None, "skip_unreadable": options.skip_unreadable or None}
     if options.image_size is not None:
         sides = options.image_size.lower().split("x")
         if not all(side.isdecimal() and int(side) > 0 for side in sides) or len(sides) > 2:

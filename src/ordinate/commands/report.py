@@ -129,7 +129,8 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
     """
     samples = _read(estimator, data, target)
     X = fit_to(estimator, samples.X, data)
-    names = [f"row {row}" for row in range(len(samples.y))] if samples.paths is None else samples.paths.tolist()
+    paths = modality_of(X).paths(X) if samples.paths is None else samples.paths
+    names = [f"row {row}" for row in range(len(samples.y))] if paths is None else paths.tolist()
     measured, trained = _sides(Path(model) / SPLIT, samples)
     return ReportSamples(X, labels_for(estimator, samples.y, samples.name), names, samples.digest, measured, trained)
 

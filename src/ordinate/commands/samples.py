@@ -15,6 +15,7 @@ from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
+from ordinate.data.streamed import StreamedPixels
 from ordinate.data.tables.files import require_columns
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.data.text.samples import as_texts
@@ -124,19 +125,36 @@ def _decoded(
         require_readable(failures, len(labelled), modality.name, data, "; --skip-unreadable leaves them out")
     for reason in (*labelled.left_out, *failures.values()):
         request.say(f"left out: {reason}")
-    paths = modality.paths(labelled.samples) if labelled.paths is None else labelled.paths
+    paths = labelled.paths
+    if isinstance(getattr(X, "pixels", None), StreamedPixels):  # whose names may be many
+        if request.skip_unreadable:
+            X = replace(X, pixels=X.pixels.replacing(_numbers(labels)))
+    elif paths is None:
+        paths = modality.paths(labelled.samples)
     labelled = replace(labelled, samples=X, paths=paths)
     if failures:
         labelled = labelled.take(np.setdiff1d(np.arange(len(labelled)), list(failures)))
     y = pd.Series(labelled.labels)
     columns = [y, labelled.splits, labelled.groups, *([] if labelled.weights is None else [labelled.weights])]
-    digest = hashlib.sha256(repr([None if column is None else column.tolist() for column in columns]).encode())
-    for sample in getattr(labelled.samples, "pixels", labelled.samples):
-        digest.update(np.ascontiguousarray(sample).tobytes())
+    pixels = getattr(labelled.samples, "pixels", labelled.samples)
+    if isinstance(pixels, StreamedPixels):
+        digest = hashlib.sha256(pixels.digest())
+        for column in columns:
+            digest.update(b"" if column is None else pd.util.hash_pandas_object(column, index=False).to_numpy().data)
+    else:
+        digest = hashlib.sha256(repr([None if column is None else column.tolist() for column in columns]).encode())
+        for sample in pixels:
+            digest.update(np.ascontiguousarray(sample).tobytes())
     return Samples(
         labelled.samples, y, f"label {y.name!r}", digest.hexdigest(),
         labelled.splits, labelled.groups, _weights(labelled), labelled.paths,
     )  # fmt: skip
+
+
+def _numbers(labels: pd.Series) -> NDArray[Any]:
+    """Return labels as numbers, text as codes in no order."""
+    is_numeric = pd.api.types.is_numeric_dtype(labels)
+    return np.asarray(labels, dtype=np.float64) if is_numeric else pd.factorize(labels)[0]
 
 
 def _weights(labelled: Labelled) -> NDArray[np.float64] | None:

@@ -15,6 +15,7 @@ from ordinate.commands.samples import (
 )
 from ordinate.commands.table_file import write_table
 from ordinate.data.modality import Request
+from ordinate.data.registry import modality_of
 from ordinate.errors import OrdinateError
 from ordinate.estimators import CLOCClassifier, SupCRRegressor
 from ordinate.estimators.label_errors import find_label_errors
@@ -39,8 +40,9 @@ def suspects(data: str, target: str | None, *, folds: int = 5, out: str | None =
         accelerator=options.accelerator, verbose=0 if options.quiet else 1, random_state=options.seed,
     )  # fmt: skip
     found = find_label_errors(estimator, samples.X, label.values, folds=folds, groups=samples.groups)
-    if samples.paths is not None:
-        found.insert(1, "path", samples.paths[found["row"]])
+    paths = modality_of(samples.X).paths(samples.X) if samples.paths is None else samples.paths
+    if paths is not None:
+        found.insert(1, "path", paths[found["row"]])
     write_table([found], out)
     if out is None:
         return

@@ -1,20 +1,30 @@
-"""Samples and labels in memory, as training reads them."""
+"""Samples and their labels, as training reads them."""
+
+from typing import Any
 
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from ordinate.data.streamed import StreamedPixels, read_rows
+from ordinate.data.worker_processes import usable_workers
+
 
 class ArrayBatches(Dataset[tuple[Tensor, ...]]):
-    """Inputs and labels in memory, and where samples are weighted their weights, a whole batch of indices at a time."""
+    """Inputs and labels, and where samples are weighted their weights, a whole batch of indices at a time.
 
-    def __init__(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> None:
-        self.x = x
+    Worker processes read those that are not in memory.
+    """
+
+    def __init__(self, x: Tensor | StreamedPixels, y: Tensor, weights: Tensor | None = None) -> None:
+        self.x: Any = x
         self.y = y
         self.weights = weights
+        self.workers = usable_workers(x.workers) if isinstance(x, StreamedPixels) else 0
 
     def __len__(self) -> int:
         return len(self.x)
 
     def __getitem__(self, index: list[int]) -> tuple[Tensor, ...]:
-        weights = () if self.weights is None else (self.weights[index],)
-        return self.x[index], self.y[index], *weights
+        x, rows = read_rows(self.x, index)
+        weights = () if self.weights is None else (self.weights[rows],)
+        return x, self.y[rows], *weights

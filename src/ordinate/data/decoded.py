@@ -1,10 +1,11 @@
-"""Files or arrays that become uint8 pixels or voxels of one size, decoded once by worker processes."""
+"""Files or arrays that become uint8 pixels or voxels of one size: decoded once, or streamed, by worker processes."""
 
 import math
 import tempfile
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -16,6 +17,8 @@ from torch.utils.data import DataLoader, Dataset
 from tqdm import tqdm
 
 from ordinate.data.modality import Reader
+from ordinate.data.rows import take
+from ordinate.data.streamed import StreamedPixels, too_large
 from ordinate.data.worker_processes import usable_workers
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder
@@ -45,16 +48,23 @@ class Preprocessing(Protocol):
 
 @dataclass(frozen=True)
 class DecodedSamples:
-    """Pixels (n, c, h, w) or voxels (n, c, d, h, w) beside what was done to get them, so that it is not done again."""
+    """Pixels (n, c, h, w) or voxels (n, c, d, h, w) beside what was done to get them, so that it is not done again.
 
-    pixels: NDArray[np.uint8]
+    They are an array, or :class:`~ordinate.data.streamed.StreamedPixels`.
+    """
+
+    pixels: Any
     preprocessing: Any
 
     def __len__(self) -> int:
         return len(self.pixels)
 
     def __getitem__(self, rows: Any) -> Self:
-        return type(self)(self.pixels[rows], self.preprocessing)
+        return type(self)(take(self.pixels, rows), self.preprocessing)
+
+
+def _silent(_: str) -> None:
+    """Say nothing."""
 
 
 class PixelReader(Reader):
@@ -70,6 +80,7 @@ class PixelReader(Reader):
     preprocessing_class: ClassVar[type[Any]]
     files_class: ClassVar[type[Any]]
     decoded_class: ClassVar[type[DecodedSamples]]
+    stream: bool | None = None  # as the options say it; not saved
 
     def __init__(
         self,
@@ -94,18 +105,44 @@ class PixelReader(Reader):
     def fit(cls, samples: Any, options: Any, *, progress: bool = False) -> tuple[Self, Any]:
         """Choose the preprocessing from the training samples; return the reader and the samples as it reads them."""
         if isinstance(samples, DecodedSamples):
-            preprocessing, notes = samples.preprocessing, list[str]()
+            preprocessing, notes, pixels = samples.preprocessing, list[str](), samples.pixels
         else:
             preprocessing, notes = cls.choose(samples, options)
+            pixels = cls._pixels(samples, preprocessing, options, progress, notes.append)
+        known = pixels
+        if isinstance(pixels, StreamedPixels):
+            sample = pixels.sample().files
+            known, failures = cls.decode_all(sample, preprocessing, options.workers, progress)
+            if len(failures) == len(sample) or not options.skip_unreadable:
+                require_readable(failures, len(sample), cls.modality_name)
+            known = np.delete(known, list(failures), axis=0)
+        reader = cls(preprocessing, *moments(known), options.workers, notes)
+        reader.stream = getattr(options, "stream", False)
+        return reader, cls.decoded_class(pixels, preprocessing)
+
+    @classmethod
+    def _pixels(
+        cls, samples: Any, preprocessing: Any, options: Any, progress: bool, say: Callable[[str], None] = _silent
+    ) -> Any:
+        """Return the pixels of samples, as ``options`` say or memory allows; all are read where they do not stream."""
+        if isinstance(samples, cls.files_class):
+            streamed = stream(samples, preprocessing, options, say)
+            if streamed is not None:
+                return streamed
         pixels, failures = cls.decode_all(samples, preprocessing, options.workers, progress)
         require_readable(failures, len(samples), cls.modality_name)
-        return cls(preprocessing, *moments(pixels), options.workers, notes), cls.decoded_class(pixels, preprocessing)
+        return pixels
 
-    def transform(self, samples: Any) -> Tensor:
-        """Return the pixels (n, c, *size), uint8; an `OrdinateError` names samples that cannot be read."""
-        pixels, failures = self.decode_all(samples, self.preprocessing, self.workers, self.progress)
-        require_readable(failures, len(samples), self.modality_name)
-        return torch.from_numpy(pixels)
+    def transform(self, samples: Any) -> Any:
+        """Return the pixels (n, c, *size), uint8; an `OrdinateError` names samples that cannot be read.
+
+        They are a tensor, or where they stream :class:`~ordinate.data.streamed.StreamedPixels`.
+        """
+        pixels = self._pixels(samples, self.preprocessing, self, self.progress)
+        return pixels if isinstance(pixels, StreamedPixels) else torch.from_numpy(pixels)
+
+    def read(self, X: Any, folder: Path | None = None) -> Any:
+        return self.transform(X)
 
     @staticmethod
     @abstractmethod
@@ -117,7 +154,8 @@ class PixelReader(Reader):
     def decode(self, X: Any) -> Any:
         if not isinstance(X, self.files_class):
             return X
-        return self.decoded_class(self.transform(X).numpy(), self.preprocessing)
+        pixels = self.transform(X)
+        return self.decoded_class(pixels if isinstance(pixels, StreamedPixels) else pixels.numpy(), self.preprocessing)
 
     @property
     def sample_shape(self) -> tuple[int, ...]:
@@ -143,6 +181,20 @@ class PixelReader(Reader):
         return cls(cls.preprocessing_class(**state), **learned)
 
 
+def stream(
+    files: Any, preprocessing: Preprocessing, options: Any, say: Callable[[str], None] = _silent
+) -> StreamedPixels | None:
+    """Return files to decode as they are needed, or None where all are to be decoded first.
+
+    What ``options.stream`` leaves open, the memory decides, and ``say`` is told.
+    """
+    asked = getattr(options, "stream", False)
+    note = too_large((len(files), preprocessing.channels, *preprocessing.size)) if asked is None else None
+    if note is not None:
+        say(note)
+    return StreamedPixels(files, preprocessing, options.workers) if asked or note is not None else None
+
+
 def decode_samples(
     samples: Any,
     preprocessing: Preprocessing,
@@ -151,7 +203,7 @@ def decode_samples(
     workers: int,
     progress: bool,
     chunk: int = 1,
-) -> tuple[NDArray[np.uint8], dict[int, str]]:
+) -> tuple[Any, dict[int, str]]:
     """Return the pixels (n, c, *size) of all samples, and from the index of each that could not be read to the reason.
 
     Pixels are in memory or, past 4 GiB, in an unnamed file on disk; those of an unreadable sample are 0. ``noun`` is

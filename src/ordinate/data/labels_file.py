@@ -17,7 +17,7 @@ SPLITS = {
 }  # fmt: skip
 
 
-def read_labels_file(content: Path | IO[bytes], where: Path, noun: str) -> pd.DataFrame:
+def read_labels_file(content: Path | IO[bytes], where: Path | str, noun: str) -> pd.DataFrame:
     """Return the table of a labels.csv; ``where`` and ``noun``, what it names, are for messages."""
     frame = read_csv(content, where)
     if frame.empty:
@@ -31,7 +31,7 @@ def path_column(frame: pd.DataFrame) -> str | None:
 
 
 def label_columns(
-    frame: pd.DataFrame, where: Path, target: str | None, split: str | None, group: str | None, weight: str | None
+    frame: pd.DataFrame, where: Path | str, target: str | None, split: str | None, group: str | None, weight: str | None
 ) -> tuple[pd.Series, pd.Series | None, pd.Series | None, pd.Series | None]:
     """Return labels, splits, groups and weights, all but the first where there are some.
 

@@ -8,6 +8,11 @@ from pathlib import Path
 from ordinate.errors import OrdinateError
 
 
+def is_url(path: str | Path) -> bool:
+    """Return whether a path is a URL, such as that of a store."""
+    return "://" in str(path)
+
+
 def require_path(path: Path) -> None:
     """Raise where no file or folder is there, and name the nearest that is."""
     try:
@@ -36,7 +41,7 @@ def reading(path: str | Path) -> Iterator[None]:
         raise OrdinateError(path, problem=f"could not be read: {said}") from error
 
 
-def require_names(columns: Iterable[str], names: Sequence[str], path: Path) -> None:
+def require_names(columns: Iterable[str], names: Sequence[str], path: Path | str) -> None:
     """Raise where a name is not among the columns of a table, and name the nearest that is."""
     columns = list(columns)
     for name in names:

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Protocol
 
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import Dataset
 
 from ordinate.data.samplers import SharedBatches
+from ordinate.data.streamed import Loader
 
 
 class EpochBatches(Protocol):
@@ -38,7 +39,7 @@ class RestOfEpoch(SharedBatches):
         return islice(self.batches, self.start, None)
 
 
-class ResumableLoader(DataLoader[Any]):
+class ResumableLoader(Loader):
     """A loader whose state, which Lightning keeps in checkpoints, is how many batches of which epoch it has read.
 
     With that state it leaves them out, without reading their samples, when this epoch comes.

@@ -150,7 +150,8 @@ class RankBatches(ShuffledBatches):
     ) -> None:
         super().__init__(len(ranks), batch_size, seed, num_processes, process)
         self.ranks = np.asarray(ranks)
-        self.members = {int(rank): np.flatnonzero(self.ranks == rank) for rank in np.unique(self.ranks)}
+        small = np.min_scalar_type(len(self.ranks))  # half of the memory, where samples are many
+        self.members = {int(rank): np.flatnonzero(self.ranks == rank).astype(small) for rank in np.unique(self.ranks)}
         self.required = {rank: count for rank, count in (required or {}).items() if rank in self.members}
         self.distinct = distinct
         self.pairs = [rank for rank, members in self.members.items() if len(members) >= 2]

@@ -1,13 +1,14 @@
 """Batches of augmented views, drawn by worker processes, the same whichever process draws them."""
 
 from collections.abc import Iterator, Sized
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
 from ordinate.data.samplers import SharedBatches
+from ordinate.data.streamed import StreamedPixels, read_rows
 from ordinate.data.worker_processes import usable_workers
 from ordinate.functional.global_batch import all_processes, place_among
 
@@ -40,36 +41,37 @@ class DrawView(Protocol):
 
 
 class ViewBatches(Dataset[tuple[Tensor, ...]]):
-    """Augmented views of images (n, c, h, w), uint8, or series (n, c, t) in memory, a whole batch of them at a time.
+    """Augmented views of images (n, c, h, w), uint8, or series (n, c, t), a whole batch of them at a time.
 
     The ``views`` of a sample lie next to each other in the batch, each with its label and, where there are some, its
-    weight. Worker processes draw those that take long.
+    weight. Worker processes draw those that take long, and those of samples that are not in memory.
     """
 
     def __init__(
         self,
-        x: Tensor,
+        x: Tensor | StreamedPixels,
         y: Tensor,
         augmentation: DrawView,
         views: int,
         workers: int,
         weights: Tensor | None = None,
     ) -> None:
-        self.x = x
+        self.x: Any = x
         self.y = y
         self.augmentation = augmentation
         self.views = views
         self.weights = weights
-        self.workers = usable_workers(workers) if augmentation.takes_long else 0
+        self.workers = usable_workers(workers) if augmentation.takes_long or isinstance(x, StreamedPixels) else 0
 
     def __len__(self) -> int:
         return len(self.x)
 
     def __getitem__(self, request: Request) -> tuple[Tensor, ...]:
         seed, rows = request
+        x, rows = read_rows(self.x, rows)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)  # views are drawn on the CPU; seeding every device takes longer
-            drawn = self.augmentation(self.x[rows].repeat_interleave(self.views, dim=0))
+            drawn = self.augmentation(x.repeat_interleave(self.views, dim=0))
         labels = (self.y,) if self.weights is None else (self.y, self.weights)
         return drawn, *(part[rows].repeat_interleave(self.views, dim=0) for part in labels)
 

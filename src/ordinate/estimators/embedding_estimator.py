@@ -19,6 +19,7 @@ from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.rows import column_of, take
 from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.streamed import StreamedPixels
 from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.blocks import network_parameters
 from ordinate.encoders.given import is_named
@@ -157,6 +158,7 @@ class EmbeddingEstimator(
         folder = None if self.checkpoint_dir is None else Path(self.checkpoint_dir)
         training_data, validation_data, batches = self._prepare(X, y, sample_weight, validation, groups, folder)
         seed = batches.seed
+        read = [data.x for data in (training_data, validation_data) if data is not None]
         with own_random_numbers(seed, gpus=True):
             self.method_ = self._new_method(training_data.y)
             if self.verbose and self.reader_.steps_are_long:
@@ -170,6 +172,7 @@ class EmbeddingEstimator(
             self._finish(training_data, validation_data)
             if validation_data is not None:
                 self._evaluate(validation_data)
+        self.reader_.notes += [x.note for x in read if isinstance(x, StreamedPixels) and x.note is not None]
         return self
 
     def _prepare(
@@ -249,12 +252,18 @@ class EmbeddingEstimator(
         self.reader_, X = inputs.fit_reader(self, samples.X, progress=bool(self.verbose))
         self.reader_.on_gpu = self._on_gpu
         self.n_features_in_ = self.reader_.n_features_in
-        training = self._training_data(inputs.read(self.reader_, X, folder), torch.from_numpy(samples.targets))
+        x = self._streaming(inputs.read(self.reader_, X, folder), samples)
+        training = self._training_data(x, torch.from_numpy(samples.targets))
         training.weights = relative_weights(self._weights_in_training(samples))
         if held_out is None:
             return training, None
-        x, y = inputs.read(self.reader_, held_out.X, folder), torch.from_numpy(held_out.targets)
-        return training, ArrayBatches(x, y, relative_weights(held_out.weights))
+        x = self._streaming(inputs.read(self.reader_, held_out.X, folder), held_out)
+        return training, ArrayBatches(x, torch.from_numpy(held_out.targets), relative_weights(held_out.weights))
+
+    def _streaming(self, x: Any, samples: CheckedSamples) -> Any:
+        """Return samples that, where they stream and the options say so, replace those that cannot be read."""
+        skips = getattr(self._data_options, "skip_unreadable", False)
+        return x.replacing(samples.targets) if skips and isinstance(x, StreamedPixels) else x
 
     def _train(
         self,
@@ -310,7 +319,9 @@ class EmbeddingEstimator(
         digest = hashlib.sha256("\n".join([type(self).__name__, *described, str(seed)]).encode())
         for data in (training, validation):
             for part in () if data is None else (data.x, data.y, data.weights):
-                if part is not None:
+                if isinstance(part, StreamedPixels):
+                    digest.update(part.digest())
+                elif part is not None:
                     digest.update(np.ascontiguousarray(part.numpy()).data)  # without a copy of all samples
         return digest.hexdigest()
 
@@ -401,8 +412,11 @@ class EmbeddingEstimator(
                 place.copy_(self.method_(part.double()))
         return embeddings
 
-    def _embed_rows(self, x: Tensor, rows: NDArray[np.int64]) -> Tensor:
+    def _embed_rows(self, x: Any, rows: NDArray[np.int64]) -> Tensor:
         """Embed some samples, a few thousand of which are read at a time."""
+        if isinstance(x, StreamedPixels):
+            part: Any = x.part(rows)
+            return self._embed(part)
         return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(READ_AT_ONCE)])
 
     def _embed_in_float32(self, x: Tensor) -> Tensor:

@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 
 from ordinate.data.array_batches import ArrayBatches
+from ordinate.data.mapped_matrix import mapped_matrix
+from ordinate.data.streamed import StreamedPixels, too_large
 from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.estimators.fingerprint import describe
@@ -23,11 +25,13 @@ def frozen_features(
 
     Args:
         encoder: whose network gives them.
-        data: images (n, c, h, w) and their labels.
+        data: images (n, c, h, w) and their labels; features of images that stream are not kept.
         options: how the images were read.
         device: to compute on.
     """
     frozen = encoder.to(device).eval()
+    if isinstance(data.x, StreamedPixels):
+        return _streamed_features(frozen, data, device)
     parts = (frozen.backbone, frozen.mean, frozen.std, repr(options), tuple(data.x.shape[1:]))
     network = hashlib.sha256(describe(parts, "encoder").encode()).digest()
     keys = [network + hashlib.sha256(image.numpy().tobytes()).digest() for image in data.x]
@@ -40,3 +44,24 @@ def frozen_features(
             _features_of.update((keys[row], one.clone()) for row, one in zip(rows.tolist(), found, strict=True))
     encoder.cpu()
     return ArrayBatches(torch.stack([_features_of[key] for key in keys]), data.y, data.weights)
+
+
+def _streamed_features(
+    encoder: FrozenImageEncoder, data: ArrayBatches | ViewBatches, device: torch.device
+) -> ArrayBatches:
+    """Return the features of images that stream, in a file where memory does not hold them, and their labels."""
+    from ordinate.methods.training import validation_loader  # on first use, as Lightning takes seconds
+
+    features, done = torch.empty(0), 0
+    labels: list[list[Tensor]] = []
+    with torch.no_grad():
+        for x, *known in validation_loader(ArrayBatches(data.x, data.y, data.weights)):
+            found = encoder.features(x.to(device)).cpu()
+            if not labels:
+                shape = (len(data), found.shape[1])
+                features = torch.from_numpy(mapped_matrix(shape)) if too_large((*shape, 4)) else torch.empty(shape)
+            features[done : done + len(found)] = found
+            done += len(found)
+            labels.append(known)
+    encoder.cpu()
+    return ArrayBatches(features, *map(torch.cat, zip(*labels, strict=True)))

@@ -5,7 +5,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, from_numpy
+from torch import Tensor
 
 from ordinate.data.rows import take
 from ordinate.errors import OrdinateError
@@ -80,5 +80,4 @@ class Predictions:
         """Return the predictions of some samples."""
         kept = {name: getattr(self, name)[rows] for name in ("true", "predicted", "embeddings")}
         probabilities = None if self.probabilities is None else self.probabilities[rows]
-        X = take(self.X, rows)
-        return replace(self, X=X, inputs=self.inputs[from_numpy(rows)], probabilities=probabilities, **kept)
+        return replace(self, X=take(self.X, rows), inputs=take(self.inputs, rows), probabilities=probabilities, **kept)

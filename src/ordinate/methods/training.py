@@ -17,12 +17,12 @@ from typing import Any
 import lightning.pytorch as lightning
 import torch
 from lightning.pytorch.callbacks import Callback, Checkpoint
-from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.resumable_loader import ResumableLoader
 from ordinate.data.samplers import InOrder, ShuffledBatches
+from ordinate.data.streamed import Loader
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest
@@ -135,22 +135,21 @@ def _take_over(method: StagedMethod, checkpoint: dict[str, Any]) -> None:
     method.trainable = {}
 
 
-def training_loader(training_data: ArrayBatches | ViewBatches, batches: ShuffledBatches, seed: int) -> DataLoader[Any]:
-    """Return what reads the training batches; views are drawn by worker processes that stay over the epochs."""
+def training_loader(training_data: ArrayBatches | ViewBatches, batches: ShuffledBatches, seed: int) -> Loader:
+    """Return what reads the training batches; what worker processes do, they do over all epochs."""
     own: Any = {"generator": LoaderSeeds()}  # so that it draws nothing from the epoch's numbers
-    if isinstance(training_data, ViewBatches):
-        workers = training_data.workers
-        requests = training_data.requests(batches, seed)
-        return ResumableLoader(training_data, requests, num_workers=workers, persistent_workers=workers > 0, **own)
-    return ResumableLoader(training_data, batches, **own)
+    workers = training_data.workers
+    sampler = training_data.requests(batches, seed) if isinstance(training_data, ViewBatches) else batches
+    return ResumableLoader(training_data, sampler, num_workers=workers, persistent_workers=workers > 0, **own)
 
 
-def validation_loader(data: ArrayBatches) -> DataLoader[Any]:
+def validation_loader(data: ArrayBatches) -> Loader:
     """Return what reads validation data in order, so many samples at a time as pass an encoder without a gradient."""
     at_once = {4: IMAGES_AT_ONCE, 5: VOLUMES_AT_ONCE}.get(data.x.dim(), ROWS_AT_ONCE)
     if data.x.dtype == torch.int32:  # tokens, of which a sample may have many
         at_once = IMAGES_AT_ONCE
-    return DataLoader(data, sampler=InOrder(len(data), at_once), batch_size=None, generator=LoaderSeeds())
+    order = InOrder(len(data), at_once)
+    return Loader(data, sampler=order, batch_size=None, num_workers=data.workers, generator=LoaderSeeds())
 
 
 def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:

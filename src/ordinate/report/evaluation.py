@@ -13,6 +13,7 @@ from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Decoded
 from ordinate.data.part import random_part
 from ordinate.data.registry import modality_of
+from ordinate.data.streamed import StreamedPixels
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
@@ -63,6 +64,9 @@ def draw(predictions: Predictions, folder: Path, seen: tuple[Any, Any] | None = 
         predictions = predictions.take(random_part(len(predictions), MOST_COMPARED))
     drawn = _figures(predictions)
     if seen is not None and modality_of(predictions.X).pictures(predictions.X) is not None:
+        if isinstance(seen[0].pixels, StreamedPixels):
+            rows = random_part(len(seen[0]), MOST_COMPARED)
+            seen = seen[0][rows], np.asarray(seen[1])[rows]
         drawn["image_search"] = _image_search(predictions, *seen)
         drawn["views"] = _views(predictions.model, seen[0])
     return [figures.save(figure, folder / f"{name}.png") for name, figure in drawn.items()]
@@ -106,13 +110,14 @@ def _image_search(predictions: Predictions, seen: Any, seen_y: Any) -> Figure:
         [_shown(label), *(_shown(other) for other in seen_labels[row])]
         for label, row in zip(labels[queries], found, strict=True)
     ]
-    return image_figures.image_search(predictions.X.pixels[queries], [seen.pixels[row] for row in found], wrong, names)
+    pictures = [np.asarray(seen.pixels[row]) for row in found]
+    return image_figures.image_search(np.asarray(predictions.X.pixels[queries]), pictures, wrong, names)
 
 
 def _views(model: EmbeddingEstimator, seen: Decoded) -> Figure:
     options = model.images or ImageOptions()
     augmentation = Augmentation(options.augmentation, seen.preprocessing.size)
-    originals = seen.pixels[np.linspace(0, len(seen) - 1, SHOWN).astype(int)]
+    originals = np.asarray(seen.pixels[np.linspace(0, len(seen) - 1, SHOWN).astype(int)])
     with own_random_numbers(0):
         rows = [[one, *augmentation(torch.from_numpy(np.stack([one] * VIEWS))).numpy()] for one in originals]
     return image_figures.views(rows, ["original", *(f"view {place}" for place in range(1, VIEWS + 1))])

@@ -1,5 +1,6 @@
 """Image files, in folders or inside a zip: listed, opened, checked."""
 
+import hashlib
 import io
 import os
 import threading
@@ -9,8 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.data import object_store
+from ordinate.data.paths import is_url
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
@@ -21,7 +26,7 @@ SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".t
 
 
 class ImageFiles:
-    """Image files in an order, or in a zip; an index opens one, an array of indices or a mask selects some.
+    """Image files, by paths or URLs, or in a zip; an index opens one, an array of indices or a mask selects some.
 
     Example:
         >>> files = ImageFiles(["a.png", "b.png", "c.png"])
@@ -29,29 +34,72 @@ class ImageFiles:
         (3, ['c.png', 'a.png'])
     """
 
-    def __init__(self, paths: Iterable[str | Path], archive: str | Path | None = None) -> None:
-        self.paths: NDArray[np.str_] = np.array([str(path) for path in paths], dtype=np.str_)
+    def __init__(self, paths: Iterable[str | Path] | pa.LargeStringArray, archive: str | Path | None = None) -> None:
+        names = paths if isinstance(paths, pa.LargeStringArray) else [str(path) for path in paths]
+        self.names: Any = pa.array(names, pa.large_string())  # a few bytes each, which processes share
         self.archive = None if archive is None else Path(archive)
         self._opened = threading.local()  # a zip is opened once per thread and process
 
     def __len__(self) -> int:
-        return len(self.paths)
+        return len(self.names)
 
     def __getitem__(self, rows: ArrayLike | slice) -> "ImageFiles":
-        selected = self.paths[rows if isinstance(rows, slice) else np.asarray(rows)]
-        return ImageFiles(np.atleast_1d(selected), self.archive)
+        selected = np.atleast_1d(np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)])
+        return ImageFiles(self.names.take(pa.array(selected)), self.archive)
 
     def __iter__(self) -> Iterator["Image"]:
         return (self.open(index) for index in range(len(self)))
 
-    def __reduce__(self) -> tuple[type["ImageFiles"], tuple[Any, ...]]:
-        return ImageFiles, (self.paths, self.archive)  # an open zip stays with its process
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return type(self), (self.names, self.archive)  # an open zip stays with its process
+
+    @property
+    def paths(self) -> NDArray[np.str_]:
+        """The names of all files (n,), each as large as the longest."""
+        return np.array(self.names.to_pylist(), dtype=np.str_)
+
+    def name(self, index: int) -> str:
+        """Return the name of a file."""
+        name: str = self.names[index].as_py()
+        return name
+
+    def stamps(self) -> NDArray[np.int64]:
+        """Return (n, 2): the size of each file in bytes, and when it was changed; no file is read.
+
+        In place of the time of change, a file in a zip has its checksum, a file that is not there -1.
+        """
+        if self.archive is not None:
+            with zipfile.ZipFile(self.archive) as archive:
+                held = {info.filename: (info.file_size, info.CRC) for info in archive.infolist()}
+            stamps: Iterable[tuple[int, int]] = (held.get(name.as_py(), (-1, -1)) for name in self.names)
+        else:
+            stamps = (file_stamp(name.as_py()) for name in self.names)
+        return np.fromiter(stamps, dtype=np.dtype((np.int64, 2)), count=len(self))
+
+    def repeated(self) -> list[list[int]]:
+        """Return the groups of files (indices, ascending) of the same name, in whichever folders, and the same size.
+
+        Example:
+            >>> ImageFiles(["a/1.png", "b/1.png", "b/2.png"]).repeated()
+            [[0, 1]]
+        """
+        names = pd.Series(self.names.to_pandas()).str.rpartition("/")[2]
+        keys = pd.DataFrame({"name": names, "size": self.stamps()[:, 0]})
+        groups = keys[keys.duplicated(keep=False)].groupby(["name", "size"], sort=False).groups
+        return [rows.tolist() for rows in groups.values()]
+
+    def digest(self) -> bytes:
+        """Return a digest of the names, sizes and times of the files, of which none is read."""
+        digest = hashlib.sha256(str(self.archive).encode())
+        for part in (*filter(None, self.names.buffers()), self.stamps().tobytes()):
+            digest.update(part)
+        return digest.digest()
 
     def content(self, index: int) -> bytes:
         """Return the bytes of a file."""
-        path = str(self.paths[index])
+        path = self.name(index)
         if self.archive is None:
-            return Path(path).read_bytes()
+            return object_store.content(path) if is_url(path) else Path(path).read_bytes()
         if getattr(self._opened, "process", None) != os.getpid():  # a forked process would share the place in the file
             self._opened.process, self._opened.zip = os.getpid(), zipfile.ZipFile(self.archive)
         archive: zipfile.ZipFile = self._opened.zip
@@ -60,18 +108,28 @@ class ImageFiles:
     def open(self, index: int) -> "Image":
         """Return a decoded image; an `OrdinateError` names a file that is missing, empty, truncated or no image."""
         image = optional("PIL.Image", "images", "images")
-        path = self.paths[index]
         try:
             content = self.content(index)
             opened: Image = image.open(io.BytesIO(content))
             opened.load()
         except FileNotFoundError as error:
-            raise OrdinateError(path, problem="no such file") from error
+            raise OrdinateError(self.name(index), problem="no such file") from error
         except KeyError as error:
-            raise OrdinateError(path, problem=f"is not in {self.archive}") from error
+            raise OrdinateError(self.name(index), problem=f"is not in {self.archive}") from error
         except image.UnidentifiedImageError as error:
             wrong = "is no image that can be read" if content else "is empty, expected an image"
-            raise OrdinateError(path, problem=wrong) from error
+            raise OrdinateError(self.name(index), problem=wrong) from error
         except (OSError, SyntaxError, ValueError, EOFError, zipfile.BadZipFile, image.DecompressionBombError) as error:
-            raise OrdinateError(path, problem=f"is damaged or truncated: {error}") from error
+            raise OrdinateError(self.name(index), problem=f"is damaged or truncated: {error}") from error
         return opened
+
+
+def file_stamp(path: str) -> tuple[int, int]:
+    """Return the size of a file in bytes, and when it was changed; -1 where it is not there."""
+    if is_url(path):
+        return object_store.stamp(path)
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return -1, -1
+    return found.st_size, found.st_mtime_ns

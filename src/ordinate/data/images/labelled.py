@@ -4,23 +4,29 @@ import io
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
+import numpy as np
 import pandas as pd
 
-from ordinate.data.file_tree import FileTree
+from ordinate.data.file_tree import SHARD, FileTree
 from ordinate.data.images.files import SUFFIXES, ImageFiles
+from ordinate.data.images.shards import index_shards
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import LABELS, PATH_COLUMNS, SPLITS, label_columns, path_column, read_labels_file
+from ordinate.data.paths import is_url
+from ordinate.data.tables.files import require_columns
 from ordinate.errors import OrdinateError
 
 
 def holds_images(path: str | Path) -> bool:
-    """Return whether a path is to be read as images: a folder or a zip."""
-    return Path(path).is_dir() or Path(path).suffix.lower() == ".zip"
+    """Return whether a path is to be read as images: a folder, a zip, a tar shard, or a URL."""
+    return is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() in (".zip", SHARD)
 
 
 def read_images(path: str | Path) -> ImageFiles:
-    """Return the images of a folder or zip without labels: those that its labels.csv names, or all there are."""
+    """Return images without labels of a folder, zip, shards or URL: those that a labels.csv names, or all there are."""
     tree = FileTree.of(path)
+    if _holds_shards(tree):
+        return index_shards([tree.where(name) for name in tree.shards], ())[0]
     root = _root(tree)
     names = _table(tree, root)[0] if root + LABELS in tree.names else tree.images
     if not names:
@@ -35,14 +41,17 @@ def read_labelled_images(
     group: str | None = None,
     weight: str | None = None,
 ) -> Labelled:
-    """Read a folder or a zip of labelled images; what is wrong with it is an `OrdinateError` with the way out.
+    """Read labelled images of a folder, zip, tar shards or a URL; what is wrong is an `OrdinateError` with the way out.
 
     With a ``labels.csv`` at its top, that names the images (column ``path``, ``file``, ``filename`` or ``image``,
     relative to the folder) and their labels; :func:`~ordinate.data.labels_file.label_columns` says which columns are
     used. Without one, every folder is a rank and the label is its name; folders ``train``, ``validation`` and ``test``
-    above them are splits.
+    above them are splits. Of tar shards, :func:`~ordinate.data.images.shards.index_shards` says what the columns are,
+    and ``train``, ``validation`` and ``test`` may be folders of shards.
     """
     tree = FileTree.of(path)
+    if _holds_shards(tree):
+        return _sharded(tree, target, split, group, weight)
     root = _root(tree)
     if root + LABELS not in tree.names:
         for name, value in (
@@ -55,12 +64,12 @@ def read_labelled_images(
                 raise OrdinateError(name, f"{value!r}, a column of {LABELS}, which {path} does not hold")
         return _folder_per_rank(tree, root)
     names, frame = _table(tree, root)
-    return Labelled(tree.files(names), *label_columns(frame, tree.path / root / LABELS, target, split, group, weight))
+    return Labelled(tree.files(names), *label_columns(frame, tree.where(root + LABELS), target, split, group, weight))
 
 
 def _root(tree: FileTree) -> str:
     """Return the folder that holds everything in a zip, as archivers like to make one; nothing for a folder."""
-    if tree.path.is_dir():
+    if not tree.is_zip:
         return ""
     levels = zip(*(name.split("/")[:-1] for name in tree.names), strict=False)
     return "".join(f"{level[0]}/" for level in takewhile(lambda level: len(set(level)) == 1, levels))
@@ -68,7 +77,7 @@ def _root(tree: FileTree) -> str:
 
 def _table(tree: FileTree, root: str) -> tuple[list[str], pd.DataFrame]:
     """Return the names of the images in labels.csv, and its columns."""
-    where = tree.path / root / LABELS
+    where = tree.where(root + LABELS)
     frame = read_labels_file(io.BytesIO(tree.content(root + LABELS)), where, "image")
     column = path_column(frame)
     if column is None:
@@ -80,6 +89,23 @@ def _table(tree: FileTree, root: str) -> tuple[list[str], pd.DataFrame]:
             where, problem=f"{len(absent)} of its images are not there, such as {absent[0].removeprefix(root)}"
         )
     return names.tolist(), frame
+
+
+def _holds_shards(tree: FileTree) -> bool:
+    return bool(tree.shards) and not tree.is_zip and LABELS not in tree.names and not tree.images
+
+
+def _sharded(tree: FileTree, target: str | None, split: str | None, group: str | None, weight: str | None) -> Labelled:
+    shards = [tree.where(name) for name in tree.shards]
+    given = [name for name in (target, split, group, weight) if name is not None]
+    require_columns(index_shards(shards[:1])[1], given, tree.path)  # before all are looked through
+    images, frame = index_shards(shards, None if target is None else [*given, "split", "group"])
+    if not len(images):
+        raise OrdinateError(tree.path, problem=f"its {len(shards)} shards hold no image ({', '.join(SUFFIXES)})")
+    folders = [SPLITS.get(PurePosixPath(name).parts[0].lower()) for name in tree.shards]
+    if split is None and "split" not in frame and None not in folders:
+        frame["split"] = np.asarray(folders)[images.shard_numbers]
+    return Labelled(images, *label_columns(frame, tree.path, target, split, group, weight))
 
 
 def _folder_per_rank(tree: FileTree, root: str) -> Labelled:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.data.decoded import stream
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.folds import FOLDS, hold_out
 from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
@@ -23,6 +24,7 @@ from ordinate.data.images.pixels import (
 from ordinate.data.images.reader import ImageReader
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request, are_paths
+from ordinate.data.streamed import StreamedPixels
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
@@ -37,7 +39,7 @@ class ImageModality(Modality):
     readers = (ImageReader,)
     parameter = "images"
     options_class = ImageOptions
-    command_options = ("image_size", "augmentation", "pretrained", "frozen", "fold", "skip_unreadable")
+    command_options = ("image_size", "augmentation", "pretrained", "frozen", "stream", "fold", "skip_unreadable")
 
     def recognises(self, X: Any, options: ImageOptions | None = None) -> bool:
         return isinstance(X, ImageFiles | Decoded) or getattr(X, "ndim", 2) == 4 or are_paths(X)
@@ -60,7 +62,8 @@ class ImageModality(Modality):
         return X.pixels if isinstance(X, Decoded) else None
 
     def paths(self, X: Any) -> NDArray[np.str_] | None:
-        return X.paths if isinstance(X, ImageFiles) else None
+        files = X.pixels.files if isinstance(X, Decoded) and isinstance(X.pixels, StreamedPixels) else X
+        return files.paths if isinstance(files, ImageFiles) else None
 
     def opens(self, path: str | Path) -> bool:
         return holds_images(path)
@@ -89,19 +92,29 @@ class ImageModality(Modality):
         X = X if isinstance(X, ImageFiles) else as_images(X)
         chosen = choose_preprocessing(X, options.size, options.channels, options.crop, options.equalize)
         if choose is not None:
-            chosen = replace(chosen, size=choose(chosen, seconds_to_decode(X, chosen, options.workers)))
+            seconds = 0.0 if options.stream else seconds_to_decode(X, chosen, options.workers)
+            chosen = replace(chosen, size=choose(chosen, seconds))
+        if isinstance(X, ImageFiles):
+            streamed = stream(X, chosen, options, lambda note: request.say(f"note: {note}"))
+            if streamed is not None:
+                return Decoded(streamed, chosen), {}
         pixels, failures = decode(X, chosen, options.workers, request.progress)
         return Decoded(pixels, chosen), failures
 
     def notes(self, X: Decoded, sides: NDArray[Any], paths: NDArray[Any] | None) -> list[str]:
-        """Return notes on images whose pixels stand on more than one side of the split."""
-        groups = [group for group in duplicates(X.pixels) if len(set(sides[group])) > 1]
+        """Return notes on images that are on more than one side of the split, those that stream by name and size."""
+        alike = "pixel for pixel"
+        if isinstance(X.pixels, StreamedPixels):
+            found, paths, alike = X.pixels.files.repeated(), self.paths(X), "by name and size"
+        else:
+            found = duplicates(X.pixels)
+        groups = [group for group in found if len(set(sides[group])) > 1]
         if not groups:
             return []
         names = np.arange(len(sides)).astype(str) if paths is None else paths
         shown = "; ".join(" = ".join(f"{names[row]} ({sides[row]})" for row in group[:3]) for group in groups[:NAMED])
         many = f"{len(groups)} images stand" if len(groups) > 1 else "an image stands"
-        return [f"{many} on both sides of the split, pixel for pixel: {shown}"]
+        return [f"{many} on both sides of the split, {alike}: {shown}"]
 
 
 MODALITY = ImageModality()

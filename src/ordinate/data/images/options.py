@@ -27,6 +27,11 @@ class ImageOptions:
             without augmentation: a first answer in a fraction of the time. ``train_encoder="none"`` of an estimator
             says the same, of any encoder.
         workers: processes that decode, and that augment where it takes long; 0 for none.
+        stream: decode image files as batches need them, in every epoch, and keep none: True, False (all are decoded
+            before training; past 4 GiB their pixels lie in an unnamed file), or None, where they would take more than
+            half of the memory that is available. Mean and deviation are then those of 512 images.
+        skip_unreadable: of files that stream, replace one that cannot be read by another with the nearest label, and
+            warn; by default it is an error, when it is met.
 
     Example:
         >>> ImageOptions(size=64, augmentation="supcr").size
@@ -42,6 +47,8 @@ class ImageOptions:
     pretrained: bool | str | Path = False
     frozen: bool = False
     workers: int = field(default=2, repr=False, compare=False)  # changes nothing but time
+    stream: bool | None = field(default=None, repr=False, compare=False)
+    skip_unreadable: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("size", "crop"):
@@ -69,6 +76,9 @@ class ImageOptions:
         if self.frozen:
             self.require_one_view("frozen", "True")
         check_whole(self.workers, "workers", least=0)
+        for name, values in (("stream", (True, False, None)), ("skip_unreadable", (True, False))):
+            if not any(getattr(self, name) is value for value in values):
+                raise OrdinateError(name, repr(getattr(self, name)), " or ".join(map(str, values)))
 
     def require_one_view(self, name: str, value: str) -> None:
         """Raise where views are asked for of images that pass the network once."""

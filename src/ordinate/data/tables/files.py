@@ -76,7 +76,7 @@ def require_codes(categorical: Sequence[str], left_out: Sequence[str]) -> None:
         )
 
 
-def require_labels(y: pd.Series, target: str, path: Path) -> None:
+def require_labels(y: pd.Series, target: str, path: Path | str) -> None:
     """Raise where a row has no label, or one that is no number, text or category."""
     if pd.api.types.is_complex_dtype(y.dtype):
         raise OrdinateError(path, problem=f"{target!r} holds {y.dtype}", expected="real numbers, text or categories")
@@ -133,7 +133,7 @@ def _array(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[An
     return arrays[name]
 
 
-def _check_samples(X: NDArray[Any], path: Path) -> None:
+def _check_samples(X: NDArray[Any], path: Path | str) -> None:
     if X.ndim not in (2, 3, 4, 5) or X.size == 0:
         raise OrdinateError(
             path,
@@ -146,7 +146,7 @@ def _check_samples(X: NDArray[Any], path: Path) -> None:
         raise OrdinateError(path, problem="X holds infinity", expected="finite numbers or NaN for missing values")
 
 
-def require_columns(frame: Any, names: Sequence[str], path: Path) -> None:
+def require_columns(frame: Any, names: Sequence[str], path: Path | str) -> None:
     """Raise where a column is not there, and name the nearest that is."""
     require_names(frame.columns, names, path)
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request
+from ordinate.data.paths import is_url
 from ordinate.data.tables.csv_files import first_line_is_data
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, as_frame
@@ -70,7 +71,8 @@ class Tables(Modality):
         return f"{X.shape[1]} columns" if isinstance(X, pd.DataFrame | ParquetTable) else f"shape {X.shape[1:]}"
 
     def opens(self, path: str | Path) -> bool:
-        return holds_parquet(path) or not (Path(path).is_dir() or Path(path).suffix.lower() == ".zip")
+        several = is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() in (".zip", ".tar")
+        return holds_parquet(path) or not several
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         """Return the samples of a file: a table, or the array of an npz, of whichever kind."""

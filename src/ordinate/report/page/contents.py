@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
+from ordinate.data.part import random_part
 from ordinate.data.series.reader import series_lengths
+from ordinate.data.streamed import StreamedPixels, loaded
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.cloc import CLOCClassifier
@@ -21,6 +23,7 @@ from ordinate.estimators.rank_labels import to_ranks
 from ordinate.metrics.embedding import unit_norm
 
 LEAST, MOST_SAMPLES = 3, 20_000  # samples that a page speaks of; a random part of more, and it says so
+MOST_STREAMED = 2000  # likewise, of samples that stream
 POOLED_SIDE, POOLED_DEPTH, POOLED_LENGTH = 16, 8, 64  # of images, volumes and series as plain features
 TOKEN_GROUPS = 256  # of words, which texts are counts of as plain features
 
@@ -95,7 +98,7 @@ def gather_predictions(predictions: Predictions, training: tuple[Any, Any] | Non
     names = None if classes is None else [str(name) for name in classes]
     seen, seen_labels = (None, None) if training is None else _training(model, *training)
     return Contents(
-        model, names, predictions.inputs, predictions.true, predictions.predicted, predictions.probabilities,
+        model, names, loaded(predictions.inputs), predictions.true, predictions.predicted, predictions.probabilities,
         embeddings, seen, seen_labels,
     )  # fmt: skip
 
@@ -110,6 +113,9 @@ def _training(model: EmbeddingEstimator, X: Any, y: Any) -> tuple[Tensor, NDArra
         _check_targets(labels, "training")
     if len(labels) != len(samples):
         raise OrdinateError("training", f"{len(labels)} labels for {len(samples)} samples", "one per sample")
+    if isinstance(samples, StreamedPixels):
+        rows = random_part(len(samples), MOST_STREAMED)
+        return loaded(samples.part(rows)), labels[rows]
     return samples, labels
 
 

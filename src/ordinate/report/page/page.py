@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from ordinate.data.part import random_part
 from ordinate.data.rows import take
+from ordinate.data.streamed import StreamedPixels
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.report.output import write
 from ordinate.report.page import document
-from ordinate.report.page.contents import MOST_SAMPLES, gather_predictions
+from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, gather_predictions
 from ordinate.report.page.measures import check_suspects, measure
 from ordinate.report.page.projections import PROJECTIONS, project
 from ordinate.report.page.view import Told, view
@@ -45,7 +46,7 @@ def write_report(
     Args:
         model: fitted.
         X: (n, ...) samples to measure on, best ones that it was not trained on; 3 or more, as the model expects them.
-            Of more than 20,000 the page measures and shows as many, drawn at random, and says so.
+            Of more than 20,000 (2,000 that stream) the page measures and shows as many, drawn at random, and says so.
         y: (n,) their labels.
         path: of the file; one that is there is replaced.
         training: ``(X, y)`` that the model was trained on, for baselines, counts and duplicates; without them the
@@ -90,8 +91,10 @@ def write_report(
     if names is not None and len(names) != given:
         raise OrdinateError("names", len(names), f"{given}, one per sample")
     suspects = None if suspects is None else check_suspects(suspects, given)
-    if given > MOST_SAMPLES and len(y) == given:
-        part = random_part(given, MOST_SAMPLES)
+    streams = predictions is not None and isinstance(predictions.inputs, StreamedPixels)
+    most = MOST_STREAMED if streams else MOST_SAMPLES
+    if given > most and len(y) == given:
+        part = random_part(given, most)
         X, y = take(X, part, renumber=True), np.asarray(y)[part]
         predictions = None if predictions is None else predictions.take(part)
         names = None if names is None else [names[row] for row in part]

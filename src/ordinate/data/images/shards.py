@@ -1,0 +1,276 @@
+"""Images in tar shards, as WebDataset lays them out: ``key.jpg`` beside ``key.cls`` or ``key.json``.
+
+A pass over the headers of all shards finds where every image lies, and reads the labels; then images are read in any
+order. An image takes 8 bytes of memory.
+"""
+
+import hashlib
+import io
+import json
+import mmap
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch.utils.data import Dataset
+
+from ordinate.data import object_store
+from ordinate.data.images.files import SUFFIXES, ImageFiles, file_stamp
+from ordinate.data.paths import is_url
+from ordinate.data.streamed import Loader
+from ordinate.data.worker_processes import usable_workers
+from ordinate.errors import OrdinateError
+
+BLOCK = 512  # bytes; whatever lies in a tar starts at a multiple
+READ_AT_ONCE = 2**16  # bytes of a shard in a store: the header of an image and most images
+ENDINGS = tuple(suffix.encode() for suffix in SUFFIXES)
+COLUMN, LABEL = "cls", b".cls"  # of a label that is alone in its file
+
+
+class Shards(ImageFiles):
+    """Images in tar shards; an index opens one, an array of indices or a mask selects some.
+
+    Args:
+        shards: paths or URLs.
+        places: (n,), for each image the number of its shard, shifted by 32 bits, and the block of its header in it.
+    """
+
+    archive = None
+
+    def __init__(self, shards: Sequence[str], places: NDArray[np.uint64]) -> None:
+        self.shards = tuple(shards)
+        self.places = places
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, rows: ArrayLike | slice) -> "Shards":
+        return Shards(self.shards, np.atleast_1d(self.places[rows if isinstance(rows, slice) else np.asarray(rows)]))
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return Shards, (self.shards, self.places)
+
+    @property
+    def paths(self) -> NDArray[np.str_]:
+        """The names of all images (n,), read from the shards, each as large as the longest."""
+        return np.array([self.name(index) for index in range(len(self))], dtype=np.str_)
+
+    def name(self, index: int) -> str:
+        """Return the shard and the name in it of an image, or its place where the shard cannot be read."""
+        shard, start = self._place(index)
+        try:
+            header = _read(shard, start, BLOCK)
+        except OSError:
+            return f"{shard}, byte {start}"
+        return f"{shard}/{_text(_name(header))}"
+
+    def content(self, index: int) -> bytes:
+        """Return the bytes of an image."""
+        shard, start = self._place(index)
+        size = 0 if is_url(shard) else _size(_read(shard, start, BLOCK))
+        read = _read(shard, start, BLOCK + size or READ_AT_ONCE)
+        missing = BLOCK + _size(read) - len(read)
+        return (read if missing <= 0 else read + _read(shard, start + len(read), missing))[BLOCK : BLOCK + _size(read)]
+
+    def digest(self) -> bytes:
+        """Return a digest of the shards' names, sizes and times, and of the places of the images."""
+        stamps = [(shard, *file_stamp(shard)) for shard in self.shards]
+        return hashlib.sha256(repr(stamps).encode() + self.places.tobytes()).digest()
+
+    def repeated(self) -> list[list[int]]:
+        """Return no groups: one shard has every key once."""
+        return []
+
+    @property
+    def shard_numbers(self) -> NDArray[np.int64]:
+        """The place of every image's shard among the shards (n,)."""
+        return (self.places >> np.uint64(32)).astype(np.int64)
+
+    def _place(self, index: int) -> tuple[str, int]:
+        place = int(self.places[index])
+        return self.shards[place >> 32], BLOCK * (place & 0xFFFFFFFF)
+
+
+def index_shards(shards: Sequence[str], columns: Sequence[str] | None = None) -> tuple[Shards, pd.DataFrame]:
+    """Return the images of shards in their order, and a table of what is known of them, one row each.
+
+    Its columns are ``cls``, where there are such files, and the single values of the json files.
+
+    Args:
+        shards: paths or URLs of tar files that are not compressed.
+        columns: that are kept, with ``cls``; None keeps all. An empty one reads no labels.
+
+    Raises:
+        OrdinateError: a shard that is damaged or compressed, a key with two images, an image without a label that
+            others have, a label that cannot be read.
+    """
+    workers = usable_workers(os.cpu_count() or 1) if len(shards) > 1 else 0
+    passes = Loader(
+        _Passes(shards, columns),
+        batch_size=None,
+        num_workers=workers,
+        generator=torch.Generator(),
+        collate_fn=_as_it_is,
+    )
+    places, frames = [], []
+    for number, (blocks, frame) in enumerate(passes):
+        places.append(blocks.astype(np.uint64) | np.uint64(number << 32))
+        frames.append(frame)
+    table = pd.concat(frames, ignore_index=True)
+    return Shards(shards, np.concatenate(places)), table
+
+
+def _as_it_is(found: Any) -> Any:
+    return found
+
+
+class _Passes(Dataset[tuple[NDArray[np.uint32], pd.DataFrame]]):
+    """Shards, each with the blocks of its images and their labels."""
+
+    def __init__(self, shards: Sequence[str], columns: Sequence[str] | None) -> None:
+        self.shards = shards
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.shards)
+
+    def __getitem__(self, index: int) -> tuple[NDArray[np.uint32], pd.DataFrame]:
+        shard = self.shards[index]
+        blocks: list[int] = []
+        values: dict[str, list[Any]] = {}
+        reads = self.columns is None or len(self.columns) > 0
+        last: bytes | None = None  # key
+        row: dict[str, Any] = {}
+        image: int | None = None
+
+        def end() -> None:
+            if image is not None:
+                for name in row.keys() - values.keys():
+                    values[name] = [None] * len(blocks)
+                blocks.append(image)
+                for name, column in values.items():
+                    column.append(row.get(name))
+
+        with _mapped(shard) as content:
+            for block, start, size, name in _members(content, shard):
+                dot = name.find(b".", name.rfind(b"/") + 1)
+                key, ending = (name, b"") if dot < 0 else (name[:dot], name[dot:].lower())
+                if key != last:
+                    end()
+                    last, row, image = key, {}, None
+                if ending.endswith(ENDINGS):
+                    if image is not None:
+                        raise OrdinateError(
+                            shard, problem=f"holds two images of {_text(key)!r}", expected="one per key"
+                        )
+                    image = block
+                elif ending == LABEL and reads:
+                    row[COLUMN] = _text(content[start : start + size]).strip()
+                elif ending == b".json" and reads:
+                    row |= self._values(content[start : start + size], f"{shard}/{_text(name)}")
+            end()
+        frame = pd.DataFrame(values, index=range(len(blocks)))
+        if COLUMN in frame and not (numbers := pd.to_numeric(frame[COLUMN], errors="coerce")).isna().any():
+            is_small = numbers.dtype == np.int64 and (numbers.abs() < 2**31).all()
+            frame[COLUMN] = numbers.astype(np.int32) if is_small else numbers
+        return np.array(blocks, dtype=np.uint32), frame
+
+    def _values(self, content: bytes, where: str) -> dict[str, Any]:
+        """Return the single values of a json file."""
+        try:
+            known = json.loads(content)
+        except ValueError as error:
+            raise OrdinateError(where, problem=f"is no JSON that can be read: {error}") from error
+        if not isinstance(known, dict):
+            raise OrdinateError(where, f"{type(known).__name__}", "an object of names and values")
+        single = {name: value for name, value in known.items() if not isinstance(value, dict | list)}
+        return single if self.columns is None else {name: single[name] for name in self.columns if name in single}
+
+
+def _members(content: Any, where: str) -> Iterator[tuple[int, int, int, bytes]]:
+    """Yield the block of the header, the start and size in bytes, and the name of every file in a tar."""
+    place, total, long_name = 0, len(content), None
+    while place + BLOCK <= total:
+        header = content[place : place + BLOCK]
+        if header[257:262] != b"ustar":
+            if header.count(0) == BLOCK:  # the end
+                return
+            raise OrdinateError(where, problem="is damaged, or compressed", expected="a tar file")
+        size, start, kind = _size(header), place + BLOCK, header[156:157]
+        if start + size > total:
+            raise OrdinateError(where, problem=f"is truncated: {_text(_name(header))} ends beyond it")
+        if kind == b"L":  # a long name of the file that follows, of GNU tar
+            long_name = content[start : start + size].rstrip(b"\0")
+        elif kind == b"x":  # of POSIX
+            records = content[start : start + size].split(b" path=", 1)
+            long_name = records[1].split(b"\n")[0] if len(records) > 1 else None
+        elif kind in b"0\0":
+            yield place // BLOCK, start, size, long_name or _name(header)
+            long_name = None
+        place = start + -(-size // BLOCK) * BLOCK
+
+
+def _size(header: bytes) -> int:
+    """Return the size of a file by its header, in octal digits or, beyond 8 GiB, in binary."""
+    if header[124] & 0x80:
+        return int.from_bytes(header[125:136], "big")
+    return int(header[124:136].strip(b"\0 ") or b"0", 8)
+
+
+def _name(header: bytes) -> bytes:
+    name = header[:100].partition(b"\0")[0]
+    if header[345] and header[262] == 0:  # of POSIX, with a folder that is kept apart
+        return header[345:500].partition(b"\0")[0] + b"/" + name
+    return name
+
+
+def _text(content: bytes) -> str:
+    return content.decode(errors="replace")
+
+
+def _read(shard: str, start: int, size: int) -> bytes:
+    if is_url(shard):
+        return object_store.content(shard, start, start + size)
+    with Path(shard).open("rb") as file:
+        file.seek(start)
+        return file.read(size)
+
+
+@contextmanager
+def _mapped(shard: str) -> Iterator[Any]:
+    """Give a shard's bytes, of which only those are read that are asked for."""
+    if is_url(shard):
+        with object_store.opened(shard) as file:
+            yield _Seekable(file)
+        return
+    try:
+        with Path(shard).open("rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                yield b""
+                return
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                yield content
+    except OSError as error:
+        raise OrdinateError(shard, problem=f"could not be read: {error}") from error
+
+
+class _Seekable:
+    """A file as a sequence of bytes."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        self.size = file.seek(0, io.SEEK_END)
+
+    def __len__(self) -> int:
+        return int(self.size)
+
+    def __getitem__(self, part: slice) -> bytes:
+        self.file.seek(part.start)
+        read: bytes = self.file.read(part.stop - part.start)
+        return read

@@ -1,0 +1,52 @@
+"""Files under a URL, such as ``s3://bucket/folder``, through fsspec and its package for the store."""
+
+import zlib
+from typing import Any
+
+from ordinate.errors import OrdinateError
+
+
+def listed(url: str) -> list[str]:
+    """Return the names of the files below a URL, with slashes, in order; a file has none below it."""
+    store, root = _opened(url)
+    try:
+        found = [str(path) for path in store.find(root)]
+    except (OSError, ValueError) as error:
+        raise OrdinateError(url, problem=f"could not be listed: {error}") from error
+    start = root.rstrip("/") + "/"
+    return sorted(path.removeprefix(start) for path in found if path.startswith(start))
+
+
+def content(url: str, start: int | None = None, end: int | None = None) -> bytes:
+    """Return the bytes of a file, or from ``start`` to before ``end``."""
+    store, path = _opened(url)
+    read: bytes = store.cat_file(path, start=start, end=end)
+    return read
+
+
+def opened(url: str) -> Any:
+    """Return a file to read from, and to seek in."""
+    store, path = _opened(url)
+    return store.open(path, "rb")
+
+
+def stamp(url: str) -> tuple[int, int]:
+    """Return the size of a file in bytes, and a number that follows from its tag or time of change; -1 for none."""
+    store, path = _opened(url)
+    try:
+        info = store.info(path)
+    except OSError:
+        return -1, -1
+    changed = next((info[name] for name in ("ETag", "mtime", "LastModified", "updated", "created") if name in info), "")
+    return info.get("size") or 0, zlib.crc32(str(changed).encode())
+
+
+def _opened(url: str) -> tuple[Any, str]:
+    """Return the store, which each process opens for itself, and the path in it."""
+    from fsspec.core import url_to_fs
+
+    try:
+        store, path = url_to_fs(url)
+    except (ImportError, ValueError) as error:
+        raise OrdinateError(url, problem=f"cannot be opened: {error}") from error
+    return store, str(path)

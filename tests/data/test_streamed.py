@@ -1,0 +1,108 @@
+"""Pixels that are decoded when they are read, in the place of a tensor of them."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from ordinate.data import streamed
+from ordinate.data.array_batches import ArrayBatches
+from ordinate.data.images.files import ImageFiles
+from ordinate.data.images.pixels import Preprocessing
+from ordinate.data.streamed import Loader, StreamedPixels
+from ordinate.errors import OrdinateError
+from tests.data import pictures
+
+DRAWN = pictures.draw(np.arange(30) % 3)
+
+
+@pytest.fixture
+def paths(tmp_path):
+    return pictures.write(tmp_path, DRAWN, [f"{i}.png" for i in range(30)])
+
+
+def stream(paths, **options):
+    return StreamedPixels(ImageFiles(paths), Preprocessing((16, 16), 1), **options)
+
+
+@pytest.mark.parametrize("rows", [[4, 2, 4], np.array([4, 2]), torch.tensor([3]), slice(5, None, 7), slice(None)])
+def test_rows_are_those_of_a_tensor_of_all(paths, rows):
+    x = stream(paths)
+    assert torch.equal(x[rows], torch.from_numpy(DRAWN)[rows])
+    assert (x.shape, x.dim(), x.dtype, len(x)) == ((30, 1, 16, 16), 4, torch.uint8, 30)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_all_are_read_in_their_order_some_at_a_time(paths, workers):
+    state = torch.get_rng_state()
+    parts = list(stream(paths, workers=workers).part(np.arange(2, 30)).split(12))
+    assert [len(part) for part in parts] == [12, 12, 4]
+    assert (torch.cat(parts).numpy() == DRAWN[2:]).all()
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_file_that_cannot_be_read_is_named_whichever_process_reads_it(paths, workers):
+    paths[17].write_bytes(b"")
+    data = ArrayBatches(stream(paths, workers=workers), torch.arange(30))
+    loader = Loader(data, sampler=[[0, 1], [16, 17]], batch_size=None, num_workers=workers)
+    batches = iter(loader)
+    assert next(batches)[1].tolist() == [0, 1]
+    with pytest.raises(OrdinateError) as caught:
+        next(batches)
+    assert str(caught.value) == f"{paths[17]}: is empty, expected an image"
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.filterwarnings("ignore:.*takes its place")
+def test_or_it_is_replaced_by_another_of_the_nearest_label_which_the_batch_has(paths, workers):
+    paths[17].write_bytes(b"")
+    labels = np.abs(np.arange(30) - 20.2)  # 3.2 of row 17, 3.8 of row 24, 2.8 of row 23
+    x = stream(paths, workers=workers, labels=labels)
+    data = ArrayBatches(x, torch.from_numpy(labels))
+    (pixels, y), _ = Loader(data, sampler=[[0, 17], [1]], batch_size=None, num_workers=workers)
+    assert (pixels.numpy() == DRAWN[[0, 23]]).all()
+    assert y.tolist() == labels[[0, 23]].tolist()
+    assert x.note == (
+        "1 of the 30 files that were streamed could not be read, and others with the nearest label took their "
+        f"place: {paths[17]}"
+    )
+
+
+def test_of_equally_near_ones_the_next_that_can_be_read_takes_its_place(paths):
+    for row in (28, 29, 1):
+        paths[row].write_bytes(b"")
+    x = stream(paths, labels=np.arange(30) % 3)
+    with pytest.warns(UserWarning, match=r"28\.png: is empty, expected an image; another sample takes its place"):
+        assert x.read([28, 5])[1] == [4, 5]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it is known by now
+        assert x.read([28])[1] == [4]
+
+
+def test_where_none_can_be_read_the_first_is_named(paths):
+    for path in paths:
+        path.write_bytes(b"")
+    with (
+        pytest.warns(UserWarning, match="takes its place"),
+        pytest.raises(OrdinateError, match=r"3\.png: is empty, expected an image$"),
+    ):
+        stream(paths, labels=np.zeros(30)).read([3])
+
+
+def test_pixels_are_too_large_for_more_than_half_of_the_memory(monkeypatch):
+    monkeypatch.setattr(streamed, "_available_memory", lambda: 2**31)
+    assert streamed.too_large((1024, 1, 1024, 1024)) is None
+    assert streamed.too_large((1025, 1, 1024, 1024)) == (
+        "1025 samples are decoded as they are needed: in memory they would take 1 GiB, more than 1 GiB, which is half "
+        "of what is available"
+    )
+    monkeypatch.setattr(streamed, "_available_memory", lambda: None)
+    assert streamed.too_large((4 * 1024, 1, 1024, 1024)) is None
+    assert streamed.too_large((4 * 1024 + 1, 1, 1024, 1024)) is not None
+
+
+def test_the_memory_that_is_available_is_known_on_linux():
+    known = streamed._available_memory()
+    assert known is None or known > 2**20
