@@ -1,5 +1,6 @@
 """``ordinate report`` and ``compare``: saved models, data in files, rows that were held out, and what is wrong."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -41,6 +42,13 @@ def quick(embeddings):
     return project(embeddings, ("pca",))
 
 
+def write_split(folder, model, first):
+    """Note that a model was trained on the rows up to ``first``."""
+    split = {"data": hashlib.sha256((folder / "data.csv").read_bytes()).hexdigest()}
+    split |= {"train": list(range(first)), "test": list(range(first, 48))}
+    (folder / model / "split.json").write_text(json.dumps(split))
+
+
 def data_of(path):
     text = path.read_text()
     return json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL).group(1))
@@ -67,12 +75,8 @@ def test_targets_are_reported_on(folder):
 
 
 def test_rows_that_the_model_was_trained_on_are_not_measured(folder):
-    import hashlib
-
     cloc().fit(FRAME[:30], RANKS[:30]).save("model")
-    split = {"data": hashlib.sha256((folder / "data.csv").read_bytes()).hexdigest()}
-    split |= {"train": list(range(30)), "test": list(range(30, 48))}
-    (folder / "model" / "split.json").write_text(json.dumps(split))
+    write_split(folder, "model", 30)
     report("model", "data.csv", "grade", "report.html")
     data = data_of(folder / "report.html")
     assert data["true"] == RANKS[30:].tolist()
@@ -102,6 +106,14 @@ def test_models_are_compared_on_the_same_rows(folder, capsys):
     compare(["one", "two"], "data.csv", "grade", "comparison.html")
     assert "2 models on 48 samples: comparison.html" in capsys.readouterr().out
     assert len(data_of(folder / "comparison.html")["models"]) == 2
+
+
+def test_models_are_compared_on_rows_that_none_was_trained_on(folder, capsys):
+    for model, first in (("one", 20), ("two", 30)):
+        cloc().fit(FRAME[:first], RANKS[:first]).save(model)
+        write_split(folder, model, first)
+    compare(["one", "two"], "data.csv", "grade", "comparison.html")
+    assert "2 models on 18 samples: comparison.html" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What a run measures, by its protocol."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from ordinate.metrics import continuous_report, knn_error, rank_report
 from ordinate.papers.datasets import catalogue, reading
 from ordinate.papers.datasets.reading import Split
 from ordinate.papers.tables.budgets import Budget
-from ordinate.papers.tables.execute import execute
+from ordinate.papers.tables.execute import execute, validation
 from ordinate.papers.tables.metric_names import CONTINUOUS_METRICS, METRICS, RANK_METRICS
 from ordinate.papers.tables.models import build
 from ordinate.papers.tables.run import Run
@@ -106,3 +107,33 @@ def test_what_cannot_be_run_says_why(tmp_path):
         execute(run("ranks", "otd", "guess"), tmp_path)
     with pytest.raises(OrdinateError, match="otd, which is for ranks"):
         execute(run("targets", "otd"), tmp_path)
+
+
+@pytest.mark.parametrize("validated", [0, 10])
+def test_a_choice_sees_no_test_sample(validated):
+    places = np.random.default_rng(0).permutation(90)
+    split = Split(places[: 60 - validated], places[60 - validated : 60], places[60:])
+    seen = []
+
+    class Model:
+        def fit(self, X, y):
+            seen.append(X[:, 0])
+            return self
+
+        def predict(self, X):
+            seen.append(X[:, 0])
+            return np.zeros(len(X), dtype=np.int64)
+
+    trial = SimpleNamespace(
+        X=np.arange(90)[:, None],
+        y=np.arange(90) % 3,
+        split=split,
+        task="ranks",
+        run=SimpleNamespace(seed=0),
+        build=Model,
+    )
+    assert set(validation(trial)) >= {"validation_mae", "validation_accuracy"}
+    trained, judged = map(set, seen)
+    assert len(judged) == (validated or 12)
+    assert not trained & judged
+    assert trained | judged == set(places[:60])
