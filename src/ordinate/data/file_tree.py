@@ -1,6 +1,5 @@
 """The files under a folder or a URL, or in a zip."""
 
-import os
 import re
 import zipfile
 from collections.abc import Iterable
@@ -10,7 +9,7 @@ from typing import Self
 
 from ordinate.data import object_store
 from ordinate.data.images.files import SUFFIXES, ImageFiles
-from ordinate.data.paths import is_url
+from ordinate.data.paths import is_url, walk
 from ordinate.errors import OrdinateError
 
 SHARD = ".tar"
@@ -32,8 +31,7 @@ class FileTree:
             return cls._of_url(str(path).rstrip("/"))
         path = Path(path)
         if path.is_dir():
-            walk = os.walk(path, followlinks=True)  # a link may lead to another disk
-            folders = ((Path(folder).relative_to(path).as_posix(), files) for folder, _, files in walk)
+            folders = ((folder.relative_to(path).as_posix(), files) for folder, _, files in walk(path))
             names = [f"{folder}/{file}".removeprefix("./") for folder, files in folders for file in files]
         elif path.is_file() and path.suffix.lower() == SHARD:
             return cls(path.parent, (path.name,))

@@ -1,6 +1,7 @@
 """Files and columns that are asked for but not there, or cannot be read. Imports nothing heavy."""
 
 import difflib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,19 @@ from ordinate.errors import OrdinateError
 def is_url(path: str | Path) -> bool:
     """Return whether a path is a URL, such as that of a store."""
     return "://" in str(path)
+
+
+def walk(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """Yield every folder below one with the names of its folders, which may be sorted, and of its files.
+
+    Links are followed, as they may lead to another disk, but into no folder that they stand in.
+    """
+    for here, below, files in os.walk(folder, followlinks=True):
+        path = Path(here)
+        for link in [path / name for name in below if (path / name).is_symlink()]:
+            if link.resolve() in {above.resolve() for above in link.parents}:
+                below.remove(link.name)
+        yield path, below, files
 
 
 def require_path(path: Path) -> None:

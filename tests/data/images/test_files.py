@@ -83,3 +83,12 @@ def test_a_folder_that_moved_is_named_by_its_file(tmp_path, paths):
     shutil.rmtree(tmp_path)
     with pytest.raises(OrdinateError, match=r"0\.png: no such file"):
         files.open(0)
+
+
+def test_what_only_another_program_could_draw_is_no_image(tmp_path, monkeypatch):
+    monkeypatch.setattr("subprocess.check_call", lambda *_, **__: pytest.fail("started a program"))
+    (tmp_path / "t.png").write_bytes(
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\nshowpage\n%%EOF\n"
+    )
+    with pytest.raises(OrdinateError, match=r"t\.png: is no image that can be read"):
+        ImageFiles([tmp_path / "t.png"]).open(0)

@@ -22,6 +22,7 @@ from ordinate.optional import optional
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # no other reader, such as that of PostScript, runs
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 
 
@@ -110,7 +111,7 @@ class ImageFiles:
         image = optional("PIL.Image", "images", "images")
         try:
             content = self.content(index)
-            opened: Image = image.open(io.BytesIO(content))
+            opened: Image = image.open(io.BytesIO(content), formats=FORMATS)
             opened.load()
         except FileNotFoundError as error:
             raise OrdinateError(self.name(index), problem="no such file") from error

@@ -1,6 +1,5 @@
 """Read labelled volumes: a folder of NIfTI files with a labels.csv, and UK Biobank's layout."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from ordinate.data.images.files import SUFFIXES as IMAGE_SUFFIXES
 from ordinate.data.images.labelled import read_labelled_images
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import LABELS, label_columns, path_column, read_labels_file
+from ordinate.data.paths import walk
 from ordinate.data.volumes.voxels import SUFFIXES, VolumeFiles
 from ordinate.errors import OrdinateError
 
@@ -21,7 +21,7 @@ FIRST_VISIT = "{}_20252_2_0"  # how UK Biobank names the zip of a subject's firs
 
 def holds_volumes(path: str | Path) -> bool:
     """Return whether a path is to be read as volumes: a folder whose first image of any kind is a NIfTI file."""
-    for _, below, files in os.walk(path, followlinks=True):
+    for _, below, files in walk(Path(path)):
         below.sort()
         for name in sorted(files):
             if not name.startswith(".") and name.lower().endswith((*SUFFIXES, *IMAGE_SUFFIXES)):

@@ -1,0 +1,30 @@
+"""Folders are walked to their end, whatever their links."""
+
+import pytest
+
+from ordinate.data.file_tree import FileTree
+from ordinate.data.paths import walk
+from ordinate.data.volumes.labelled import holds_volumes
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Two folders with a file each, linked to themselves, to each other and to one elsewhere."""
+    for name in ("data/a", "data/b", "elsewhere"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "x.png").touch()
+    for link, target in (("a/self", "data/a"), ("a/up", "data"), ("a/other", "data/b"), ("b/other", "data/a")):
+        (tmp_path / "data" / link).symlink_to(tmp_path / target)
+    (tmp_path / "data" / "disk").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "data" / "gone").symlink_to(tmp_path / "nowhere")
+    return tmp_path / "data"
+
+
+def test_links_are_followed_but_not_into_a_folder_that_they_stand_in(tree):
+    found = {(folder / file).relative_to(tree).as_posix() for folder, _, files in walk(tree) for file in files}
+    assert found == {"gone", "a/x.png", "a/other/x.png", "b/x.png", "b/other/x.png", "disk/x.png"}
+
+
+def test_images_and_volumes_are_found_that_way(tree):
+    assert FileTree.of(tree).images == ["a/other/x.png", "a/x.png", "b/other/x.png", "b/x.png", "disk/x.png"]
+    assert not holds_volumes(tree)
