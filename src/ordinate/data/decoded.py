@@ -117,7 +117,8 @@ class PixelReader(Reader):
                 require_readable(failures, len(sample), cls.modality_name)
             known = np.delete(known, list(failures), axis=0)
         reader = cls(preprocessing, *moments(known), options.workers, notes)
-        reader.stream = getattr(options, "stream", False)
+        if hasattr(options, "stream"):
+            reader.stream = options.stream
         return reader, cls.decoded_class(pixels, preprocessing)
 
     @classmethod

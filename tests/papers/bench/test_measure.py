@@ -23,15 +23,15 @@ def stand_in(monkeypatch, loss):
 
 def test_the_peak_is_that_of_the_pass_whatever_it_gives_back():
     def run():
-        first = torch.ones(24 * MEBIBYTE, dtype=torch.uint8)
+        first = torch.ones(40 * MEBIBYTE, dtype=torch.uint8)  # up to 32 MiB the C library may keep
         del first
-        second = torch.ones(40 * MEBIBYTE, dtype=torch.uint8)
+        second = torch.ones(56 * MEBIBYTE, dtype=torch.uint8)
         return float(second[0])
 
     held = torch.ones(64 * MEBIBYTE, dtype=torch.uint8)
     result, peak = measure._peak(run, "cpu")
     assert (result, len(held)) == (1, 64 * MEBIBYTE)
-    assert peak / MEBIBYTE == pytest.approx(40, abs=1)  # the kernel counts pages to within some dozens
+    assert peak / MEBIBYTE == pytest.approx(56, abs=1)  # the kernel counts pages to within some dozens
 
 
 def test_a_larger_peak_of_the_past_does_not_count():

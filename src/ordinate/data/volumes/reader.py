@@ -23,6 +23,7 @@ class VolumeReader(PixelReader):
 
     kind = "volumes"
     modality_name = "volumes"
+    stream = False
     preprocessing_class = VolumePreprocessing
     files_class = VolumeFiles
     decoded_class = DecodedVolumes
