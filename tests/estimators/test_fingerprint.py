@@ -19,8 +19,8 @@ from ordinate.estimators.registry import load_class, models
 from ordinate.methods.imbalance import Imbalance
 
 WITHOUT_EFFECT = {  # on the weights that a training ends with
-    "accelerator", "callbacks", "checkpoint_dir", "cluster", "decision", "devices", "logger", "num_nodes", "random_state",
-    "strategy", "verbose",
+    "accelerator", "callbacks", "checkpoint_dir", "cluster", "decision", "devices", "logger", "num_nodes",
+    "random_state", "strategy", "verbose",
 }  # fmt: skip
 
 
