@@ -32,7 +32,9 @@ def coral(**options):
     return OrdinalClassifier(loss="coral", **{**SMALL, "epochs": 6, **options})
 
 
-every_model = pytest.mark.parametrize("make", [cloc, otd, coral], ids=lambda make: make.__name__)
+every_model = pytest.mark.parametrize(
+    "make", [cloc, coral, pytest.param(otd, marks=pytest.mark.thorough)], ids=lambda make: make.__name__
+)
 
 
 def scores(model, y):
@@ -80,7 +82,13 @@ ENSEMBLES = {
 
 @recoded
 @pytest.mark.parametrize("build", ENSEMBLES.values(), ids=ENSEMBLES)
-@pytest.mark.parametrize("kind", ["text with class_order", "ordered categorical", "polars Enum"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "text with class_order",
+        *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("ordered categorical", "polars Enum")),
+    ],
+)
 def test_ensembles_of_scikit_learn_keep_the_order(build, kind):
     # they replace labels by codes, so that the order comes by class_order
     y = LABELS[kind][0]
