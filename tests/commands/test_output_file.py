@@ -22,7 +22,7 @@ def files(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("out", ["data.csv", "./model/../data.csv", "model/metrics.json"])
 def test_what_is_read_is_never_written_over(files, out):
-    with pytest.raises(OrdinateError, match="which is read"):
+    with pytest.raises(OrdinateError, match="the command reads, expected another file"):
         check_new(out, ["model", "data.csv"], overwrite=True)
 
 
@@ -30,7 +30,7 @@ def test_nor_under_another_name(files):
     os.link("data.csv", "linked.csv")
     Path("shown.csv").symlink_to("data.csv")
     for name in ("linked.csv", "shown.csv"):
-        with pytest.raises(OrdinateError, match="which is read"):
+        with pytest.raises(OrdinateError, match="the command reads, expected another file"):
             check_new(name, ["data.csv"], overwrite=True)
 
 

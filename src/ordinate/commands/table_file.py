@@ -31,7 +31,8 @@ def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = 
     for given in map(Path, inputs):
         within = given.is_dir() and path.suffix != ".html" and path.resolve().is_relative_to(given.resolve())
         if given.exists() and (within or path.samefile(given)):
-            raise OrdinateError("out", problem=f"{path} is {'a file of ' if within else ''}{given}, which is read")
+            problem = f"{path} {f'belongs to {given}, which' if within else 'is what'} the command reads"
+            raise OrdinateError("out", problem=problem, expected="another file")
     if not overwrite:
         raise OrdinateError("out", problem=f"{path} exists", expected="a new file", hint="--overwrite writes over it")
 
