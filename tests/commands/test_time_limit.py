@@ -14,7 +14,7 @@ from ordinate.commands import image_plan
 from ordinate.commands.choose import _last_training
 from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.image_plan import plan_images
+from ordinate.commands.image_plan import ImagePlan, plan_images
 from ordinate.commands.time_plan import TimePlan
 from ordinate.data.images.pixels import Preprocessing
 from ordinate.errors import OrdinateError
@@ -180,3 +180,16 @@ def test_what_follows_the_trials_is_decided_once(tmp_path):
     # a run that was stopped continues with less time left, and with the epochs that its checkpoint is of
     assert _last_training(tmp_path / "last.json", choice, "cloc", 1.0, 1.25, FitOptions("t.csv")) == first
     assert _last_training(tmp_path / "new.json", choice, "cloc", 1.0, 1.25, FitOptions("t.csv"))["trial"]
+
+
+@pytest.mark.parametrize(("after", "kept"), [(0.0, 0.0), (30.0, 30.0), (500.0, 240.0)])
+def test_trainings_on_images_leave_time_for_their_embeddings(after, kept):
+    budget = TimeBudget(600, clock=lambda: 10.0, start=0.0)
+    alone = TimePlan(FitOptions("t.csv"), Path("none"), budget)
+    alone.begin_training()
+    assert 300 < alone.until < 600  # for measures, report and pictures
+    images = ImagePlan("resnet18", False, False, (32, 32), epochs=5, candidates=2, seconds=100.0, after=after)
+    plan = TimePlan(FitOptions("t.csv"), Path("none"), budget, images)
+    plan.begin_training()
+    assert plan.until == alone.until - kept
+    assert plan.end.budget is budget
