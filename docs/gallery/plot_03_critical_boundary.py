@@ -31,7 +31,7 @@ X_validation, y_validation = draw(2000)
 
 # %%
 # Train with a margin that is learned (``None``), and with margins that are fixed, three seeds each. They are compared
-# on validation samples; what the chosen model is worth has to be measured on others.
+# on validation samples; measure the error of the chosen model on other samples.
 
 
 def build(margins, seed):

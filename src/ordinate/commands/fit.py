@@ -194,7 +194,7 @@ def _show(
 ) -> int:
     """Write the report and pictures that there is time for; return the number of pictures.
 
-    The model is worth more than they are: what cannot be drawn is named, and left out.
+    A failure to draw one of them is printed and never loses the model.
     """
     (rows, test_rows), y = division, plan.label.values
     if isinstance(predictions.inputs, StreamedPixels) and predictions.inputs.note is not None:

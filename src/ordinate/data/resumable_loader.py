@@ -56,8 +56,8 @@ class ResumableLoader(Loader):
         self.read = 0
         self.resumed: dict[str, int] = {}
 
-    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
-        # a generator, so that no worker reads ahead before Lightning has set the epoch
+    def __iter__(self) -> Any:
+        """Yield batches: a generator, so that no worker reads ahead before Lightning has set the epoch."""
         resumed, self.resumed = self.resumed, {}
         self.read = self.rest.start = resumed.get("batches", 0) if resumed.get("epoch") == self.rest.epoch else 0
         for batch in super().__iter__():

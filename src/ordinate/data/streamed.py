@@ -178,7 +178,8 @@ class Loader(DataLoader[Any]):
     def __init__(self, dataset: Dataset[Any], **options: Any) -> None:
         super().__init__(_HandsOver(dataset) if options.get("num_workers") else dataset, **options)
 
-    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]  # a generator is an iterator of batches too
+    def __iter__(self) -> Any:
+        """Yield batches."""
         for batch in super().__iter__():
             if isinstance(batch, OrdinateError):
                 raise batch

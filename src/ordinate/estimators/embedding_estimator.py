@@ -4,7 +4,7 @@ import hashlib
 from abc import abstractmethod
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -89,8 +89,6 @@ class EmbeddingEstimator(
     embedding_dim_: int = field(init=False)
 
     stratified = False  # whether samples are held out rank by rank
-    unweighted: ClassVar[str | None] = None  # why samples cannot be weighted, of methods for which that has no meaning
-    views_of_images = 1
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -106,6 +104,16 @@ class EmbeddingEstimator(
     @abstractmethod
     def _targets(self, y: Any, *, reset: bool) -> NDArray[Any]:
         """Check labels and return what the method trains on: ranks (n,) or targets (n, p)."""
+
+    @property
+    def unweighted(self) -> str | None:
+        """Why samples cannot be weighted, of methods for which that has no meaning; None of others."""
+        return None
+
+    @property
+    def views_of_images(self) -> int:
+        """Views of an image in a batch, where its augmentation draws any."""
+        return 1
 
     @abstractmethod
     def _build_method(self, encoder: nn.Module) -> "StagedMethod":

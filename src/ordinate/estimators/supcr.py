@@ -44,7 +44,9 @@ class SupCRRegressor(ContrastiveRegressor):
     label_distance: LabelDistance = "l1"
     num_positives: int | None = None
 
-    views_of_images = 2
+    @property
+    def views_of_images(self) -> int:
+        return 2
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,5 +1,6 @@
 """SupReMix's mixtures: the shares of Mix-neg, the pairs of Mix-pos, and the gradient that passes through them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +13,7 @@ from torch import Tensor
 
 from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.global_batch import Group, place_among
-from ordinate.functional.similarity import CosineBlocks
+from ordinate.functional.similarity import SimilarityBlocks, fill_self
 
 MIXTURES = 1 << 20  # of the Mix-pos kind held at a time
 DRAWN_ROWS = 32  # anchors whose shares are drawn from one seed, so that they do not depend on the size of a block
@@ -29,14 +30,39 @@ class Pull(NamedTuple):
     between: Float[Tensor, "w w"] | None  # for the cosines among them
 
 
-class MixtureBlocks(CosineBlocks):
+class MixtureBlocks(SimilarityBlocks):
     """Cosines of anchors with references, some of which are mixed."""
 
-    def pull(self, rows: slice, gradient: Pull) -> None:  # type: ignore[override]  # of the mixtures too
+    def block(self, rows: slice, self_index: Int[Tensor, " b"] | None = None) -> Float[Tensor, "b m"]:
+        return fill_self(self.a[rows] @ self.b.T, self_index, -1)
+
+    def pull(self, rows: slice, gradient: Pull) -> None:
         self.grad_a[rows] = gradient.anchors @ self.b
         self.grad_b.addmm_(gradient.references.T, self.a[rows])
         if gradient.between is not None:
             self.grad_b[gradient.among] += gradient.between @ self.b[gradient.among]
+
+
+@dataclass(frozen=True)
+class MixtureRows(ABC):
+    """A block of anchors. They and the references ascend in label."""
+
+    cosine: Float[Tensor, "b m"]  # used up
+    r: Float[Tensor, "m d"]
+    y: Float[Tensor, " b"]
+    ref_y: Float[Tensor, " m"]
+    self_index: Int[Tensor, " b"] | None
+    share: Float[Tensor, "b m"] | None  # of the anchor in its Mix-neg
+    bounds: tuple[Int[Tensor, " b"], ...] | None  # of its Mix-pos' window, and of its label in it
+    positives: Int[Tensor, " b"]
+    temperature: float
+    magnify: bool
+    renormalize: bool
+    detached: bool
+
+    @abstractmethod
+    def rows(self, coefficients: Float[Tensor, " b"] | None) -> tuple[Float[Tensor, " b"], Pull | None]:
+        """Values of the anchors, and what their weighted sum pulls at."""
 
 
 @dataclass(frozen=True)

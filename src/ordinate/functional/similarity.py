@@ -89,8 +89,11 @@ class SimilarityBlocks:
         """Similarities of some anchors, -1 to themselves; None where the dtype is too narrow."""
 
     @abstractmethod
-    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
-        """Add the gradient of the last block, 0 where anchors meet themselves; ``gradient`` is overwritten."""
+    def pull(self, rows: slice, gradient: Any) -> None:
+        """Add the gradient of the last block, 0 where anchors meet themselves; ``gradient`` is overwritten.
+
+        It is (b, m), or what the rows of a subclass give.
+        """
 
     def gradients(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
         """Return the gradients added so far."""

@@ -22,6 +22,7 @@ from ordinate.functional.mixtures import (
     GivenShares,
     MixPositives,
     MixtureBlocks,
+    MixtureRows,
     Pull,
     draw_shares,
 )
@@ -204,6 +205,19 @@ def _log_range(label_range: float | None, y: Tensor, ref_y: Tensor) -> float:
     return float(torch.where(width > 0, width, 1).log())
 
 
+def _fused_rows(cosine: Tensor) -> type[MixtureRows] | None:
+    """Return what computes rows in one pass on the device of the cosines; None where PyTorch has to."""
+    if runs_compiled(cosine):
+        from ordinate.functional.compiled_rows.supremix import CompiledRows
+
+        return CompiledRows
+    if triton_rows.uses_kernels(cosine):
+        from ordinate.functional.triton_rows.supremix import KernelRows
+
+        return KernelRows
+    return None
+
+
 def _dtype(contrast: Contrast, temperature: float) -> torch.dtype:
     """Return float32 where neither the embeddings nor the temperature need more."""
     dtypes = contrast.anchors.dtype, contrast.references.dtype
@@ -283,15 +297,11 @@ class _RowSums:
         cosine, r = cosines.block(rows), cosines.b
         y, self_index = self.y[rows], None if self.self_index is None else self.self_index[rows]
         bounds = None if self.window is None else self.bounds(rows)
-        compiled = runs_compiled(cosine)
-        if (compiled or triton_rows.uses_kernels(cosine)) and self.temperature >= COLDEST[self.dtype]:
-            if compiled:
-                from ordinate.functional.compiled_rows.supremix import MixtureRows
-            else:
-                from ordinate.functional.triton_rows.supremix import MixtureRows  # type: ignore[assignment]  # its twin
+        kind = _fused_rows(cosine) if self.temperature >= COLDEST[self.dtype] else None
+        if kind is not None:
             share = None if self.shares is None else self.shares.of(rows, self.dtype)
             how = self.temperature, self.magnify, self.renormalize, self.detached
-            return MixtureRows(cosine, r, y, self.ref_y, self_index, share, bounds, positives, *how).rows(coefficients)
+            return kind(cosine, r, y, self.ref_y, self_index, share, bounds, positives, *how).rows(coefficients)
         distance = (y[:, None] - self.ref_y).abs()
         same = distance == 0
         distance = distance.to(self.dtype)

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -57,7 +58,7 @@ class LearningRate(LRScheduler):
         return [group["lr"] for group in self.optimizer.param_groups]
 
 
-class StagedMethod(lightning.LightningModule):
+class StagedMethod(lightning.LightningModule, ABC):
     """A method that trains in stages within one ``Trainer.fit``.
 
     Where training stands is part of the checkpoint, in the middle of an epoch too, and the learning rate follows from
@@ -167,9 +168,9 @@ class StagedMethod(lightning.LightningModule):
         """
         return y
 
+    @abstractmethod
     def batch_loss(self, x: Any, y: Tensor, weights: Tensor | None = None) -> Tensor:
         """The loss of a training batch in the present stage; ``weights`` are those of its samples."""
-        raise NotImplementedError(f"{type(self).__name__}.batch_loss")
 
     def validate_embeddings(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> dict[str, Tensor]:
         """What to log of the whole validation set, given the outputs of ``forward`` and the labels."""

@@ -12,6 +12,7 @@ Example:
     1.414213562
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -60,9 +61,9 @@ class _Sum(_OfTargets):
     def compute(self) -> Tensor:
         return self.value(self.total / _some(self.count)).mean()
 
+    @abstractmethod
     def term(self, true: Tensor, pred: Tensor) -> Tensor:
         """Return (n, p) terms for float64 (n, p)."""
-        raise NotImplementedError
 
     def value(self, mean: Tensor) -> Tensor:
         """Return what becomes of the mean term (p,)."""

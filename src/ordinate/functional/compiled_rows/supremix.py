@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ordinate.functional.compiled_rows import ANY_ORDER, columns_of, in_threads
-from ordinate.functional.mixtures import VANISHED, Pull
+from ordinate.functional.mixtures import VANISHED, MixtureRows, Pull
 
 TAYLOR = tuple(1 / factorial(n) for n in range(13))  # of exp: enough for float64 up to ln(2) / 2
 
@@ -25,21 +25,8 @@ PART, INVERSE, SIMILARITY, TERM = range(4)  # of a Mix-pos: of the sample below 
 
 
 @dataclass(frozen=True)
-class MixtureRows:
-    """A block of anchors. They and the references ascend in label."""
-
-    cosine: Float[Tensor, "b m"]
-    r: Float[Tensor, "m d"]
-    y: Float[Tensor, " b"]
-    ref_y: Float[Tensor, " m"]
-    self_index: Int[Tensor, " b"] | None
-    share: Float[Tensor, "b m"] | None  # of the anchor in its Mix-neg
-    bounds: tuple[Int[Tensor, " b"], ...] | None  # of its Mix-pos' window, and of its label in it
-    positives: Int[Tensor, " b"]
-    temperature: float
-    magnify: bool
-    renormalize: bool
-    detached: bool
+class CompiledRows(MixtureRows):
+    """Rows of a block of anchors."""
 
     def rows(self, coefficients: Float[Tensor, " b"] | None) -> tuple[Float[Tensor, " b"], Pull | None]:
         """Values of the anchors, and what their weighted sum pulls at."""

@@ -10,11 +10,11 @@ from functools import cached_property
 import torch
 import triton
 import triton.language as tl
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from ordinate.functional import triton_rows
-from ordinate.functional.mixtures import VANISHED, Pull
+from ordinate.functional.mixtures import VANISHED, MixtureRows, Pull
 from ordinate.functional.triton_rows import chunk_of, chunks_of
 
 NO_DIRECTION = tl.constexpr(VANISHED)
@@ -22,21 +22,8 @@ UNSPECIALIZED = ["width", "first", "among"]  # one kernel for all their values
 
 
 @dataclass(frozen=True)
-class MixtureRows:
-    """A block of anchors. They and the references ascend in label."""
-
-    cosine: Float[Tensor, "b m"]  # used up
-    r: Float[Tensor, "m d"]
-    y: Float[Tensor, " b"]
-    ref_y: Float[Tensor, " m"]
-    self_index: Int[Tensor, " b"] | None
-    share: Float[Tensor, "b m"] | None  # of the anchor in its Mix-neg
-    bounds: tuple[Int[Tensor, " b"], ...] | None  # of its Mix-pos' window, and of its label in it
-    positives: Int[Tensor, " b"]
-    temperature: float
-    magnify: bool
-    renormalize: bool
-    detached: bool
+class KernelRows(MixtureRows):
+    """Rows of a block of anchors."""
 
     @torch.compiler.disable
     def rows(self, coefficients: Float[Tensor, " b"] | None) -> tuple[Float[Tensor, " b"], Pull | None]:
@@ -78,7 +65,7 @@ class MixtureRows:
 class _MixPos:
     """The Mix-pos of a block of anchors."""
 
-    def __init__(self, block: MixtureRows) -> None:
+    def __init__(self, block: KernelRows) -> None:
         assert block.bounds is not None  # noqa: S101
         self.bounds = block.bounds
         self.low, _, _, high = self.bounds

@@ -1,7 +1,6 @@
 """GOL behind scikit-learn's interface."""
 
 from dataclasses import field
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -39,11 +38,13 @@ class GOLClassifier(VotingClassifier):
         [0, 2]
     """
 
-    unweighted: ClassVar[str | None] = "its losses are of pairs of samples, none of which is the anchor"
-
     n_neighbors: int = 10
     margin: float = 0.25
     method_: GOL = field(init=False)
+
+    @property
+    def unweighted(self) -> str:
+        return "its losses are of pairs of samples, none of which is the anchor"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

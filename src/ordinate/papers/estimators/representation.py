@@ -84,7 +84,7 @@ class RepresentationEstimator(EmbeddingEstimator):
         return NAMES[self.loss]
 
     @property
-    def unweighted(self) -> str | None:  # type: ignore[override]  # it follows from the loss here
+    def unweighted(self) -> str | None:
         """Why samples cannot be weighted; None where the loss is a mean over anchors."""
         if self.loss in (*OF_ANCHORS, "supcr", SIMCSE):
             return None
@@ -113,7 +113,7 @@ class RepresentationEstimator(EmbeddingEstimator):
         return self.reader_.pair_of_views() if self.loss in OF_VIEWS and not come_as_views else None
 
     @property
-    def views_of_images(self) -> int:  # type: ignore[override]  # it follows from the loss here
+    def views_of_images(self) -> int:
         """Views of an image in a batch, where its augmentation draws any."""
         return 2 if self.loss in (*PROJECTED, *OF_VIEWS, "supcr") else 1
 

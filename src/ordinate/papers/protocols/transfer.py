@@ -111,7 +111,7 @@ class TransferredEncoder(StagedMethod):
         self.encoder = encoder
         self.head = head
 
-    def batch_loss(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]  # its samples are not weighted
+    def batch_loss(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> Tensor:
         if isinstance(self.head, LinearHead):
             return self.head.loss(self(x), y)
         return cross_entropy(self.head(self(x)), y)
