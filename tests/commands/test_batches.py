@@ -169,7 +169,7 @@ def test_batches_go_to_any_method_in_python(models, folder, in_batches):
     ("arguments", "message"),
     [
         (["predict", "MODEL", "new.csv", "--jobs", "0"], "--jobs: got 0, expected a whole number of at least 1"),
-        (["transform", "MODEL", "new.csv", "--out", "new.csv"], "--out: new.csv is new.csv, which is read"),
+        (["transform", "MODEL", "new.csv", "--out", "new.csv"], "--out: new.csv is what the command reads"),
         (["transform", "MODEL", "other.csv", "--out", "a.npy"], "other.csv: lacks the columns number"),
     ],
 )
