@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from ordinate.data.text.options import TextOptions
     from ordinate.data.volumes.options import VolumeOptions
     from ordinate.errors import OrdinateError
-    from ordinate.estimators import CLOCClassifier, DataModule, OTDClassifier, SupCRRegressor, SupReMixRegressor, load
+    from ordinate.estimators import (
+        BlendClassifier,
+        BlendRegressor,
+        CLOCClassifier,
+        DataModule,
+        OTDClassifier,
+        SupCRRegressor,
+        SupReMixRegressor,
+        load,
+    )
     from ordinate.estimators.batches import read_batches
     from ordinate.methods.imbalance import Imbalance
     from ordinate.methods.ray_cluster import RayCluster
@@ -27,6 +36,8 @@ _SUBPACKAGES = (
     "papers", "report",
 )  # fmt: skip
 _HOMES = {
+    "BlendClassifier": "ordinate.estimators",
+    "BlendRegressor": "ordinate.estimators",
     "CLOCClassifier": "ordinate.estimators",
     "DataModule": "ordinate.estimators",
     "OTDClassifier": "ordinate.estimators",
@@ -47,7 +58,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "CLOCClassifier", "DataModule", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
+    "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule",
+    "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
     "RayCluster", "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TextOptions", "VolumeOptions", "load",
     "read_batches",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ordinate.lazy import lazily
 
 if TYPE_CHECKING:
+    from ordinate.estimators.blend import BlendClassifier, BlendRegressor
     from ordinate.estimators.cloc import CLOCClassifier
     from ordinate.estimators.data_module import DataModule
     from ordinate.estimators.end_to_end import EndToEndRegressor
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from ordinate.estimators.supremix import SupReMixRegressor
 
 _HOMES = {
+    "BlendClassifier": "ordinate.estimators.blend",
+    "BlendRegressor": "ordinate.estimators.blend",
     "CLOCClassifier": "ordinate.estimators.cloc",
     "DataModule": "ordinate.estimators.data_module",
     "EndToEndRegressor": "ordinate.estimators.end_to_end",
@@ -26,7 +29,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "CLOCClassifier", "DataModule", "EndToEndRegressor", "OTDClassifier", "OrdinalClassifier", "SupCRRegressor",
+    "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule",
+    "EndToEndRegressor", "OTDClassifier", "OrdinalClassifier", "SupCRRegressor",
     "SupReMixRegressor", "load",
 ]  # fmt: skip
 

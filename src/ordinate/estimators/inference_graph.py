@@ -16,6 +16,7 @@ from torch.nn.functional import normalize
 
 from ordinate.decisions.rule import TIE as TIE_OF_PROBABILITIES
 from ordinate.errors import OrdinateError
+from ordinate.estimators.blend import BlendClassifier
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -77,6 +78,8 @@ def _head(estimator: EmbeddingEstimator) -> nn.Module:
     """Return the module from embeddings to probabilities or predictions."""
     if isinstance(estimator, CLOCClassifier):
         return nn.Sequential(estimator.method_.classifier, nn.Softmax(dim=1))
+    if isinstance(estimator, BlendClassifier):
+        return estimator.method_.head
     if isinstance(estimator, OTDClassifier):
         return _Vote(estimator.neighbours_)
     if isinstance(estimator, ContrastiveRegressor):

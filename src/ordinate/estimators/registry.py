@@ -62,6 +62,9 @@ CORE: Mapping[str, Model] = {
     "orcnn": of_ranks(ORDINAL, loss="or"),
     "corn_ranks": of_ranks(ORDINAL, loss="corn"),
     "coral": of_ranks(ORDINAL, loss="coral"),
+    "blend": Model(
+        {"ranks": "ordinate.estimators.blend:BlendClassifier", "continuous": "ordinate.estimators.blend:BlendRegressor"}
+    ),
 }
 
 

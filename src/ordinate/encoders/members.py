@@ -1,0 +1,144 @@
+"""Networks for tables that are trained as one: each layer holds the weights of all members."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import relu
+
+from ordinate.checks import check_choice
+from ordinate.encoders.mlp import ACTIVATIONS
+from ordinate.encoders.trees import Trees
+from ordinate.options import Activation
+
+
+class MemberLinear(nn.Module):
+    """A linear layer of each of ``members`` networks, from (members, n, in_features) to (members, n, out_features).
+
+    Example:
+        >>> MemberLinear(3, 5, 2)(torch.zeros(3, 7, 5)).shape
+        torch.Size([3, 7, 2])
+    """
+
+    def __init__(self, members: int, in_features: int, out_features: int) -> None:
+        super().__init__()
+        bound = in_features**-0.5
+        self.weight = nn.Parameter(torch.empty(members, in_features, out_features).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(members, 1, out_features).uniform_(-bound, bound))
+
+    def forward(self, x: Float[Tensor, "m n i"]) -> Float[Tensor, "m n o"]:
+        return torch.baddbmm(self.bias, x, self.weight)
+
+
+class MemberPeriodic(nn.Module):
+    """A :class:`~ordinate.encoders.periodic.PeriodicEmbedding` of each member, (members, n, f) to (members, n, g).
+
+    Example:
+        >>> MemberPeriodic(2, 3, numeric=[0, 2])(torch.zeros(2, 5, 3)).shape
+        torch.Size([2, 5, 11])
+    """
+
+    numeric: Tensor
+
+    def __init__(
+        self,
+        members: int,
+        in_features: int,
+        numeric: Sequence[int],
+        frequencies: int = 8,
+        features: int = 4,
+        scale: float = 0.1,
+    ) -> None:
+        super().__init__()
+        count = len(numeric)
+        self.register_buffer("numeric", torch.tensor(list(numeric), dtype=torch.int64))
+        self.frequencies = nn.Parameter(torch.randn(members, 1, count, frequencies) * scale)
+        self.weight = nn.Parameter(torch.randn(members, count, 2 * frequencies, features) / (2 * frequencies) ** 0.5)
+        self.bias = nn.Parameter(torch.zeros(members, 1, count, features))
+        self.out_features = in_features + count * features
+
+    def forward(self, x: Float[Tensor, "m n f"]) -> Float[Tensor, "m n g"]:
+        phase = 2 * math.pi * x[:, :, self.numeric, None] * self.frequencies
+        waves = torch.cat([phase.sin(), phase.cos()], dim=3)
+        embedded = relu(torch.einsum("mnfk,mfkd->mnfd", waves, self.weight) + self.bias)
+        return torch.cat([x, embedded.flatten(2)], dim=2)
+
+
+class MemberEncoder(nn.Module):
+    """Multilayer perceptrons that share nothing but the batch; their embeddings stand side by side.
+
+    Args:
+        in_features: columns of the input (n, in_features).
+        member_dim: d of the embedding of each member.
+        members: how many networks.
+        widths: units of the hidden layers of each.
+        activation: ``"relu"``, ``"silu"``, ``"gelu"`` or ``"tanh"``.
+        numeric: positions of the columns that are numbers; they get a periodic embedding.
+
+    Example:
+        >>> encoder = MemberEncoder(5, member_dim=8, members=4)
+        >>> encoder(torch.zeros(2, 5)).shape, encoder.by_member(encoder(torch.zeros(2, 5))).shape
+        (torch.Size([2, 32]), torch.Size([4, 2, 8]))
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        member_dim: int,
+        members: int = 16,
+        widths: Sequence[int] = (64, 64, 64),
+        activation: Activation = "silu",
+        numeric: Sequence[int] = (),
+    ) -> None:
+        super().__init__()
+        check_choice(activation, [*ACTIVATIONS], "activation")
+        self.members, self.member_dim = members, member_dim
+        layers: list[nn.Module] = []
+        if numeric:
+            periodic = MemberPeriodic(members, in_features, numeric)
+            layers, in_features = [periodic], periodic.out_features
+        for width, hidden in zip((in_features, *widths), widths, strict=False):
+            layers += [MemberLinear(members, width, hidden), ACTIVATIONS[activation]()]
+        self.layers = nn.Sequential(*layers, MemberLinear(members, widths[-1], member_dim))
+
+    @property
+    def out_features(self) -> int:
+        """Columns of the embeddings."""
+        return self.members * self.member_dim
+
+    def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
+        return self.layers(x.expand(self.members, *x.shape)).transpose(0, 1).flatten(1)
+
+    def by_member(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "m n e"]:
+        """Return the embeddings of each member."""
+        return embeddings.unflatten(1, (self.members, self.member_dim)).transpose(0, 1)
+
+
+class BlendEncoder(nn.Module):
+    """The embeddings of members and, beside them, what a linear model and trees make of the same samples.
+
+    Args:
+        members: the networks, which training trains.
+        linear: to one column, once it is fitted.
+        trees: likewise, to a column per rank or one target.
+    """
+
+    def __init__(self, members: MemberEncoder, linear: nn.Linear | None = None, trees: Trees | None = None) -> None:
+        super().__init__()
+        self.members, self.linear, self.trees = members, linear, trees
+
+    @property
+    def parts(self) -> list[Any]:
+        """What it has of the three."""
+        return [part for part in (self.members, self.linear, self.trees) if part is not None]
+
+    @property
+    def out_features(self) -> int:
+        """Columns of the embeddings."""
+        return sum(part.out_features for part in self.parts)
+
+    def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
+        return torch.cat([part(x) for part in self.parts], dim=1)

@@ -1,0 +1,410 @@
+"""Prediction from tables: networks trained as one, a linear model and trees, each by what it has shown."""
+
+import hashlib
+from abc import abstractmethod
+from dataclasses import field
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.utils.validation import column_or_1d
+from torch import Tensor, nn
+
+from ordinate.data.array_batches import ArrayBatches
+from ordinate.data.part import random_part
+from ordinate.data.registry import modality_of_reader
+from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.tables.features import TableFeatures
+from ordinate.data.view_batches import ViewBatches
+from ordinate.decisions import compare_rules
+from ordinate.encoders.members import BlendEncoder, MemberEncoder
+from ordinate.encoders.trees import Trees
+from ordinate.errors import OrdinateError
+from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
+from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator
+from ordinate.estimators.holdout import check_groups
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.sample_weights import CheckedSamples
+from ordinate.estimators.shares import assign_folds, choose_shares
+from ordinate.functional.inputs import check_whole
+from ordinate.heads.blend import BlendHead
+from ordinate.heads.cumulative_link import fit_cumulative_link
+from ordinate.heads.ridge import fit_ridge
+from ordinate.methods.imbalance import Imbalance
+from ordinate.options import HeadLoss, Scheme
+
+if TYPE_CHECKING:
+    from ordinate.methods.members import Members, RankMembers, TargetMembers
+
+LEAST_PROBABILITY = 1e-6  # whose logarithm a loss takes
+ERRORS_TO_GAIN = {"trees": 2.0}  # standard errors by which trees must gain, which are many and often gain by chance
+FOREST = {"n_estimators": 200, "random_state": 0}
+LEAST_UNITS = 4  # samples, or groups of them
+USUAL_EPOCHS, MOST_BATCHES = 1000, 6000  # of training, the fewer
+
+
+@estimator_dataclass
+class Blend(EmbeddingEstimator):
+    """Members, a linear model and trees on a table, blended.
+
+    Args:
+        encoder: ``"auto"``, the members.
+        embedding_dim: d of the embedding of each member.
+        members: networks that are trained as one.
+        folds: parts of the samples; each member trains without one of them, and validates on it.
+        linear: blend a linear model with the members.
+        trees: blend a random forest with them, where it gains by more than two standard errors.
+        epochs: most of them; by default 1000, or as many as 6000 batches make if that is fewer.
+        patience: end training after this many epochs without a lower validation loss, and go back to the best.
+        weight_decay: by default 0.1.
+        validation_fraction: samples held out to measure on; members validate on their folds in any case.
+
+    Attributes:
+        shares_: of ``"members"``, ``"linear"`` and ``"trees"`` in the mean of their predictions.
+        unseen_losses_: of each of them, and of the blend, on samples that it has not seen: minus the mean logarithm
+            of the true rank's probability, or the mean squared error.
+    """
+
+    train_encoder: None = field(default=None, init=False)
+    encoder_learning_rate: None = field(default=None, init=False)
+    images: None = field(default=None, init=False)
+    volumes: None = field(default=None, init=False)
+    text: None = field(default=None, init=False)
+    series: None = field(default=None, init=False)
+    embedding_dim: int = 16
+    members: int = 16
+    folds: int = 8
+    linear: bool = True
+    trees: bool = True
+    epochs: int | None = None
+    patience: int | None = 40
+    validation_fraction: float = 0.0
+    method_: "Members" = field(init=False)
+
+    @property
+    def _num_classes(self) -> int | None:
+        """C of ranks, None of targets."""
+        return None
+
+    @abstractmethod
+    def _losses(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the loss (n,) of each sample, of probabilities or of standardised targets."""
+
+    @abstractmethod
+    def _fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
+        """Return a linear layer to one column, and what the head makes of that."""
+
+    @abstractmethod
+    def _forest(self) -> Any:
+        """Return a random forest to fit."""
+
+    @abstractmethod
+    def _out_of_bag(self, forest: Any) -> NDArray[np.float64]:
+        """Return what the trees of a fitted forest predict of samples that are not in their bags."""
+
+    def _note_unseen(self, predictions: NDArray[np.float64], y: NDArray[Any], weights: Any) -> None:
+        """Measure the blend on samples that its parts have not seen."""
+
+    @property
+    def method_name(self) -> str:
+        return "Blend"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.encoder != "auto":
+            raise OrdinateError("encoder", repr(self.encoder), "'auto', the members", "OrdinalClassifier trains others")
+        check_whole(self.members, "members", least=2)
+        if check_whole(self.folds, "folds", least=2) > self.members:
+            raise OrdinateError("folds", self.folds, f"at most the members, {self.members}")
+        if self.epochs is not None:
+            check_whole(self.epochs, "epochs")
+        if self.devices not in (None, 1) or self.cluster is not None:
+            raise OrdinateError("devices", "several", "one: a table's members train in seconds")
+
+    def _read_data(
+        self, samples: CheckedSamples, held_out: CheckedSamples | None, folder: Any
+    ) -> tuple[ArrayBatches | ViewBatches, ArrayBatches | None]:
+        data = super()._read_data(samples, held_out, folder)
+        if (name := modality_of_reader(self.reader_).name) != "tables":
+            raise OrdinateError("X", name, "a table", "CLOCClassifier and SupCRRegressor support others")
+        self._groups = None if samples.groups is None else check_groups(samples.groups, len(samples))
+        return data
+
+    def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
+        units = len(targets) if self._groups is None else len(np.unique(self._groups))
+        if units < LEAST_UNITS:
+            raise OrdinateError("y", f"{units} samples or groups", f"at least {LEAST_UNITS}, some of them held out")
+        folds = min(self.folds, units // 2)
+        self._fold = assign_folds(targets.reshape(len(targets), -1)[:, 0], folds, seed, self._groups)
+        return super()._batches(targets, seed)
+
+    def _train(
+        self,
+        training: ArrayBatches | ViewBatches,
+        batches: ShuffledBatches,
+        validation: ArrayBatches | None,
+        **options: Any,
+    ) -> None:
+        options["run"] += hashlib.sha256(self._fold.tobytes()).hexdigest()
+        seen, unseen = (self._member_weights(training.weights, seen=seen) for seen in (True, False))
+        super()._train(
+            ArrayBatches(training.x, training.y, seen), batches, ArrayBatches(training.x, training.y, unseen), **options
+        )
+
+    def _member_weights(self, weights: Tensor | None, *, seen: bool) -> Tensor:
+        """Return (n, members): what each sample counts in the members that see it, or in those that do not."""
+        is_seen = self._fold[:, None] != np.arange(self.members)[None] % (self._fold.max() + 1)
+        chosen = torch.from_numpy(is_seen if seen else ~is_seen).float()
+        return chosen if weights is None else chosen * weights[:, None].float()
+
+    def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
+        """Fit the simple models, and choose the shares by what each part predicts of samples that it has not seen."""
+        rows = torch.from_numpy(random_part(len(training.x), MOST_EMBEDDED))
+        x, y = training.x[rows], self.method_.standardised_labels(training.y[rows])
+        weights = None if training.weights is None else training.weights[rows].double()
+        counted = None if weights is None else weights.numpy()
+        unseen = self._member_weights(training.weights, seen=False)[rows].double()
+        with torch.no_grad():
+            predictions = {"members": self.method_.unseen_predictions(self._embed(x), unseen).numpy()}
+        parts: dict[str, nn.Module] = {}
+        if self.linear:
+            parts["linear"], predictions["linear"] = self._linear_model(x.double(), y, weights, self._fold[rows])
+        if self.trees:
+            parts["trees"], predictions["trees"] = self._trees(x, y, weights, self._fold[rows])
+        losses = partial(self._losses, y=y.numpy())
+        start = [name for name in ("members", "linear") if name in predictions]
+        self.shares_ = choose_shares(
+            predictions, losses, dict.fromkeys(start, 1 / len(start)), counted, ERRORS_TO_GAIN
+        )  # fmt: skip
+        blended = sum(share * predictions[name] for name, share in self.shares_.items())
+        self.unseen_losses_ = {
+            name: float(np.average(losses(predicted), weights=counted))
+            for name, predicted in {**predictions, "blend": blended}.items()
+        }
+        self._take_in(parts)
+        self._note_unseen(np.asarray(blended), y.numpy(), counted)
+        del self._fold, self._groups
+
+    def _linear_model(
+        self, x: Tensor, y: Tensor, weights: Tensor | None, fold: NDArray[np.int64]
+    ) -> tuple[nn.Module, NDArray[np.float64]]:
+        """Return a linear model, and what those without a fold each predict of it."""
+        unseen = np.empty((len(x), self._num_classes or 1))
+        for number in range(fold.max() + 1):
+            seen = torch.from_numpy(fold != number)
+            model = self._fit_linear(x[seen], y[seen], None if weights is None else weights[seen])
+            with torch.no_grad():
+                unseen[fold == number] = model(x[~seen]).numpy()
+        return self._fit_linear(x, y, weights), unseen
+
+    def _trees(
+        self, x: Tensor, y: Tensor, weights: Tensor | None, fold: NDArray[np.int64]
+    ) -> tuple[nn.Module, NDArray[np.float64]]:
+        """Return a forest, and what its trees predict of samples that are not in their bags, or not in their folds."""
+        inputs, labels = x.numpy(), y.numpy().reshape(len(y))
+        counted = None if weights is None else weights.numpy()
+        forest = self._forest().fit(inputs, labels, counted)
+        if self._groups is None:
+            unseen = self._out_of_bag(forest)
+        else:
+            unseen = np.empty((len(x), self._num_classes or 1))
+            for number in range(fold.max() + 1):
+                seen, rest = fold != number, fold == number
+                part = self._forest().fit(inputs[seen], labels[seen], None if counted is None else counted[seen])
+                with torch.no_grad():
+                    unseen[rest] = Trees.of_forest(part, self._num_classes)(x[torch.from_numpy(rest)]).numpy()
+        return Trees.of_forest(forest, self._num_classes), unseen
+
+    def _take_in(self, parts: dict[str, nn.Module]) -> None:
+        """Add the simple models that have a share to the encoder and the head, rounded as a saved model holds them."""
+        method = self.method_
+        head = BlendHead(self.members, int(self.embedding_dim), self._num_classes, self.shares_).double()
+        head.load_state_dict(method.head.state_dict(), strict=False)
+        if "linear" in self.shares_:
+            method.encoder.linear, link = parts["linear"]
+            if head.link is not None:
+                head.link = link
+        if "trees" in self.shares_:
+            method.encoder.trees = parts["trees"]
+            self.forest_shape_ = parts["trees"].shape
+        method.head = head
+        method.float().double().eval()
+        self._count_columns()
+
+    def _count_columns(self) -> None:
+        self.embedding_dim_ = self.method_.encoder.out_features
+
+    def _new_encoder(self, *, for_saved_weights: bool = False) -> BlendEncoder:
+        (width,) = self.reader_.sample_shape
+        dim = check_whole(self.embedding_dim, "embedding_dim")
+        encoder = BlendEncoder(MemberEncoder(width, dim, self.members, numeric=self._numbers))
+        if for_saved_weights and "linear" in self.shares_:
+            encoder.linear = nn.Linear(width, 1, bias=self._num_classes is None)
+        if for_saved_weights and "trees" in self.shares_:
+            encoder.trees = Trees(**self.forest_shape_)
+        return encoder
+
+    @property
+    def _numbers(self) -> list[int]:
+        """Positions of the columns that are numbers as they are, not their normal scores."""
+        reader = cast(TableFeatures, self.reader_)
+        return [place for place in reader.numeric_positions if place in set(reader.plain_positions)]
+
+    def _method_around(self, encoder: nn.Module) -> "Members":
+        self.method_ = method = cast("Members", self._build_method(encoder))
+        self._count_columns()
+        return method
+
+    def _new_head(self, encoder: BlendEncoder) -> BlendHead:
+        is_whole = encoder.linear is not None or encoder.trees is not None  # of a saved model
+        shares = self.shares_ if is_whole else None
+        return BlendHead(self.members, int(self.embedding_dim), self._num_classes, shares)
+
+    def _restore_method(self, weights: dict[str, Tensor]) -> None:
+        super()._restore_method(weights)
+        if isinstance(trees := self.method_.encoder.trees, Trees):
+            trees.check(self.reader_.sample_shape[0])
+
+    def _state(self) -> dict[str, Any]:
+        forest = {"forest": self.forest_shape_} if "trees" in self.shares_ else {}
+        return {**super()._state(), "shares": self.shares_, "unseen_losses": self.unseen_losses_, **forest}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self.shares_, self.unseen_losses_ = state["shares"], state["unseen_losses"]
+        if "trees" in self.shares_:
+            self.forest_shape_ = state["forest"]
+
+    def _training_options(self) -> dict[str, Any]:
+        return {**super()._training_options(), "epochs": self._epochs()}
+
+    def _epochs(self) -> int:
+        if self.epochs is not None:
+            return int(self.epochs)
+        return max(1, min(USUAL_EPOCHS, MOST_BATCHES // getattr(self, "n_batches_", 1)))
+
+    def _weight_decay(self) -> float:
+        return 0.1 if self.weight_decay is None else self.weight_decay
+
+
+@estimator_dataclass
+class BlendClassifier(Blend, RankClassifier):
+    """Classify ranks of a table by what predicts them best: networks, a cumulative link model and trees, blended.
+
+    Networks are trained as one by cross-entropy, each without a fold of the samples, on which it is validated: early
+    stopping, the shares of the parts and ``decision_scores_`` go by predictions of samples that were not seen, and none
+    is lost to validation. The embedding holds those of the networks side by side, then a column of the linear model's
+    score and the trees' probabilities, where they have a share.
+
+    Example:
+        >>> import numpy as np
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.3, 0.7])
+        >>> model = BlendClassifier(members=4, folds=4, epochs=30, random_state=0).fit(X, y)
+        >>> model.predict([[0.1], [0.9]]).tolist(), round(sum(model.shares_.values()), 6)
+        ([0, 2], 1.0)
+    """
+
+    method_: "RankMembers" = field(init=False)
+
+    @property
+    def _num_classes(self) -> int:
+        return len(self.ordered_classes_)
+
+    def _build_method(self, encoder: nn.Module) -> "RankMembers":
+        from ordinate.methods.members import RankMembers
+
+        encoder = cast(BlendEncoder, encoder)
+        return RankMembers(encoder, self._new_head(encoder), **self._training_options())
+
+    def _probabilities(self, embeddings: Tensor) -> Tensor:
+        probabilities: Tensor = self.method_.head(embeddings)
+        return probabilities
+
+    def _losses(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
+        return -np.log(np.maximum(predictions[np.arange(len(y)), y], LEAST_PROBABILITY))
+
+    def _fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
+        return nn.Sequential(*fit_cumulative_link(x, y, self._num_classes, weights))
+
+    def _forest(self) -> RandomForestClassifier:
+        return RandomForestClassifier(**FOREST, min_samples_leaf=2, oob_score=self._groups is None)
+
+    def _out_of_bag(self, forest: RandomForestClassifier) -> NDArray[np.float64]:
+        shares = np.zeros((len(forest.oob_decision_function_), self._num_classes))
+        shares[:, forest.classes_] = forest.oob_decision_function_
+        return shares
+
+    def _note_unseen(self, predictions: NDArray[np.float64], y: NDArray[Any], weights: Any) -> None:
+        self.decision_scores_ = compare_rules(y, predictions, weights)
+
+
+@estimator_dataclass
+class BlendRegressor(Blend, ContrastiveRegressor):
+    """Predict a continuous target from a table by what predicts it best: networks, ridge regression and trees, blended.
+
+    Networks are trained as one by the squared error, each without a fold of the samples, on which it is validated:
+    early stopping and the shares of the parts go by predictions of samples that were not seen, and none is lost to
+    validation. The embedding holds those of the networks side by side, then what ridge regression and the trees
+    predict, in deviations of the target, where they have a share.
+
+    Example:
+        >>> import numpy as np
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> model = BlendRegressor(members=4, folds=4, epochs=30, random_state=0).fit(X, 10 * X[:, 0])
+        >>> model.predict([[0.5]]).shape, model.transform([[0.5]]).shape[1] == model.embedding_dim_
+        ((1,), True)
+    """
+
+    scheme: Scheme = field(default="regularise", init=False)
+    head: str = field(default="linear", init=False)
+    head_loss: HeadLoss = field(default="mse", init=False)
+    bin_size: None = field(default=None, init=False)
+    imbalance: Imbalance | None = field(default=None, init=False)
+    epochs: int | None = None
+    validation_fraction: float = 0.0
+    method_: "TargetMembers" = field(init=False)
+
+    multi_output = False
+
+    def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
+        if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
+            raise OrdinateError("y", f"{y.shape[1]} targets per sample", "one", "SupCRRegressor supports several")
+        return super()._targets(column_or_1d(y, warn=True), reset=reset)
+
+    def _build_method(self, encoder: nn.Module) -> "TargetMembers":
+        from ordinate.methods.members import TargetMembers
+
+        encoder = cast(BlendEncoder, encoder)
+        return TargetMembers(encoder, self._new_head(encoder), **self._training_options())
+
+    def _training_options(self) -> dict[str, Any]:
+        options = super()._training_options()
+        return {name: value for name, value in options.items() if name not in ("head_loss", "bin_size")}
+
+    def _losses(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
+        squared: NDArray[np.float64] = np.square(predictions - y)[:, 0]
+        return squared
+
+    def _fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
+        ridge = fit_ridge(x, y, weights)
+        layer = nn.Linear(x.shape[1], 1).double()
+        with torch.no_grad():
+            layer.weight.copy_(ridge.linear.weight * ridge.target_scale)
+            layer.bias.copy_(ridge.linear.bias * ridge.target_scale + ridge.target_mean)
+        return nn.Sequential(layer.requires_grad_(False), nn.Identity())
+
+    def _forest(self) -> RandomForestRegressor:
+        return RandomForestRegressor(**FOREST, oob_score=self._groups is None)
+
+    def _out_of_bag(self, forest: RandomForestRegressor) -> NDArray[np.float64]:
+        predicted: NDArray[np.float64] = forest.oob_prediction_[:, None]
+        return predicted
+
+    def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
+        super()._finish(training, validation)
+        self.head_name_, self.head_, self.head_scores_ = "linear", self.method_.head, {}

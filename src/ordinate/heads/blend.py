@@ -1,0 +1,69 @@
+"""The weighted mean of what members, a linear model and trees predict, from their embeddings side by side."""
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from ordinate.encoders.members import MemberLinear
+from ordinate.heads.cumulative_link import CumulativeLink
+
+
+class BlendHead(nn.Module):
+    """From the columns of :class:`~ordinate.encoders.members.BlendEncoder` to probabilities or targets.
+
+    Args:
+        members: networks whose embeddings come first.
+        member_dim: d of the embedding of each.
+        num_classes: C ranks; None for one target.
+        shares: of the predictions of ``"members"``, ``"linear"`` and ``"trees"``, of sum 1; a part that it lacks has no
+            columns.
+
+    Example:
+        >>> BlendHead(members=4, member_dim=8, num_classes=3)(torch.zeros(2, 32)).shape
+        torch.Size([2, 3])
+    """
+
+    target_mean: Tensor
+    target_scale: Tensor
+
+    def __init__(
+        self, members: int, member_dim: int, num_classes: int | None, shares: Mapping[str, float] | None = None
+    ) -> None:
+        super().__init__()
+        self.num_classes = num_classes
+        self.linear = MemberLinear(members, member_dim, num_classes or 1)
+        self.shares = {"members": 1.0} if shares is None else dict(shares)
+        self.link = CumulativeLink(num_classes) if num_classes is not None and "linear" in self.shares else None
+        self.register_buffer("target_mean", torch.zeros(1))
+        self.register_buffer("target_scale", torch.ones(1))
+
+    def standardise(self, targets: Shaped[Tensor, "n *p"]) -> None:
+        """Take mean and deviation of the training targets as those to predict around."""
+        self.target_mean.copy_(targets.double().mean())
+        self.target_scale.copy_(targets.double().std(correction=0))
+
+    def by_member(self, embeddings: Float[Tensor, "m n e"]) -> Float[Tensor, "m n o"]:
+        """Return the logits of each member, or its standardised targets."""
+        outputs: Tensor = self.linear(embeddings)
+        return outputs
+
+    def standardised(self, embeddings: Float[Tensor, "n d"]) -> dict[str, Float[Tensor, "n o"]]:
+        """Return what each part predicts: probabilities, or standardised targets."""
+        members, dim = self.linear.weight.shape[:2]
+        own = embeddings[:, : members * dim].unflatten(1, (members, dim)).transpose(0, 1)
+        outputs = self.by_member(own)
+        found = {"members": (outputs if self.num_classes is None else outputs.softmax(2)).mean(0)}
+        rest = embeddings[:, members * dim :]
+        if "linear" in self.shares:
+            found["linear"] = rest[:, :1] if self.link is None else self.link(rest[:, :1])
+        if "trees" in self.shares:
+            found["trees"] = rest[:, 1:] if "linear" in self.shares else rest
+        return found
+
+    def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n o"]:
+        """Return probabilities (n, C), or targets (n, 1) in their own units."""
+        parts = self.standardised(embeddings)
+        blended = torch.stack([share * parts[name] for name, share in self.shares.items()]).sum(0)
+        return blended if self.num_classes is not None else blended * self.target_scale + self.target_mean

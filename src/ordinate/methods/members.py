@@ -1,0 +1,131 @@
+"""Networks trained as one, each without a fold of the samples, which it is validated on."""
+
+from abc import abstractmethod
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy, nll_loss
+
+from ordinate.encoders.members import BlendEncoder
+from ordinate.functional.inputs import check_ranks, check_targets
+from ordinate.functional.precision import wide
+from ordinate.functional.weighted_mean import weighted_mean
+from ordinate.heads.blend import BlendHead
+from ordinate.methods.optimization import Optimization
+from ordinate.methods.staged import Stage, StagedMethod
+
+LEAST = 1e-9  # probability whose logarithm is taken
+
+
+class Members(StagedMethod):
+    """Members under the mean of their losses; early stopping by what each predicts of samples that it does not see.
+
+    A batch is ``(x, y, weights)`` with weights (n, members) of every sample in every member, 0 where the member does
+    not see it. Validation batches hold the training samples, with the weights of those that a member does not see: the
+    validation loss is that of the mean prediction of the members that have not seen a sample.
+
+    Args:
+        encoder: of the members.
+        num_classes: C ranks; None for one target.
+        head: from the embeddings to predictions.
+        epochs, patience, chunk_size, optimization: of the one stage of training.
+    """
+
+    def __init__(
+        self,
+        encoder: BlendEncoder,
+        head: BlendHead,
+        *,
+        epochs: int = 400,
+        patience: int | None = 40,
+        chunk_size: int | None = None,
+        optimization: Optimization = Optimization("adamw", weight_decay=0.1, schedule="constant", warmup=0.0),
+    ) -> None:
+        super().__init__((Stage("members", epochs, optimization, patience),), chunk_size)
+        self.encoder: BlendEncoder = encoder
+        self.head = head
+
+    @abstractmethod
+    def sample_losses(self, outputs: Float[Tensor, "m n o"], y: Tensor) -> Float[Tensor, "m n"]:
+        """Return the loss of every sample in every member."""
+
+    @abstractmethod
+    def standardised_labels(self, y: Tensor) -> Tensor:
+        """Return ranks (n,), or standardised targets (n, 1) in float64."""
+
+    @abstractmethod
+    def unseen_predictions(self, x: Float[Tensor, "n d"], weights: Float[Tensor, "n m"]) -> Float[Tensor, "n o"]:
+        """Return the mean prediction, standardised, of the members in which samples have a weight above 0."""
+
+    def batch_loss(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> Float[Tensor, ""]:
+        outputs = self.head.by_member(self.encoder.members.by_member(self.embed(x)))
+        losses = self.sample_losses(outputs, y)
+        if weights is None:
+            return losses.mean()
+        counted = weights.to(losses.dtype).T
+        return (losses * counted).sum() / counted.sum().clamp(min=torch.finfo(losses.dtype).tiny)
+
+    def mean_of_unseen(self, outputs: Float[Tensor, "m n o"], weights: Float[Tensor, "n m"]) -> Float[Tensor, "n o"]:
+        """Return the mean over the members in which samples have a weight above 0."""
+        unseen = (weights > 0).T.to(outputs.dtype)[:, :, None]
+        return (outputs * unseen).sum(0) / unseen.sum(0)
+
+
+class RankMembers(Members):
+    """Members that learn the probability of every rank, by cross-entropy."""
+
+    def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
+        return check_ranks(y, len(y), int(self.head.num_classes or 0))
+
+    def standardised_labels(self, y: Tensor) -> Int[Tensor, " n"]:
+        return self.as_labels(y)
+
+    def sample_losses(self, outputs: Float[Tensor, "m n o"], y: Int[Tensor, " n"]) -> Float[Tensor, "m n"]:
+        members = len(outputs)
+        losses = cross_entropy(outputs.flatten(0, 1), y.repeat(members), reduction="none")
+        return losses.unflatten(0, (members, len(y)))
+
+    def unseen_predictions(self, x: Float[Tensor, "n d"], weights: Float[Tensor, "n m"]) -> Float[Tensor, "n o"]:
+        outputs = self.head.by_member(self.encoder.members.by_member(x))
+        return self.mean_of_unseen(outputs.softmax(2), weights)
+
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, "n m"] | None = None
+    ) -> dict[str, Tensor]:
+        assert weights is not None  # noqa: S101  # as the samples are those of training
+        probabilities, counted = self.unseen_predictions(x, weights), weights.amax(1)
+        predicted = probabilities.argmax(1)
+        losses = nll_loss(probabilities.clamp(min=LEAST).log(), y, reduction="none")
+        return {
+            "val_loss": weighted_mean(losses, counted),
+            "val_accuracy": weighted_mean(wide(predicted == y), counted),
+            "val_mae": weighted_mean(wide((predicted - y).abs()), counted),
+        }
+
+
+class TargetMembers(Members):
+    """Members that learn one continuous target, by the squared error."""
+
+    def as_labels(self, y: Tensor) -> Float[Tensor, "n 1"]:
+        return check_targets(y, len(y), dimensions=1)
+
+    def standardised_labels(self, y: Tensor) -> Float[Tensor, "n 1"]:
+        return (self.as_labels(y).double() - self.head.target_mean) / self.head.target_scale
+
+    def sample_losses(self, outputs: Float[Tensor, "m n o"], y: Float[Tensor, "n 1"]) -> Float[Tensor, "m n"]:
+        return (outputs - self.standardised_labels(y).to(outputs.dtype)).square()[:, :, 0]
+
+    def unseen_predictions(self, x: Float[Tensor, "n d"], weights: Float[Tensor, "n m"]) -> Float[Tensor, "n o"]:
+        return self.mean_of_unseen(self.head.by_member(self.encoder.members.by_member(x)), weights)
+
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"], weights: Float[Tensor, "n m"] | None = None
+    ) -> dict[str, Tensor]:
+        assert weights is not None  # noqa: S101  # as the samples are those of training
+        errors = (self.unseen_predictions(x, weights) - self.standardised_labels(y))[:, 0]
+        counted = weights.amax(1)
+        return {
+            "val_loss": weighted_mean(errors.square(), counted),
+            "val_mae": weighted_mean(errors.abs() * self.head.target_scale, counted),
+        }

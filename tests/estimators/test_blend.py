@@ -1,0 +1,198 @@
+"""The blend: its parts against what they are alone, samples unseen, and the estimators' contracts."""
+
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+from ordinate import BlendClassifier, BlendRegressor
+from ordinate.errors import OrdinateError
+from ordinate.estimators.export import export_model
+from tests import processes
+from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks
+from tests.estimators.examples import draw_series, draw_table, ranks_of
+from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
+from tests.estimators.test_persistence import assert_same_model, save_and_load
+
+QUICK = {"members": 4, "folds": 4, "embedding_dim": 4, "epochs": 8, "random_state": 0}
+X, TARGET = draw_table(80)
+RANKS = ranks_of(TARGET, 4)
+
+
+def ranks(**options):
+    return BlendClassifier(**{**QUICK, **options})
+
+
+def targets(**options):
+    return BlendRegressor(**{**QUICK, **options})
+
+
+both = pytest.mark.parametrize(("make", "y"), [(ranks, RANKS), (targets, TARGET)], ids=["ranks", "targets"])
+
+
+@parametrize_with_essential_checks(
+    [BlendClassifier(members=4, folds=4, epochs=40), BlendRegressor(members=4, folds=4, epochs=40)],
+    expected_failed_checks=lambda _: EQUIVALENCE,
+)
+@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
+def test_scikit_learn_checks_the_estimators(estimator, check):
+    check(estimator)
+
+
+def tree_data(n=400, seed=0):
+    """Ranks that steps of two columns make, which trees find and lines do not."""
+    X = np.random.default_rng(seed).uniform(size=(n, 6))
+    return X, ((np.floor(7 * X[:, 0]) + np.floor(5 * X[:, 1])) % 4).astype(int)
+
+
+def test_trees_have_a_share_where_they_predict_best_and_lines_where_they_do():
+    X, y = tree_data()
+    model = ranks(epochs=30).fit(X, y)
+    assert model.shares_["trees"] > 0.5
+    unseen, truth = tree_data(seed=1)
+    alone = RandomForestClassifier(200, random_state=0).fit(X, y).score(unseen, truth)
+    assert model.score(unseen, truth) > alone - 0.05
+    lines, answer = draw_table(300)
+    noisy = ranks_of(answer + np.random.default_rng(3).normal(size=300), 4)
+    assert "trees" not in ranks(epochs=30).fit(lines, noisy).shares_
+    assert targets(epochs=30).fit(lines, answer).shares_["linear"] > 0.5
+
+
+def test_it_is_level_with_logistic_regression_where_that_is_the_truth():
+    random = np.random.default_rng(4)
+    X, new = random.normal(size=(200, 5)), random.normal(size=(1000, 5))
+    score = lambda x: x @ [1, -1, 2, 0, 0] + random.logistic(size=len(x))  # noqa: E731
+    y, truth = np.digitize(score(X), [-2, 0, 2]), np.digitize(score(new), [-2, 0, 2])
+    model = BlendClassifier(random_state=0, epochs=100).fit(X, y)
+    alone = LogisticRegression().fit(X, y)
+    mean = lambda p: -np.log(p[np.arange(1000), truth]).mean()  # noqa: E731
+    assert mean(model.predict_proba(new)) < 1.01 * mean(alone.predict_proba(new))
+
+
+@both
+def test_no_member_learns_from_its_own_fold(make, y, monkeypatch):
+    """Labels of one fold change places: the member that holds it out stays as it was, bit for bit, others do not."""
+    fold = np.arange(80) % 4
+    monkeypatch.setattr("ordinate.estimators.blend.assign_folds", lambda *_: fold)
+    other = y.copy()
+    other[fold == 1] = y[fold == 1][::-1]
+    options = {"epochs": 3, "patience": None, "linear": False, "trees": False}
+    labels = {"before": y, "after": other}
+    kept = {name: make(**options).fit(X, values).method_.state_dict() for name, values in labels.items()}
+    for name, values in kept["before"].items():
+        if values.ndim > 1 and values.shape[0] == 4:
+            same = [torch.equal(values[member], kept["after"][name][member]) for member in range(4)]
+            assert same == [False, True, False, False], name
+
+
+@both
+def test_unseen_losses_are_those_of_new_samples(make, y):
+    """What is measured in training on samples unseen is near what new ones show, and far from that of samples seen."""
+    random = np.random.default_rng(6)
+    X, new = random.normal(size=(400, 5)), random.normal(size=(4000, 5))
+    label = lambda x: x[:, 0] + random.normal(scale=1.0, size=len(x))  # noqa: E731
+    y, truth = label(X), label(new)
+    if make is ranks:
+        y, truth = np.digitize(y, [-1, 0, 1]), np.digitize(truth, [-1, 0, 1])
+    model = make(epochs=150, batch_size=64, members=8, patience=None, trees=False, linear=False).fit(X, y)
+
+    def loss(X, y):
+        if make is ranks:
+            return -np.log(model.predict_proba(X)[np.arange(len(y)), y]).mean()
+        return ((model.predict(X) - y) ** 2).mean() / np.var(label(new))
+
+    assert model.unseen_losses_["blend"] == pytest.approx(loss(new, truth), rel=0.15)
+    assert model.unseen_losses_["blend"] > 1.1 * loss(X, y)
+
+
+@both
+def test_a_saved_model_is_the_same_with_every_part(make, y, tmp_path, monkeypatch):
+    monkeypatch.setattr("ordinate.estimators.blend.choose_shares", lambda predictions, *_: {
+        name: 1 / len(predictions) for name in predictions
+    })  # fmt: skip
+    model = make().fit(X, y)
+    assert list(model.shares_) == ["members", "linear", "trees"]
+    assert model.transform(X).shape == (80, model.embedding_dim_)
+    assert_same_model(model, (loaded := save_and_load(model, tmp_path / "model")), X)
+    assert loaded.shares_ == model.shares_
+
+
+@both
+@pytest.mark.parametrize("suffix", [".pt2", ".onnx"])
+def test_an_exported_blend_has_every_part(make, y, suffix, tmp_path, monkeypatch):
+    monkeypatch.setattr("ordinate.estimators.blend.choose_shares", lambda predictions, *_: {
+        name: 1 / len(predictions) for name in predictions
+    })  # fmt: skip
+    exported = export_model(make().fit(X, y), tmp_path / f"model{suffix}")
+    assert max(exported.differences.values()) < 1e-4
+
+
+@both
+def test_a_killed_fit_is_continued_to_the_same_model(make, y, tmp_path):
+    (tmp_path / "state").mkdir()
+    options = {"batch_size": 16, "checkpoint_dir": tmp_path / "state"}
+    process = processes.start(fit_and_die_in_batch, make(**options).fit, {"X": X, "y": y}, 3, 2)
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    undisturbed = make(batch_size=16).fit(X, y)
+    assert_same_fit(make(**options).fit(X, y), undisturbed, X)
+
+
+def test_groups_are_in_one_fold_and_trees_do_not_see_them():
+    """Each group's label is chance, which a tree that has seen a sample of the group would know."""
+    random = np.random.default_rng(5)
+    groups = np.repeat(np.arange(40), 6)
+    X = random.normal(size=(40, 3))[groups] + 1e-3 * random.normal(size=(240, 3))
+    y = random.integers(3, size=40)[groups]
+    model = ranks(epochs=30).fit(X, y, groups=groups)
+    assert min(model.unseen_losses_.values()) > 0.95 * np.log(3)
+    assert ranks(epochs=30).fit(X, y).unseen_losses_["blend"] < 0.5 * np.log(3)
+
+
+@both
+def test_samples_count_by_their_weight(make, y, monkeypatch):
+    monkeypatch.setattr("ordinate.estimators.blend.assign_folds", lambda *_: np.arange(80) % 4)
+    weights = np.r_[np.ones(40), np.full(40, 1e-6)]
+    other = np.r_[y[:40], y[40:][::-1]]  # of the same mean
+    first, second = (make(epochs=30).fit(X, labels, weights) for labels in (y, other))
+    np.testing.assert_allclose(first.transform(X)[:, :16], second.transform(X)[:, :16], atol=0.05)
+
+
+def test_median_and_mode_are_measured_on_samples_unseen():
+    model = ranks().fit(X, RANKS)
+    assert set(model.decision_scores_) == {"mode", "median"}
+    assert ranks(validation_fraction=0.25).fit(X, RANKS).decision_scores_ != model.decision_scores_
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"folds": 5}, "folds: got 5, expected at most the members, 4"),
+        ({"members": 1, "folds": 1}, "members: got 1"),
+        ({"encoder": "mlp"}, "encoder: got 'mlp', expected 'auto'"),
+        ({"devices": 2}, "devices: got several"),
+        ({"embedding_dim": 0}, "embedding_dim"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(OrdinateError, match=message):
+        ranks(**options).fit(X, RANKS)
+
+
+def test_other_data_and_too_few_samples_are_refused():
+    with pytest.raises(OrdinateError, match="X: got series, expected a table"):
+        ranks().fit(draw_series(12)[0], np.arange(12) % 3)
+    with pytest.raises(OrdinateError, match="3 samples or groups"):
+        ranks().fit(X[:3], [0, 1, 0])
+    with pytest.raises(OrdinateError, match="2 targets per sample"):
+        targets().fit(X, np.stack([TARGET, TARGET], 1))
+
+
+def test_categories_missing_values_and_columns_of_one_value_are_read():
+    frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "x", "y"), "c": 1.0})
+    frame.loc[3, "a"] = np.nan
+    assert np.isfinite(ranks().fit(frame, RANKS).predict_proba(frame)).all()
