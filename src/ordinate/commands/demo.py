@@ -21,7 +21,14 @@ from skordinal.datasets import load_swd
 from ordinate.commands.fit import REPORT
 from ordinate.commands.workspace import Workspace
 from ordinate.data.splits import split_rows
-from ordinate.estimators import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
+from ordinate.estimators import (
+    BlendClassifier,
+    BlendRegressor,
+    CLOCClassifier,
+    OTDClassifier,
+    SupCRRegressor,
+    SupReMixRegressor,
+)
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
@@ -65,6 +72,7 @@ def _ranks(result: Path, checkpoints: Path, seed: int) -> dict[str, Any]:
         "gradient boosting": HistGradientBoostingClassifier(random_state=seed),
     }
     ours: dict[str, EmbeddingEstimator] = {
+        "Blend": BlendClassifier(checkpoint_dir=checkpoints / "blend", verbose=1, random_state=seed),
         "CLOC": CLOCClassifier(checkpoint_dir=checkpoints / "cloc", verbose=1, random_state=seed),
         "OTD": OTDClassifier(checkpoint_dir=checkpoints / "otd", verbose=1, random_state=seed),
     }
@@ -93,6 +101,7 @@ def _continuous(result: Path, checkpoints: Path, seed: int) -> dict[str, Any]:
     }
     # few and noisy samples: stop where validation samples stop to gain
     ours: dict[str, EmbeddingEstimator] = {
+        "Blend": BlendRegressor(checkpoint_dir=checkpoints / "blend-target", verbose=1, random_state=seed),
         "SupCR": SupCRRegressor(patience=50, checkpoint_dir=checkpoints / "supcr", verbose=1, random_state=seed),
         "SupReMix": SupReMixRegressor(
             patience=50, checkpoint_dir=checkpoints / "supremix", verbose=1, random_state=seed

@@ -40,8 +40,9 @@ class FitOptions:
     )
     method: str = option(
         "auto",
-        "cloc or otd for ranks, supcr or supremix for a continuous target, or a baseline such as cross_entropy, "
-        "supcon, l1 or dex; auto trains the two that fit the label and keeps the one that validates best",
+        "cloc or otd for ranks, supcr or supremix for a continuous target, blend for tables, or a baseline such as "
+        "cross_entropy, supcon, l1 or dex; auto trains those of the first that fit and keeps the one that validates "
+        "best",
         metavar="NAME",
     )
     task: str = option(

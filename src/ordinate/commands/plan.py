@@ -26,6 +26,7 @@ from ordinate.estimators.registry import Task, build, models, unavailable
 from ordinate.methods.ray_cluster import RayCluster
 
 METHODS: dict[Task, tuple[str, ...]] = {"ranks": ("cloc", "otd"), "continuous": ("supcr", "supremix")}
+BLEND = "blend"  # tried before them on tables
 HEADS: dict[Task, tuple[str, ...]] = {  # tried after these, within a time limit
     "ranks": ("cross_entropy", "orcnn", "corn_ranks"),
     "continuous": ("l1", "mse", "huber"),
@@ -93,7 +94,7 @@ def make_plan(
     settings |= options.encoder_settings
     method = options.method if recipe is None else _method_of(recipe, options.method)
     label = understand_label(samples.y, options.task, options.order, samples.name)
-    candidates = _candidates(method, label, with_heads=options.time_limit is not None)
+    candidates = _candidates(method, label, modality.name, with_heads=options.time_limit is not None)
     if options.weight is not None:
         for name in candidates:
             reason = build(name, label.task).unweighted
@@ -131,11 +132,12 @@ def _method_of(recipe: Recipe, method: str) -> str:
     return recipe.method
 
 
-def _candidates(method: str, label: Label, *, with_heads: bool) -> tuple[str, ...]:
+def _candidates(method: str, label: Label, modality: str, *, with_heads: bool) -> tuple[str, ...]:
     if method != "auto":
         require_fitting(method, label)
         return (method,)
-    return METHODS[label.task] + HEADS[label.task] if with_heads else METHODS[label.task]
+    first = (BLEND,) if modality == "tables" else ()
+    return (*first, *METHODS[label.task], *(HEADS[label.task] if with_heads else ()))
 
 
 def require_fitting(method: str, label: Label) -> None:

@@ -48,7 +48,7 @@ class MemberPeriodic(nn.Module):
         members: int,
         in_features: int,
         numeric: Sequence[int],
-        frequencies: int = 8,
+        frequencies: int = 16,
         features: int = 4,
         scale: float = 0.1,
     ) -> None:

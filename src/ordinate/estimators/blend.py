@@ -29,10 +29,10 @@ from ordinate.estimators.holdout import check_groups
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.sample_weights import CheckedSamples
-from ordinate.estimators.shares import assign_folds, choose_shares
+from ordinate.estimators.shares import assign_folds, blend, choose_shares
 from ordinate.functional.inputs import check_whole
 from ordinate.heads.blend import BlendHead
-from ordinate.heads.cumulative_link import fit_cumulative_link
+from ordinate.heads.cumulative_link import CumulativeLink, fit_cumulative_link
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Imbalance
 from ordinate.options import HeadLoss, Scheme
@@ -84,6 +84,10 @@ class Blend(EmbeddingEstimator):
     patience: int | None = 40
     validation_fraction: float = 0.0
     method_: "Members" = field(init=False)
+
+    forest_shape_: dict[str, int] = field(init=False, repr=False)
+
+    loss_name = "loss"
 
     @property
     def _num_classes(self) -> int | None:
@@ -170,28 +174,35 @@ class Blend(EmbeddingEstimator):
         unseen = self._member_weights(training.weights, seen=False)[rows].double()
         with torch.no_grad():
             predictions = {"members": self.method_.unseen_predictions(self._embed(x), unseen).numpy()}
-        parts: dict[str, nn.Module] = {}
+        linear = trees = None
         if self.linear:
-            parts["linear"], predictions["linear"] = self._linear_model(x.double(), y, weights, self._fold[rows])
+            linear, predictions["linear"] = self._linear_model(x.double(), y, weights, self._fold[rows])
         if self.trees:
-            parts["trees"], predictions["trees"] = self._trees(x, y, weights, self._fold[rows])
+            trees, predictions["trees"] = self._trees(x, y, weights, self._fold[rows])
         losses = partial(self._losses, y=y.numpy())
         start = [name for name in ("members", "linear") if name in predictions]
         self.shares_ = choose_shares(
             predictions, losses, dict.fromkeys(start, 1 / len(start)), counted, ERRORS_TO_GAIN
         )  # fmt: skip
-        blended = sum(share * predictions[name] for name, share in self.shares_.items())
+        blended = blend(predictions, self.shares_)
         self.unseen_losses_ = {
             name: float(np.average(losses(predicted), weights=counted))
             for name, predicted in {**predictions, "blend": blended}.items()
         }
-        self._take_in(parts)
-        self._note_unseen(np.asarray(blended), y.numpy(), counted)
+        self.reader_.notes = [*self.reader_.notes, self._note_on_parts()]
+        self._take_in(linear, trees)
+        self._note_unseen(blended, y.numpy(), counted)
         del self._fold, self._groups
+
+    def _note_on_parts(self) -> str:
+        """Say what each part is worth alone, so that one hears what a simple model would have given."""
+        losses = ", ".join(f"{name} {loss:.3f}" for name, loss in self.unseen_losses_.items())
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in self.shares_.items())
+        return f"{self.loss_name} on samples that were not seen: {losses}; shares in the blend: {shares}"
 
     def _linear_model(
         self, x: Tensor, y: Tensor, weights: Tensor | None, fold: NDArray[np.int64]
-    ) -> tuple[nn.Module, NDArray[np.float64]]:
+    ) -> tuple[nn.Sequential, NDArray[np.float64]]:
         """Return a linear model, and what those without a fold each predict of it."""
         unseen = np.empty((len(x), self._num_classes or 1))
         for number in range(fold.max() + 1):
@@ -203,7 +214,7 @@ class Blend(EmbeddingEstimator):
 
     def _trees(
         self, x: Tensor, y: Tensor, weights: Tensor | None, fold: NDArray[np.int64]
-    ) -> tuple[nn.Module, NDArray[np.float64]]:
+    ) -> tuple[Trees, NDArray[np.float64]]:
         """Return a forest, and what its trees predict of samples that are not in their bags, or not in their folds."""
         inputs, labels = x.numpy(), y.numpy().reshape(len(y))
         counted = None if weights is None else weights.numpy()
@@ -219,18 +230,17 @@ class Blend(EmbeddingEstimator):
                     unseen[rest] = Trees.of_forest(part, self._num_classes)(x[torch.from_numpy(rest)]).numpy()
         return Trees.of_forest(forest, self._num_classes), unseen
 
-    def _take_in(self, parts: dict[str, nn.Module]) -> None:
+    def _take_in(self, linear: nn.Sequential | None, trees: Trees | None) -> None:
         """Add the simple models that have a share to the encoder and the head, rounded as a saved model holds them."""
         method = self.method_
         head = BlendHead(self.members, int(self.embedding_dim), self._num_classes, self.shares_).double()
         head.load_state_dict(method.head.state_dict(), strict=False)
-        if "linear" in self.shares_:
-            method.encoder.linear, link = parts["linear"]
+        if linear is not None and "linear" in self.shares_:
+            method.encoder.linear = cast(nn.Linear, linear[0])
             if head.link is not None:
-                head.link = link
-        if "trees" in self.shares_:
-            method.encoder.trees = parts["trees"]
-            self.forest_shape_ = parts["trees"].shape
+                head.link = cast(CumulativeLink, linear[1])
+        if trees is not None and "trees" in self.shares_:
+            method.encoder.trees, self.forest_shape_ = trees, trees.shape
         method.head = head
         method.float().double().eval()
         self._count_columns()
@@ -311,6 +321,8 @@ class BlendClassifier(Blend, RankClassifier):
 
     method_: "RankMembers" = field(init=False)
 
+    loss_name = "logarithmic loss"
+
     @property
     def _num_classes(self) -> int:
         return len(self.ordered_classes_)
@@ -370,6 +382,7 @@ class BlendRegressor(Blend, ContrastiveRegressor):
     method_: "TargetMembers" = field(init=False)
 
     multi_output = False
+    loss_name = "squared error, in variances of the target,"
 
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
         if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:

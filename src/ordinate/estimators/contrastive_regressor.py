@@ -31,6 +31,7 @@ from ordinate.methods.imbalance import Imbalance
 from ordinate.options import HeadLoss, Scheme
 
 if TYPE_CHECKING:
+    from ordinate.methods.members import TargetMembers
     from ordinate.methods.regression import Regression
 
 MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 holds
@@ -67,9 +68,9 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     head: str = "auto"
     head_loss: HeadLoss = "l1"
     bin_size: BinSize = None
-    epochs: tuple[int, int] | int = (400, 100)
+    epochs: tuple[int, int] | int | None = (400, 100)
     imbalance: Imbalance | None = None
-    method_: "Regression" = field(init=False)
+    method_: "Regression | TargetMembers" = field(init=False)
 
     multi_output = True
 
@@ -89,7 +90,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         return predicted[:, 0] if self.target_is_vector_ else predicted
 
     @abstractmethod
-    def _build_method(self, encoder: nn.Module) -> "Regression":
+    def _build_method(self, encoder: nn.Module) -> "Regression | TargetMembers":
         """Return the untrained method around the encoder."""
 
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
@@ -118,9 +119,9 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             )
         return centred.astype(np.float32)
 
-    def _new_method(self, targets: Tensor) -> "Regression":
+    def _new_method(self, targets: Tensor) -> "Regression | TargetMembers":
         self.label_bins_ = None if self.imbalance is None else LabelBins.over(targets, self.imbalance.bin_size)
-        method = cast("Regression", super()._new_method(targets))  # as _build_method returns one
+        method = cast("Regression | TargetMembers", super()._new_method(targets))  # as _build_method returns one
         method.head.standardise(targets)
         return method
 

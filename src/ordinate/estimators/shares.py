@@ -63,7 +63,7 @@ def choose_shares(
         {'good': 1.0}
     """
     shares = dict.fromkeys(predictions, 0.0) | dict(start)
-    blended = sum(share * predictions[name] for name, share in shares.items() if share)
+    blended = blend(predictions, shares)
     for name, predicted in predictions.items():
         before = losses(blended)
         lower = (errors_to_gain or {}).get(name, 1.0)
@@ -77,6 +77,12 @@ def choose_shares(
             blended = (1 - step) * blended + step * predicted
     kept = {name: share for name, share in shares.items() if share >= LEAST_SHARE}
     return {name: share / sum(kept.values()) for name, share in kept.items()}
+
+
+def blend(predictions: Mapping[str, NDArray[np.float64]], shares: Mapping[str, float]) -> NDArray[np.float64]:
+    """Return the mean of predictions by their shares."""
+    parts = [share * predictions[name] for name, share in shares.items()]
+    return np.asarray(np.sum(parts, axis=0))
 
 
 def _lower_bound(gain: NDArray[np.float64], weights: NDArray[np.float64] | None, errors: float) -> float:

@@ -13,6 +13,7 @@ from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.parameters import estimator_dataclass
 
 if TYPE_CHECKING:
+    from ordinate.methods.members import TargetMembers
     from ordinate.methods.regression import Regression
     from ordinate.methods.supremix import SupReMix
 
@@ -56,7 +57,7 @@ class SupReMixRegressor(ContrastiveRegressor):
         if self.window != "auto" and (not isinstance(self.window, int | float) or not self.window > 0):
             raise OrdinateError("window", repr(self.window), "'auto' or a label difference above 0")
 
-    def _new_method(self, targets: Tensor) -> "Regression":
+    def _new_method(self, targets: Tensor) -> "Regression | TargetMembers":
         self.window_ = self._choose_window(targets[:, 0].numpy())
         return super()._new_method(targets)
 

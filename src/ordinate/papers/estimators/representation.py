@@ -1,7 +1,7 @@
 """The baselines that learn a representation, behind scikit-learn's interface."""
 
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -317,7 +317,7 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
         method = super()._new_method(targets)
         if isinstance(method, RepresentationRegression):
             method.fit_bins(targets)
-        return method
+        return cast("Regression", method)
 
     def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
         if self.loss != "supcon":
