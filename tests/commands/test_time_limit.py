@@ -25,8 +25,8 @@ NOISE = np.random.default_rng(0).normal(size=(60, 2))
 FRAME = pd.DataFrame({"a": NOISE[:, 0], "b": NOISE[:, 1], "target": NOISE[:, 0] * 2 + 5})
 FRAME["grade"] = np.digitize(FRAME["target"], [4, 6])
 IN_ORDER = {
-    "grade": ["cloc", "otd", "cross_entropy", "orcnn", "corn_ranks"],
-    "target": ["supcr", "supremix", "l1", "mse", "huber"],
+    "grade": ["blend", "cloc", "otd", "cross_entropy", "orcnn", "corn_ranks"],
+    "target": ["blend", "supcr", "supremix", "l1", "mse", "huber"],
 }
 
 
@@ -56,10 +56,10 @@ def test_methods_come_first_and_heads_after_them_and_the_lowest_error_is_trained
     assert not Path("model.partial").exists()
 
 
-def test_without_a_limit_the_two_methods_alone_are_tried(capsys):
+def test_without_a_limit_the_blend_and_the_two_methods_alone_are_tried(capsys):
     train("grade")
     said = capsys.readouterr().out.splitlines()
-    assert [line for line in said if line.startswith("trying")] == ["trying cloc", "trying otd"]
+    assert [line for line in said if line.startswith("trying")] == ["trying blend", "trying cloc", "trying otd"]
 
 
 @pytest.mark.parametrize("label", IN_ORDER)
@@ -71,7 +71,7 @@ def test_a_limit_in_which_no_trial_can_end_still_leaves_a_model(label, capsys):
     assert "the time limit ended the training after " in said
     model = ordinate.load("model")
     assert len(model.predict(FRAME[["a", "b"]])) == len(FRAME)
-    assert len(model.history_) == 2  # an epoch of each stage
+    assert len(model.history_) == 1  # an epoch of its one stage
 
 
 def test_without_time_to_train_on_all_samples_the_best_trial_is_the_model(monkeypatch, capsys):

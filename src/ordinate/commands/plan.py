@@ -24,6 +24,7 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.recipes import Recipe
 from ordinate.estimators.registry import Task, build, models, unavailable
 from ordinate.methods.ray_cluster import RayCluster
+from ordinate.torchrun import joined_processes
 
 METHODS: dict[Task, tuple[str, ...]] = {"ranks": ("cloc", "otd"), "continuous": ("supcr", "supremix")}
 BLEND = "blend"  # tried before them on tables
@@ -94,7 +95,7 @@ def make_plan(
     settings |= options.encoder_settings
     method = options.method if recipe is None else _method_of(recipe, options.method)
     label = understand_label(samples.y, options.task, options.order, samples.name)
-    candidates = _candidates(method, label, modality.name, with_heads=options.time_limit is not None)
+    candidates = _candidates(method, label, options, with_blend=modality.name == "tables")
     if options.weight is not None:
         for name in candidates:
             reason = build(name, label.task).unweighted
@@ -132,12 +133,15 @@ def _method_of(recipe: Recipe, method: str) -> str:
     return recipe.method
 
 
-def _candidates(method: str, label: Label, modality: str, *, with_heads: bool) -> tuple[str, ...]:
+def _candidates(method: str, label: Label, options: FitOptions, *, with_blend: bool) -> tuple[str, ...]:
     if method != "auto":
         require_fitting(method, label)
         return (method,)
-    first = (BLEND,) if modality == "tables" else ()
-    return (*first, *METHODS[label.task], *(HEADS[label.task] if with_heads else ()))
+    # settings of losses and networks are for the methods, and the blend trains in one process
+    for_methods = options.estimator_settings or options.encoder_settings
+    several = joined_processes() > 1 or options.devices not in (None, 1) or options.ray is not None
+    first = (BLEND,) if with_blend and not for_methods and not several else ()
+    return (*first, *METHODS[label.task], *(HEADS[label.task] if options.time_limit is not None else ()))
 
 
 def require_fitting(method: str, label: Label) -> None:

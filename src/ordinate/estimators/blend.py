@@ -36,6 +36,7 @@ from ordinate.heads.cumulative_link import CumulativeLink, fit_cumulative_link
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Imbalance
 from ordinate.options import HeadLoss, Scheme
+from ordinate.torchrun import joined_processes
 
 if TYPE_CHECKING:
     from ordinate.methods.members import Members, RankMembers, TargetMembers
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 LEAST_PROBABILITY = 1e-6  # whose logarithm a loss takes
 ERRORS_TO_GAIN = {"trees": 2.0}  # standard errors by which trees must gain, which are many and often gain by chance
 FOREST = {"n_estimators": 200, "random_state": 0}
+MOST_PER_TREE = 20_000  # samples
 LEAST_UNITS = 4  # samples, or groups of them
 USUAL_EPOCHS, MOST_BATCHES = 1000, 6000  # of training, the fewer
 
@@ -103,8 +105,8 @@ class Blend(EmbeddingEstimator):
         """Return a linear layer to one column, and what the head makes of that."""
 
     @abstractmethod
-    def _forest(self) -> Any:
-        """Return a random forest to fit."""
+    def _forest(self, n: int) -> Any:
+        """Return a random forest to fit on n samples."""
 
     @abstractmethod
     def _out_of_bag(self, forest: Any) -> NDArray[np.float64]:
@@ -126,7 +128,7 @@ class Blend(EmbeddingEstimator):
             raise OrdinateError("folds", self.folds, f"at most the members, {self.members}")
         if self.epochs is not None:
             check_whole(self.epochs, "epochs")
-        if self.devices not in (None, 1) or self.cluster is not None:
+        if self.devices not in (None, 1) or self.cluster is not None or joined_processes() > 1:
             raise OrdinateError("devices", "several", "one: a table's members train in seconds")
 
     def _read_data(
@@ -218,17 +220,23 @@ class Blend(EmbeddingEstimator):
         """Return a forest, and what its trees predict of samples that are not in their bags, or not in their folds."""
         inputs, labels = x.numpy(), y.numpy().reshape(len(y))
         counted = None if weights is None else weights.numpy()
-        forest = self._forest().fit(inputs, labels, counted)
+        forest = self._forest(len(x)).fit(inputs, labels, counted)
         if self._groups is None:
             unseen = self._out_of_bag(forest)
         else:
             unseen = np.empty((len(x), self._num_classes or 1))
             for number in range(fold.max() + 1):
                 seen, rest = fold != number, fold == number
-                part = self._forest().fit(inputs[seen], labels[seen], None if counted is None else counted[seen])
+                part = self._forest(int(seen.sum())).fit(
+                    inputs[seen], labels[seen], None if counted is None else counted[seen]
+                )
                 with torch.no_grad():
                     unseen[rest] = Trees.of_forest(part, self._num_classes)(x[torch.from_numpy(rest)]).numpy()
         return Trees.of_forest(forest, self._num_classes), unseen
+
+    def _forest_options(self, n: int) -> dict[str, Any]:
+        most = MOST_PER_TREE if n > MOST_PER_TREE else None
+        return {**FOREST, "max_samples": most, "oob_score": self._groups is None}
 
     def _take_in(self, linear: nn.Sequential | None, trees: Trees | None) -> None:
         """Add the simple models that have a share to the encoder and the head, rounded as a saved model holds them."""
@@ -343,8 +351,8 @@ class BlendClassifier(Blend, RankClassifier):
     def _fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
         return nn.Sequential(*fit_cumulative_link(x, y, self._num_classes, weights))
 
-    def _forest(self) -> RandomForestClassifier:
-        return RandomForestClassifier(**FOREST, min_samples_leaf=2, oob_score=self._groups is None)
+    def _forest(self, n: int) -> RandomForestClassifier:
+        return RandomForestClassifier(**self._forest_options(n), min_samples_leaf=2)
 
     def _out_of_bag(self, forest: RandomForestClassifier) -> NDArray[np.float64]:
         shares = np.zeros((len(forest.oob_decision_function_), self._num_classes))
@@ -411,8 +419,8 @@ class BlendRegressor(Blend, ContrastiveRegressor):
             layer.bias.copy_(ridge.linear.bias * ridge.target_scale + ridge.target_mean)
         return nn.Sequential(layer.requires_grad_(False), nn.Identity())
 
-    def _forest(self) -> RandomForestRegressor:
-        return RandomForestRegressor(**FOREST, oob_score=self._groups is None)
+    def _forest(self, n: int) -> RandomForestRegressor:
+        return RandomForestRegressor(**self._forest_options(n))
 
     def _out_of_bag(self, forest: RandomForestRegressor) -> NDArray[np.float64]:
         predicted: NDArray[np.float64] = forest.oob_prediction_[:, None]
