@@ -32,7 +32,8 @@ FLOORS = [  # from the ground up: each imports only what lies below it, and itse
 FLOOR = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}
 
 PUBLIC = {
-    "ordinate": "CLOCClassifier DataModule ImageOptions Imbalance OTDClassifier OrdinateError ParquetTable "
+    "ordinate": "BlendClassifier BlendRegressor CLOCClassifier DataModule ImageOptions Imbalance OTDClassifier "
+    "OrdinateError ParquetTable "
     "SeriesOptions SupCRRegressor SupReMixRegressor TextOptions VolumeOptions load read_batches",
     "ordinate.functional": "angular_distance angular_triangle flatten_views mmnp supcr supremix",
     "ordinate.losses": "AngularTriangleLoss MMNPLoss SupCRLoss SupReMixLoss",

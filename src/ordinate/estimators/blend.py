@@ -20,7 +20,7 @@ from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.tables.features import TableFeatures
 from ordinate.data.view_batches import ViewBatches
 from ordinate.decisions import compare_rules
-from ordinate.encoders.members import BlendEncoder, MemberEncoder
+from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
 from ordinate.encoders.trees import Trees
 from ordinate.errors import OrdinateError
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
@@ -241,7 +241,7 @@ class Blend(EmbeddingEstimator):
     def _take_in(self, linear: nn.Sequential | None, trees: Trees | None) -> None:
         """Add the simple models that have a share to the encoder and the head, rounded as a saved model holds them."""
         method = self.method_
-        head = BlendHead(self.members, int(self.embedding_dim), self._num_classes, self.shares_).double()
+        head = BlendHead(self._last_layers(), self._num_classes, self.shares_).double()
         head.load_state_dict(method.head.state_dict(), strict=False)
         if linear is not None and "linear" in self.shares_:
             method.encoder.linear = cast(nn.Linear, linear[0])
@@ -280,7 +280,10 @@ class Blend(EmbeddingEstimator):
     def _new_head(self, encoder: BlendEncoder) -> BlendHead:
         is_whole = encoder.linear is not None or encoder.trees is not None  # of a saved model
         shares = self.shares_ if is_whole else None
-        return BlendHead(self.members, int(self.embedding_dim), self._num_classes, shares)
+        return BlendHead(self._last_layers(), self._num_classes, shares)
+
+    def _last_layers(self) -> MemberLinear:
+        return MemberLinear(self.members, int(self.embedding_dim), self._num_classes or 1)
 
     def _restore_method(self, weights: dict[str, Tensor]) -> None:
         super()._restore_method(weights)

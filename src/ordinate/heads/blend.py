@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from ordinate.encoders.members import MemberLinear
 from ordinate.heads.cumulative_link import CumulativeLink
 
 
@@ -14,26 +13,25 @@ class BlendHead(nn.Module):
     """From the columns of :class:`~ordinate.encoders.members.BlendEncoder` to probabilities or targets.
 
     Args:
-        members: networks whose embeddings come first.
-        member_dim: d of the embedding of each.
+        members: the last layer of each network whose embeddings come first, with weights (members, d, C or 1), such as
+            :class:`~ordinate.encoders.members.MemberLinear`.
         num_classes: C ranks; None for one target.
         shares: of the predictions of ``"members"``, ``"linear"`` and ``"trees"``, of sum 1; a part that it lacks has no
             columns.
 
     Example:
-        >>> BlendHead(members=4, member_dim=8, num_classes=3)(torch.zeros(2, 32)).shape
+        >>> from ordinate.encoders.members import MemberLinear
+        >>> BlendHead(MemberLinear(4, 8, 3), num_classes=3)(torch.zeros(2, 32)).shape
         torch.Size([2, 3])
     """
 
     target_mean: Tensor
     target_scale: Tensor
 
-    def __init__(
-        self, members: int, member_dim: int, num_classes: int | None, shares: Mapping[str, float] | None = None
-    ) -> None:
+    def __init__(self, members: nn.Module, num_classes: int | None, shares: Mapping[str, float] | None = None) -> None:
         super().__init__()
         self.num_classes = num_classes
-        self.linear = MemberLinear(members, member_dim, num_classes or 1)
+        self.members = members
         self.shares = {"members": 1.0} if shares is None else dict(shares)
         self.link = CumulativeLink(num_classes) if num_classes is not None and "linear" in self.shares else None
         self.register_buffer("target_mean", torch.zeros(1))
@@ -46,12 +44,12 @@ class BlendHead(nn.Module):
 
     def by_member(self, embeddings: Float[Tensor, "m n e"]) -> Float[Tensor, "m n o"]:
         """Return the logits of each member, or its standardised targets."""
-        outputs: Tensor = self.linear(embeddings)
+        outputs: Tensor = self.members(embeddings)
         return outputs
 
     def standardised(self, embeddings: Float[Tensor, "n d"]) -> dict[str, Float[Tensor, "n o"]]:
         """Return what each part predicts: probabilities, or standardised targets."""
-        members, dim = self.linear.weight.shape[:2]
+        members, dim, _ = self.members.get_parameter("weight").shape
         own = embeddings[:, : members * dim].unflatten(1, (members, dim)).transpose(0, 1)
         outputs = self.by_member(own)
         found = {"members": (outputs if self.num_classes is None else outputs.softmax(2)).mean(0)}
