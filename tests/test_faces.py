@@ -137,6 +137,7 @@ def test_every_model_of_a_continuous_target_predicts_the_same_at_every_face(name
     assert evaluate(model, new, NEW[:, 0])["mae"] == score(model, new, NEW[:, 0])["mae"] == error
 
 
+@pytest.mark.typical(".onnx-costs", ".pt2-mode", ".pt2-median")
 @pytest.mark.parametrize("decision", ["mode", "median", COSTS], ids=["mode", "median", "costs"])
 @pytest.mark.parametrize("suffix", [".onnx", ".pt2"])
 def test_an_exported_graph_decides_as_the_model(decision, suffix, tmp_path):
