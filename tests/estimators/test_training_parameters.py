@@ -157,7 +157,7 @@ def test_a_search_tries_optimizers():
         ({"devices": [0]}, r"devices: got \[0\], expected a whole number, or accelerator='gpu' beside a list"),
         ({"strategy": "dpp"}, "strategy: got 'dpp', expected one of 'auto', "),
         ({"num_nodes": 0}, "num_nodes: got 0"),
-        ({"devices": 9, "batch_size": 16, "accelerator": "cpu"}, "batch_size: got 16, expected at least 18 samples to contrast"),
+        ({"devices": 13, "accelerator": "cpu"}, "batch_size: got 24, expected at least 26 samples to contrast"),
     ],
 )
 def test_what_cannot_be_is_refused_before_training(options, message, monkeypatch):

@@ -32,7 +32,8 @@ def narrow(monkeypatch):
 
 
 def fit(make, X=DRAWN, **options):
-    return make(**{"volumes": VolumeOptions(workers=0), "batch_size": 16, **options}).fit(X, RANKS if make in CLASSIFIERS else AGES)
+    model = make(**{"volumes": VolumeOptions(workers=0), "batch_size": 16, **options})
+    return model.fit(X, RANKS if make in CLASSIFIERS else AGES)
 
 
 def test_the_age_of_new_volumes_is_learned():
