@@ -208,7 +208,9 @@ def test_a_batch_holds_the_views_that_the_loss_compares(loss, views, monkeypatch
     seen = []
     monkeypatch.setattr(representation.Representation, "batch_loss", spy(seen, representation.Representation))
     monkeypatch.setattr(representation.DINO, "batch_loss", spy(seen, representation.DINO))
-    classifier(loss, encoder="test_resnet", images=ImageOptions(workers=0), epochs=1).fit(DRAWN, PICTURE_RANKS)
+    classifier(loss, encoder="test_resnet", images=ImageOptions(workers=0), epochs=1, batch_size=16).fit(
+        DRAWN, PICTURE_RANKS
+    )
     x, y = seen[0]
     assert len(y) in (15 * views, 16 * views)
     if views == 2:
