@@ -7,7 +7,9 @@ And which tests `make thorough` alone runs, by three markers:
 - ``typical(*names)``: all cases of this test but those with one of these names in their id.
 """
 
+import functools
 import gc
+import importlib.metadata
 import os
 import signal
 from collections import defaultdict
@@ -24,6 +26,7 @@ from tests.shapes import check_shapes
 torch.set_num_threads(1)
 os.environ["NUMBA_NUM_THREADS"] = "1"  # read by numba, whose threads, started for UMAP, torch would use from then on
 check_shapes()
+importlib.metadata.entry_points = functools.cache(importlib.metadata.entry_points)  # Lightning's Trainer asks each time
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # kernels run without a GPU; read when Triton is imported
 hypothesis.settings.register_profile("ordinate", deadline=None, derandomize=True, max_examples=25)

@@ -2,7 +2,7 @@
 
 A function that refuses an argument keeps its own error: a violation is raised only where the function itself finds
 nothing wrong. Left out are what compilers read as source (Triton's and Numba's loops) and functions inside functions,
-whose annotations would be compiled at every call.
+whose annotations would be compiled at every call, and calls with arguments of the shapes of an earlier one.
 """
 
 import dataclasses
@@ -38,18 +38,35 @@ def checked(function=None, *, typechecker):
     if not shaped or "<locals>" in function.__qualname__ or function.__module__.startswith(COMPILED):
         return function
     strict = jaxtyped(function, typechecker=typechecker)
+    checked_before = set()
 
     @functools.wraps(function)
     def call(*arguments, **options):
         if torch.compiler.is_compiling():
             return function(*arguments, **options)
+        shapes = (*map(shape, arguments), *options, *map(shape, options.values()))
+        if shapes in checked_before:
+            return function(*arguments, **options)
         try:
-            return strict(*arguments, **options)
+            result = strict(*arguments, **options)
         except jaxtyping.TypeCheckError:
             function(*arguments, **options)
             raise
+        checked_before.add(shapes)
+        return result
 
     return call
+
+
+def shape(value):
+    """What annotations and branches see of an argument: of an object that is made anew for every batch, its parts."""
+    if isinstance(value, torch.Tensor):
+        return value.shape, value.dtype
+    if isinstance(value, int | float | str | None):
+        return value
+    if type(value).__module__.startswith("ordinate.functional"):
+        return type(value), *map(shape, vars(value).values())
+    return str(value) if isinstance(value, slice) else id(value)
 
 
 def check_shapes() -> None:

@@ -97,6 +97,7 @@ def test_fit_on_an_npz_of_series_chooses_a_method_and_predicts(folder, capsys):
     np.testing.assert_allclose(predictions, ordinate.load("series-model").predict(X[:5]), rtol=1e-5)
 
 
+@pytest.mark.typical("data.csv.gz")
 @pytest.mark.parametrize("name", ["data.csv.gz", "data.tsv"])
 def test_fit_reads_other_tables(name, folder, capsys):
     draw().drop(columns=["word", "grade"]).to_csv(folder / name, index=False, sep="\t" if "tsv" in name else ",")

@@ -97,6 +97,9 @@ def hold_ranks_together(model, folder):
     return labels
 
 
+@pytest.mark.typical(
+    "cloc", "otd", "cross_entropy", "coral", "corn_ranks", "gol", "poe", "mwr", "triplet", "supcon", "dino"
+)
 @pytest.mark.parametrize("name", RANKS)
 def test_every_model_of_ranks_predicts_the_same_at_every_face(name, tmp_path):
     hold_ranks_together(fitted(name, "ranks"), tmp_path)
@@ -124,6 +127,7 @@ def test_predict_takes_another_decision_than_the_model_was_trained_with(tmp_path
         assert by_command(tmp_path, "--decision", decision)["prediction"].tolist() == expected.tolist()
 
 
+@pytest.mark.typical("supcr", "supremix", "l1", "dldl_v2", "corn", "supcr_or", "supremix_huber", "dino")
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_every_model_of_a_continuous_target_predicts_the_same_at_every_face(name, tmp_path):
     model = fitted(name, "continuous")
@@ -137,6 +141,7 @@ def test_every_model_of_a_continuous_target_predicts_the_same_at_every_face(name
     assert evaluate(model, new, NEW[:, 0])["mae"] == score(model, new, NEW[:, 0])["mae"] == error
 
 
+@pytest.mark.typical(".onnx-costs", ".pt2-mode", ".pt2-median")
 @pytest.mark.parametrize("decision", ["mode", "median", COSTS], ids=["mode", "median", "costs"])
 @pytest.mark.parametrize("suffix", [".onnx", ".pt2"])
 def test_an_exported_graph_decides_as_the_model(decision, suffix, tmp_path):

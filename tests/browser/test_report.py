@@ -62,6 +62,7 @@ def table(folder):
     return write_report(
         model, X[60:], y[60:], folder / "table.html", training=(X[:60], y[:60]), target=HOSTILE, names=names,
         costs=COSTS, sweep={**SWEEP, "boundary_name": "1 | 2"}, command="ordinate report", facts={"Data": HOSTILE},
+        projections=("pca", "tsne"),
     )  # fmt: skip
 
 
@@ -113,6 +114,7 @@ def test_every_picture_draws(open_page, each, theme):
         assert page.evaluate(INK, plot) > 200, plot
 
 
+@pytest.mark.typical("light", "table")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious(open_page, each, theme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
@@ -285,6 +287,7 @@ def test_on_a_touch_screen_dragging_scrolls_the_page(open_page, table):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif("ORDINATE_DATA" not in os.environ, reason="the data sets of ORDINATE_DATA are not here")
 def test_the_readme_shows_a_page_of_real_images(open_page, folder):
     """Writes the README's pictures where ORDINATE_SCREENSHOTS names a folder for them."""

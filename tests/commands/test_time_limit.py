@@ -83,7 +83,8 @@ def test_without_time_to_train_on_all_samples_the_best_trial_is_the_model(monkey
     assert ordinate.load("model").predict(FRAME[["a", "b"]]).shape == (60,)
 
 
-def test_a_limited_run_says_how_to_train_its_model_again(capsys):
+def test_a_limited_run_says_how_to_train_its_model_again(monkeypatch, capsys):
+    monkeypatch.setitem(ordinate.CLOCClassifier.__init__.__kwdefaults__, "phase_epochs", (5, 5))
     train("grade", time_limit=30, epochs=None, method="cloc")
     again = json.loads(Path("model/metrics.json").read_text())["command"]
     assert again == "ordinate fit table.csv --target grade --method cloc --drop target"

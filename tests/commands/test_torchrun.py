@@ -1,5 +1,7 @@
 """``torchrun -m ordinate fit`` trains the joined batch in all processes, and one of them writes."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import torch
 from ordinate import load
 from ordinate.cli import main
 from ordinate.estimators.seed import draw_seed
+from tests import processes
 from tests.estimators.examples import draw_table, ranks_of
 
 OPTIONS = ["--target", "grade", "--method", "cloc", "--optimizer", "sgd", "--learning-rate", "0.02", "--quiet",
@@ -41,10 +44,15 @@ def assert_near(first, second):
         torch.testing.assert_close(states[1][name], value, rtol=1e-5, atol=1e-6)
 
 
-def test_two_processes_write_one_model_which_is_that_of_one_process():
-    process = start(2, "--epochs", "6", "--out", "two")
-    said, errors = process.communicate()
-    assert process.returncode == 0, errors
+def fit_among(_, folder):
+    os.chdir(folder)
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        assert main(["fit", "table.csv", *OPTIONS, "--epochs", "6", "--out", "two"]) == 0
+    return said.getvalue()
+
+
+def test_two_processes_write_one_model_which_is_that_of_one_process(tmp_path):
+    said = "".join(processes.together(2, fit_among, tmp_path / "meeting", tmp_path))
     assert said.count("model, metrics, report") == 1
     assert main(["fit", "table.csv", *OPTIONS, "--epochs", "6", "--out", "one"]) == 0
     assert_near("one", "two")

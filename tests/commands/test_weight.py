@@ -55,7 +55,7 @@ def test_images_have_their_weights_in_labels_csv(tmp_path):
         Image.fromarray(np.full((48, 48), 10 * row, np.uint8)).save(tmp_path / name)
     rows = pd.DataFrame({"path": names, "label": np.arange(24) // 8, "importance": np.arange(24) % 3})
     rows.to_csv(tmp_path / "labels.csv", index=False)
-    main(["fit", str(tmp_path), "--weight", "importance", "--encoder", "otd_convnet", "--out", str(tmp_path / "model"),
+    main(["fit", str(tmp_path), "--weight", "importance", "--encoder", "test_resnet", "--out", str(tmp_path / "model"),
           "--test-fraction", "0.3", *FAST])  # fmt: skip
     split = json.loads((tmp_path / "model" / SPLIT).read_text())
     assert all(row % 3 > 0 for row in split["train"] + split["test"])

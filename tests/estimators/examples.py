@@ -6,23 +6,23 @@ import pytest
 
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
 
-SMALL = {"embedding_dim": 8, "batch_size": 16, "random_state": 0}
+SMALL = {"embedding_dim": 8, "batch_size": 24, "random_state": 0}
 
 
 def cloc(**options):
-    return CLOCClassifier(**{**SMALL, "phase_epochs": (3, 3), **options})
+    return CLOCClassifier(**{**SMALL, "phase_epochs": (2, 2), **options})
 
 
 def otd(**options):
-    return OTDClassifier(**{**SMALL, "epochs": 6, **options})
+    return OTDClassifier(**{**SMALL, "epochs": 4, **options})
 
 
 def supcr(**options):
-    return SupCRRegressor(**{**SMALL, "epochs": (3, 3), **options})
+    return SupCRRegressor(**{**SMALL, "epochs": (2, 2), **options})
 
 
 def supremix(**options):
-    return SupReMixRegressor(**{**SMALL, "epochs": (3, 3), **options})
+    return SupReMixRegressor(**{**SMALL, "epochs": (2, 2), **options})
 
 
 CLASSIFIERS, REGRESSORS = [cloc, otd], [supcr, supremix]

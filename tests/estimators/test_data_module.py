@@ -8,6 +8,7 @@ from torch import nn
 
 from ordinate import ImageOptions, SeriesOptions, TextOptions, VolumeOptions
 from ordinate.encoders import MLP
+from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators.data_module import DataModule
 from ordinate.methods import CLOC, SupCR
@@ -51,7 +52,8 @@ def weights(method):
 
 @pytest.mark.filterwarnings("ignore:::lightning")
 @pytest.mark.parametrize(("estimator", "X", "y"), KINDS.values(), ids=KINDS)
-def test_a_plain_trainer_trains_every_kind_of_data(estimator, X, y):
+def test_a_plain_trainer_trains_every_kind_of_data(estimator, X, y, monkeypatch):
+    monkeypatch.setitem(ResNet3d18.__init__.__kwdefaults__, "widths", (4, 4, 8, 8))
     data = DataModule(estimator, X, y)
     method = data.new_method()
     before = weights(method)

@@ -297,6 +297,7 @@ def test_the_folder_of_a_model_with_a_module_holds_no_code(tmp_path):
     assert config["params"]["encoder"] == {"module": "Sequential"}
 
 
+@pytest.mark.typical("timm", "hf text")
 @pytest.mark.parametrize("case", ["module", "timm", "hf vision", "hf text"], indirect=True)
 def test_networks_of_users_are_exported(case, tmp_path):
     pytest.importorskip("onnxscript")

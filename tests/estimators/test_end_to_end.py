@@ -13,7 +13,7 @@ from ordinate.estimators.end_to_end import EndToEndRegressor
 from ordinate.heads.build import BINNED, HEAD_LOSSES
 from tests import processes
 from tests.data import pictures
-from tests.estimators.conformity import parametrize_with_essential_checks
+from tests.estimators.conformity import parametrize_with_essential_checks, run_check
 from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, supcr, supremix
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
 from tests.estimators.test_persistence import assert_same_model, save_and_load
@@ -30,9 +30,10 @@ def end_to_end(**options):
 
 @parametrize_with_essential_checks([EndToEndRegressor(epochs=20)])
 def test_scikit_learn_checks_the_estimator(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
 
 
+@pytest.mark.typical("l1", "dldl_v2", "corn")
 @for_every_loss
 def test_several_targets_are_predicted_each_in_its_units(loss):
     X, target = draw_table(96)
@@ -129,6 +130,7 @@ def test_a_setting_that_cannot_be_used_is_named(options, message):
 # the same heads on a representation
 
 
+@pytest.mark.pairwise
 @for_every_binned_loss
 @pytest.mark.parametrize("scheme", ["linear_probe", "fine_tune", "regularise"])
 @pytest.mark.parametrize("make", [supcr, supremix], ids=["supcr", "supremix"])
@@ -147,6 +149,7 @@ def test_a_representation_whose_trained_head_is_on_bins_may_be_read_by_another(h
     assert_same_model(save_and_load(model, tmp_path / "model"), model, X)
 
 
+@pytest.mark.typical("dldl_v2", "corn")
 @for_every_binned_loss
 def test_a_head_on_bins_of_a_frozen_encoder_learns(loss):
     X, target = draw_table(96)

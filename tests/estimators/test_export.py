@@ -81,7 +81,14 @@ DATA = {
 }
 
 
-@pytest.mark.pairwise
+@pytest.mark.typical(
+    "cloc-table-model.onnx",
+    "supcr-series-model.onnx",
+    "otd-images-model.onnx",
+    "otd-table-model.pt2",
+    "cloc-series-model.pt2",
+    "supremix-images-model.pt2",
+)
 @both_formats
 @pytest.mark.parametrize(
     ("make", "kind"),
@@ -99,6 +106,7 @@ def test_the_graph_is_the_estimator(make, kind, name, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {name, f"{name}.json"}
 
 
+@pytest.mark.typical("model.onnx")
 @both_formats
 def test_the_network_of_otd_is_exported(name, tmp_path, monkeypatch):
     monkeypatch.setattr("ordinate.encoders.image.OTDConvNet", partial(OTDConvNet, width=4, hidden=16))
@@ -109,6 +117,7 @@ def test_the_network_of_otd_is_exported(name, tmp_path, monkeypatch):
         assert_is_the_model(model, draw_images(side=44, seed=1)[0], path, 1e-6, n)
 
 
+@pytest.mark.typical("linear-model.pt2", "ridge-model.pt2", "neighbours-model.onnx")
 @both_formats
 @pytest.mark.parametrize("head", ["linear", "ridge", "neighbours"])
 def test_every_head_predicts_in_units_of_the_labels(head, name, tmp_path):
@@ -122,7 +131,7 @@ def test_every_head_predicts_in_units_of_the_labels(head, name, tmp_path):
 def test_several_targets_are_columns(tmp_path):
     X, target = draw_table()
     model = supcr(epochs=(1, 1)).fit(X, np.stack([target, -3 * target], axis=1))
-    path = export_model(model, tmp_path / "model.onnx").path
+    path = export_model(model, tmp_path / "model.pt2").path
     np.testing.assert_allclose(run(path, read(model, X))["prediction"], model.predict(X), rtol=0, atol=1e-12)
 
 
@@ -200,6 +209,7 @@ def fitted():
     return fit(otd, *draw_table())
 
 
+@pytest.mark.typical("embedding-model.onnx", "probability-model.pt2", "rank-model.pt2")
 @both_formats
 @pytest.mark.parametrize(
     ("output", "change"),
@@ -231,7 +241,7 @@ def test_equally_near_neighbours_of_different_ranks_are_no_disagreement(tmp_path
     model = otd(n_neighbors=1, epochs=1).fit(X, np.arange(24) % 3)
     graph = InferenceGraph(model)
     assert graph.undecided(torch.from_numpy(model.transform(X))).all()
-    export_model(model, tmp_path / "model.onnx")
+    export_model(model, tmp_path / "model.pt2")
 
 
 def test_files_that_exist_are_kept(fitted, tmp_path):

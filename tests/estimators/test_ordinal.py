@@ -12,7 +12,7 @@ from ordinate.estimators.ordinal import OrdinalClassifier
 from ordinate.methods.ordinal import LOSSES
 from tests import processes
 from tests.data import pictures
-from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks
+from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
 from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, ranks_of
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
 from tests.estimators.test_persistence import assert_same_model, save_and_load
@@ -37,7 +37,7 @@ def exceptions(estimator):
 )
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
 
 
 @for_every_loss

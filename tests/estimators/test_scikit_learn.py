@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
-from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks
+from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
 from tests.estimators.examples import (
     cloc,
     draw_frame,
@@ -37,13 +37,13 @@ def exceptions(estimator):
 )
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
 
 
 @parametrize_with_essential_checks([OTDClassifier(epochs=15), SupReMixRegressor(epochs=(10, 10))], exceptions)
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_what_the_others_could_break(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
 
 
 @for_every_estimator

@@ -95,8 +95,8 @@ def test_gradients_are_clipped():
 
 
 def test_gradients_accumulate_over_batches():
-    alone, joined = (steps_of(supcr(accumulate_grad_batches=count), TARGET) for count in (1, 3))
-    assert len(alone) == 3 * len(joined)
+    alone, joined = (steps_of(supcr(accumulate_grad_batches=count), TARGET) for count in (1, 2))
+    assert len(alone) == 2 * len(joined)
 
 
 def test_training_in_half_precision_ends_near_that_in_full():
@@ -157,7 +157,7 @@ def test_a_search_tries_optimizers():
         ({"devices": [0]}, r"devices: got \[0\], expected a whole number, or accelerator='gpu' beside a list"),
         ({"strategy": "dpp"}, "strategy: got 'dpp', expected one of 'auto', "),
         ({"num_nodes": 0}, "num_nodes: got 0"),
-        ({"devices": 9, "accelerator": "cpu"}, "batch_size: got 16, expected at least 18 samples to contrast"),
+        ({"devices": 13, "accelerator": "cpu"}, "batch_size: got 24, expected at least 26 samples to contrast"),
     ],
 )
 def test_what_cannot_be_is_refused_before_training(options, message, monkeypatch):
@@ -213,4 +213,4 @@ def test_a_cut_training_takes_a_step_with_accumulated_gradients():
 
 def test_numbers_of_numpy_are_numbers():
     model = cloc(devices=np.int64(1), gradient_clip_val=np.float32(1), accumulate_grad_batches=np.int64(1))
-    assert model.fit(X, ranks_of(TARGET)).n_iter_ == 6
+    assert model.fit(X, ranks_of(TARGET)).n_iter_ == 4

@@ -132,7 +132,7 @@ def test_kernels_are_the_rows_of_a_batch(loss, labels, options):
     assert_alike(loss, embeddings(N), labels, weights=weights, block_size=9, **options)
 
 
-@pytest.mark.typical("supcr, distinct labels", "mmnp", "otd", "supremix, ties")
+@pytest.mark.typical("supcr, distinct labels", "mmnp")
 @for_typical_cases
 def test_kernels_are_the_rows_in_float32(loss, labels, options):
     assert_alike(loss, embeddings(N, torch.float32), labels, **options)

@@ -75,7 +75,15 @@ def every_case(rank, shares):
     return outcomes
 
 
-@pytest.fixture(scope="module", params=[(2, "equal"), (2, "unequal"), (4, "equal"), (4, "unequal")], ids=str)
+@pytest.fixture(
+    scope="module",
+    params=[
+        (2, "equal"),
+        (4, "unequal"),
+        *(pytest.param(case, marks=pytest.mark.thorough) for case in [(2, "unequal"), (4, "equal")]),
+    ],
+    ids=str,
+)
 def outcomes(request, tmp_path_factory):
     count, kind = request.param
     folder = tmp_path_factory.mktemp("processes") / "meeting"

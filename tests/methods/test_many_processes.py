@@ -57,7 +57,7 @@ def train_every_method(_, count):
     return {name: trained(name, count) for name in METHODS}
 
 
-@pytest.fixture(scope="module", params=[2, 4])
+@pytest.fixture(scope="module", params=[2, pytest.param(4, marks=pytest.mark.thorough)])
 def outcomes(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("processes") / "meeting"
     return processes.together(request.param, train_every_method, folder, request.param)

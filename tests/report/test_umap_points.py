@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 ALONE = """
 import numpy, torch
 from ordinate.report.page.projections import project
@@ -13,6 +15,7 @@ assert torch.get_num_threads() == 1
 """
 
 
+@pytest.mark.thorough  # ten seconds of compiling
 def test_torch_keeps_its_number_of_threads():
     environment = {"PATH": "", "NUMBA_NUM_THREADS": "2", "PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run([sys.executable, "-c", ALONE], env=environment, capture_output=True, text=True, check=False)

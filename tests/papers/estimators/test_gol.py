@@ -6,7 +6,7 @@ import torch
 from sklearn.neighbors import KNeighborsRegressor
 
 from ordinate.papers.estimators.gol import GOLClassifier
-from tests.estimators.conformity import UNWEIGHTED, parametrize_with_essential_checks
+from tests.estimators.conformity import UNWEIGHTED, parametrize_with_essential_checks, run_check
 from tests.estimators.examples import SMALL
 from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_typical_promises
 
@@ -23,7 +23,7 @@ def test_it_keeps_the_promises_of_a_classifier(promise, tmp_path):
 @parametrize_with_essential_checks([GOLClassifier(epochs=15)], lambda _: UNWEIGHTED)
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
 
 
 @pytest.mark.parametrize(

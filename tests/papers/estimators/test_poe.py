@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ordinate.papers.estimators.poe import POEClassifier
-from tests.estimators.conformity import parametrize_with_essential_checks
+from tests.estimators.conformity import parametrize_with_essential_checks, run_check
 from tests.estimators.examples import SMALL
 from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_every_promise
 
@@ -21,7 +21,7 @@ def test_it_keeps_the_promises_of_a_classifier(promise, tmp_path):
 @parametrize_with_essential_checks([POEClassifier(epochs=15)])
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from ordinate.papers.estimators.representation import (
 )
 from tests import processes
 from tests.data import pictures
-from tests.estimators.conformity import EQUIVALENCE, UNWEIGHTED, parametrize_with_essential_checks
+from tests.estimators.conformity import EQUIVALENCE, UNWEIGHTED, parametrize_with_essential_checks, run_check
 from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, ranks_of
 
 X, TARGET = draw_table()
@@ -73,7 +73,7 @@ def assert_same_model(actual, expected, X):
 )
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
 
 
 @pytest.mark.typical("classifier triplet", "classifier dino", "regressor supcon", "regressor simclr", "regressor dino")
@@ -208,7 +208,9 @@ def test_a_batch_holds_the_views_that_the_loss_compares(loss, views, monkeypatch
     seen = []
     monkeypatch.setattr(representation.Representation, "batch_loss", spy(seen, representation.Representation))
     monkeypatch.setattr(representation.DINO, "batch_loss", spy(seen, representation.DINO))
-    classifier(loss, encoder="test_resnet", images=ImageOptions(workers=0), epochs=1).fit(DRAWN, PICTURE_RANKS)
+    classifier(loss, encoder="test_resnet", images=ImageOptions(workers=0), epochs=1, batch_size=16).fit(
+        DRAWN, PICTURE_RANKS
+    )
     x, y = seen[0]
     assert len(y) in (15 * views, 16 * views)
     if views == 2:

@@ -62,7 +62,7 @@ def test_what_is_expected_to_take_longest_comes_first_and_before_it_what_nothing
 
 def claim_all(path, output):
     with ResultsDatabase(path) as database:
-        database.add(make_runs(200))  # all of them at once: the file is made, and filled, by whoever is first
+        database.add(make_runs(80))  # all of them at once: the file is made, and filled, by whoever is first
         claimed = []
         while run := database.claim("worker"):
             claimed.append(run.key)
@@ -75,7 +75,7 @@ def test_four_processes_never_take_the_same_run(tmp_path):
         worker.join()
     assert [worker.exitcode for worker in workers] == [0] * 4
     taken = [(tmp_path / f"{rank}.txt").read_text().split() for rank in range(4)]
-    assert sorted(key for keys in taken for key in keys) == sorted(run.key for run in make_runs(200))
+    assert sorted(key for keys in taken for key in keys) == sorted(run.key for run in make_runs(80))
 
 
 # ends
