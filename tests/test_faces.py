@@ -98,7 +98,7 @@ def hold_ranks_together(model, folder):
 
 
 @pytest.mark.typical(
-    "cloc", "otd", "cross_entropy", "coral", "corn_ranks", "gol", "poe", "mwr", "triplet", "supcon", "dino"
+    "blend", "cloc", "otd", "cross_entropy", "coral", "corn_ranks", "gol", "poe", "mwr", "triplet", "supcon", "dino"
 )
 @pytest.mark.parametrize("name", RANKS)
 def test_every_model_of_ranks_predicts_the_same_at_every_face(name, tmp_path):
@@ -127,7 +127,7 @@ def test_predict_takes_another_decision_than_the_model_was_trained_with(tmp_path
         assert by_command(tmp_path, "--decision", decision)["prediction"].tolist() == expected.tolist()
 
 
-@pytest.mark.typical("supcr", "supremix", "l1", "dldl_v2", "corn", "supcr_or", "supremix_huber", "dino")
+@pytest.mark.typical("blend", "supcr", "supremix", "l1", "dldl_v2", "corn", "supcr_or", "supremix_huber", "dino")
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_every_model_of_a_continuous_target_predicts_the_same_at_every_face(name, tmp_path):
     model = fitted(name, "continuous")

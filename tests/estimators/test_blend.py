@@ -13,7 +13,7 @@ from ordinate import BlendClassifier, BlendRegressor
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
 from tests import processes
-from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks
+from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
 from tests.estimators.examples import draw_series, draw_table, ranks_of
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
 from tests.estimators.test_persistence import assert_same_model, save_and_load
@@ -40,7 +40,7 @@ both = pytest.mark.parametrize(("make", "y"), [(ranks, RANKS), (targets, TARGET)
 )
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimators(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
 
 
 def tree_data(n=400, seed=0):
@@ -122,6 +122,7 @@ def test_a_saved_model_is_the_same_with_every_part(make, y, tmp_path, monkeypatc
 
 
 @both
+@pytest.mark.typical(".pt2-ranks", ".onnx-targets")
 @pytest.mark.parametrize("suffix", [".pt2", ".onnx"])
 def test_an_exported_blend_has_every_part(make, y, suffix, tmp_path, monkeypatch):
     monkeypatch.setattr("ordinate.estimators.blend.choose_shares", lambda predictions, *_: {
