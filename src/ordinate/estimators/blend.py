@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 LEAST_PROBABILITY = 1e-6  # whose logarithm a loss takes
 ERRORS_TO_GAIN = {"trees": 2.0}  # standard errors by which trees must gain, which are many and often gain by chance
 FOREST = {"n_estimators": 200, "random_state": 0}
+SMALLEST_BATCH, LARGEST_BATCH = 64, 1024  # usual ones: more samples allow longer steps
 MOST_PER_TREE = 20_000  # samples
 LEAST_UNITS = 4  # samples, or groups of them
 USUAL_EPOCHS, MOST_BATCHES = 1000, 6000  # of training, the fewer
@@ -60,6 +61,7 @@ class Blend(EmbeddingEstimator):
         folds: parts of the samples; each member trains without one of them, and validates on it.
         linear: blend a linear model with the members.
         trees: blend a random forest with them, where it gains by more than two standard errors.
+        batch_size: samples per batch; by default 64, and more where there are more than 4,096, up to 1,024.
         epochs: most of them; by default 1000, or as many as 6000 batches make if that is fewer.
         patience: end training after this many epochs without a lower validation loss, and go back to the best.
         weight_decay: by default 0.1.
@@ -146,7 +148,8 @@ class Blend(EmbeddingEstimator):
             raise OrdinateError("y", f"{units} samples or groups", f"at least {LEAST_UNITS}, some of them held out")
         folds = min(self.folds, units // 2)
         self._fold = assign_folds(targets.reshape(len(targets), -1)[:, 0], folds, seed, self._groups)
-        return super()._batches(targets, seed)
+        usual = min(LARGEST_BATCH, max(SMALLEST_BATCH, len(targets) // SMALLEST_BATCH))
+        return ShuffledBatches(len(targets), self.batch_size or usual, seed)
 
     def _train(
         self,
