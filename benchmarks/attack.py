@@ -62,7 +62,12 @@ def main() -> int:
 
 def _row(kind: str, trials: list[Trial]) -> dict[str, Any]:
     outcomes = Counter(trial.outcome for trial in trials)
-    return {"kind": kind, "tried": len(trials), "held": sum(outcomes[name] for name in HELD), **dict(outcomes.most_common())}
+    return {
+        "kind": kind,
+        "tried": len(trials),
+        "held": sum(outcomes[name] for name in HELD),
+        **dict(outcomes.most_common()),
+    }
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import pandas as pd
 from PIL import Image
 
 from attack_damage import BYTES, DAMAGES, Random
-from attack_trial import Outcome, refusal_of
+from attack_trial import Outcome, outcome_of_command, refusal_of
 from ordinate.commands.samples import decode_array, modality_of_data, read_samples, text_columns
 from ordinate.data.batches import Batches
 from ordinate.data.images.options import ImageOptions
@@ -23,6 +23,7 @@ from ordinate.data.volumes.options import VolumeOptions
 from ordinate.estimators.batches import read_unlabelled
 
 ROWS, SIDE = 24, 8
+COMMANDS = 1 / 40  # of the trials that run a whole command
 OPTIONS = {"images": ImageOptions(workers=0), "volumes": VolumeOptions(workers=0)}
 CHECKED = (".gz", ".npz", ".zip", ".png")  # formats that hold a sum by which a change of a sample shows
 
@@ -53,21 +54,44 @@ class Files:
         if len(damages) > len(BYTES):
             damages = damages[: -len(BYTES)]
         what, damage = damages[random.integers(len(damages))]
-        harmless = bool(damage(part, random))
-        return f"{name}: {what}", lambda: self._outcome(name, path, harmless=harmless, checked=_is_checked(part, what))
+        same = bool(damage(part, random)) or (what in BYTES and part.name.endswith(CHECKED))
+        if random.random() < COMMANDS:
+            return f"{name}: {what}, by a command", lambda: outcome_of_command(_fit(path), self.work)
+        return f"{name}: {what}", lambda: self._outcome(name, path, same=same)
 
-    def _outcome(self, name: str, path: Path, *, harmless: bool, checked: bool) -> Outcome:
+    def _outcome(self, name: str, path: Path, *, same: bool) -> Outcome:
         try:
             found = _read(path)
         except Exception as error:  # which is what is looked for
             return refusal_of(error, str(self.work), "target", "column")
-        if (harmless or checked) and found != self.truth[name]:
+        if same and found != self.truth[name]:
             return "misread", "other samples or labels than were written"
         return "read", ""
 
 
-def _is_checked(part: Path, what: str) -> bool:
-    return what in BYTES and part.name.lower().endswith(CHECKED)
+def _fit(path: Path) -> list[str]:
+    """Return the command that trains a model of a file."""
+    target = ["--target", _target(path)] if _target(path) else []
+    text = ["--text", "text", "--encoder", "bilstm"] if path.name.startswith("text") else []
+    out = ["--out", str(path.with_name("model"))]
+    return [
+        "fit",
+        str(path),
+        *target,
+        *text,
+        *out,
+        "--method",
+        "supcr",
+        "--task",
+        "continuous",
+        "--epochs",
+        "1",
+        "--quiet",
+    ]
+
+
+def _target(path: Path) -> str | None:
+    return None if path.suffix == ".ts" else "age" if path.name in FOLDERS else "grade"
 
 
 def _ending(path: Path) -> str:
@@ -76,12 +100,9 @@ def _ending(path: Path) -> str:
 
 def _read(path: Path) -> Any:
     """Return what training and prediction read of a file, in a form that can be compared."""
-    name = path.name
-    data, request = str(path), Request("age" if name in FOLDERS else "grade", say=lambda _: None)
-    if name.endswith(".ts"):
-        request = Request(None)
+    data, request = str(path), Request(_target(path), say=lambda _: None)
     samples = read_samples(data, request, OPTIONS)
-    if name.startswith("text"):
+    if path.name.startswith("text"):
         samples = text_columns(samples, ["text"], data)
     if modality_of_data(data).name == "tables":
         samples = decode_array(samples, request, OPTIONS)

@@ -1,9 +1,12 @@
 """One trial of an attack: its outcome, and whether that is one of those that are allowed."""
 
+import io
+import logging
 import os
 import resource
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -12,6 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ordinate.cli import main
+from ordinate.commands.endings import UNUSABLE
 from ordinate.errors import OrdinateError
 
 Outcome = tuple[str, str]  # one of HELD or BROKEN, and what was said
@@ -59,6 +64,21 @@ def refusal_of(error: Exception, *names: str) -> Outcome:
     return "refused", line
 
 
+def outcome_of_command(arguments: list[str], folder: Path) -> Outcome:
+    """Run a command in this process and return its outcome: it ends with 0, or with 2 and one line."""
+    said = io.StringIO()
+    with redirect_stdout(io.StringIO()), redirect_stderr(said):
+        code = main(arguments)
+    lines = [line for line in said.getvalue().splitlines() if line.startswith("ordinate: ")]
+    last = lines[-1] if lines else said.getvalue()
+    if code == 0:
+        return "read", ""
+    if code != UNUSABLE or len(lines) != 1:
+        return "traceback", f"exit code {code}: {last}"
+    named = any(name in last for name in (str(folder), "target", "column"))
+    return ("refused" if named else "unnamed"), last
+
+
 def try_all(make: Callable[[], Attack], seed: int, numbers: range, limit: float) -> Iterator[Trial]:
     """Yield the trials of these numbers, which run in a process of its own, and in a new one after a hang or crash."""
     left = list(numbers)
@@ -92,6 +112,7 @@ def _received(pipe: Connection, process: Any, numbers: list[int], limit: float) 
 
 
 def _serve(make: Callable[[], Attack], seed: int, numbers: list[int], pipe: Connection) -> None:
+    logging.disable()
     attack = make()
     held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_DATA, (held + MEMORY, held + MEMORY))

@@ -92,17 +92,17 @@ def test_where_none_can_be_read_the_first_is_named(paths):
 
 
 def test_pixels_are_too_large_for_more_than_half_of_the_memory(monkeypatch):
-    monkeypatch.setattr(streamed, "_available_memory", lambda: 2**31)
+    monkeypatch.setattr(streamed, "available_memory", lambda: 2**31)
     assert streamed.too_large((1024, 1, 1024, 1024)) is None
     assert streamed.too_large((1025, 1, 1024, 1024)) == (
         "1025 samples are decoded as they are needed: in memory they would take 1 GiB, more than 1 GiB, which is half "
         "of what is available"
     )
-    monkeypatch.setattr(streamed, "_available_memory", lambda: None)
+    monkeypatch.setattr(streamed, "available_memory", lambda: None)
     assert streamed.too_large((4 * 1024, 1, 1024, 1024)) is None
     assert streamed.too_large((4 * 1024 + 1, 1, 1024, 1024)) is not None
 
 
 def test_the_memory_that_is_available_is_known_on_linux():
-    known = streamed._available_memory()
+    known = streamed.available_memory()
     assert known is None or known > 2**20

@@ -55,7 +55,7 @@ def test_pixels_stream_by_themselves_where_memory_does_not_hold_them(paths, monk
         return isinstance(model._read(paths if X is None else X), StreamedPixels)
 
     assert not streams(fit(otd, paths, epochs=1))
-    monkeypatch.setattr(streamed, "_available_memory", lambda: 2 * DRAWN.nbytes - 2)
+    monkeypatch.setattr(streamed, "available_memory", lambda: 2 * DRAWN.nbytes - 2)
     model = fit(otd, paths, epochs=1)
     assert streams(model)
     assert any(note.startswith("60 samples are decoded as they are needed") for note in model.reader_.notes)

@@ -158,6 +158,14 @@ class FitOptions:
         "decode image files when batches need them, and keep none (by itself where memory does not hold them)",
         group=IMAGES,
     )
+    max_pixels: int | None = option(
+        None,
+        "of an image; larger ones are an error (178956970)",
+        group=IMAGES,
+        metavar="N",
+        least=1,
+        determines=False,
+    )
     text: list[str] = option(
         [],
         "one column of texts, or two of pairs, instead of all columns; read by MiniLM, or with --word-vectors by a "
@@ -351,6 +359,7 @@ def image_options(settings: dict[str, Any], options: FitOptions) -> "ImageOption
     given: dict[str, Any] = {"augmentation": options.augmentation}
     given |= {"pretrained": options.pretrained or None, "frozen": options.frozen or None}
     given |= {"stream": options.stream or None, "skip_unreadable": options.skip_unreadable or None}
+    given |= {"max_pixels": options.max_pixels}
     if options.image_size is not None:
         sides = options.image_size.lower().split("x")
         if not all(side.isdecimal() and int(side) > 0 for side in sides) or len(sides) > 2:

@@ -9,7 +9,8 @@ from typing import Self
 
 from ordinate.data import object_store
 from ordinate.data.images.files import SUFFIXES, ImageFiles
-from ordinate.data.paths import is_url, walk
+from ordinate.data.memory import read_member, require_memory
+from ordinate.data.paths import is_url, reading, walk
 from ordinate.errors import OrdinateError
 
 SHARD = ".tar"
@@ -36,11 +37,8 @@ class FileTree:
         elif path.is_file() and path.suffix.lower() == SHARD:
             return cls(path.parent, (path.name,))
         elif path.is_file():
-            try:
-                with zipfile.ZipFile(path) as archive:
-                    names = [name for name in archive.namelist() if not name.endswith("/")]
-            except (zipfile.BadZipFile, OSError) as error:
-                raise OrdinateError(path, problem=f"could not be read: {error}") from error
+            with reading(path), zipfile.ZipFile(path) as archive:
+                names = [name for name in archive.namelist() if not name.endswith("/")]
         else:
             raise OrdinateError(path, problem="no such folder or zip")
         return cls(path, tuple(sorted(name for name in names if not HIDDEN.fullmatch(name))))
@@ -64,10 +62,12 @@ class FileTree:
         """Return the bytes of a file."""
         if self.url is not None:
             return object_store.content(self.where(name))
-        if self.path.is_dir():
-            return (self.path / name).read_bytes()
-        with zipfile.ZipFile(self.path) as archive:
-            return archive.read(name)
+        with reading(self.path / name):
+            if self.path.is_dir():
+                require_memory((self.path / name).stat().st_size, self.path / name)
+                return (self.path / name).read_bytes()
+            with zipfile.ZipFile(self.path) as archive:
+                return read_member(archive, name)
 
     def files(self, names: Iterable[str]) -> ImageFiles:
         """Return the named files as images."""

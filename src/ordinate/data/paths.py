@@ -44,15 +44,15 @@ def require_path(path: Path) -> None:
 
 
 @contextmanager
-def reading(path: str | Path) -> Iterator[None]:
+def reading(path: str | Path, problem: str = "could not be read") -> Iterator[None]:
     """Name the file where reading it fails, whatever the reader raises: each format has its own errors."""
     try:
         yield
     except OrdinateError:
         raise
     except Exception as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise OrdinateError(path, problem=f"could not be read: {said}") from error
+        said = next(iter(str(error).splitlines()), "not enough memory" if isinstance(error, MemoryError) else "")
+        raise OrdinateError(path, problem=f"{problem}: {said or type(error).__name__}") from error
 
 
 def require_names(columns: Iterable[str], names: Sequence[str], path: Path | str) -> None:

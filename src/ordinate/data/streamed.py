@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from ordinate.data.memory import available_memory
 from ordinate.data.part import random_part
 from ordinate.data.samplers import InOrder
 from ordinate.data.worker_processes import usable_workers
@@ -150,26 +150,13 @@ def loaded(x: Tensor | StreamedPixels) -> Tensor:
 
 def too_large(shape: tuple[int, ...]) -> str | None:
     """Return a note that pixels of a shape have to stream, where they would take too much of the memory; or None."""
-    allowed = SHARE_OF_MEMORY * available if (available := _available_memory()) else WITHOUT_MEMINFO
+    allowed = SHARE_OF_MEMORY * available if (available := available_memory()) else WITHOUT_MEMINFO
     if math.prod(shape) <= allowed:
         return None
     return (
         f"{shape[0]} samples are decoded as they are needed: in memory they would take "
         f"{math.prod(shape) / 2**30:.3g} GiB, more than {allowed / 2**30:.3g} GiB, which is half of what is available"
     )
-
-
-def _available_memory() -> int | None:
-    """Return the bytes that the system could give to this process; None where it does not say."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        return None
-    available = next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable")), None)
-    limit = Path("/sys/fs/cgroup/memory.max")  # of a container
-    if available is not None and limit.is_file() and (most := limit.read_text().strip()).isdecimal():
-        return min(available, int(most))
-    return available
 
 
 class Loader(DataLoader[Any]):

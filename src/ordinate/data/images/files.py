@@ -6,6 +6,7 @@ import os
 import threading
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.data import object_store
-from ordinate.data.paths import is_url
+from ordinate.data.memory import read_member
+from ordinate.data.paths import is_url, reading
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # no other reader, such as that of PostScript, runs
+MAX_PIXELS = 178_956_970  # of an image: Pillow's own limit; in colour they take half a GiB
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+
+_limit = threading.Lock()
 
 
 class ImageFiles:
@@ -104,25 +109,44 @@ class ImageFiles:
         if getattr(self._opened, "process", None) != os.getpid():  # a forked process would share the place in the file
             self._opened.process, self._opened.zip = os.getpid(), zipfile.ZipFile(self.archive)
         archive: zipfile.ZipFile = self._opened.zip
-        return archive.read(path)
+        return read_member(archive, path)
 
-    def open(self, index: int) -> "Image":
-        """Return a decoded image; an `OrdinateError` names a file that is missing, empty, truncated or no image."""
+    def open(self, index: int, max_pixels: int = MAX_PIXELS) -> "Image":
+        """Return a decoded image; an `OrdinateError` names a file that is missing, empty, truncated or no image.
+
+        One of more than ``max_pixels`` is an error too, and is not decoded.
+        """
         image = optional("PIL.Image", "images", "images")
-        try:
-            content = self.content(index)
-            opened: Image = image.open(io.BytesIO(content), formats=FORMATS)
+        name = self.name(index)
+        with reading(name, "is damaged or truncated"):
+            try:
+                content = self.content(index)
+                with _without_limit(image):
+                    opened: Image = image.open(io.BytesIO(content), formats=FORMATS)
+            except FileNotFoundError as error:
+                raise OrdinateError(name, problem="no such file") from error
+            except KeyError as error:
+                raise OrdinateError(name, problem=f"is not in {self.archive}") from error
+            except image.UnidentifiedImageError as error:
+                wrong = "is no image that can be read" if content else "is empty, expected an image"
+                raise OrdinateError(name, problem=wrong) from error
+            if opened.width * opened.height > max_pixels:
+                raise OrdinateError(
+                    name, f"{opened.width} x {opened.height} pixels", f"at most {max_pixels}", "max_pixels=N allows N"
+                )
             opened.load()
-        except FileNotFoundError as error:
-            raise OrdinateError(self.name(index), problem="no such file") from error
-        except KeyError as error:
-            raise OrdinateError(self.name(index), problem=f"is not in {self.archive}") from error
-        except image.UnidentifiedImageError as error:
-            wrong = "is no image that can be read" if content else "is empty, expected an image"
-            raise OrdinateError(self.name(index), problem=wrong) from error
-        except (OSError, SyntaxError, ValueError, EOFError, zipfile.BadZipFile, image.DecompressionBombError) as error:
-            raise OrdinateError(self.name(index), problem=f"is damaged or truncated: {error}") from error
         return opened
+
+
+@contextmanager
+def _without_limit(image: Any) -> Iterator[None]:
+    """Let Pillow open images of any size, as its limit is the same for all threads and all of a program."""
+    with _limit:
+        before, image.MAX_IMAGE_PIXELS = image.MAX_IMAGE_PIXELS, None
+        try:
+            yield
+        finally:
+            image.MAX_IMAGE_PIXELS = before
 
 
 def file_stamp(path: str) -> tuple[int, int]:

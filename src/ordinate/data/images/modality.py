@@ -16,7 +16,6 @@ from ordinate.data.images.pixels import (
     Decoded,
     Images,
     as_images,
-    choose_preprocessing,
     decode,
     duplicates,
     seconds_to_decode,
@@ -39,7 +38,16 @@ class ImageModality(Modality):
     readers = (ImageReader,)
     parameter = "images"
     options_class = ImageOptions
-    command_options = ("image_size", "augmentation", "pretrained", "frozen", "stream", "fold", "skip_unreadable")
+    command_options = (
+        "image_size",
+        "augmentation",
+        "pretrained",
+        "frozen",
+        "stream",
+        "max_pixels",
+        "fold",
+        "skip_unreadable",
+    )
 
     def recognises(self, X: Any, options: ImageOptions | None = None) -> bool:
         return isinstance(X, ImageFiles | Decoded) or getattr(X, "ndim", 2) == 4 or are_paths(X)
@@ -90,7 +98,7 @@ class ImageModality(Modality):
         """Return decoded images; ``choose`` is given their preprocessing and the seconds to decode, returns a size."""
         options = options or ImageOptions()
         X = X if isinstance(X, ImageFiles) else as_images(X)
-        chosen = choose_preprocessing(X, options.size, options.channels, options.crop, options.equalize)
+        chosen = ImageReader.choose(X, options)[0]
         if choose is not None:
             seconds = 0.0 if options.stream else seconds_to_decode(X, chosen, options.workers)
             chosen = replace(chosen, size=choose(chosen, seconds))

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.data.images.augmentation import check_augmentation
+from ordinate.data.images.files import MAX_PIXELS
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_whole
 
@@ -26,6 +27,7 @@ class ImageOptions:
         frozen: keep the pretrained network as it is, and train an embedding on its features, which are computed once,
             without augmentation: a first answer in a fraction of the time. ``train_encoder="none"`` of an estimator
             says the same, of any encoder.
+        max_pixels: of a file's image: a larger one is an error and not decoded, as it may be made to take all memory.
         workers: processes that decode, and that augment where it takes long; 0 for none.
         stream: decode image files as batches need them, in every epoch, and keep none: True, False (all are decoded
             before training; past 4 GiB their pixels lie in an unnamed file), or None, where they would take more than
@@ -47,6 +49,7 @@ class ImageOptions:
     pretrained: bool | str | Path = False
     frozen: bool = False
     workers: int = field(default=2, repr=False, compare=False)  # changes nothing but time
+    max_pixels: int = field(default=MAX_PIXELS, repr=False, compare=False)
     stream: bool | None = field(default=None, repr=False, compare=False)
     skip_unreadable: bool = field(default=False, repr=False, compare=False)
 
@@ -75,6 +78,7 @@ class ImageOptions:
             )
         if self.frozen:
             self.require_one_view("frozen", "True")
+        check_whole(self.max_pixels, "max_pixels")
         check_whole(self.workers, "workers", least=0)
         for name, values in (("stream", (True, False, None)), ("skip_unreadable", (True, False))):
             if not any(getattr(self, name) is value for value in values):

@@ -18,7 +18,7 @@ from ordinate.data.decoded import (
     decode_samples,
     evenly_spread,
 )
-from ordinate.data.images.files import ImageFiles
+from ordinate.data.images.files import MAX_PIXELS, ImageFiles
 from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
 
@@ -42,6 +42,7 @@ class Preprocessing:
         channels: 1 for grey, 3 for RGB.
         crop: (height, width) of the central part that is cropped first, at the image's own resolution; None uses all.
         equalize: equalise the histogram (of the luminance, for colours) after the crop.
+        max_pixels: of a file's image; a larger one is not decoded, and an error.
 
     Example:
         >>> from PIL import Image
@@ -53,10 +54,11 @@ class Preprocessing:
     channels: int
     crop: tuple[int, int] | None = None
     equalize: bool = False
+    max_pixels: int = MAX_PIXELS
 
     def read(self, images: Images, index: int) -> NDArray[np.uint8]:
         """Return the pixels (channels, height, width) of one of several images."""
-        return self(_open(images, index))
+        return self(_open(images, index, self.max_pixels))
 
     def __call__(self, image: "Image") -> NDArray[np.uint8]:
         """Return the pixels (channels, height, width)."""
@@ -90,6 +92,7 @@ def choose_preprocessing(
     channels: int | None = None,
     crop: tuple[int, int] | None = None,
     equalize: bool = False,
+    max_pixels: int = MAX_PIXELS,
 ) -> Preprocessing:
     """Return the preprocessing with what was left open chosen from up to 256 images, evenly spread.
 
@@ -97,7 +100,7 @@ def choose_preprocessing(
     for the longer side of the first; one channel serves where every image looked at is grey.
     """
     if channels is None or (size is None and crop is None):
-        seen = list(_readable(images, evenly_spread(len(images), LOOKED_AT)))
+        seen = list(_readable(images, evenly_spread(len(images), LOOKED_AT), max_pixels))
         sizes = [(image.height, image.width) for image in seen] or [(1, 1)]  # decoding will name what cannot be read
         if channels is None:
             channels = 1 if all(_is_grey(image) for image in seen) else 3
@@ -108,7 +111,7 @@ def choose_preprocessing(
         keep = max(kept) <= KEPT_SIDE and (crop is not None or len(set(sizes)) == 1)
         scale = 1.0 if keep else LARGEST_SIDE / max(kept)
         size = (max(1, round(kept[0] * scale)), max(1, round(kept[1] * scale)))
-    return Preprocessing(size, channels, crop, equalize)
+    return Preprocessing(size, channels, crop, equalize, max_pixels)
 
 
 def decode(
@@ -160,15 +163,15 @@ def as_images(array: NDArray[Any]) -> NDArray[np.uint8]:
     raise OrdinateError("X", f"images of {array.dtype} or not finite", "uint8, or floats from 0 to 1")
 
 
-def _readable(images: Images, rows: Sequence[int]) -> Iterator["Image"]:
+def _readable(images: Images, rows: Sequence[int], max_pixels: int) -> Iterator["Image"]:
     for row in rows:
         with suppress(OrdinateError):
-            yield _open(images, row)
+            yield _open(images, row, max_pixels)
 
 
-def _open(images: Images, index: int) -> "Image":
+def _open(images: Images, index: int, max_pixels: int) -> "Image":
     if isinstance(images, ImageFiles):
-        return images.open(index)
+        return images.open(index, max_pixels)
     from PIL import Image
 
     pixels = images[index]

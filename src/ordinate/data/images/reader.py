@@ -34,7 +34,10 @@ class ImageReader(PixelReader):
 
     @classmethod
     def choose(cls, samples: Images, options: ImageOptions) -> tuple[Preprocessing, list[str]]:
-        return choose_preprocessing(samples, options.size, options.channels, options.crop, options.equalize), []
+        chosen = choose_preprocessing(
+            samples, options.size, options.channels, options.crop, options.equalize, options.max_pixels
+        )
+        return chosen, []
 
     def new_encoder(
         self, name: Encoder, embedding_dim: int | None, options: ImageOptions, *, for_saved_weights: bool, **task: Any
@@ -55,7 +58,9 @@ class ImageReader(PixelReader):
 
     def options(self) -> ImageOptions:
         used = self.preprocessing
-        return ImageOptions(size=used.size, channels=used.channels, crop=used.crop, equalize=used.equalize)
+        return ImageOptions(
+            size=used.size, channels=used.channels, crop=used.crop, equalize=used.equalize, max_pixels=used.max_pixels
+        )
 
     def summary(self) -> str:
         height, width = self.preprocessing.size

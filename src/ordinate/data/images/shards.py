@@ -27,6 +27,7 @@ from ordinate.data.streamed import Loader
 from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
 
+SUM = slice(148, 156)  # of a header's bytes, its own taken as spaces
 BLOCK = 512  # bytes; whatever lies in a tar starts at a multiple
 READ_AT_ONCE = 2**16  # bytes of a shard in a store: the header of an image and most images
 ENDINGS = tuple(suffix.encode() for suffix in SUFFIXES)
@@ -202,6 +203,8 @@ def _members(content: Any, where: str) -> Iterator[tuple[int, int, int, bytes]]:
             if header.count(0) == BLOCK:  # the end
                 return
             raise OrdinateError(where, problem="is damaged, or compressed", expected="a tar file")
+        if _octal(header[SUM]) != sum(header) - sum(header[SUM]) + sum(b" " * 8):
+            raise OrdinateError(where, problem=f"is damaged: the sum of the header at byte {place} is another")
         size, start, kind = _size(header), place + BLOCK, header[156:157]
         if start + size > total:
             raise OrdinateError(where, problem=f"is truncated: {_text(_name(header))} ends beyond it")
@@ -220,7 +223,11 @@ def _size(header: bytes) -> int:
     """Return the size of a file by its header, in octal digits or, beyond 8 GiB, in binary."""
     if header[124] & 0x80:
         return int.from_bytes(header[125:136], "big")
-    return int(header[124:136].strip(b"\0 ") or b"0", 8)
+    return _octal(header[124:136])
+
+
+def _octal(digits: bytes) -> int:
+    return int(digits.strip(b"\0 ") or b"0", 8)
 
 
 def _name(header: bytes) -> bytes:

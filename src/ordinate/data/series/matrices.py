@@ -13,6 +13,7 @@ from ordinate.data.decoded import require_readable
 from ordinate.data.images.labelled import read_images, read_labelled_images
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import LABELS
+from ordinate.data.paths import reading
 from ordinate.data.series.reader import stack_series
 from ordinate.errors import OrdinateError
 
@@ -74,9 +75,10 @@ def _read_all(
     matrices, failures = {}, {}
     for row, file in enumerate(paths):
         try:
-            matrices[row] = _read_matrix(Path(file))
-        except (OSError, ValueError, EOFError) as error:
-            failures[row] = f"{file}: {str(error).splitlines()[0]}"
+            with reading(file):
+                matrices[row] = _read_matrix(Path(file))
+        except OrdinateError as error:
+            failures[row] = str(error)
     regions = {len(matrix) for matrix in matrices.values()}
     if len(regions) > 1:
         few, many = (next(row for row in matrices if len(matrices[row]) == n) for n in (min(regions), max(regions)))
@@ -98,7 +100,7 @@ def require_readable_series(failures: dict[int, str], path: str | Path, total: i
 
 def _read_matrix(path: Path) -> NDArray[Any]:
     if path.suffix.lower() == NPY:
-        matrix = np.load(path, allow_pickle=False)
+        matrix = np.array(np.load(path, mmap_mode="r", allow_pickle=False))  # a map is no larger than its file
     elif path.suffix.lower() == CSV:
         matrix = pd.read_csv(path, header=None, dtype=np.float64).to_numpy()
     else:

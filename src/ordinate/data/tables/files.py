@@ -3,13 +3,13 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.paths import require_names, require_path
+from ordinate.data.memory import check_npz
+from ordinate.data.paths import reading, require_names, require_path
 from ordinate.data.series.ts_files import read_ts
 from ordinate.data.tables.csv_files import read_csv, separator_of
 from ordinate.errors import OrdinateError
@@ -102,13 +102,12 @@ def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
     if name.endswith(CSV):
         frame = read_csv(path, path, separator_of(path))
     else:
-        try:
+        with reading(path):
             if name.endswith(NPZ):
+                check_npz(path)
                 with np.load(path, allow_pickle=False) as arrays:
                     return {key: arrays[key] for key in arrays.files}
             frame = pd.read_parquet(path)
-        except (ValueError, TypeError, OSError, EOFError, BadZipFile) as error:
-            raise OrdinateError(path, problem=f"could not be read: {str(error).splitlines()[0]}") from error
     return checked_frame(frame, path)
 
 

@@ -5,11 +5,12 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import chain
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.data.memory import check_npz
+from ordinate.data.paths import reading
 from ordinate.errors import OrdinateError
 
 MOST_FREQUENT = 50_000
@@ -55,12 +56,10 @@ def read_word_vectors(
     """
     path, needed = Path(path), set(needed)
     vectors: dict[str, NDArray[np.float32]] = {}
-    try:
+    with reading("word_vectors", f"{path} could not be read"):
         for place, (word, vector) in enumerate(_npz_rows(path) if path.suffix == ".npz" else _text_rows(path)):
             if (place < most_frequent or word in needed) and word not in vectors:
                 vectors[word] = np.asarray(vector, dtype=np.float32)
-    except (OSError, EOFError, ValueError, KeyError, BadZipFile) as error:
-        raise OrdinateError("word_vectors", problem=f"{path} could not be read: {error}") from error
     if not vectors:
         raise OrdinateError("word_vectors", problem=f"{path} holds no words", expected="one line per word")
     stacked = np.stack(list(vectors.values()))
@@ -70,6 +69,7 @@ def read_word_vectors(
 
 
 def _npz_rows(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    check_npz(path)
     with np.load(path, allow_pickle=False) as arrays:
         words, vectors = arrays["words"], arrays["vectors"]
     names = str(words).split("\n") if words.ndim == 0 else [str(word) for word in words]

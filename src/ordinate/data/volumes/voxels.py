@@ -5,7 +5,8 @@ A file is turned to RAS (the axes run to the right, to the front and up), resamp
 percentiles, below the noise of an MR scan, and needs a quarter of float32's memory.
 """
 
-import zlib
+import gzip
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from jaxtyping import Float, UInt8
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.data.decoded import LOOKED_AT, DecodedSamples, decode_samples, evenly_spread
+from ordinate.data.memory import require_memory
+from ordinate.data.paths import reading
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
@@ -23,6 +26,7 @@ from ordinate.optional import optional
 SUFFIXES = (".nii", ".nii.gz")
 LARGEST_SIDE = 100  # of volumes whose size is not given: SupReMix, B.1.4
 PERCENTILES = (0.5, 99.5)
+SKIPPED = 2**20  # bytes at a time behind the voxels of a gz
 AXES = (("L", "R"), ("P", "A"), ("I", "S"))
 
 
@@ -54,12 +58,13 @@ class VolumeFiles:
 
     def read(self, index: int, spacing: tuple[float, float, float] | None = None) -> Float[np.ndarray, "c d h w"]:
         """Return a volume in RAS, resampled to a spacing; an `OrdinateError` names one that cannot be read."""
-        path = self.paths[index]
+        path = str(self.paths[index])
         opened = self._open(index)
-        try:
+        require_memory(4 * math.prod(opened.shape), path)
+        with reading(path, "is damaged or truncated"):
+            if path.endswith(".gz"):  # whose sum stands at its end, which is not read otherwise
+                opened = type(opened).from_bytes(_unpacked(path, opened))
             values = np.asarray(opened.dataobj, dtype=np.float32)
-        except (OSError, EOFError, ValueError, TypeError, zlib.error) as error:
-            raise OrdinateError(path, problem=f"is damaged or truncated: {str(error).splitlines()[0]}") from error
         if np.isinf(values).any():
             raise OrdinateError(path, problem="holds infinity", expected="finite numbers")
         values = np.nan_to_num(values)  # what some programs write outside of the brain
@@ -80,20 +85,26 @@ class VolumeFiles:
             raise OrdinateError(path, problem="no such file")
         if Path(path).stat().st_size == 0:
             raise OrdinateError(path, problem="is empty", expected="a NIfTI volume")
-        failures = (
-            nibabel.filebasedimages.ImageFileError, nibabel.spatialimages.HeaderDataError, OSError, EOFError,
-            ValueError, zlib.error,
-        )  # fmt: skip
-        try:
+        with reading(path, "is no NIfTI volume that can be read"):
             opened = nibabel.load(path)
-        except failures as error:
-            raise OrdinateError(path, problem="is no NIfTI volume that can be read") from error
-        shape = opened.shape
-        if len(shape) not in (3, 4) or min(shape) == 0:
-            raise OrdinateError(path, problem=f"has shape {shape}", expected="(x, y, z) or (x, y, z, channels)")
-        if np.isnan(nibabel.io_orientation(opened.affine)).any():
-            raise OrdinateError(path, problem="does not say how its axes lie: its affine has an axis of length 0")
+            shape = opened.shape
+            if len(shape) not in (3, 4) or min(shape) <= 0:
+                raise OrdinateError(path, problem=f"has shape {shape}", expected="(x, y, z) or (x, y, z, channels)")
+            affine = opened.affine
+            if not np.isfinite(affine).all() or np.isnan(nibabel.io_orientation(affine)).any():
+                wrong = "its affine has an axis of length 0, NaN or infinity"
+                raise OrdinateError(path, problem=f"does not say how its axes lie: {wrong}")
         return opened
+
+
+def _unpacked(path: str, opened: Any) -> bytes:
+    """Return the bytes of a volume in a gz, which is read to its end."""
+    size = opened.dataobj.offset + math.prod(opened.shape) * opened.dataobj.dtype.itemsize
+    with gzip.open(path) as file:
+        content = file.read(size)
+        while file.read(SKIPPED):
+            pass
+    return content
 
 
 Volumes = VolumeFiles | NDArray[Any]

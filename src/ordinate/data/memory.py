@@ -1,0 +1,55 @@
+"""The memory that is available, asked before it is taken: a few bytes of a file can say that it holds terabytes."""
+
+import math
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from ordinate.errors import OrdinateError
+
+
+def available_memory() -> int | None:
+    """Return the bytes that the system could give to this process; None where it does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    available = next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable")), None)
+    limit = Path("/sys/fs/cgroup/memory.max")  # of a container
+    if available is not None and limit.is_file() and (most := limit.read_text().strip()).isdecimal():
+        return min(available, int(most))
+    return available
+
+
+def require_memory(size: int, what: object, hint: str | None = None) -> None:
+    """Raise where ``size`` bytes are more than is available; ``what`` takes them, and ``hint`` is the way out."""
+    available = available_memory()
+    if available is not None and size > available:
+        raise OrdinateError(
+            what,
+            problem=f"takes {size / 2**30:.3g} GiB of memory",
+            expected=f"at most {available / 2**30:.3g} GiB, which is what is available",
+            hint=hint,
+        )
+
+
+def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return the bytes of a file in a zip, where memory holds as many as the zip says."""
+    require_memory(archive.getinfo(name).file_size, f"{archive.filename}/{name}")
+    return archive.read(name)
+
+
+def check_npz(path: Path) -> None:
+    """Raise where an array of an npz says that it is larger than what is there, or memory does not hold all."""
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        for member in members:
+            with archive.open(member) as file:
+                version = np.lib.format.read_magic(file)
+                first = version == (1, 0)
+                header = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+                shape, _, dtype = header(file)
+                if math.prod(shape) * dtype.itemsize > member.file_size - file.tell():
+                    raise OrdinateError(path, problem=f"could not be read: {member.filename} is not of shape {shape}")
+    require_memory(sum(member.file_size for member in members), path)
