@@ -22,12 +22,13 @@ from typing import Any
 import torch
 
 from attack_files import Files
+from attack_losses import Losses
 from attack_trial import HELD, Attack, Trial, try_all
 
 RESULTS = Path(__file__).parent / "results" / "attack.json"
-KINDS: dict[str, Callable[[Path, int], Attack]] = {"files": Files}
-CASES = {"files": 2000}
-SMALL = {"files": 150}
+KINDS: dict[str, Callable[[Path, int], Attack]] = {"files": Files, "losses": Losses}
+CASES = {"files": 2000, "losses": 12000}
+SMALL = {"files": 150, "losses": 300}
 LIMIT = 20.0  # seconds a trial
 
 

@@ -20,8 +20,8 @@ from ordinate.commands.endings import UNUSABLE
 from ordinate.errors import OrdinateError
 
 Outcome = tuple[str, str]  # one of HELD or BROKEN, and what was said
-HELD = ("read", "refused")
-BROKEN = ("misread", "traceback", "unnamed", "memory", "hang", "crash", "left over")
+HELD = ("read", "finite", "refused")
+BROKEN = ("misread", "not finite", "traceback", "unnamed", "memory", "hang", "crash", "left over")
 MEMORY = 3 * 2**30  # bytes that a trial may ask for
 
 

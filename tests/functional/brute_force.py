@@ -130,13 +130,13 @@ def supremix(
 ):
     y = labels.tolist()
     ref_y = y if ref_labels is None else ref_labels.tolist()
-    z = [e / e.norm() for e in embeddings]
-    refs = z if ref_emb is None else [e / e.norm() for e in ref_emb]
+    z = [unit(e) for e in embeddings]
+    refs = z if ref_emb is None else [unit(e) for e in ref_emb]
     span = label_range or (max(y + ref_y) - min(y + ref_y)) or 1.0
 
     def mix(share, a, b):
         mixture = share * a + (1 - share) * b
-        mixture = mixture / mixture.norm() if renormalize else mixture
+        mixture = unit(mixture) if renormalize else mixture
         return mixture.detach() if detach_mixtures else mixture
 
     sums, means, has_positive = [], [], []
@@ -169,6 +169,11 @@ def supremix(
     if reduction == "sum":
         return reduce_anchors(torch.stack(sums), weights, "sum")
     return reduce_anchors(torch.stack(means), weights, reduction, has_positive)
+
+
+def unit(x):
+    """A row of norm 1; one of zeros stays as it is."""
+    return x / x.norm() if x.any() else x * 0
 
 
 def angular_triangle(

@@ -96,3 +96,38 @@ def test_whole_numbers_that_float64_does_not_tell_apart_are_refused(name):
     with pytest.raises(OrdinateError, match=f"{name}: got whole numbers past 2"):
         functional.supcr(draw(), **given)
     functional.supcr(draw(), labels - 7)
+
+
+def test_weights_and_margins_are_no_larger_than_float32_holds_of_their_products():
+    for weights in (torch.full((7,), 1e13), torch.full((7,), 1e300, dtype=torch.float64)):
+        with pytest.raises(OrdinateError, match=r"weights: got 1e\+.*, expected at most 1e\+12"):
+            functional.supcr(draw(), RANKS, weights=weights)
+    with pytest.raises(OrdinateError, match=r"margins: got .*, expected values above 0, of at most 1e\+12"):
+        functional.mmnp(draw(), RANKS, MARGINS * 1e13)
+    value = functional.mmnp(draw(dtype=torch.float32), RANKS, MARGINS * 1e12, weights=torch.full((7,), 1e12))
+    assert value.isfinite()
+
+
+def test_a_heavy_weight_takes_a_norm_that_its_gradient_can_be_divided_by():
+    x = draw(1e-30, torch.float32)
+    functional.mmnp(x, RANKS, MARGINS)
+    with pytest.raises(OrdinateError, match="embeddings: got a norm below"):
+        functional.mmnp(x, RANKS, MARGINS, weights=torch.full((7,), 1e12))
+
+
+@pytest.mark.parametrize("similarity", ["neg_l1", "neg_l2"])
+def test_a_temperature_is_not_next_to_nothing_even_where_all_embeddings_are_equal(similarity):
+    with pytest.raises(OrdinateError, match="temperature: got 1e-300 for similarities as large as 0, expected"):
+        functional.supcr(torch.zeros(7, 2), RANKS, similarity=similarity, temperature=1e-300)
+
+
+def test_targets_far_apart_are_contrasted_in_float64_or_refused():
+    targets, options = torch.linspace(-1, 1, 7, dtype=torch.float64), {"temperature": 0.5, "window": 1e300}
+    x = draw(dtype=torch.float32)
+    expected = functional.supremix(x, targets, neg_mix=torch.full((7, 7), 0.3), **options)
+    for scale in (1e40, 1e140):
+        value = functional.supremix(x, targets * scale, neg_mix=torch.full((7, 7), 0.3), **options)
+        assert value < expected  # without the 1 of 1 + |y - y'|
+        assert value.isfinite()
+    with pytest.raises(OrdinateError, match="labels: their range passes that of their dtype"):
+        functional.supremix(x, targets * 1e160, **options)

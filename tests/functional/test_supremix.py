@@ -63,6 +63,40 @@ def test_the_loss_is_eq_6_whatever_the_reduction(reduction, weights, label_range
     assert_agrees(supremix, embeddings(8), labels, temperature=0.4, window=1.0, neg_mix=neg_mix, **options)
 
 
+def with_zeros(x, *rows):
+    """A copy in which some rows are zero, as those of a network with ReLU may be."""
+    x = x.detach().clone()
+    x[list(rows)] = 0
+    return x.requires_grad_()
+
+
+@pytest.mark.pairwise
+@pytest.mark.parametrize("labels", ["ties", "distinct", "one_label"])
+@pytest.mark.parametrize("references", [False, True], ids=["batch", "references"])
+@pytest.mark.parametrize("zeros", [(3,), (0, 1, 5), range(6)], ids=len)
+@pytest.mark.parametrize("renormalize", [True, False])
+@pytest.mark.parametrize("detach_mixtures", [True, False])
+def test_an_embedding_of_zero_has_a_cosine_of_zero_with_itself_too(
+    labels, references, zeros, renormalize, detach_mixtures
+):
+    options = {"renormalize": renormalize, "detach_mixtures": detach_mixtures, "temperature": 0.4, "window": 2.0}
+    if references:
+        ref_emb = with_zeros(REFERENCES["ref_emb"], *zeros)
+        options |= {**REFERENCES, "ref_emb": ref_emb}
+    neg_mix = shares(8, 6 if references else 8)
+    assert_agrees(supremix, with_zeros(embeddings(8), *zeros), LABELS[labels], neg_mix=neg_mix, **options)
+
+
+@pytest.mark.parametrize("renormalize", [True, False])
+@pytest.mark.parametrize("temperature", [1e-3, 1e-6, 1e-9])
+def test_a_cold_denominator_holds_its_largest_term(temperature, renormalize):
+    options = {"window": 2.0, "renormalize": renormalize, "reduction": "none", "neg_mix": shares(8, 8)}
+    x, y = embeddings(8).detach(), torch.tensor([0.0, 1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 5.0])
+    values = [supremix(x, y, temperature=t, **options) * t for t in (temperature, 1e-4)]  # tau -> 0: differences alone
+    assert values[0].isfinite().all()
+    torch.testing.assert_close(*values, rtol=0, atol=max(temperature, 1e-4) * 10)
+
+
 def test_one_anchor_is_mixed_and_contrasted_with_references_alone():
     options = {"temperature": 1.0, "window": 3.0, "neg_mix": shares(1, 6)}
     assert_agrees(supremix, embeddings(1), torch.tensor([2.5]), **REFERENCES, **options)

@@ -23,7 +23,7 @@ from ordinate.functional.contrast import check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere
 from ordinate.functional.inputs import check_choice, check_num_classes, check_ranks
 from ordinate.functional.precision import wide, widened
-from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self, unit, units
+from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self, unit
 from ordinate.options import Reduction
 
 NEAR = {torch.float32: 1e-3, torch.float64: 1e-8}  # distance of a cosine from 1 or -1 below which arccos loses digits
@@ -145,12 +145,12 @@ def angular_triangle(
             f"ranks {ranks.unique().tolist()}, which offer no triplet",
             f"the ranks 0 and {num_classes - 1} with a third sample above 0, or three samples of one rank",
         )
+    u, v = contrast.units()
     if reduction == "mean":  # over triplets
         contrast = replace(contrast, weights=count if contrast.weights is None else count * contrast.weights)
     coefficients = contrast.coefficients(reduction, count > 0)
     if reduction != "sum":
         coefficients = coefficients / count.clamp(min=1)
-    u, v = units(contrast.anchors, contrast.references)
     return contrast.loss(row_sums, coefficients, u, v, reduction=reduction)
 
 

@@ -12,9 +12,11 @@ from ordinate.functional.anchor_blocks import Order, RowSums, in_order, reduced
 from ordinate.functional.global_batch import Group, gathered, joined_value, processes
 from ordinate.functional.inputs import check_embeddings, check_self_index, check_weights
 from ordinate.functional.precision import wide
+from ordinate.functional.similarity import units
 from ordinate.options import Similarity
 
 LARGEST_EXPONENT = 1e10  # float64 then keeps six digits of its exponential
+COLDEST = 1e-18  # temperature: float32 holds what weights over it give
 CheckLabels = Callable[[Tensor, int, str], Tensor]
 
 
@@ -38,6 +40,11 @@ class Contrast:
         ref_order = order if ref_labels is labels else ref_labels.argsort(stable=stable)
         place = None if self.self_index is None else ref_order.argsort()[self.self_index[order]]
         return Order(order, ref_order, place)
+
+    def units(self, steepest: float = 1.0) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
+        """Return anchors and references scaled to norm 1; an anchor's value rises with a cosine by ``steepest``."""
+        largest = 1.0 if self.weights is None else float(self.weights.detach().max())
+        return units(self.anchors, self.references, max(1.0, largest * steepest))
 
     def coefficients(self, reduction: str, counted: Bool[Tensor, " n"]) -> Float[Tensor, " n"]:
         """Return the factor of each anchor's value: its weight, over their sum for ``"mean"`` and ``"pair_mean"``.
@@ -137,11 +144,12 @@ def check_exponents(contrast: Contrast, similarity: Similarity, temperature: flo
         highest, lowest = (torch.stack([end(x, 0) for x in points]) for end in (torch.amax, torch.amin))
         extent = highest.amax(0) - lowest.amin(0)
         largest = float(torch.linalg.vector_norm(extent, ord=1 if similarity == "neg_l1" else 2))
-    if largest > LARGEST_EXPONENT * temperature:
+    least = max(COLDEST, largest / LARGEST_EXPONENT)
+    if temperature < least:
         raise OrdinateError(
             "temperature",
             f"{temperature:g} for similarities as large as {largest:.2g}",
-            f"at least {largest / LARGEST_EXPONENT:.2g}",
+            f"at least {least:.2g}",
             "larger exponents leave no digit of the gradient",
         )
 

@@ -13,6 +13,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.precision import wide, widened
 
 LARGEST = 1e150  # embedding; float64 holds squared distances between such
+LARGEST_FACTOR = 1e12  # weight or margin; float32 then holds what a loss of any batch makes of them
 WHOLE = 2**53  # up to which float64 holds all whole numbers
 
 __all__ = [
@@ -134,6 +135,9 @@ def check_weights(weights: Tensor | None, n: int) -> Float[Tensor, " n"] | None:
         raise OrdinateError("weights", f"shape {tuple(weights.shape)}", f"one per anchor, ({n},)")
     if bool((weights < 0).any()) or not bool((weights > 0).any()):
         raise OrdinateError("weights", "negative or only zero values", "weights >= 0, some above 0")
+    largest = float(weights.detach().max())
+    if largest > LARGEST_FACTOR:
+        raise OrdinateError("weights", f"{largest:g}", f"at most {LARGEST_FACTOR:g}")
     return weights if weights.is_floating_point() else weights.to(torch.float32)
 
 

@@ -151,10 +151,12 @@ class MixPositives:
         bounds: tuple[Int[Tensor, " b"], ...] | None,
         cosine: Float[Tensor, "b m"],
         r: Float[Tensor, "m d"],
+        lengths: Float[Tensor, " m"] | None,
         *,
         renormalize: bool,
     ) -> None:
         self.y, self.ref_y, self.cosine, self.renormalize = y, ref_y, cosine, renormalize
+        self.lengths = lengths  # of the references, where some are 0
         self.parts: list[_Part] | None = None
         self.among = slice(0, 0)
         if bounds is None:
@@ -196,6 +198,8 @@ class MixPositives:
             return torch.ones_like(share)
         cosine = self.gram.take(self._at(below, above))
         squared = 1 + 2 * share * (1 - share) * (cosine - 1)
+        if self.lengths is not None:
+            squared = squared_norm(squared, share, self.lengths[below][:, :, None], self.lengths[above][:, None, :])
         return torch.where(squared > VANISHED, squared, torch.inf).sqrt()
 
     def _at(self, below: Tensor, above: Tensor) -> Int[Tensor, "b u v"]:
@@ -210,6 +214,11 @@ class MixPositives:
         pairs = torch.zeros_like(self.gram)
         pairs.view(-1).index_add_(0, self._at(part.below, part.above).flatten(), through.flatten())
         return pairs + pairs.T
+
+
+def squared_norm(usual: Tensor, share: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    """Return the squared norms of mixtures of rows of these norms, 1 or 0; ``usual`` are those of norm 1."""
+    return torch.where((first * second).bool(), usual, share.square() * first + (1 - share).square() * second)
 
 
 def _ranges(start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:

@@ -16,9 +16,9 @@ from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks,
 from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.contrast import Contrast, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere, summed
-from ordinate.functional.inputs import check_choice, check_ranks
+from ordinate.functional.inputs import LARGEST_FACTOR, check_choice, check_ranks
 from ordinate.functional.precision import wide
-from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self, units
+from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self
 from ordinate.options import PairReduction
 
 
@@ -80,8 +80,8 @@ def mmnp(
     check_mmnp_options(reduction=reduction, block_size=block_size)
     if not isinstance(margins, Tensor) or margins.dim() != 1 or len(margins) == 0 or not margins.is_floating_point():
         raise OrdinateError("margins", expected="a floating-point tensor (C-1,), one margin per boundary")
-    if not bool((margins > 0).all() & torch.isfinite(margins).all()):
-        raise OrdinateError("margins", margins.tolist(), "finite values above 0")
+    if not bool((margins > 0).all() & (margins <= LARGEST_FACTOR).all()):
+        raise OrdinateError("margins", margins.tolist(), f"values above 0, of at most {LARGEST_FACTOR:g}")
     num_classes = len(margins) + 1
     contrast = prepare(
         embeddings, labels, lambda y, n, name: check_ranks(y, n, num_classes, name),
@@ -124,7 +124,7 @@ def mmnp(
 
     position = wide(torch.cat([margins.new_zeros(1), margins])).cumsum(0)
     shift = (position[:, None] - position).abs()
-    a, b = units(contrast.anchors, contrast.references)
+    a, b = contrast.units(1.0 if reduction == "pair_mean" else float(pairs.max()))
     return contrast.loss(row_sums, coefficients, a, b, shift, reduction=reduction, order=order)
 
 

@@ -20,30 +20,35 @@ SMALL = 1e-30  # norm, below which squares may be rounded to 0, and gradients ma
 CHUNK = 1 << 16  # near pairs recomputed at a time
 
 
-def unit(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-    """Rows of ``x`` scaled to norm 1, in the widest type of the device; a zero row stays zero and gets no gradient."""
-    return _Unit.apply(x)
+def unit(x: Float[Tensor, "n d"], steepest: float = 1.0) -> Float[Tensor, "n d"]:
+    """Rows of ``x`` scaled to norm 1, in the widest type of the device; a zero row stays zero and gets no gradient.
+
+    Norms for which a gradient as large as ``steepest`` would pass the range of the dtype are an `OrdinateError`.
+    """
+    return _Unit.apply(x, steepest)
 
 
-def units(x: Float[Tensor, "n d"], refs: Float[Tensor, "m d"]) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
+def units(
+    x: Float[Tensor, "n d"], refs: Float[Tensor, "m d"], steepest: float = 1.0
+) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
     """:func:`unit` of both, once where they are the same, for losses of their cosines."""
     if x.shape[1] == 1:
         raise OrdinateError(
             "embeddings", "1 dimension", "at least 2: the cosine of two numbers is 1 or -1 and has no gradient"
         )
-    u = unit(x)
-    return u, u if refs is x else unit(refs)
+    u = unit(x, steepest)
+    return u, u if refs is x else unit(refs, steepest)
 
 
 class _Unit(torch.autograd.Function):
     """In one step each way, which for small batches is a good part of a loss."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        least = torch.finfo(x.dtype).tiny  # the gradient is divided by the norm
+    def forward(ctx: Any, x: Tensor, steepest: float) -> Tensor:
+        least = torch.finfo(x.dtype).tiny * steepest  # the gradient is divided by the norm
         x = wide(x)
         norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)
-        if bool((norm < SMALL).any()):
+        if bool((norm < max(SMALL, least)).any()):
             largest = x.abs().amax(1, keepdim=True)
             norm = largest * torch.linalg.vector_norm(x / torch.where(largest == 0, 1, largest), dim=1, keepdim=True)
             if bool(((norm > 0) & (norm < least)).any()):
@@ -56,9 +61,9 @@ class _Unit(torch.autograd.Function):
         return u
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         u, scale = ctx.saved_tensors
-        return (grad - u * (grad * u).sum(1, keepdim=True)) * scale
+        return (grad - u * (grad * u).sum(1, keepdim=True)) * scale, None
 
 
 def pairwise_similarity(

@@ -20,7 +20,7 @@ from ordinate.functional.global_batch import Group
 from ordinate.functional.inputs import check_choice, check_positive, check_targets, check_whole
 from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance, pairwise_label_distance
 from ordinate.functional.precision import wide, widest
-from ordinate.functional.similarity import BLOCKS, SIMILARITIES, SimilarityBlocks, fill_self, units
+from ordinate.functional.similarity import BLOCKS, SIMILARITIES, SimilarityBlocks, fill_self
 from ordinate.options import Reduction, Similarity
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def supcr(
     check_exponents(contrast, similarity, temperature)
     a, b = contrast.anchors, contrast.references
     if similarity == "cosine":
-        a, b = units(a, b)
+        a, b = contrast.units(1 / temperature)
     everyone = torch.ones(len(a), dtype=torch.bool, device=a.device)
     coefficients = contrast.coefficients(reduction, everyone)
     order, paths = _paths(contrast, label_distance, num_positives, tie_tolerance)

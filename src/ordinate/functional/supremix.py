@@ -25,13 +25,15 @@ from ordinate.functional.mixtures import (
     MixtureRows,
     Pull,
     draw_shares,
+    squared_norm,
 )
 from ordinate.functional.precision import wide, widest
-from ordinate.functional.similarity import fill_self, units
+from ordinate.functional.similarity import fill_self
 from ordinate.options import Reduction
 
 COLDEST = {torch.float32: 1 / 30, torch.float64: 1 / 300}  # temperature down to which exp(cosine / temperature) and
 # its inverse keep all digits
+FARTHEST = 1e15  # difference of labels up to which float32 holds the weighted contrasts of a batch
 EDGE = 1e-6  # how far, relative to the window, a difference may pass it by rounding and still lie inside
 
 
@@ -135,7 +137,8 @@ def supremix(
     check_contrasted(contrast, given=ref_emb is not None)
     check_exponents(contrast, "cosine", temperature)
     y, ref_y = contrast.labels, contrast.ref_labels
-    log_range = _log_range(label_range, y, ref_y) if distance_magnifying else 0.0
+    label_width = _label_width(y, ref_y)
+    log_range = math.log(label_range or label_width or 1.0) if distance_magnifying else 0.0
     order = contrast.ascending(y, ref_y, stable=True)  # windows become slices
     if neg_mix is not None:
         neg_mix = _check_neg_mix(neg_mix, len(y), len(ref_y))
@@ -149,7 +152,7 @@ def supremix(
         temperature=float(temperature),
         renormalize=renormalize,
         detached=detach_mixtures,
-        dtype=_dtype(contrast, temperature),
+        dtype=_dtype(contrast, temperature, label_width),
         block_size=block_size,
     )
     positives = torch.empty_like(y).index_copy(0, order.anchors, wide(row_sums.positives()))
@@ -168,7 +171,7 @@ def supremix(
         every, start = gathered(y, group)
         _, label, sizes = every.unique(return_inverse=True, return_counts=True)
         coefficients = coefficients * positives / sizes[label][start : start + len(y)]
-    a, b = units(contrast.anchors, contrast.references)
+    a, b = contrast.units(1 / temperature)
     return contrast.loss(row_sums, coefficients, a, b, reduction=reduction, order=order, offset=log_range)
 
 
@@ -195,14 +198,13 @@ def check_supremix_options(
     check_block_size(block_size)
 
 
-def _log_range(label_range: float | None, y: Tensor, ref_y: Tensor) -> float:
-    if label_range is not None:
-        return math.log(label_range)
+def _label_width(y: Tensor, ref_y: Tensor) -> float:
+    """Return how far the lowest and the highest label are apart."""
     both = torch.cat([y, ref_y])
-    width = both.max() - both.min()
-    if not bool(torch.isfinite(width)):
+    width = float(both.max() - both.min())
+    if not width <= torch.finfo(y.dtype).max ** 0.5:
         raise OrdinateError("labels", problem="their range passes that of their dtype", hint="rescale them")
-    return float(torch.where(width > 0, width, 1).log())
+    return width
 
 
 def _fused_rows(cosine: Tensor) -> type[MixtureRows] | None:
@@ -218,10 +220,11 @@ def _fused_rows(cosine: Tensor) -> type[MixtureRows] | None:
     return None
 
 
-def _dtype(contrast: Contrast, temperature: float) -> torch.dtype:
-    """Return float32 where neither the embeddings nor the temperature need more."""
+def _dtype(contrast: Contrast, temperature: float, label_width: float) -> torch.dtype:
+    """Return float32 where neither the embeddings, the temperature nor the labels need more."""
     dtypes = contrast.anchors.dtype, contrast.references.dtype
-    narrow = torch.float64 not in dtypes and temperature >= COLDEST[torch.float32]
+    near = label_width <= FARTHEST
+    narrow = near and torch.float64 not in dtypes and temperature >= COLDEST[torch.float32]
     return torch.float32 if narrow else widest(contrast.anchors.device)
 
 
@@ -244,6 +247,11 @@ def _check_neg_mix(neg_mix: Tensor, n: int, m: int) -> Tensor:
     if not bool(((neg_mix >= 0) & (neg_mix <= 1)).all()):
         raise OrdinateError("neg_mix", "values outside 0 to 1", "shares")
     return wide(check_constant(neg_mix, "neg_mix"))
+
+
+def _lengths(x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+    """Return the norms of rows that :func:`unit` gave: 1, or 0 of an embedding that is zero."""
+    return (x != 0).any(1).to(x.dtype)
 
 
 @dataclass(frozen=True)
@@ -280,15 +288,21 @@ class _RowSums:
 
     def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor) -> tuple[Tensor, Gradients]:
         cosines = MixtureBlocks(a, b, self.dtype)
+        lengths = _lengths(cosines.a), _lengths(cosines.b)
+        known = None if all(bool(length.all()) for length in lengths) else lengths
         positives = self.positives()
         blocks = anchor_blocks(len(a), len(b), self.block_size, a.device)
         return block_sums(
-            blocks, lambda rows, factors: self._rows(cosines, rows, positives[rows], factors), cosines, coefficients
+            blocks,
+            lambda rows, factors: self._rows(cosines, known, rows, positives[rows], factors),
+            cosines,
+            coefficients,
         )
 
     def _rows(
         self,
         cosines: MixtureBlocks,
+        lengths: tuple[Tensor, Tensor] | None,
         rows: slice,
         positives: Int[Tensor, " b"],
         coefficients: Float[Tensor, " b"] | None,
@@ -297,7 +311,8 @@ class _RowSums:
         cosine, r = cosines.block(rows), cosines.b
         y, self_index = self.y[rows], None if self.self_index is None else self.self_index[rows]
         bounds = None if self.window is None else self.bounds(rows)
-        kind = _fused_rows(cosine) if self.temperature >= COLDEST[self.dtype] else None
+        usual = lengths is None and self.temperature >= COLDEST[self.dtype]
+        kind = _fused_rows(cosine) if usual else None
         if kind is not None:
             share = None if self.shares is None else self.shares.of(rows, self.dtype)
             how = self.temperature, self.magnify, self.renormalize, self.detached
@@ -305,9 +320,11 @@ class _RowSums:
         distance = (y[:, None] - self.ref_y).abs()
         same = distance == 0
         distance = distance.to(self.dtype)
-        mixed_negative = None if self.shares is None else self._mixed_negative(cosine, rows)
-        mixed_positives = MixPositives(y, self.ref_y, bounds, cosine, r, renormalize=self.renormalize)
-        shift = self._shift(cosine, mixed_negative, mixed_positives)
+        mixed_negative = None if self.shares is None else self._mixed_negative(cosine, lengths, rows)
+        mixed_positives = MixPositives(
+            y, self.ref_y, bounds, cosine, r, None if lengths is None else lengths[1], renormalize=self.renormalize
+        )
+        shift = self._shift(cosine, self_index, same, mixed_negative, mixed_positives)
 
         # everything is exp((similarity - shift) / temperature), weighted: the terms of the denominator
         real = self._term(cosine, shift, distance)
@@ -323,7 +340,8 @@ class _RowSums:
         same = fill_self(same, self_index, False)
         attraction = (cosine * same).sum(1, keepdim=True)
         for part in mixed_positives:
-            denominator += (part.exists * self._term(part.similarity, shift[:, :, None])).sum((1, 2))[:, None]
+            term = self._term(part.similarity, shift[:, :, None])
+            denominator += torch.where(part.exists, term, 0).sum((1, 2))[:, None]
             attraction += part.similarity.sum((1, 2))[:, None]
         per_positive = 1 / positives[:, None].clamp(min=1).to(self.dtype)
         values = wide(denominator.log()) + wide(shift - attraction * per_positive) / self.temperature
@@ -353,15 +371,20 @@ class _RowSums:
         term = (similarity - shift).div_(self.temperature).exp_()
         return term.addcmul_(term, label_distance) if self.magnify and label_distance is not None else term
 
-    def _mixed_negative(self, cosine: Float[Tensor, "b m"], rows: slice) -> tuple[Tensor, Tensor, Tensor]:
+    def _mixed_negative(
+        self, cosine: Float[Tensor, "b m"], lengths: tuple[Tensor, Tensor] | None, rows: slice
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Similarity of each Mix-neg to its anchor, its slope in the cosine, and the anchor's share in it."""
         assert self.shares is not None  # noqa: S101
         share = self.shares.of(rows, self.dtype)
         rest = 1 - share
-        similarity = (rest * cosine).add_(share)
+        own = share if lengths is None else share * lengths[0][rows, None]
+        similarity = (rest * cosine).add_(own)
         if not self.renormalize:
             return similarity, rest, share
         squared = (cosine - 1).mul_(share).mul_(rest).mul_(2).add_(1)
+        if lengths is not None:
+            squared = squared_norm(squared, share, lengths[0][rows, None], lengths[1])
         inverse_norm = squared.clamp(min=VANISHED).rsqrt_().masked_fill_(squared <= VANISHED, 0)
         similarity.mul_(inverse_norm)
         slope = rest.mul_(inverse_norm)
@@ -370,11 +393,20 @@ class _RowSums:
         return similarity, slope, share
 
     def _shift(
-        self, cosine: Tensor, mixed_negative: tuple[Tensor, ...] | None, mixed_positives: MixPositives
+        self,
+        cosine: Tensor,
+        self_index: Tensor | None,
+        same: Tensor,
+        mixed_negative: tuple[Tensor, ...] | None,
+        mixed_positives: MixPositives,
     ) -> Float[Tensor, "b 1"]:
-        """What all similarities of an anchor lie below: 1, or the largest itself where a step from 1 would vanish."""
+        """What all similarities of an anchor lie below: 1, or the largest itself where a step from 1 would vanish.
+
+        That is the largest of those that its denominator holds, which would be 0 below others.
+        """
         if self.temperature >= COLDEST[self.dtype]:
             return torch.ones_like(cosine[:, :1])
-        every = [cosine] if mixed_negative is None else [cosine, mixed_negative[0]]
-        every += [part.similarity.flatten(1) for part in mixed_positives]
+        every = [cosine if self_index is None else fill_self(cosine.clone(), self_index, -1)]
+        every += [] if mixed_negative is None else [mixed_negative[0].masked_fill(same, -1)]
+        every += [torch.where(part.exists, part.similarity, -1).flatten(1) for part in mixed_positives]
         return torch.cat([similarity.amax(1, keepdim=True) for similarity in every], 1).amax(1, keepdim=True)
