@@ -22,14 +22,16 @@ from typing import Any
 import torch
 
 from attack_files import Files
+from attack_kills import Kills
 from attack_losses import Losses
+from attack_models import Models
 from attack_trial import HELD, Attack, Trial, try_all
 
 RESULTS = Path(__file__).parent / "results" / "attack.json"
-KINDS: dict[str, Callable[[Path, int], Attack]] = {"files": Files, "losses": Losses}
-CASES = {"files": 2000, "losses": 12000}
-SMALL = {"files": 150, "losses": 300}
-LIMIT = 20.0  # seconds a trial
+KINDS: dict[str, Callable[[Path, int], Attack]] = {"files": Files, "losses": Losses, "models": Models, "kills": Kills}
+CASES = {"files": 2000, "losses": 12000, "models": 2000, "kills": 420}
+SMALL = {"files": 150, "losses": 300, "models": 60, "kills": 4}
+LIMIT = 60.0  # seconds a trial
 
 
 def main() -> int:

@@ -20,8 +20,10 @@ from ordinate.commands.endings import UNUSABLE
 from ordinate.errors import OrdinateError
 
 Outcome = tuple[str, str]  # one of HELD or BROKEN, and what was said
-HELD = ("read", "finite", "refused")
-BROKEN = ("misread", "not finite", "traceback", "unnamed", "memory", "hang", "crash", "left over")
+HELD = ("read", "finite", "refused", "whole")
+BROKEN = (
+    "misread", "not finite", "ran code", "half-written", "left over", "traceback", "unnamed", "memory", "hang", "crash",
+)  # fmt: skip
 MEMORY = 3 * 2**30  # bytes that a trial may ask for
 
 

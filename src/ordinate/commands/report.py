@@ -18,6 +18,7 @@ from ordinate.commands.model_samples import fit_to
 from ordinate.commands.samples import Samples, decode_array, modality_of_data
 from ordinate.commands.samples import read_samples as read_labelled_samples
 from ordinate.data.modality import Request
+from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of, modality_of_reader
 from ordinate.data.rows import take
 from ordinate.data.tables.csv_files import read_csv
@@ -87,10 +88,8 @@ def trained_target(model: str) -> str | None:
 
 
 def _read_split(path: Path) -> dict[str, Any]:
-    try:
+    with reading("model", f"{path} is damaged"):
         return {"target": None, **json.loads(path.read_text())}
-    except (OSError, ValueError, TypeError) as error:
-        raise OrdinateError("model", problem=f"{path} is damaged: {error}") from error
 
 
 def _read_suspects(path: str) -> pd.DataFrame:
@@ -167,12 +166,12 @@ def _sides(path: Path, samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.
     """Return the rows to measure on, and those that the model was trained on if that is known."""
     every = np.arange(len(samples.y))
     if path.is_file():
-        try:
-            split = _read_split(path)
+        split = _read_split(path)
+        with reading("model", f"{path} is damaged"):
             known = split["data"] == samples.digest
             measured, trained = (np.asarray(split[side], dtype=np.int64) for side in ("test", "train"))
-        except (ValueError, KeyError, TypeError) as error:
-            raise OrdinateError("model", problem=f"{path} is damaged: {error}") from error
+            if known and not np.isin(np.concatenate([measured, trained]), every).all():
+                raise ValueError(f"it names rows that are none of the {len(every)}")
         return (measured, trained) if known else (every, None)
     if samples.splits is not None and {"train", "test"} <= set(samples.splits):
         splits = samples.splits.to_numpy()

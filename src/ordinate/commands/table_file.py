@@ -1,11 +1,11 @@
 """The file that a command writes: csv or parquet, never over what it reads, and whole or not there."""
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from ordinate.data.new_files import new_file
 from ordinate.errors import OrdinateError
 from ordinate.report.output import check_output
 
@@ -37,28 +37,15 @@ def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = 
         raise OrdinateError("out", problem=f"{path} exists", expected="a new file", hint="--overwrite writes over it")
 
 
-@contextmanager
-def new_file(out: str) -> Iterator[Path]:
-    """Give a file to write, which becomes that of ``--out`` once it is whole."""
-    path = Path(out)
-    pending = path.with_name(f".{path.name}.partial")
-    try:
-        yield pending
-        pending.replace(path)
-    except OSError as error:
-        raise OrdinateError("out", problem=f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        pending.unlink(missing_ok=True)
-
-
 def write_table(parts: "Iterable[pd.DataFrame]", out: str | None) -> int:
     """Write a table that comes in parts, one after the other, and return its rows.
 
-    The file of ``--out`` is parquet where its name ends so, and csv otherwise; without it csv is printed.
+    The file of ``--out`` is parquet where its name ends so, and csv otherwise; without it csv is printed. In csv, text
+    that a spreadsheet would take for a formula begins with an apostrophe.
     """
     if out is None:
         return _write_csv(parts, sys.stdout)
-    with new_file(out) as pending:
+    with new_file(Path(out)) as pending:
         if out.lower().endswith(".parquet"):
             return _write_parquet(parts, pending)
         with pending.open("w", newline="", encoding="utf-8") as file:
@@ -66,9 +53,11 @@ def write_table(parts: "Iterable[pd.DataFrame]", out: str | None) -> int:
 
 
 def _write_csv(parts: "Iterable[pd.DataFrame]", file: IO[str]) -> int:
+    from ordinate.data.tables.csv_files import without_formulas
+
     rows = 0
     for part in parts:
-        part.to_csv(file, header=rows == 0, index=False, float_format="%.6g")
+        without_formulas(part).to_csv(file, header=rows == 0, index=False, float_format="%.6g")
         rows += len(part)
     return rows
 

@@ -10,7 +10,8 @@ from numpy.lib.format import write_array_header_1_0
 from numpy.typing import NDArray
 
 from ordinate.commands.batch_progress import with_progress
-from ordinate.commands.table_file import new_file, write_table
+from ordinate.commands.table_file import write_table
+from ordinate.data.new_files import new_file
 from ordinate.data.registry import modality_of
 from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches, read_batches
@@ -22,7 +23,7 @@ def transform(model: str, data: str, *, jobs: int = 1, out: str) -> None:
     batches = read_batches(estimator, data)
     embedded = with_progress(map_batches(estimator, "transform", batches, jobs), len(batches))
     if out.lower().endswith(".npy"):
-        with new_file(out) as pending:
+        with new_file(Path(out)) as pending:
             shape = (len(batches), estimator.embedding_dim_)
             _write_array((embeddings for _, embeddings in embedded), shape, pending)
     else:

@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from ordinate.data.modality import Reader
 from ordinate.data.rows import take
+from ordinate.data.saved_fields import checked_fields
 from ordinate.data.streamed import StreamedPixels, too_large
 from ordinate.data.worker_processes import usable_workers
 from ordinate.encoders.build import build_encoder
@@ -179,7 +180,7 @@ class PixelReader(Reader):
     def from_dict(cls, state: dict[str, Any]) -> Self:
         state = {name: tuple(v) if isinstance(v, list) and name != "notes" else v for name, v in state.items()}
         learned = {name: state.pop(name) for name in ("mean", "scale", "workers", "notes")}
-        return cls(cls.preprocessing_class(**state), **learned)
+        return cls(checked_fields(cls.preprocessing_class(**state)), **learned)
 
 
 def stream(

@@ -1,6 +1,7 @@
 """Networks of the package transformers: by name or folder, or from a configuration that a saved model holds."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,8 @@ from ordinate.randomness import own_random_numbers
 
 OF_ITS_PLACE = ("_name_or_path", "transformers_version")  # in a configuration: not what the network is
 POOLER = "pooler"  # summarises tokens in a layer of its own, which many published weights lack
+ELSEWHERE = "timm"  # in types of networks of another library, whose names may lead to a hub
+FETCHED = re.compile("attn_implementation|experts_implementation|auto_map|quantization_config|kernel|backbone")
 UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, ImportError)  # what transformers raises for a source
 
 
@@ -96,11 +99,31 @@ def plain_config(network: Any) -> dict[str, Any]:
 
 
 def new_network(config: dict[str, Any]) -> Any:
-    """Return a network of one of transformers' own classes, with new weights."""
+    """Return a network of one of transformers' own classes, with new weights.
+
+    The configuration may come from a model that someone else saved: types and keys that the classes do not know, and
+    those that could make transformers fetch code or weights, are not followed.
+    """
     transformers = optional("transformers", "text", "encoder")
-    kind = {key: value for key, value in config.items() if key not in ("model_type", POOLER)}
-    known = transformers.AutoConfig.for_model(config["model_type"], **kind)
+    name = config["model_type"]
+    if name not in transformers.models.auto.modeling_auto.MODEL_MAPPING_NAMES or ELSEWHERE in name:
+        raise OrdinateError("model", f"a network of the type {name!r}", "one of transformers' own")
+    usual = transformers.AutoConfig.for_model(name).to_dict()
+    for key, value in _named_elsewhere(config):
+        if value != usual.get(key):
+            raise OrdinateError("model", f"{key}={value!r} of a network", "none, as it may name code elsewhere")
+    kept = (usual.keys() - {"model_type"}) & config.keys()
+    known = transformers.AutoConfig.for_model(name, **{key: config[key] for key in kept})
     return transformers.AutoModel.from_config(known, trust_remote_code=False)
+
+
+def _named_elsewhere(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the keys of a configuration, and of those in it, that may name what transformers would fetch."""
+    for key, value in config.items():
+        if isinstance(value, str | dict) and (FETCHED.search(key) or (key == "model_type" and ELSEWHERE in str(value))):
+            yield key, value
+        if isinstance(value, dict):
+            yield from _named_elsewhere(value)
 
 
 @contextmanager

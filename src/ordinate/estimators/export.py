@@ -1,7 +1,6 @@
 """Fitted estimators as files that other runtimes read: ONNX, or a program of torch.export."""
 
 import json
-import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from ordinate import __version__
+from ordinate.data.new_files import new_folder
 from ordinate.data.registry import modalities, modality_of_reader
 from ordinate.errors import OrdinateError
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
@@ -94,12 +94,8 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
     if not path.parent.is_dir():
         raise OrdinateError("path", problem=f"{path} cannot be written: No such folder as {path.parent}")
     graph = InferenceGraph(estimator).eval()
-    try:
-        folder = tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise OrdinateError("path", problem=f"{path} cannot be written: {error.strerror}") from error
-    with folder:
-        pending = Path(folder.name) / path.name
+    with new_folder(path, "path") as folder:
+        pending = folder / path.name
         _write(graph, pending)
         run = _open_onnx(pending) if path.suffix == ONNX else torch.export.load(pending).module()
         differences, outputs = _check(estimator, graph, run)

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from ordinate.data.paths import reading
 from ordinate.decisions import (
     IntervalCalibration,
     RankCalibration,
@@ -106,13 +106,9 @@ class HeldOut:
                 expected="a model with its held-out samples",
                 hint="fit it again",
             )
-        try:
+        with reading("model", f"{folder / RECORD} or {ARRAYS} is damaged"):
             record, arrays = _read(folder)
             return cls(arrays["labels"], arrays["predicted"], record["classes"])
-        except OrdinateError:
-            raise
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
-            raise OrdinateError("model", problem=f"{folder / RECORD} or {ARRAYS} is damaged: {error}") from error
 
 
 def predict_sets(

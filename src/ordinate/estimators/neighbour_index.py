@@ -15,6 +15,7 @@ from safetensors.numpy import save
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
+from ordinate.data.new_files import new_file
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -184,12 +185,8 @@ class NeighbourIndex:
             "encoder": _digest_of_encoder(self.estimator),
             "sha256": _digest(self.embeddings, labels),
         }
-        pending = path.with_name(f".{path.name}.partial")
-        try:
+        with new_file(path, "path") as pending:
             pending.write_bytes(save({"embeddings": self.embeddings}, header))  # save_file's is its owner's alone
-            pending.replace(path)
-        except (OSError, SafetensorError) as error:
-            raise OrdinateError("path", problem=f"{path} cannot be written: {error}") from error
 
     @classmethod
     def load(cls, path: str | Path, estimator: EmbeddingEstimator) -> "NeighbourIndex":

@@ -2,17 +2,16 @@
 
 import hashlib
 import json
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
-from uuid import uuid4
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from ordinate.data.modality import Reader
+from ordinate.data.new_files import new_folder
+from ordinate.data.paths import reading
 from ordinate.data.registry import read_state
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
@@ -55,16 +54,11 @@ def save_estimator(estimator: Fitted, folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OrdinateError("folder", problem=f"{folder} already holds something", expected="a new or empty folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = folder.parent / f".{folder.name}.{uuid4().hex}"  # mkdtemp would let only its owner read it
-    try:
-        partial.mkdir()
+    with new_folder(folder, "folder") as partial:
         write_estimator(estimator, partial)
         if folder.exists():
             folder.rmdir()
         partial.replace(folder)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
 
 
 def write_estimator(estimator: Fitted, folder: Path) -> None:
@@ -107,12 +101,13 @@ def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
     """
     folder = download(str(folder), FILES) if str(folder).startswith(SCHEME) else Path(folder)
     require_model(folder)
-    try:
-        return _rebuild(folder, *_read(folder), encoder)
-    except OrdinateError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, SafetensorError) as error:
-        raise OrdinateError("model", problem=f"{folder} is damaged or incomplete: {error}") from error
+    with reading("model", f"{folder} is damaged or incomplete"):
+        try:
+            return _rebuild(folder, *_read(folder), encoder)
+        except OrdinateError as error:
+            if error.argument in ("model", "encoder"):
+                raise
+            raise ValueError(error) from error  # of a setting that no training could have had
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[dict[str, float]]]:

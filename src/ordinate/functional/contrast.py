@@ -43,7 +43,7 @@ class Contrast:
 
     def units(self, steepest: float = 1.0) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
         """Return anchors and references scaled to norm 1; an anchor's value rises with a cosine by ``steepest``."""
-        largest = 1.0 if self.weights is None else float(self.weights.detach().max())
+        largest = 1.0 if self.weights is None else max(1.0, float(self.weights.detach().max()))
         return units(self.anchors, self.references, max(1.0, largest * steepest))
 
     def coefficients(self, reduction: str, counted: Bool[Tensor, " n"]) -> Float[Tensor, " n"]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ordinate.data.new_files import new_file
 from ordinate.errors import OrdinateError
 
 
@@ -44,11 +45,6 @@ def write(page: str, out: str | Path) -> Path:
     """Write a page and return its path."""
     check_output(out)
     path = Path(out)
-    pending = path.with_name(f".{path.name}.partial")
-    try:
+    with new_file(path) as pending:
         pending.write_text(page, encoding="utf-8")
-        pending.replace(path)
-    except OSError as error:
-        pending.unlink(missing_ok=True)
-        raise OrdinateError("out", problem=f"{path} cannot be written: {error.strerror or error}") from error
     return path

@@ -4,6 +4,7 @@ import gzip
 import io
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from ordinate.data.labels_file import read_labels_file
@@ -56,3 +57,19 @@ def test_a_table_without_a_header_is_noted(tmp_path, capsys):
     path.write_text("0,1,2\n5.1,3.5,0\n4.9,3.0,1\n")  # as pandas writes an array
     MODALITY.read_labelled(path, Request("2", say=told.append))
     assert len(told) == 1
+
+
+@pytest.mark.parametrize("mark", ["=", "+", "-", "@", "\t", "\r"])
+def test_text_that_a_spreadsheet_would_compute_begins_with_an_apostrophe(mark):
+    frame = pd.DataFrame({f"{mark}name": [f"{mark}cmd|' /C calc'!A0", "plain", None], "x": [-1.5, 2.0, 3.0]})
+    for dtype in (object, "string", "category"):
+        written = without_formulas(frame.astype({f"{mark}name": dtype}))
+        assert written.columns[0] == f"'{mark}name"
+        assert written.iloc[:2, 0].tolist() == [f"'{mark}cmd|' /C calc'!A0", "plain"]
+        assert written.iloc[2:, 0].isna().all()
+        assert written["x"].tolist() == [-1.5, 2.0, 3.0]
+
+
+def test_numbers_stay_numbers_even_as_text():
+    frame = pd.DataFrame({"-1": ["-1", "+2.5", "-inf"]})
+    pd.testing.assert_frame_equal(without_formulas(frame), frame)

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from ordinate.checks import check_whole
 from ordinate.data.modality import CONSTANT, EMBEDDED_AT_ONCE, Reader, Views
 from ordinate.data.series.crop import RandomCrop
 from ordinate.data.series.options import SeriesOptions
@@ -161,7 +162,8 @@ class SeriesScaler(Reader):
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "SeriesScaler":
-        return cls(np.array(state["mean"]), np.array(state["scale"]), state["length"], state["notes"])
+        mean, scale = (np.array(state[name], dtype=np.float64) for name in ("mean", "scale"))
+        return cls(mean, scale, check_whole(state["length"], "length"), state["notes"])
 
 
 def _parts(values: NDArray[Any]) -> Iterator[NDArray[np.float64]]:

@@ -16,6 +16,8 @@ from ordinate.errors import OrdinateError
 
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]  # not "None": a grade
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # begin what a spreadsheet computes
+
 
 def read_csv(content: Path | IO[bytes], where: Path | str, separator: str = ",", **options: Any) -> pd.DataFrame:
     """Return the table of a csv, with the names of its columns in the first line.
@@ -85,6 +87,30 @@ def _require_short_lines(content: Path | IO[bytes], where: Path | str, separator
                 raise OrdinateError(
                     where, problem=f"line {rows.line_num} has {len(row)} cells", expected=f"{columns}, as the first has"
                 )
+
+
+def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose text no spreadsheet takes for a formula: an apostrophe stands before it, as they read it.
+
+    Example:
+        >>> without_formulas(pd.DataFrame({"path": ["=1+1", "-5", "a"], "score": [-1.0, 2.0, 3.0]})).values.tolist()
+        [["'=1+1", -1.0], ['-5', 2.0], ['a', 3.0]]
+    """
+    frame = frame.rename(columns=_as_text)
+    for place, kind in enumerate(frame.dtypes):
+        if not pd.api.types.is_numeric_dtype(kind):
+            frame.isetitem(place, frame.iloc[:, place].map(_as_text))
+    return frame
+
+
+def _as_text(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell.startswith(FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def first_line_is_data(columns: "pd.Index[str]") -> bool:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import CONSTANT, Reader
+from ordinate.data.saved_fields import checked_fields
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.data.tables.views import TableViews
 from ordinate.encoders.build import build_encoder
@@ -292,9 +293,9 @@ class TableFeatures(Reader):
         columns: list[Column] = []
         for column in state["columns"]:
             if "categories" in column:
-                columns.append(CategoricalColumn(column["name"], tuple(column["categories"])))
+                columns.append(checked_fields(CategoricalColumn(column["name"], tuple(column["categories"]))))
             else:
-                columns.append(NumericColumn(**{**column, "quantiles": tuple(column["quantiles"])}))
+                columns.append(checked_fields(NumericColumn(**{**column, "quantiles": tuple(column["quantiles"])})))
         return cls(columns, state["notes"])
 
 

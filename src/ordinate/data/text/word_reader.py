@@ -9,6 +9,7 @@ from jaxtyping import Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ordinate.checks import check_whole
 from ordinate.data.text.options import TextOptions
 from ordinate.data.text.reader import TextReader
 from ordinate.data.text.samples import Texts
@@ -86,4 +87,6 @@ class WordReader(TextReader):
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "WordReader":
+        for name in ("dim", "per_sample", "max_length"):
+            check_whole(state[name], name)
         return cls(**state)

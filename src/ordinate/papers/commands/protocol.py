@@ -22,6 +22,7 @@ from ordinate.commands.workspace import Workspace
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, take
+from ordinate.data.tables.csv_files import without_formulas
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.papers.commands.options import ProtocolOptions
@@ -180,7 +181,7 @@ def _second(options: FitOptions, chosen: ProtocolOptions, first: Divided) -> Div
 
 
 def _write(name: str, data: str, digests: list[str], outcome: Outcome, folder: Path) -> None:
-    outcome.records.to_csv(folder / "figures.csv", index=False)
+    without_formulas(outcome.records).to_csv(folder / "figures.csv", index=False)
     rows = json.loads(outcome.records.to_json(orient="records", double_precision=15))
     record = {"protocol": name, "data": data, "sha256": digests, "rows": rows}
     (folder / "figures.json").write_text(json.dumps(record, indent=1) + "\n")

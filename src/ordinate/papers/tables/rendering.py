@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
+from ordinate.data.new_files import new_file
 from ordinate.papers.tables.results import Result
 from ordinate.papers.tables.run import Run
 from ordinate.papers.tables.table import Cell, Plan, Table
@@ -202,9 +203,8 @@ def write(filled: FilledTable, folder: Path) -> list[Path]:
     paths = []
     for suffix, text in (("txt", as_text(filled)), ("md", as_markdown(filled)), ("csv", as_csv(filled))):
         paths.append(folder / f"{filled.table.name}.{suffix}")
-        pending = paths[-1].with_name(f".{paths[-1].name}.partial")
-        pending.write_text(text, "utf-8")
-        pending.replace(paths[-1])
+        with new_file(paths[-1]) as pending:
+            pending.write_text(text, "utf-8")
     picture = draw(filled)
     if picture is not None:
         paths.append(save(picture, folder / f"{filled.table.name}.png"))

@@ -7,13 +7,14 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from ordinate.data.paths import reading
 from ordinate.errors import OrdinateError
 from ordinate.papers.tables.run import Run
 
@@ -132,17 +133,13 @@ class ResultsDatabase:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        try:
+        with self._reading():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, timeout=LOCK_SECONDS, isolation_level=None)
             with ExitStack() as unless_open:
                 unless_open.callback(self.close)
                 self._open()
                 unless_open.pop_all()
-        except (OSError, sqlite3.DatabaseError) as error:
-            raise OrdinateError(
-                "database", problem=f"{self.path} cannot be used as a database of results: {error}"
-            ) from error
 
     def _open(self) -> None:
         if self._header("schema_version") == 0:
@@ -156,10 +153,18 @@ class ResultsDatabase:
     def _header(self, name: str) -> int:
         return self._connection.execute(f"PRAGMA {name}").fetchone()[0]
 
+    def _reading(self) -> AbstractContextManager[None]:
+        return reading("database", f"{self.path} cannot be used as a database of results")
+
+    def _execute(self, statement: str, values: Any) -> list[Any]:
+        """Return the rows of a statement."""
+        with self._reading():
+            return self._connection.execute(statement, values).fetchall()
+
     def add(self, runs: Iterable[Run]) -> None:
         """Make runs known, to wait for a worker; those that are known already stay as they are."""
         rows = [(run.key, run.to_json(), run.kind) for run in runs]
-        self._connection.execute(ADD, (json.dumps(rows),))
+        self._execute(ADD, (json.dumps(rows),))
 
     def claim(self, worker: str, among: Iterable[Run] | None = None) -> Run | None:
         """Take a waiting run, which no other worker can take then; None if there is none.
@@ -169,8 +174,9 @@ class ResultsDatabase:
             among: only one of these.
         """
         values = {"worker": worker, "now": time.time(), "keys": None if among is None else _keys(among)}
-        rows = self._connection.execute(CLAIM, values).fetchall()
-        return Run.from_json(rows[0][0]) if rows else None
+        rows = self._execute(CLAIM, values)
+        with self._reading():
+            return Run.from_json(rows[0][0]) if rows else None
 
     def finish(self, run: Run, metrics: Mapping[str, Any], seconds: float, host: str | None = None) -> None:
         """Keep the metrics of a run: finite numbers, or lists of them. Anything else is a failure of the run."""
@@ -188,16 +194,16 @@ class ResultsDatabase:
     def _end(self, run: Run, state: State, metrics: str | None, seconds: float | None, error: str | None,
              host: str | None) -> None:  # fmt: skip
         values = (state, metrics, seconds, error, _now(), host or socket.gethostname(), run.key)
-        self._connection.execute(END, values)
+        self._execute(END, values)
 
     def lose(self, run: Run, worker: str, reason: str) -> None:
         """Take back a run whose worker died of it: it waits again, three times, and has failed then."""
         values = {"key": run.key, "worker": worker, "reason": reason, "now": _now(), "chances": SECOND_CHANCES}
-        self._connection.execute(LOSE, values)
+        self._execute(LOSE, values)
 
     def release(self, worker: str) -> None:
         """Let the runs of a worker that stops wait for another."""
-        self._connection.execute(
+        self._execute(
             "UPDATE runs SET state = 'waiting', worker = NULL WHERE state = 'running' AND worker = ?", (worker,)
         )
 
@@ -207,31 +213,32 @@ class ResultsDatabase:
         Processes of this machine are looked up; where that cannot be, a worker is dead after two minutes of silence.
         """
         running = "SELECT DISTINCT worker, heartbeat FROM runs WHERE state = 'running'"
-        for worker, heartbeat in self._connection.execute(running).fetchall():
+        for worker, heartbeat in self._execute(running, ()):
             if not _lives(worker, heartbeat):
                 self.release(worker)
 
     def beat(self, workers: Iterable[str]) -> None:
         """Say that workers live."""
-        self._connection.execute(
+        self._execute(
             "UPDATE runs SET heartbeat = ? WHERE state = 'running' AND worker IN (SELECT value FROM json_each(?))",
             (time.time(), json.dumps(list(workers))),
         )
 
     def retry_failed(self, among: Iterable[Run] | None = None) -> None:
         """Let failed runs wait again: all of them, or only these."""
-        self._connection.execute(RETRY, {"keys": None if among is None else _keys(among)})
+        self._execute(RETRY, {"keys": None if among is None else _keys(among)})
 
     def results(self, runs: Iterable[Run]) -> dict[Run, Result]:
         """Return what is known of each run, in their order; of one that was never added, that it waits."""
         runs = list(runs)
-        rows = self._connection.execute(RESULTS, (_keys(runs),))
-        known = {key: Result(state, json.loads(metrics or "{}"), *rest) for key, state, metrics, *rest in rows}
+        rows = self._execute(RESULTS, (_keys(runs),))
+        with self._reading():
+            known = {key: Result(state, json.loads(metrics or "{}"), *rest) for key, state, metrics, *rest in rows}
         return {run: known.get(run.key, Result("waiting", {})) for run in runs}
 
     def progress(self, runs: Iterable[Run]) -> Progress:
         """Return how far these runs are, and the work left: the median seconds of like runs, summed."""
-        rows = self._connection.execute(PROGRESS, (_keys(runs),)).fetchall()
+        rows = self._execute(PROGRESS, (_keys(runs),))
         states = Counter(state for _, state, *_ in rows)
         took: dict[str, list[float]] = {}
         for kind, state, seconds, _ in rows:

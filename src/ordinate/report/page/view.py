@@ -17,6 +17,7 @@ from bokeh.models import Plot
 from numpy.typing import NDArray
 
 from ordinate import __version__
+from ordinate.data.tables.csv_files import without_formulas
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import Contents
@@ -325,7 +326,7 @@ def _suspects(doubted: pd.DataFrame, names: Sequence[str] | None, contents: Cont
     named = doubted.assign(sample=[f"sample {row}" if names is None else str(names[row]) for row in rows])
     first = named.head(SUSPECTS)
     table = first.assign(name=first["sample"], suspicion=[f"{value:.2f}" for value in first["suspicion"]])
-    csv = base64.b64encode(named.to_csv(index=False).encode()).decode()
+    csv = base64.b64encode(without_formulas(named).to_csv(index=False).encode()).decode()
     how = (
         "Predictions by models that had not seen them disagree with these labels"
         if given

@@ -1,0 +1,45 @@
+"""Files and folders that are written whole or not at all.
+
+What is not whole yet lies beside the result as ``.NAME.partial``: what a killed process left there, the next one writes
+over.
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ordinate.errors import OrdinateError
+
+
+@contextmanager
+def new_file(path: Path, argument: str = "out") -> Iterator[Path]:
+    """Give a file to write, which takes its name once it is whole; a full disk is an error of the argument."""
+    pending = path.with_name(f".{path.name}.partial")
+    try:
+        with _writing(path, argument):
+            yield pending
+            pending.replace(path)
+    finally:
+        pending.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(path: Path, argument: str) -> Iterator[Path]:
+    """Give an empty folder beside a path, in which the result is made and from which it is moved; then it is gone."""
+    pending = path.with_name(f".{path.name}.partial")
+    try:
+        with _writing(path, argument):
+            shutil.rmtree(pending, ignore_errors=True)
+            pending.mkdir()
+            yield pending
+    finally:
+        shutil.rmtree(pending, ignore_errors=True)
+
+
+@contextmanager
+def _writing(path: Path, argument: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OrdinateError(argument, problem=f"{path} cannot be written: {error.strerror or error}") from error
