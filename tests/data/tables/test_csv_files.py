@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from ordinate.data.labels_file import read_labels_file
+from ordinate.data.tables.csv_files import without_formulas
 from ordinate.data.tables.files import read_labelled, read_samples
 from ordinate.errors import OrdinateError
 
