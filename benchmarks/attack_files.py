@@ -71,7 +71,8 @@ class Files:
 
 def _fit(path: Path) -> list[str]:
     """Return the command that trains a model of a file."""
-    target = ["--target", _target(path)] if _target(path) else []
+    named = _target(path)
+    target = [] if named is None else ["--target", named]
     text = ["--text", "text", "--encoder", "bilstm"] if path.name.startswith("text") else []
     out = ["--out", str(path.with_name("model"))]
     return [

@@ -21,7 +21,8 @@ from ordinate import CLOCClassifier, SupCRRegressor, TextOptions, load
 from ordinate.commands.fit import SPLIT
 from ordinate.commands.report import read_samples
 from ordinate.estimators.held_out import ARRAYS, RECORD, HeldOut
-from ordinate.estimators.persistence import CONFIG, HISTORY, WEIGHTS
+from ordinate.estimators.model_folder import CONFIG
+from ordinate.estimators.persistence import HISTORY, WEIGHTS
 from ordinate.papers.tables.results import ResultsDatabase
 from ordinate.papers.tables.run import Run
 
@@ -30,7 +31,7 @@ from tests.data.small_transformer import write_transformer  # which is no part o
 
 SEALED = (CONFIG, WEIGHTS, HISTORY)
 SIDE = {RECORD: "held", ARRAYS: "held", SPLIT: "split"}
-VALUES = (
+VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 1, 2**31, 2**63, 1e308, -0.5, "", "x" * 10_000, "../../etc/passwd", "http://localhost:9/x",
     "hf:gpt2", "timm_wrapper", "os.system", [], {}, [[[]]], [None], [-1, 2**40], {"kind": "tokens"},
     {"__class__": "os"}, "\u202e\0", "auto", "resnet18", "nan", "flash_attention_2", "kernels-community/x",

@@ -54,6 +54,16 @@ def data_of(path):
     return json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL).group(1))
 
 
+@pytest.mark.parametrize("rows", ["[0, 99]", "[-1]", "[1e999]", "[99999999999999999999]", '["a"]', "null", "[[0]"])
+def test_rows_of_a_split_that_are_none_are_damage(saved, folder, rows):
+    shutil.copytree(saved, "model")
+    write_split(folder, "model", 30)
+    path = folder / "model" / "split.json"
+    path.write_text(re.sub(r'"test": \[.*?\]', f'"test": {rows}', path.read_text()))
+    with pytest.raises(OrdinateError, match=r"model: .*split\.json is damaged"):
+        report("model", "data.csv", "grade", "report.html")
+
+
 def test_a_model_of_a_table_is_reported_on_and_columns_it_does_not_know_are_left_out(saved, folder, capsys):
     shutil.copytree(saved, "model")
     report("model", "data.csv", "grade", "report.html")

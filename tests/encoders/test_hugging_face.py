@@ -78,3 +78,27 @@ def test_no_code_of_a_folder_is_run(folder, tmp_path):
 def test_a_folder_that_is_not_there_is_an_error(name):
     with pytest.raises(OrdinateError, match=f"encoder: got '{name}', expected a folder with a config.json"):
         load_vision_network(name)
+
+
+HOSTILE = {
+    "a fetched kernel": {"attn_implementation": "kernels-community/flash-attn"},
+    "one inside": {"vision_config": {"_attn_implementation_internal": "kernels-community/flash-attn"}},
+    "code of its own": {"auto_map": {"AutoModel": "modeling.Network"}},
+    "another quantization": {"quantization_config": {"quant_method": "custom"}},
+    "weights of a hub": {"backbone": "microsoft/resnet-50"},
+    "a network of another library": {"model_type": "timm_wrapper", "architecture": "hf-hub:someone/network"},
+    "a type that is none": {"model_type": "mine"},
+}
+
+
+@pytest.mark.parametrize("changed", HOSTILE.values(), ids=HOSTILE)
+def test_a_saved_configuration_names_nothing_elsewhere(folder, changed, monkeypatch):
+    config = load_vision_network(f"hf:{folder}").config
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("asked the network"))
+    with pytest.raises(OrdinateError, match=r"model: got .* network.*, expected "):
+        VisionNetwork(config | changed)
+
+
+def test_keys_that_its_class_does_not_know_are_left_out(folder):
+    config = load_vision_network(f"hf:{folder}").config
+    assert not hasattr(VisionNetwork(config | {"unheard_of": 1}).network.config, "unheard_of")

@@ -311,6 +311,10 @@ RESEALED = DAMAGES | {
     "a mean that is none": lambda config: json.loads(
         re.sub(r'"mean": [^,]+', '"mean": NaN', json.dumps(config), count=1)
     ),
+    "quantiles of text": lambda config: json.loads(
+        re.sub(r'"quantiles": \[[^,]+', '"quantiles": ["x"', json.dumps(config), count=1)
+    ),
+    "a setting that no training has": lambda config: config | {"params": config["params"] | {"chunk_size": -1}},
     "an infinite scale": lambda config: json.loads(
         re.sub(r'"scale": [^,]+', '"scale": Infinity', json.dumps(config), count=1)
     ),

@@ -1,5 +1,9 @@
 """The threads of a training follow from the size of its network and batches, and are as before when it ends."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -59,3 +63,27 @@ def test_training_and_prediction_run_with_them(threads, monkeypatch):
     model.transform(data.x.numpy())
     assert set(seen) == {1}
     assert torch.get_num_threads() == threads
+
+
+FORKS = """
+import os, numpy as np, torch
+from ordinate import CLOCClassifier
+torch.set_num_threads(2)
+X, y = np.random.default_rng(0).normal(size=(2000, 30)), np.arange(2000) % 3
+fit = lambda: CLOCClassifier(phase_epochs=(1, 1), random_state=0).fit(X, y).predict(X)
+expected = fit()
+process = os.fork()
+if process == 0:
+    os._exit(0 if (fit() == expected).all() and torch.get_num_threads() == 1 else 1)
+assert os.waitpid(process, 0)[1] == 0
+assert torch.get_num_threads() == 2
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked here")
+def test_a_process_forked_after_a_fit_of_two_threads_fits_too(threads):
+    if threads == 3:
+        subprocess.run(
+            [sys.executable, "-c", FORKS], check=True, timeout=300, env=os.environ | {"OMP_NUM_THREADS": "2"}
+        )

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
+from ordinate.data.memory import require_memory
 from ordinate.data.rows import column_of, take
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.streamed import StreamedPixels
@@ -39,13 +40,14 @@ from ordinate.estimators.seed import draw_seed
 from ordinate.estimators.training_parameters import RUNTIME, TrainingParameters
 from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.methods.imbalance import Balance, Imbalance
-from ordinate.methods.step_cost import measure_step
+from ordinate.methods.step_cost import measure_step, training_memory
 from ordinate.methods.threads import few_for_little
 from ordinate.randomness import own_random_numbers
 
 if TYPE_CHECKING:
     from ordinate.methods.staged import StagedMethod
 
+MUCH = 2**30  # bytes of memory, which a training announces
 READ_AT_ONCE = 4096  # samples
 MOST_EMBEDDED = 50_000  # training samples that neighbours and ridge regression keep; a random part of more
 MOST_VALIDATION = 10_000  # samples held out by themselves: a loss of all their pairs is taken every epoch
@@ -169,6 +171,7 @@ class EmbeddingEstimator(
         read = [data.x for data in (training_data, validation_data) if data is not None]
         with own_random_numbers(seed, gpus=True):
             self.method_ = self._new_method(training_data.y)
+            self._require_memory()
             if self.verbose and self.reader_.steps_are_long:
                 print(self._step_cost(training_data.x))
             run = "" if folder is None else self._fingerprint(training_data, validation_data, seed)
@@ -267,6 +270,14 @@ class EmbeddingEstimator(
             return training, None
         x = self._streaming(inputs.read(self.reader_, held_out.X, folder), held_out)
         return training, ArrayBatches(x, torch.from_numpy(held_out.targets), relative_weights(held_out.weights))
+
+    def _require_memory(self) -> None:
+        """Raise where memory cannot hold what training takes beside data and network, and say where it is much."""
+        size = training_memory(self.method_)
+        if not self._on_gpu:
+            require_memory(size, "training", "fewer columns or a smaller encoder take less")
+        if self.verbose and size > MUCH:
+            print(f"training takes about {size / 2**30:.2g} GiB of memory beside the data and the network")
 
     def _streaming(self, x: Any, samples: CheckedSamples) -> Any:
         """Return samples that, where they stream and the options say so, replace those that cannot be read."""

@@ -111,3 +111,8 @@ def _mean_seconds(step: Callable[[], None], *, gpu: bool, steps: int = 2) -> flo
 
 def _unchanged(value: Any) -> Any:
     return value
+
+
+def training_memory(network: nn.Module) -> int:
+    """Return the bytes that training takes beside the data and the network: gradients, and Adam's two moments."""
+    return 3 * sum(weight.numel() * weight.element_size() for weight in network.parameters() if weight.requires_grad)

@@ -158,3 +158,12 @@ def test_an_image_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "shard-002.tar").unlink()
     with pytest.raises(OrdinateError, match=r"shard-002\.tar, byte 1024: no such file"):
         images.open(0)
+
+
+def test_a_header_whose_sum_is_another_is_damaged(tmp_path):
+    path = shards.write(tmp_path / "a.tar", DRAWN[:3], [0, 1, 2])
+    content = bytearray(path.read_bytes())
+    content[0] ^= 1  # of a name
+    path.write_bytes(content)
+    with pytest.raises(OrdinateError, match=r"a\.tar: is damaged: the sum of the header at byte 0 is another"):
+        index_shards([str(path)])

@@ -264,6 +264,19 @@ def test_what_is_no_database_is_refused(tmp_path):
             ResultsDatabase(path)
 
 
+def test_one_that_is_damaged_is_named_when_it_is_used(database):
+    runs = [Run("airfoil", "supcr", seed=number) for number in range(60)]
+    database.add(runs)
+    database.close()
+    content = bytearray(database.path.read_bytes())
+    content[4096:] = bytes(len(content) - 4096)
+    database.path.write_bytes(content)
+    with ResultsDatabase(database.path) as damaged:
+        for use in (lambda: damaged.results(runs), lambda: damaged.claim("me"), lambda: damaged.progress(runs)):
+            with pytest.raises(OrdinateError, match=r"^database: .* cannot be used"):
+                use()
+
+
 def test_a_run_of_unusual_names_comes_back_as_it_was(database):
     run = Run("Größe, 'quoted'", "a\nb", settings={"ü": "\u2028", "q": '"'})
     database.add([run])

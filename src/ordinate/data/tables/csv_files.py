@@ -99,7 +99,7 @@ def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     frame = frame.rename(columns=_as_text)
     for place, kind in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
-            frame.isetitem(place, frame.iloc[:, place].map(_as_text))
+            frame.isetitem(place, frame.iloc[:, place].map(_as_text).array)
     return frame
 
 
