@@ -29,7 +29,7 @@ from attack_trial import HELD, Attack, Trial, try_all
 
 RESULTS = Path(__file__).parent / "results" / "attack.json"
 KINDS: dict[str, Callable[[Path, int], Attack]] = {"files": Files, "losses": Losses, "models": Models, "kills": Kills}
-CASES = {"files": 2000, "losses": 12000, "models": 2000, "kills": 120}
+CASES = {"files": 2000, "losses": 12000, "models": 1000, "kills": 60}
 SMALL = {"files": 120, "losses": 300, "models": 60}
 LIMIT = 60.0  # seconds a trial
 

@@ -11,8 +11,10 @@ from numpy.lib.format import write_array_header_1_0
 from ordinate.data import memory
 from ordinate.data.file_tree import FileTree
 from ordinate.data.images.files import ImageFiles
+from ordinate.data.images.pixels import choose_preprocessing
 from ordinate.data.tables.files import read_samples
-from ordinate.data.volumes.voxels import VolumeFiles
+from ordinate.data.volumes.options import VolumeOptions
+from ordinate.data.volumes.voxels import VolumeFiles, choose_volume_preprocessing
 from ordinate.errors import OrdinateError
 from tests.data import pictures, scans
 
@@ -84,6 +86,25 @@ def test_the_limit_can_be_above_pillows(tmp_path, monkeypatch):
     (path,) = pictures.write(tmp_path, pictures.draw([1]), ["a.png"])
     monkeypatch.setattr("PIL.Image.MAX_IMAGE_PIXELS", 10)
     assert ImageFiles([path]).open(0).size == (16, 16)
+
+
+def test_a_spacing_that_makes_too_much_of_a_volume_is_refused(tmp_path):
+    (path,) = scans.write(tmp_path, scans.draw([1, 2])[:1], ["a.nii"])
+    with pytest.raises(OrdinateError, match=r"a\.nii at a spacing of 1e-06 x 1e-06 x 1e-06 mm: takes 1.53e\+13 GiB"):
+        VolumeFiles([path]).read(0, (1e-6,) * 3)
+
+
+@pytest.mark.parametrize(
+    "choose",
+    [
+        lambda folder: choose_preprocessing(pictures.draw([1]), size=99_999_999),
+        lambda folder: choose_volume_preprocessing(scans.draw([1, 2]), VolumeOptions(size=99_999)),
+    ],
+    ids=["image", "volume"],
+)
+def test_a_size_that_no_batch_could_have_is_refused(tmp_path, choose):
+    with pytest.raises(OrdinateError, match=r"a size of 9999.* for the encoder: takes .* GiB of memory"):
+        choose(tmp_path)
 
 
 def test_a_volume_whose_sum_is_wrong_is_damaged(tmp_path):

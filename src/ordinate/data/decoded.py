@@ -1,7 +1,6 @@
 """Files or arrays that become uint8 pixels or voxels of one size: decoded once, or streamed, by worker processes."""
 
 import math
-import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,6 +15,8 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 from tqdm import tqdm
 
+from ordinate.data.mapped_matrix import mapped_matrix
+from ordinate.data.memory import require_memory
 from ordinate.data.modality import Reader
 from ordinate.data.rows import take
 from ordinate.data.saved_fields import checked_fields
@@ -279,12 +280,18 @@ def evenly_spread(total: int, most: int) -> list[int]:
     return np.unique(np.linspace(0, total - 1, min(most, total)).astype(int)).tolist()
 
 
+def check_size(preprocessing: Preprocessing, at_once: int) -> None:
+    """Raise where memory does not hold the samples that are decoded together."""
+    size = " x ".join(map(str, preprocessing.size))
+    pixels = preprocessing.channels * math.prod(preprocessing.size)
+    require_memory(at_once * pixels, f"a size of {size} for the encoder", "a smaller one takes less")
+
+
 def zeros(shape: tuple[int, ...]) -> NDArray[np.uint8]:
     """Return zeros in memory or, past 4 GiB, in an unnamed file on disk."""
     if math.prod(shape) <= IN_MEMORY:
         return np.zeros(shape, dtype=np.uint8)
-    with tempfile.TemporaryFile(prefix="ordinate-pixels-") as file:  # stays while it is mapped
-        return np.memmap(file, dtype=np.uint8, mode="w+", shape=shape)
+    return mapped_matrix(shape, dtype=np.uint8)
 
 
 def moments(pixels: UInt8[NDArray[np.uint8], "n c *size"]) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -1,9 +1,11 @@
 """A matrix that lies in a file: batches are read from it, and the system gives memory back to whoever needs it."""
 
+import math
 import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +13,8 @@ from numpy.typing import NDArray
 from ordinate.errors import OrdinateError
 
 
-def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray[np.float32]:
-    """Return zeros (n, width), float32, in a file without a name: it is gone with the array, and with the process.
+def mapped_matrix(shape: tuple[int, ...], folder: Path | None = None, dtype: type[Any] = np.float32) -> NDArray[Any]:
+    """Return zeros in a file without a name: it is gone with the array, and with the process.
 
     It lies in ``folder``, or among temporary files (``TMPDIR``); one that cannot hold all of it is an `OrdinateError`.
 
@@ -22,7 +24,7 @@ def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray
         >>> float(matrix.sum())
         6.0
     """
-    size = shape[0] * shape[1] * 4
+    size = math.prod(shape) * np.dtype(dtype).itemsize
     try:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
@@ -31,11 +33,11 @@ def mapped_matrix(shape: tuple[int, int], folder: Path | None = None) -> NDArray
                 os.posix_fallocate(file.fileno(), 0, size)
             else:
                 file.truncate(size)
-            return np.memmap(file, np.float32, "r+", shape=shape)
-    except OSError as error:
+            return np.memmap(file, dtype, "r+", shape=shape)
+    except (OSError, OverflowError) as error:
         place = "the folder of temporary files (TMPDIR)" if folder is None else f"checkpoint_dir: {folder}"
         raise OrdinateError(
             f"{place} cannot hold the {size / 2**30:.3g} GiB of the prepared samples",
-            problem=error.strerror,
+            problem=getattr(error, "strerror", error),
             expected="a folder on a disk with space for them",
         ) from error

@@ -22,7 +22,7 @@ def available_memory() -> int | None:
     return available
 
 
-def require_memory(size: int, what: object, hint: str | None = None) -> None:
+def require_memory(size: float, what: object, hint: str | None = None) -> None:
     """Raise where ``size`` bytes are more than is available; ``what`` takes them, and ``hint`` is the way out."""
     available = available_memory()
     if available is not None and size > available:

@@ -15,6 +15,7 @@ from ordinate.data.decoded import (
     LOOKED_AT,
     DecodedChunks,
     DecodedSamples,
+    check_size,
     decode_samples,
     evenly_spread,
 )
@@ -111,7 +112,9 @@ def choose_preprocessing(
         keep = max(kept) <= KEPT_SIDE and (crop is not None or len(set(sizes)) == 1)
         scale = 1.0 if keep else LARGEST_SIDE / max(kept)
         size = (max(1, round(kept[0] * scale)), max(1, round(kept[1] * scale)))
-    return Preprocessing(size, channels, crop, equalize, max_pixels)
+    chosen = Preprocessing(size, channels, crop, equalize, max_pixels)
+    check_size(chosen, CHUNK)
+    return chosen
 
 
 def decode(

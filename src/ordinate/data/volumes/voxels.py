@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.data.decoded import LOOKED_AT, DecodedSamples, decode_samples, evenly_spread
+from ordinate.data.decoded import LOOKED_AT, DecodedSamples, check_size, decode_samples, evenly_spread
 from ordinate.data.memory import require_memory
 from ordinate.data.paths import reading
 from ordinate.data.volumes.options import VolumeOptions
@@ -73,9 +73,13 @@ class VolumeFiles:
             optional("monai.transforms", "volumes", "volumes"),
             optional("monai.data", "volumes", "volumes"),
         )
-        volume = transforms.Orientation("RAS", labels=AXES)(data.MetaTensor(values, affine=opened.affine))
-        if spacing is not None:
-            volume = transforms.Spacing(spacing)(volume)
+        with reading(path, "cannot be turned and resampled"):
+            volume = transforms.Orientation("RAS", labels=AXES)(data.MetaTensor(values, affine=opened.affine))
+            if spacing is not None:
+                channels, voxels, lengths = self.extent(index)
+                size = 4 * channels * float(np.prod(voxels * lengths / spacing))
+                require_memory(size, f"{path} at a spacing of {_by(spacing)} mm", "a larger one takes less")
+                volume = transforms.Spacing(spacing)(volume)
         return np.ascontiguousarray(volume.numpy(), dtype=np.float32)
 
     def _open(self, index: int) -> Any:
@@ -171,7 +175,9 @@ def choose_volume_preprocessing(volumes: Volumes, options: VolumeOptions) -> tup
             f"volumes of up to {_by(largest)} voxels are cut to their central {_by(size)}; a larger size keeps more, "
             "and so does a larger spacing of files"
         ]
-    return VolumePreprocessing(tuple(size), channels, spacing, options.intensity), notes
+    chosen = VolumePreprocessing(tuple(size), channels, spacing, options.intensity)
+    check_size(chosen, 4)  # in float32
+    return chosen, notes
 
 
 def decode_volumes(
@@ -215,5 +221,5 @@ def _range(channel: NDArray[np.float32]) -> tuple[float, float]:
     return (float(low), float(high)) if high > low else (float(channel.min()), float(channel.max()))
 
 
-def _by(sides: Sequence[int] | NDArray[np.int64]) -> str:
+def _by(sides: Sequence[float] | NDArray[np.int64]) -> str:
     return " x ".join(map(str, sides))
