@@ -117,7 +117,7 @@ class Models:
         try:
             predicted = _predict(load(self.work / name), self.samples[name])
         except Exception as error:  # which is what is looked for
-            outcome = refusal_of(error, str(self.work), "model")
+            outcome = refusal_of(error, "" if sealed_again else str(self.work))  # of what was sealed, or its samples
         else:
             same = np.array_equal(predicted, self.truth[name])
             outcome = ("read", "") if sealed_again or same else ("misread", "other predictions")

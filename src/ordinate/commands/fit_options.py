@@ -159,12 +159,7 @@ class FitOptions:
         group=IMAGES,
     )
     max_pixels: int | None = option(
-        None,
-        "of an image; larger ones are an error (178956970)",
-        group=IMAGES,
-        metavar="N",
-        least=1,
-        determines=False,
+        None, "of an image; larger ones are an error (178956970)", group=IMAGES, metavar="N", least=1
     )
     text: list[str] = option(
         [],

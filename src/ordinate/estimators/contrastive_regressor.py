@@ -213,6 +213,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         self.head_scores_ = state["head_scores"]
         self.target_dim_ = state["target_dim"]
         self.target_offset_ = np.asarray(state["target_offset"], dtype=np.float64)
+        if self.target_offset_.shape != (self.target_dim_,):
+            raise OrdinateError("target_offset", self.target_offset_.shape, f"({self.target_dim_},)")
         self.target_is_vector_ = state["target_is_vector"]
         bins = state.get("label_bins")
         self.label_bins_ = bins and LabelBins(*(tuple(bins[name]) for name in ("smallest", "size", "counts")))

@@ -95,3 +95,15 @@ def test_what_is_wrong_with_labels_csv_is_said(tmp_path, table, message):
 def test_a_folder_without_volumes_is_refused(tmp_path):
     with pytest.raises(OrdinateError, match=r"holds no volume \(.nii, .nii.gz\)"):
         read_volumes(tmp_path)
+
+
+@pytest.mark.parametrize("table", ["path,age\n../../x.nii,1\n", "subject,age\n../../x,1\n", "subject,age\n..,1\n"])
+def test_no_path_leads_out_of_the_folder(tmp_path, table):
+    folder = tmp_path / "a" / "scans"
+    folder.mkdir(parents=True)
+    (folder / "labels.csv").write_text(table)
+    (folder / "here.nii").touch()
+    scans.write(tmp_path, scans.draw([1, 2])[:1], ["x.nii"])
+    for read in (read_volumes, read_labelled_volumes):
+        with pytest.raises(OrdinateError, match=r"labels\.csv"):
+            read(folder)

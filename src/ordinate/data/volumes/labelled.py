@@ -7,7 +7,7 @@ import pandas as pd
 
 from ordinate.data.file_tree import FileTree
 from ordinate.data.images.files import SUFFIXES as IMAGE_SUFFIXES
-from ordinate.data.images.labelled import read_labelled_images
+from ordinate.data.images.labelled import read_images, read_labelled_images
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import LABELS, label_columns, path_column, read_labels_file
 from ordinate.data.paths import walk
@@ -36,7 +36,7 @@ def read_volumes(path: str | Path) -> VolumeFiles:
         frame = _table(Path(path))
         column = path_column(frame)
         if column is not None:
-            return VolumeFiles(Path(path) / name for name in frame[column].astype(str))
+            return VolumeFiles(read_images(path).paths)  # any files, as labels.csv names them
         if any(name in frame for name in SUBJECTS):
             return _of_subjects(Path(path), frame)[0]
     names = [name for name in tree.names if name.lower().endswith(SUFFIXES)]
@@ -94,7 +94,11 @@ def _of_subjects(path: Path, frame: pd.DataFrame) -> tuple[VolumeFiles, str]:
     column = next((name for name in SUBJECTS if name in frame), None)
     if column is None:
         raise OrdinateError(f"{path / LABELS}", expected=f"a column of subjects, {' or '.join(map(repr, SUBJECTS))}")
-    folders = ((path / subject, path / FIRST_VISIT.format(subject)) for subject in frame[column].astype(str))
+    subjects = frame[column].astype(str)
+    elsewhere = subjects[subjects.isin([".", ".."]) | subjects.str.contains(r"[/\\\0]")]
+    if len(elsewhere):
+        raise OrdinateError(path / LABELS, f"the subject {elsewhere.iloc[0]!r}", "the name of a folder beside it")
+    folders = ((path / subject, path / FIRST_VISIT.format(subject)) for subject in subjects)
     return VolumeFiles((plain if plain.is_dir() else visit) / T1_IN_MNI for plain, visit in folders), column
 
 
