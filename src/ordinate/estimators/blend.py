@@ -45,7 +45,8 @@ LEAST_PROBABILITY = 1e-6  # whose logarithm a loss takes
 ERRORS_TO_GAIN = {"trees": 2.0}  # standard errors by which trees must gain, which are many and often gain by chance
 FOREST = {"n_estimators": 200, "random_state": 0}
 SMALLEST_BATCH, LARGEST_BATCH = 64, 1024  # usual ones: more samples allow longer steps
-MOST_PER_TREE = 20_000  # samples
+MOST_PERIODIC = 100  # numbers that get a periodic embedding, which takes memory and time for each
+MOST_PER_TREE, MOST_TRIED = 5000, 50  # samples, and columns tried for a split of a regression tree
 LEAST_UNITS = 4  # samples, or groups of them
 USUAL_EPOCHS, MOST_BATCHES = 1000, 6000  # of training, the fewer
 
@@ -271,9 +272,10 @@ class Blend(EmbeddingEstimator):
 
     @property
     def _numbers(self) -> list[int]:
-        """Positions of the columns that are numbers as they are, not their normal scores."""
+        """Positions of the columns that are numbers as they are, not their normal scores; none of very many."""
         reader = cast(TableFeatures, self.reader_)
-        return [place for place in reader.numeric_positions if place in set(reader.plain_positions)]
+        found = sorted(set(reader.numeric_positions) & set(reader.plain_positions))
+        return found if len(found) <= MOST_PERIODIC else []
 
     def _method_around(self, encoder: nn.Module) -> "Members":
         self.method_ = method = cast("Members", self._build_method(encoder))
@@ -426,7 +428,9 @@ class BlendRegressor(Blend, ContrastiveRegressor):
         return nn.Sequential(layer.requires_grad_(False), nn.Identity())
 
     def _forest(self, n: int) -> RandomForestRegressor:
-        return RandomForestRegressor(**self._forest_options(n))
+        return RandomForestRegressor(
+            **self._forest_options(n), max_features=min(MOST_TRIED, self.reader_.sample_shape[0])
+        )
 
     def _out_of_bag(self, forest: RandomForestRegressor) -> NDArray[np.float64]:
         predicted: NDArray[np.float64] = forest.oob_prediction_[:, None]

@@ -16,6 +16,7 @@ from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import Stage, StagedMethod
 
 LEAST = 1e-9  # probability whose logarithm is taken
+ROWS_AT_ONCE = 512  # as each stands in all members, with some dozens of waves per number
 
 
 class Members(StagedMethod):
@@ -45,6 +46,9 @@ class Members(StagedMethod):
         super().__init__((Stage("members", epochs, optimization, patience),), chunk_size)
         self.encoder: BlendEncoder = encoder
         self.head = head
+
+    def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
+        return torch.cat([self.encoder(part) for part in x.split(ROWS_AT_ONCE)])
 
     @abstractmethod
     def sample_losses(self, outputs: Float[Tensor, "m n o"], y: Tensor) -> Float[Tensor, "m n"]:
