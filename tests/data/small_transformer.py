@@ -1,5 +1,7 @@
 """A transformer of a few thousand weights in a folder, as its authors would publish one."""
 
+from pathlib import Path
+
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
@@ -7,7 +9,7 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "dog", "cat", "runs", "sleeps", "rain", "again", "red", "car"]
 
 
-def write_transformer(folder):
+def write_transformer(folder: str | Path) -> str:
     tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", None, [("[CLS]", 2), ("[SEP]", 3)])
