@@ -189,11 +189,11 @@ def gaze(**options):
         (lambda: supcr(Z, RANKS, reduction="pair_mean"), "reduction: got 'pair_mean'"),
         (
             lambda: functional.mmnp(Z, RANKS, torch.tensor([0.5, 0.5, 0.0, 0.5])),
-            "margins: got .* expected finite values above 0",
+            "margins: got .* expected values above 0, of at most",
         ),
         (
             lambda: functional.mmnp(Z, RANKS, torch.tensor([0.5, NAN, 0.5, 0.5])),
-            "margins: got .* expected finite values above 0",
+            "margins: got .* expected values above 0, of at most",
         ),
         (
             lambda: functional.mmnp(Z, RANKS, torch.ones(4, dtype=torch.long)),

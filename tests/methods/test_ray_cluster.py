@@ -80,8 +80,8 @@ def test_what_a_cluster_cannot_have_is_refused_before_training(options, message)
 
 
 def test_batches_too_small_for_the_workers_are_refused_before_ray_is_started(tmp_path):
-    with pytest.raises(OrdinateError, match="batch_size: got 16, expected at least 18 samples to contrast"):
-        cloc(cluster=RayCluster("nowhere", 9), checkpoint_dir=tmp_path).fit(X, ranks_of(TARGET))
+    with pytest.raises(OrdinateError, match="batch_size: got 24, expected at least 26 samples to contrast"):
+        cloc(cluster=RayCluster("nowhere", 13), checkpoint_dir=tmp_path).fit(X, ranks_of(TARGET))
 
 
 def test_a_limit_of_time_is_for_one_machine(tmp_path):

@@ -71,6 +71,7 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
             exported, or a graph that disagrees with the estimator; nothing is left then.
 
     Example:
+        >>> import tempfile
         >>> import numpy as np
         >>> from ordinate import CLOCClassifier
         >>> X = np.linspace(0, 1, 60)[:, None]

@@ -15,7 +15,7 @@ from ordinate.commands.division import divide_rows
 from ordinate.commands.fit_options import FitOptions, image_options
 from ordinate.commands.labels import Label
 from ordinate.commands.model_samples import fit_to
-from ordinate.commands.plan import Plan, make_plan, require_fitting
+from ordinate.commands.plan import BLEND, Plan, make_plan, require_fitting
 from ordinate.commands.read_data import read
 from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import Workspace
@@ -193,7 +193,7 @@ def _methods(name: str, options: ProtocolOptions, plan: Plan) -> list[str]:
     """Return the names of what is compared, each of which fits the label."""
     plain = "cross_entropy" if plan.label.is_ranks else "l1"
     baseline = "supcon" if name in ("epoch-time", "label-permutation") else plain
-    chosen = options.method or [*plan.candidates, baseline]
+    chosen = options.method or [*(name for name in plan.candidates if name != BLEND), baseline]
     for method in chosen:
         require_fitting(method, plan.label)
     if name != "label-bias":
