@@ -77,7 +77,7 @@ def test_it_is_level_with_logistic_regression_where_that_is_the_truth():
 def test_no_member_learns_from_its_own_fold(make, y, monkeypatch):
     """Labels of one fold change places: the member that holds it out stays as it was, bit for bit, others do not."""
     fold = np.arange(80) % 4
-    monkeypatch.setattr("ordinate.estimators.blend.assign_folds", lambda *_: fold)
+    monkeypatch.setattr("ordinate.estimators.table_blend.assign_folds", lambda *_: fold)
     other = y.copy()
     other[fold == 1] = y[fold == 1][::-1]
     options = {"epochs": 3, "patience": None, "linear": False, "trees": False}
@@ -111,7 +111,7 @@ def test_unseen_losses_are_those_of_new_samples(make, y):
 
 @both
 def test_a_saved_model_is_the_same_with_every_part(make, y, tmp_path, monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.blend.choose_shares", lambda predictions, *_: {
+    monkeypatch.setattr("ordinate.estimators.table_blend.choose_shares", lambda predictions, *_: {
         name: 1 / len(predictions) for name in predictions
     })  # fmt: skip
     model = make().fit(X, y)
@@ -125,7 +125,7 @@ def test_a_saved_model_is_the_same_with_every_part(make, y, tmp_path, monkeypatc
 @pytest.mark.typical(".pt2-ranks", ".onnx-targets")
 @pytest.mark.parametrize("suffix", [".pt2", ".onnx"])
 def test_an_exported_blend_has_every_part(make, y, suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.blend.choose_shares", lambda predictions, *_: {
+    monkeypatch.setattr("ordinate.estimators.table_blend.choose_shares", lambda predictions, *_: {
         name: 1 / len(predictions) for name in predictions
     })  # fmt: skip
     exported = export_model(make().fit(X, y), tmp_path / f"model{suffix}")
@@ -156,7 +156,7 @@ def test_groups_are_in_one_fold_and_trees_do_not_see_them():
 
 @both
 def test_samples_count_by_their_weight(make, y, monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.blend.assign_folds", lambda *_: np.arange(80) % 4)
+    monkeypatch.setattr("ordinate.estimators.table_blend.assign_folds", lambda *_: np.arange(80) % 4)
     weights = np.r_[np.ones(40), np.full(40, 1e-6)]
     other = np.r_[y[:40], y[40:][::-1]]  # of the same mean
     first, second = (make(epochs=30).fit(X, labels, weights) for labels in (y, other))

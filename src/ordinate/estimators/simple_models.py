@@ -1,0 +1,69 @@
+"""Simple models beside networks on a table, and what they predict of samples that they have not seen."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ordinate.encoders.trees import Trees
+from ordinate.methods.time_budget import training_end
+
+FOREST = {"n_estimators": 200, "random_state": 0}
+MOST_PER_TREE = 5000  # samples
+FEWEST_TREES, SHARE_OF_TREES = 10, 0.2  # of a forest, and of the time of a training that has to end
+
+Model = TypeVar("Model", bound=nn.Module)
+Fit = Callable[[Tensor, Tensor, Tensor | None], Model]  # of inputs, labels and weights
+
+
+@dataclass
+class SimpleModels:
+    """The simple models, and what they predict of samples that they have not seen.
+
+    Args:
+        rows: (m,), of the training samples that they were fitted on.
+        y, weights: of these.
+        unseen: predictions (m, C) or (m, 1) by name.
+        linear, trees: fitted on all rows.
+    """
+
+    rows: Tensor
+    y: NDArray[Any]
+    weights: NDArray[np.float64] | None
+    unseen: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    linear: nn.Sequential | None = None
+    trees: Trees | None = None
+
+
+def unseen_by_fold(
+    fit: Fit[Model], x: Tensor, y: Tensor, weights: Tensor | None, fold: NDArray[np.int64], outputs: int
+) -> NDArray[np.float64]:
+    """Return what models, each without one of the folds (n,), predict of it: (n, ``outputs``)."""
+    unseen = np.empty((len(x), outputs))
+    for number in range(fold.max() + 1):
+        seen = torch.from_numpy(fold != number)
+        model = fit(x[seen], y[seen], None if weights is None else weights[seen])
+        with torch.no_grad():
+            unseen[fold == number] = model(x[~seen]).numpy()
+    return unseen
+
+
+def grow(forest: Any, x: Tensor, y: Tensor, weights: Tensor | None) -> Any:
+    """Return a fitted forest of scikit-learn, of fewer trees where a training that has to end leaves little time."""
+    if len(x) > MOST_PER_TREE:
+        forest.set_params(max_samples=MOST_PER_TREE)
+    data = (x.numpy(), y.numpy().reshape(len(y)), None if weights is None else weights.numpy())
+    end, trees = training_end(), FOREST["n_estimators"]
+    if end is None:
+        return forest.fit(*data)
+    stop = end.now + SHARE_OF_TREES * (end.until - end.now)
+    for count in (FEWEST_TREES, trees // 4, trees):
+        start = end.now
+        forest.set_params(n_estimators=count, warm_start=True).fit(*data)
+        if end.now + 4 * (end.now - start) > stop:
+            break
+    return forest

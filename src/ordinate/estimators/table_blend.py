@@ -1,0 +1,288 @@
+"""Prediction from tables: networks trained as one, a linear model and trees, each by what it has shown."""
+
+import hashlib
+from abc import abstractmethod
+from dataclasses import field
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ordinate.data.array_batches import ArrayBatches
+from ordinate.data.part import random_part
+from ordinate.data.registry import modality_of_reader
+from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.tables.features import TableFeatures
+from ordinate.data.view_batches import ViewBatches
+from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
+from ordinate.encoders.trees import Trees
+from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.holdout import check_groups
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.sample_weights import CheckedSamples
+from ordinate.estimators.shares import assign_folds, blend, choose_shares
+from ordinate.estimators.simple_models import FOREST, SimpleModels, grow, unseen_by_fold
+from ordinate.functional.inputs import check_whole
+from ordinate.heads.blend import BlendHead
+from ordinate.heads.cumulative_link import CumulativeLink
+from ordinate.torchrun import joined_processes
+
+if TYPE_CHECKING:
+    from ordinate.methods.members import Members
+
+ERRORS_TO_GAIN = {"trees": 2.0}  # standard errors by which trees must gain, which are many and often gain by chance
+SMALLEST_BATCH, LARGEST_BATCH = 64, 1024  # usual ones: more samples allow longer steps
+MOST_PERIODIC = 100  # numbers that get a periodic embedding, which takes memory and time for each
+MOST_MEASURED = 20_000  # samples that simple models see, and on which the members are validated
+LEAST_UNITS = 4  # samples, or groups of them
+USUAL_EPOCHS, MOST_BATCHES = 1000, 6000  # of training, the fewer
+
+
+@estimator_dataclass
+class Blend(EmbeddingEstimator):
+    """Members, a linear model and trees on a table, blended.
+
+    Args:
+        encoder: ``"auto"``, the members.
+        embedding_dim: d of the embedding of each member.
+        members: networks that are trained as one.
+        folds: parts of the samples; each member trains without one of them, and validates on it.
+        linear: blend a linear model with the members.
+        trees: blend a random forest with them, where it gains by more than two standard errors.
+        batch_size: samples per batch; by default 64, and more where there are more than 4,096, up to 1,024.
+        epochs: most of them; by default 1000, or as many as 6000 batches make if that is fewer.
+        patience: end training after this many epochs without a lower validation loss, and go back to the best.
+        weight_decay: by default 0.1.
+        validation_fraction: samples held out to measure on; members validate on their folds in any case.
+
+    Attributes:
+        shares_: of ``"members"``, ``"linear"`` and ``"trees"`` in the mean of their predictions.
+        unseen_losses_: of each of them, and of the blend, on samples that it has not seen: minus the mean logarithm
+            of the true rank's probability, or the mean squared error.
+    """
+
+    train_encoder: None = field(default=None, init=False)
+    encoder_learning_rate: None = field(default=None, init=False)
+    images: None = field(default=None, init=False)
+    volumes: None = field(default=None, init=False)
+    text: None = field(default=None, init=False)
+    series: None = field(default=None, init=False)
+    embedding_dim: int = 16
+    members: int = 16
+    folds: int = 8
+    linear: bool = True
+    trees: bool = True
+    epochs: int | None = None
+    patience: int | None = 40
+    validation_fraction: float = 0.0
+    method_: "Members" = field(init=False)
+
+    forest_shape_: dict[str, int] = field(init=False, repr=False)
+
+    loss_name = "loss"
+
+    @property
+    def _num_classes(self) -> int | None:
+        """C of ranks, None of targets."""
+        return None
+
+    @abstractmethod
+    def _losses(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the loss (n,) of each sample, of probabilities or of standardised targets."""
+
+    @abstractmethod
+    def _fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
+        """Return a linear layer to one column, and what the head makes of that."""
+
+    @abstractmethod
+    def _forest(self, **options: Any) -> Any:
+        """Return a random forest of scikit-learn to fit."""
+
+    @abstractmethod
+    def _out_of_bag(self, forest: Any) -> NDArray[np.float64]:
+        """Return what the trees of a fitted forest predict of samples that are not in their bags."""
+
+    def _note_unseen(self, predictions: NDArray[np.float64], y: NDArray[Any], weights: Any) -> None:
+        """Measure the blend on samples that its parts have not seen."""
+
+    @property
+    def method_name(self) -> str:
+        return "Blend"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.encoder != "auto":
+            raise OrdinateError("encoder", repr(self.encoder), "'auto', the members", "OrdinalClassifier trains others")
+        check_whole(self.members, "members", least=2)
+        if check_whole(self.folds, "folds", least=2) > self.members:
+            raise OrdinateError("folds", self.folds, f"at most the members, {self.members}")
+        if self.epochs is not None:
+            check_whole(self.epochs, "epochs")
+        if self.devices not in (None, 1) or self.cluster is not None or joined_processes() > 1:
+            raise OrdinateError("devices", "several", "one: a table's members train in seconds")
+
+    def _read_data(
+        self, samples: CheckedSamples, held_out: CheckedSamples | None, folder: Any
+    ) -> tuple[ArrayBatches | ViewBatches, ArrayBatches | None]:
+        data = super()._read_data(samples, held_out, folder)
+        if (name := modality_of_reader(self.reader_).name) != "tables":
+            raise OrdinateError("X", name, "a table", "CLOCClassifier and SupCRRegressor support others")
+        self._groups = None if samples.groups is None else check_groups(samples.groups, len(samples))
+        return data
+
+    def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
+        units = len(targets) if self._groups is None else len(np.unique(self._groups))
+        if units < LEAST_UNITS:
+            raise OrdinateError("y", f"{units} samples or groups", f"at least {LEAST_UNITS}, some of them held out")
+        folds = min(self.folds, units // 2)
+        self._fold = assign_folds(targets.reshape(len(targets), -1)[:, 0], folds, seed, self._groups)
+        usual = min(LARGEST_BATCH, max(SMALLEST_BATCH, len(targets) // SMALLEST_BATCH))
+        return ShuffledBatches(len(targets), self.batch_size or usual, seed)
+
+    def _train(
+        self,
+        training: ArrayBatches | ViewBatches,
+        batches: ShuffledBatches,
+        validation: ArrayBatches | None,
+        **options: Any,
+    ) -> None:
+        options["run"] += hashlib.sha256(self._fold.tobytes()).hexdigest()
+        self._simple = self._fit_simple(training)  # first, so that a training with an end has the time that is left
+        seen, unseen = (self._member_weights(training.weights, seen=seen) for seen in (True, False))
+        rows = self._simple.rows
+        measured = ArrayBatches(training.x[rows], training.y[rows], unseen[rows])
+        super()._train(ArrayBatches(training.x, training.y, seen), batches, measured, **options)
+
+    def _member_weights(self, weights: Tensor | None, *, seen: bool) -> Tensor:
+        """Return (n, members): what each sample counts in the members that see it, or in those that do not."""
+        is_seen = self._fold[:, None] != np.arange(self.members)[None] % (self._fold.max() + 1)
+        chosen = torch.from_numpy(is_seen if seen else ~is_seen).float()
+        return chosen if weights is None else chosen * weights[:, None].float()
+
+    def _fit_simple(self, training: ArrayBatches | ViewBatches) -> SimpleModels:
+        """Fit the simple models, on a part of very many samples, and predict what they have not seen of it."""
+        rows = torch.from_numpy(random_part(len(training.x), MOST_MEASURED))
+        x, y = training.x[rows], self.method_.standardised_labels(training.y[rows])
+        weights = None if training.weights is None else training.weights[rows].double()
+        simple = SimpleModels(rows, y.numpy(), None if weights is None else weights.numpy())
+        fold, outputs = self._fold[rows], self._num_classes or 1
+        if self.linear:
+            simple.linear = self._fit_linear(x.double(), y, weights)
+            simple.unseen["linear"] = unseen_by_fold(self._fit_linear, x.double(), y, weights, fold, outputs)
+        if self.trees:
+            forest = grow(self._forest(oob_score=self._groups is None, **FOREST), x, y, weights)
+            simple.trees = Trees.of_forest(forest, self._num_classes)
+            if self._groups is None:
+                simple.unseen["trees"] = self._out_of_bag(forest)
+            else:
+                simple.unseen["trees"] = unseen_by_fold(self._fit_trees, x, y, weights, fold, outputs)
+        return simple
+
+    def _fit_trees(self, x: Tensor, y: Tensor, weights: Tensor | None) -> Trees:
+        return Trees.of_forest(grow(self._forest(**FOREST), x, y, weights), self._num_classes)
+
+    def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
+        """Choose the shares by what each part predicts of samples that it has not seen."""
+        simple, rows = self._simple, self._simple.rows
+        unseen = self._member_weights(training.weights, seen=False)[rows].double()
+        with torch.no_grad():
+            members = self.method_.unseen_predictions(self._embed(training.x[rows]), unseen).numpy()
+        predictions = {"members": members, **simple.unseen}
+        losses = partial(self._losses, y=simple.y)
+        start = [name for name in ("members", "linear") if name in predictions]
+        self.shares_ = choose_shares(
+            predictions, losses, dict.fromkeys(start, 1 / len(start)), simple.weights, ERRORS_TO_GAIN
+        )  # fmt: skip
+        blended = blend(predictions, self.shares_)
+        self.unseen_losses_ = {
+            name: float(np.average(losses(predicted), weights=simple.weights))
+            for name, predicted in {**predictions, "blend": blended}.items()
+        }
+        self.reader_.notes = [*self.reader_.notes, self._note_on_parts()]
+        self._take_in(simple.linear, simple.trees)
+        self._note_unseen(blended, simple.y, simple.weights)
+        del self._fold, self._groups, self._simple
+
+    def _note_on_parts(self) -> str:
+        """Say what each part is worth alone, so that one hears what a simple model would have given."""
+        losses = ", ".join(f"{name} {loss:.3f}" for name, loss in self.unseen_losses_.items())
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in self.shares_.items())
+        return f"{self.loss_name} on samples that were not seen: {losses}; shares in the blend: {shares}"
+
+    def _take_in(self, linear: nn.Sequential | None, trees: Trees | None) -> None:
+        """Add the simple models that have a share to the encoder and the head, rounded as a saved model holds them."""
+        method = self.method_
+        head = BlendHead(self._last_layers(), self._num_classes, self.shares_).double()
+        head.load_state_dict(method.head.state_dict(), strict=False)
+        if linear is not None and "linear" in self.shares_:
+            method.encoder.linear = cast(nn.Linear, linear[0])
+            if head.link is not None:
+                head.link = cast(CumulativeLink, linear[1])
+        if trees is not None and "trees" in self.shares_:
+            method.encoder.trees, self.forest_shape_ = trees, trees.shape
+        method.head = head
+        method.float().double().eval()
+        self._count_columns()
+
+    def _count_columns(self) -> None:
+        self.embedding_dim_ = self.method_.encoder.out_features
+
+    def _new_encoder(self, *, for_saved_weights: bool = False) -> BlendEncoder:
+        (width,) = self.reader_.sample_shape
+        dim = check_whole(self.embedding_dim, "embedding_dim")
+        encoder = BlendEncoder(MemberEncoder(width, dim, self.members, numeric=self._numbers))
+        if for_saved_weights and "linear" in self.shares_:
+            encoder.linear = nn.Linear(width, 1, bias=self._num_classes is None)
+        if for_saved_weights and "trees" in self.shares_:
+            encoder.trees = Trees(**self.forest_shape_)
+        return encoder
+
+    @property
+    def _numbers(self) -> list[int]:
+        """Positions of the columns that are numbers as they are, not their normal scores; none of very many."""
+        reader = cast(TableFeatures, self.reader_)
+        found = sorted(set(reader.numeric_positions) & set(reader.plain_positions))
+        return found if len(found) <= MOST_PERIODIC else []
+
+    def _method_around(self, encoder: nn.Module) -> "Members":
+        self.method_ = method = cast("Members", self._build_method(encoder))
+        self._count_columns()
+        return method
+
+    def _new_head(self, encoder: BlendEncoder) -> BlendHead:
+        is_whole = encoder.linear is not None or encoder.trees is not None  # of a saved model
+        shares = self.shares_ if is_whole else None
+        return BlendHead(self._last_layers(), self._num_classes, shares)
+
+    def _last_layers(self) -> MemberLinear:
+        return MemberLinear(self.members, int(self.embedding_dim), self._num_classes or 1)
+
+    def _restore_method(self, weights: dict[str, Tensor]) -> None:
+        super()._restore_method(weights)
+        if isinstance(trees := self.method_.encoder.trees, Trees):
+            trees.check(self.reader_.sample_shape[0])
+
+    def _state(self) -> dict[str, Any]:
+        forest = {"forest": self.forest_shape_} if "trees" in self.shares_ else {}
+        return {**super()._state(), "shares": self.shares_, "unseen_losses": self.unseen_losses_, **forest}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self.shares_, self.unseen_losses_ = state["shares"], state["unseen_losses"]
+        if "trees" in self.shares_:
+            self.forest_shape_ = state["forest"]
+
+    def _training_options(self) -> dict[str, Any]:
+        return {**super()._training_options(), "epochs": self._epochs()}
+
+    def _epochs(self) -> int:
+        if self.epochs is not None:
+            return int(self.epochs)
+        return max(1, min(USUAL_EPOCHS, MOST_BATCHES // getattr(self, "n_batches_", 1)))
+
+    def _weight_decay(self) -> float:
+        return 0.1 if self.weight_decay is None else self.weight_decay
