@@ -136,7 +136,7 @@ def _doubled_first(seed: int) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]
 
 
 def measure(name: str, model: str, seed: int, paper: bool, verbose: int) -> dict[str, Any]:
-    """Return what one model is worth on one set with one seed."""
+    """Return the metrics of one model on one set with one seed."""
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     warnings.simplefilter("ignore")
     pictures, ranks, train, test = read(name, seed)

@@ -5,8 +5,9 @@
 Ranks: six of TOC-UCO's tables, 30 stratified 70/30 splits with the seeds 0 to 29, beside the published means of eight
 models, on which our splits of the same kind differ by chance. Targets: four UCI tables with their 20 published splits.
 All models have the same splits; those of others get standardised numbers and one-hot categories. Errors are those of
-the test parts, which no choice has seen: settings were chosen on inner splits of the training part of the first split
-of ESL, SWD, diabetes, Boston and airfoil. Every finished fit is kept in the results file; the script continues there.
+the test parts. Settings were chosen on inner splits of the training part of the first split of ESL, SWD, Car, diabetes,
+Boston and airfoil, which later splits test on in part. Every finished fit is kept in the results file; the script
+continues there.
 """
 
 import argparse

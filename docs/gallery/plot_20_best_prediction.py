@@ -32,11 +32,11 @@ model = BlendClassifier(epochs=60, random_state=0).fit(X_train, y_train)
 {name: round(share, 2) for name, share in model.shares_.items()}
 
 # %%
-# What each part is worth
-# -----------------------
+# How well each part predicts
+# ---------------------------
 #
 # ``unseen_losses_`` is minus the mean logarithm of the true grade's probability, on training samples that a part has
-# not seen: so you hear what a simple model alone would have given.
+# not seen: so it also has the loss of each simple model alone.
 
 figure, axes = plt.subplots(figsize=(5, 2.4), layout="constrained")
 axes.barh(list(model.unseen_losses_), list(model.unseen_losses_.values()), color="#2a788e")

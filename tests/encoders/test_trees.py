@@ -41,10 +41,17 @@ def test_a_threshold_between_two_adjacent_floats_divides_them():
 
 def test_trees_of_the_same_shape_take_the_weights():
     trees = Trees.of_forest(RandomForestClassifier(5, random_state=0).fit(X, RANKS), 3)
-    again = Trees(**trees.shape)
+    again = Trees(len(trees.roots), len(trees.feature), 3, trees.depth)
     again.load_state_dict(trees.state_dict())
     again.check(4)
     assert torch.equal(again(torch.from_numpy(X)), trees(torch.from_numpy(X)))
+
+
+def test_trees_deeper_than_they_have_nodes_are_refused():
+    trees = Trees.of_forest(RandomForestClassifier(2, random_state=0).fit(X, RANKS), 3)
+    trees.depth = 10**12
+    with pytest.raises(ValueError, match=r"its trees of \d+ nodes have a depth of"):
+        trees.check(4)
 
 
 @pytest.mark.parametrize(("name", "value"), [("left", 10**6), ("right", -1), ("roots", 10**6), ("feature", 4)])

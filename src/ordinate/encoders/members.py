@@ -79,9 +79,8 @@ class MemberEncoder(nn.Module):
         numeric: positions of the columns that are numbers; they get a periodic embedding.
 
     Example:
-        >>> encoder = MemberEncoder(5, member_dim=8, members=4)
-        >>> encoder(torch.zeros(2, 5)).shape, encoder.by_member(encoder(torch.zeros(2, 5))).shape
-        (torch.Size([2, 32]), torch.Size([4, 2, 8]))
+        >>> MemberEncoder(5, member_dim=8, members=4)(torch.zeros(2, 5)).shape
+        torch.Size([2, 32])
     """
 
     def __init__(
@@ -111,10 +110,6 @@ class MemberEncoder(nn.Module):
 
     def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
         return self.layers(x.expand(self.members, *x.shape)).transpose(0, 1).flatten(1)
-
-    def by_member(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "m n e"]:
-        """Return the embeddings of each member."""
-        return embeddings.unflatten(1, (self.members, self.member_dim)).transpose(0, 1)
 
 
 class BlendEncoder(nn.Module):

@@ -60,19 +60,14 @@ class Trees(nn.Module):
         return found
 
     @property
-    def shape(self) -> dict[str, int]:
-        """The arguments that make trees of the same shape."""
-        return {
-            "trees": len(self.roots), "nodes": len(self.feature), "outputs": self.value.shape[1], "depth": self.depth
-        }  # fmt: skip
-
-    @property
     def out_features(self) -> int:
         """Values of a leaf."""
         return self.value.shape[1]
 
     def check(self, columns: int) -> None:
-        """Raise ValueError where a node points outside the trees, or to a column beyond those of the samples."""
+        """Raise ValueError where a node points outside the trees, or to a column that samples do not have."""
+        if not 0 <= self.depth < max(1, len(self.feature)):
+            raise ValueError(f"its trees of {len(self.feature)} nodes have a depth of {self.depth}")
         nodes = torch.cat([self.roots, self.left, self.right])
         if int(nodes.min()) < 0 or int(nodes.max()) >= len(self.feature):
             raise ValueError("a node of its trees leads outside them")

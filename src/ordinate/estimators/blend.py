@@ -7,14 +7,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.utils.validation import column_or_1d
 from torch import Tensor, nn
 
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.decisions import compare_rules
 from ordinate.encoders.members import BlendEncoder
-from ordinate.errors import OrdinateError
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier
@@ -113,11 +111,6 @@ class BlendRegressor(Blend, ContrastiveRegressor):
 
     multi_output = False
     loss_name = "squared error, in variances of the target,"
-
-    def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
-        if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
-            raise OrdinateError("y", f"{y.shape[1]} targets per sample", "one", "SupCRRegressor supports several")
-        return super()._targets(column_or_1d(y, warn=True), reset=reset)
 
     def _build_method(self, encoder: nn.Module) -> "TargetMembers":
         from ordinate.methods.members import TargetMembers

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 from torch import Tensor, nn
 
 from ordinate.data.array_batches import ArrayBatches
@@ -94,6 +94,10 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         """Return the untrained method around the encoder."""
 
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
+        if not self.multi_output:
+            if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
+                raise OrdinateError("y", f"{y.shape[1]} targets per sample", "one", "SupCRRegressor supports several")
+            y = column_or_1d(y, warn=True)
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
         if targets.ndim > 2:
             raise OrdinateError("y", f"shape {targets.shape}", "(n,) or (n, p)")

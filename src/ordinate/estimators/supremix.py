@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
@@ -46,11 +45,6 @@ class SupReMixRegressor(ContrastiveRegressor):
     window: float | str = "auto"
 
     multi_output = False
-
-    def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
-        if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
-            raise OrdinateError("y", f"{y.shape[1]} targets per sample", "one", "SupCRRegressor supports several")
-        return super()._targets(column_or_1d(y, warn=True), reset=reset)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

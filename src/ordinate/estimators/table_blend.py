@@ -81,8 +81,6 @@ class Blend(EmbeddingEstimator):
     validation_fraction: float = 0.0
     method_: "Members" = field(init=False)
 
-    forest_shape_: dict[str, int] = field(init=False, repr=False)
-
     loss_name = "loss"
 
     @property
@@ -117,6 +115,7 @@ class Blend(EmbeddingEstimator):
         super()._check_parameters()
         if self.encoder != "auto":
             raise OrdinateError("encoder", repr(self.encoder), "'auto', the members", "OrdinalClassifier trains others")
+        check_whole(self.embedding_dim, "embedding_dim")
         check_whole(self.members, "members", least=2)
         if check_whole(self.folds, "folds", least=2) > self.members:
             raise OrdinateError("folds", self.folds, f"at most the members, {self.members}")
@@ -208,7 +207,7 @@ class Blend(EmbeddingEstimator):
         del self._fold, self._groups, self._simple
 
     def _note_on_parts(self) -> str:
-        """Say what each part is worth alone, so that one hears what a simple model would have given."""
+        """Return the loss of each part alone, a simple model among them, and its share."""
         losses = ", ".join(f"{name} {loss:.3f}" for name, loss in self.unseen_losses_.items())
         shares = ", ".join(f"{name} {share:.0%}" for name, share in self.shares_.items())
         return f"{self.loss_name} on samples that were not seen: {losses}; shares in the blend: {shares}"
@@ -223,7 +222,7 @@ class Blend(EmbeddingEstimator):
             if head.link is not None:
                 head.link = cast(CumulativeLink, linear[1])
         if trees is not None and "trees" in self.shares_:
-            method.encoder.trees, self.forest_shape_ = trees, trees.shape
+            method.encoder.trees = trees
         method.head = head
         method.float().double().eval()
         self._count_columns()
@@ -233,12 +232,11 @@ class Blend(EmbeddingEstimator):
 
     def _new_encoder(self, *, for_saved_weights: bool = False) -> BlendEncoder:
         (width,) = self.reader_.sample_shape
-        dim = check_whole(self.embedding_dim, "embedding_dim")
-        encoder = BlendEncoder(MemberEncoder(width, dim, self.members, numeric=self._numbers))
+        encoder = BlendEncoder(MemberEncoder(width, int(self.embedding_dim), self.members, numeric=self._numbers))
         if for_saved_weights and "linear" in self.shares_:
             encoder.linear = nn.Linear(width, 1, bias=self._num_classes is None)
         if for_saved_weights and "trees" in self.shares_:
-            encoder.trees = Trees(**self.forest_shape_)
+            encoder.trees = Trees(**self._forest_shape)
         return encoder
 
     @property
@@ -262,19 +260,26 @@ class Blend(EmbeddingEstimator):
         return MemberLinear(self.members, int(self.embedding_dim), self._num_classes or 1)
 
     def _restore_method(self, weights: dict[str, Tensor]) -> None:
+        if "trees" in self.shares_:
+            (count,), (nodes, outputs) = (weights[f"encoder.trees.{name}"].shape for name in ("roots", "value"))
+            self._forest_shape |= {"trees": count, "nodes": nodes, "outputs": outputs}
         super()._restore_method(weights)
         if isinstance(trees := self.method_.encoder.trees, Trees):
             trees.check(self.reader_.sample_shape[0])
 
     def _state(self) -> dict[str, Any]:
-        forest = {"forest": self.forest_shape_} if "trees" in self.shares_ else {}
-        return {**super()._state(), "shares": self.shares_, "unseen_losses": self.unseen_losses_, **forest}
+        trees = self.method_.encoder.trees
+        return {
+            **super()._state(),
+            "shares": self.shares_,
+            "unseen_losses": self.unseen_losses_,
+            "forest_depth": None if trees is None else trees.depth,
+        }
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         self.shares_, self.unseen_losses_ = state["shares"], state["unseen_losses"]
-        if "trees" in self.shares_:
-            self.forest_shape_ = state["forest"]
+        self._forest_shape = {"depth": state["forest_depth"]}
 
     def _training_options(self) -> dict[str, Any]:
         return {**super()._training_options(), "epochs": self._epochs()}

@@ -1,5 +1,6 @@
 """The weighted mean of what members, a linear model and trees predict, from their embeddings side by side."""
 
+import math
 from collections.abc import Mapping
 
 import torch
@@ -42,18 +43,27 @@ class BlendHead(nn.Module):
         self.target_mean.copy_(targets.double().mean())
         self.target_scale.copy_(targets.double().std(correction=0))
 
-    def by_member(self, embeddings: Float[Tensor, "m n e"]) -> Float[Tensor, "m n o"]:
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many members there are, and d of the embedding of each."""
+        members, dim, _ = self.members.get_parameter("weight").shape
+        return members, dim
+
+    def outputs(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "m n o"]:
         """Return the logits of each member, or its standardised targets."""
-        outputs: Tensor = self.members(embeddings)
+        own = embeddings[:, : math.prod(self.shape)].unflatten(1, self.shape).transpose(0, 1)
+        outputs: Tensor = self.members(own)
         return outputs
+
+    def by_member(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "m n o"]:
+        """Return what each member predicts: probabilities, or standardised targets."""
+        outputs = self.outputs(embeddings)
+        return outputs if self.num_classes is None else outputs.softmax(2)
 
     def standardised(self, embeddings: Float[Tensor, "n d"]) -> dict[str, Float[Tensor, "n o"]]:
         """Return what each part predicts: probabilities, or standardised targets."""
-        members, dim, _ = self.members.get_parameter("weight").shape
-        own = embeddings[:, : members * dim].unflatten(1, (members, dim)).transpose(0, 1)
-        outputs = self.by_member(own)
-        found = {"members": (outputs if self.num_classes is None else outputs.softmax(2)).mean(0)}
-        rest = embeddings[:, members * dim :]
+        found = {"members": self.by_member(embeddings).mean(0)}
+        rest = embeddings[:, math.prod(self.shape) :]
         if "linear" in self.shares:
             found["linear"] = rest[:, :1] if self.link is None else self.link(rest[:, :1])
         if "trees" in self.shares:

@@ -27,9 +27,8 @@ class Members(StagedMethod):
     validation loss is that of the mean prediction of the members that have not seen a sample.
 
     Args:
-        encoder: of the members.
-        num_classes: C ranks; None for one target.
-        head: from the embeddings to predictions.
+        encoder: of the members, (n, f) to (n, members * d).
+        head: from these embeddings to predictions.
         epochs, patience, chunk_size, optimization: of the one stage of training.
     """
 
@@ -58,22 +57,18 @@ class Members(StagedMethod):
     def standardised_labels(self, y: Tensor) -> Tensor:
         """Return ranks (n,), or standardised targets (n, 1) in float64."""
 
-    @abstractmethod
-    def unseen_predictions(self, x: Float[Tensor, "n d"], weights: Float[Tensor, "n m"]) -> Float[Tensor, "n o"]:
-        """Return the mean prediction, standardised, of the members in which samples have a weight above 0."""
-
     def batch_loss(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> Float[Tensor, ""]:
-        outputs = self.head.by_member(self.encoder.members.by_member(self.embed(x)))
-        losses = self.sample_losses(outputs, y)
+        losses = self.sample_losses(self.head.outputs(self.embed(x)), y)
         if weights is None:
             return losses.mean()
-        counted = weights.to(losses.dtype).T
-        return (losses * counted).sum() / counted.sum().clamp(min=torch.finfo(losses.dtype).tiny)
+        counted = weights.to(losses.dtype).T  # of a sum above 0, as every sample is seen by some members
+        return (losses * counted).sum() / counted.sum()
 
-    def mean_of_unseen(self, outputs: Float[Tensor, "m n o"], weights: Float[Tensor, "n m"]) -> Float[Tensor, "n o"]:
-        """Return the mean over the members in which samples have a weight above 0."""
-        unseen = (weights > 0).T.to(outputs.dtype)[:, :, None]
-        return (outputs * unseen).sum(0) / unseen.sum(0)
+    def unseen_predictions(self, x: Float[Tensor, "n d"], weights: Float[Tensor, "n m"]) -> Float[Tensor, "n o"]:
+        """Return the mean prediction, standardised, of the members in which samples have a weight above 0."""
+        predictions = self.head.by_member(x)
+        unseen = (weights > 0).T.to(predictions.dtype)[:, :, None]
+        return (predictions * unseen).sum(0) / unseen.sum(0)
 
 
 class RankMembers(Members):
@@ -89,10 +84,6 @@ class RankMembers(Members):
         members = len(outputs)
         losses = cross_entropy(outputs.flatten(0, 1), y.repeat(members), reduction="none")
         return losses.unflatten(0, (members, len(y)))
-
-    def unseen_predictions(self, x: Float[Tensor, "n d"], weights: Float[Tensor, "n m"]) -> Float[Tensor, "n o"]:
-        outputs = self.head.by_member(self.encoder.members.by_member(x))
-        return self.mean_of_unseen(outputs.softmax(2), weights)
 
     def validate_embeddings(
         self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, "n m"] | None = None
@@ -119,9 +110,6 @@ class TargetMembers(Members):
 
     def sample_losses(self, outputs: Float[Tensor, "m n o"], y: Float[Tensor, "n 1"]) -> Float[Tensor, "m n"]:
         return (outputs - self.standardised_labels(y).to(outputs.dtype)).square()[:, :, 0]
-
-    def unseen_predictions(self, x: Float[Tensor, "n d"], weights: Float[Tensor, "n m"]) -> Float[Tensor, "n o"]:
-        return self.mean_of_unseen(self.head.by_member(self.encoder.members.by_member(x)), weights)
 
     def validate_embeddings(
         self, x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"], weights: Float[Tensor, "n m"] | None = None

@@ -45,6 +45,7 @@ def _single_faces(layout: Layout, name: str, source: str) -> tuple[list[str], ND
         meta = loadmat(file, squeeze_me=True)[source]
         born, taken, score, second = (np.atleast_1d(meta[field][()]).astype(np.float64) for field in NUMBERS)
         paths = np.atleast_1d(meta["full_path"][()])
+    # scipy raises NotImplementedError for MATLAB's version 7.3, which it does not read
     except (KeyError, ValueError, TypeError, IndexError, NotImplementedError, MatReadError) as error:
         raise OrdinateError(
             f"{layout.path / name}",
