@@ -109,10 +109,9 @@ TABLES = (
             Row("SupCon, cosine, projected", (8.13, 0.753), model="supcon", settings={"projection_dim": 128}),
             Row("SupCon, cosine", (7.89, 0.760), model="supcon", settings={"projection_dim": None}),
             Row("SupCR, cosine, projected", (7.34, 0.793), model="supcr_l1",
-                settings={"loss": {"similarity": "cosine"}, "projection": 128}),
-            Row("SupCR, cosine", (6.51, 0.836), model="supcr_l1", settings={"loss": {"similarity": "cosine"}}),
-            Row("SupCR, negative L1 norm", (6.25, 0.842), model="supcr_l1",
-                settings={"loss": {"similarity": "neg_l1"}}),
+                settings={"similarity": "cosine", "projection": 128}),
+            Row("SupCR, cosine", (6.51, 0.836), model="supcr_l1", settings={"similarity": "cosine"}),
+            Row("SupCR, negative L1 norm", (6.25, 0.842), model="supcr_l1", settings={"similarity": "neg_l1"}),
             Row("SupCR, negative L2 norm", (6.14, 0.850), model="supcr_l1"),
         ),
         dataset="agedb_dir",
@@ -179,7 +178,7 @@ TABLES = (
     Table(
         "supcr-13", "The number of positives", "SupCR, Table 13", (MAE,),
         tuple(
-            Row(f"K = {count}", (mae,), settings={"loss": {"num_positives": count}})
+            Row(f"K = {count}", (mae,), settings={"num_positives": count})
             for count, mae in ((128, 6.46), (256, 6.43), (384, 6.29), (511, 6.14))
         ),
         dataset="agedb_dir", model="supcr_l1", note="511 are all positives of two views of 256 samples.",
