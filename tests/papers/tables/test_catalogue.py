@@ -11,10 +11,11 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import registry as models
 from ordinate.papers.datasets import reading
 from ordinate.papers.datasets.catalogue import TABLE_SETS, dataset
+from ordinate.papers.tables.budgets import Budget
 from ordinate.papers.tables.catalogue import CATALOGUE, find
 from ordinate.papers.tables.execute import PROTOCOLS, execute
 from ordinate.papers.tables.metric_names import METRICS
-from ordinate.papers.tables.models import task_of
+from ordinate.papers.tables.models import build, task_of
 from ordinate.papers.tables.run import Run
 from tests.papers.datasets import trees
 
@@ -93,6 +94,43 @@ def test_every_cell_can_be_written_down_as_a_run(quick):
         if cell.choice.model is not None:
             run = cell.run(3, quick=quick)
             assert Run.from_json(run.to_json()) == run
+
+
+def test_every_model_has_the_settings_that_its_cells_give_it(monkeypatch):
+    monkeypatch.setattr(reading, "unavailable", lambda name: None)
+    for param in CELLS:
+        cell = param.values[0]
+        if cell.impossible:
+            continue
+        run = cell.run(0, quick=False)
+        task = task_of(run.model, dataset(run.dataset).task)
+        budget = Budget(**{**dict(run.facts)["budget"], "text": None})
+        build(run.model, task, budget=budget, num_classes=3, **dict(run.settings).get("model", {}))
+
+
+def test_of_supremix_every_set_has_the_temperature_and_the_batch_size_of_table_13():
+    """SupReMix's rows, and SupCon's as far as the set has its own table; SupCR keeps those of its own paper."""
+    hyper = {cell.column.name: cell.paper for cell in find("supremix-13").cells[0]}
+    sizes = {cell.column.name: cell.paper for cell in find("supremix-13").cells[-1]}
+    sets = {"IMDB-WIKI": "imdb_wiki_dir", "AgeDB-DIR": "agedb_dir", "STS-B-DIR": "stsb_dir",
+            "UK Biobank": "uk_biobank", "HCP-Aging": "hcp_aging", "UCI-airfoil": "airfoil"}  # fmt: skip
+    expected = {sets[name]: (hyper[name], sizes[name]) for name in sets}
+    checked = set()
+    for name, table in CATALOGUE.items():
+        if not name.startswith("supremix-"):
+            continue
+        for cell in (cell for cells in table.cells for cell in cells):
+            if cell.choice.model not in ("supremix_l1", "supcon"):
+                continue
+            run = cell.run(0, quick=False)
+            settings, budget = dict(run.settings).get("model", {}), dict(run.facts)["budget"]
+            source = cell.choice.conditions.get("source", run.dataset)
+            temperature, batch_size = expected[source]
+            assert settings["temperature"] == temperature, (name, cell.row.name)
+            if name != "supremix-14":  # which varies it
+                assert settings.get("batch_size", budget["batch_size"]) == batch_size, (name, cell.row.name)
+            checked.add((source, run.model))
+    assert {(data, "supremix_l1") for data in expected} <= checked
 
 
 def test_cells_of_one_training_share_its_run():

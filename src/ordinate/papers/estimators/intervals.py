@@ -45,6 +45,7 @@ SHAPE, SHAPE_BOUNDS = (2.0, 2.0, 0.5), ((1.0, 20.0), (1.0, 20.0), (0.0, 1.0))  #
 LEARNED = {"uniform": 0, "beta": 2, "beta_rectangular": 3}  # how many of them
 PUSH, MOST_ITERATIONS = 0.5, 300  # as of the map alone
 
+
 @dataclass(eq=False, repr=False)
 class LatentIntervals(BaseEstimator):
     """The intervals of every feature's levels, and a map of their latent values or none.

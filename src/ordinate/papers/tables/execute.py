@@ -30,7 +30,7 @@ from ordinate.papers.datasets import reading
 from ordinate.papers.datasets.catalogue import dataset
 from ordinate.papers.datasets.reading import Split
 from ordinate.papers.protocols.corruption_robustness import corruption_robustness
-from ordinate.papers.protocols.epoch_time import epoch_time
+from ordinate.papers.protocols.epoch_time import epoch_time, pairing_time
 from ordinate.papers.protocols.label_bias import label_bias
 from ordinate.papers.protocols.label_permutation import label_permutation
 from ordinate.papers.protocols.parts import KeptParts
@@ -89,11 +89,12 @@ class Trial:
         return cls(run, folder, X, y if task == "ranks" else y.astype(np.float64), split, task)
 
     def build(self, name: str = "", spend: Mapping[str, Any] | None = None, **others: Any) -> Any:
-        """Return the run's model, or another one with its settings, unfitted; ``spend`` changes the budget."""
+        """Return the run's model with its settings, or another one, unfitted; ``spend`` changes the budget."""
         settings, facts = dict(self.run.settings), dict(self.run.facts)
+        own = settings.get("model", {}) if name in ("", self.run.model) else {}
         budget = Budget(**{**facts["budget"], **(spend or {})}) if "budget" in facts else None
         num_classes = int(self.y.max()) + 1 if self.task == "ranks" else None
-        options = {"checkpoint_dir": self.folder, **settings.get("model", {}), **others}
+        options = {"checkpoint_dir": self.folder, **own, **others}
         name = name or self.run.model
         return models.build(name, self.task, budget=budget, seed=self.run.seed, num_classes=num_classes, **options)
 
@@ -243,13 +244,29 @@ def _some(X: Any, y: NDArray[Any], count: int | None, seed: int) -> tuple[Any, N
     return take(X, rows), y[rows]
 
 
-def _epoch_time(trial: Trial, beside: Any, rounds: int = 3) -> Metrics:
+def _epoch_time(trial: Trial, beside: Any, rounds: int = 3, also: Any = None) -> Metrics:
     """Seconds of an epoch of the run's model and of others, in turns; ratios are to the first of the others."""
-    names = [trial.run.model, *beside]
-    spend = {"epochs": TIMED_EPOCHS + 1, "phase_one": TIMED_EPOCHS, "head_epochs": 1}
-    estimators = {name: trial.build(name, spend, checkpoint_dir=None) for name in names}
+    estimators = _side_by_side(trial, beside, also)
     seconds = {row["method"]: row["seconds"] for row in epoch_time(estimators, *trial.train, rounds=rounds)["rows"]}
-    return _flat({name: {"seconds": value, "ratio": value / seconds[names[1]]} for name, value in seconds.items()})
+    return _flat({name: {"seconds": value, "ratio": value / seconds[beside[0]]} for name, value in seconds.items()})
+
+
+def _pairing_time(trial: Trial, beside: Any, rounds: int = 3, also: Any = None) -> Metrics:
+    """Seconds in which the batches of an epoch are drawn, for the run's model and for others."""
+    seconds = pairing_time(_side_by_side(trial, beside, also), *trial.train, rounds=rounds)
+    return {f"seconds_{name}": value for name, value in seconds.items()}
+
+
+def _side_by_side(trial: Trial, beside: Any, also: Any) -> dict[str, Any]:
+    """The run's model and others by name, ``also`` some with settings, for a few epochs each."""
+    spend = {"epochs": TIMED_EPOCHS + 1, "phase_one": TIMED_EPOCHS, "head_epochs": 1}
+    chosen = {name: {"model": name} for name in (trial.run.model, *beside)} | {
+        name: dict(settings) for name, settings in dict(also or {}).items()
+    }
+    return {
+        name: trial.build(settings.pop("model"), spend, checkpoint_dir=None, **settings)
+        for name, settings in chosen.items()
+    }
 
 
 def _without(name: str, row: Mapping[str, Any]) -> Metrics:
@@ -266,6 +283,6 @@ PROTOCOLS: Mapping[str, Callable[..., Metrics]] = {
     function.__name__.strip("_"): function
     for function in (
         plain, validation, imbalance, _corruption_robustness, _reduced_data, _unseen_targets, _label_bias,
-        _label_permutation, _transfer, _epoch_time,
+        _label_permutation, _transfer, _epoch_time, _pairing_time,
     )
 }  # fmt: skip

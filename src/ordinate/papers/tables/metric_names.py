@@ -19,8 +19,8 @@ METRICS: Mapping[str, str] = {
     **CONTINUOUS_METRICS,
     **{f"{name}_{group}": better for group in GROUPS for name, better in CONTINUOUS_METRICS.items()},
     **dict.fromkeys(("order_genuine", "order_permuted"), "higher"),
-    **dict.fromkeys(("corrupted_mae", "critical_error", "seconds", *(f"seconds_{name}" for name in models())),
-                    "lower"),
+    **dict.fromkeys(("corrupted_mae", "critical_error", "seconds", "seconds_n_pair_1000",
+                     *(f"seconds_{name}" for name in models())), "lower"),
     **dict.fromkeys((f"ratio_{name}" for name in models()), "lower"),
     **dict.fromkeys(("margins", "margin_history"), "higher"),
 }  # fmt: skip
