@@ -1,4 +1,4 @@
-"""The tables of OTD (Kamal and Bae, *Angular triangle distance for ordinal metric learning*), its Figs 4 and 13."""
+"""The tables of OTD (Kamal and Bae, *Angular triangle distance for ordinal metric learning*), its Figs 4 to 13."""
 
 from typing import Any
 
@@ -99,6 +99,19 @@ TABLES = (
         _every_network(),
         curve=Curve("neighbours, K", "K-NN accuracy", KS), training=BEST_EPOCH,
         note=f"The paper has a picture and no figures. {BEST}",
+    ),
+    Table(
+        "otd-fig5", "Cosine distances between all test samples", "OTD, Figs. 5 to 8",
+        (Column("order", metric="order"),), _every_network(), protocol="embedding_order", picture="cosines",
+        training=BEST_EPOCH,
+        note="The paper has pictures. The order is the rank correlation of cosine distances with rank distances, over all "
+        f"pairs of test samples. {BEST}",
+    ),
+    Table(
+        "otd-fig9", "Image search: the 15 nearest neighbours", "OTD, Figs. 9 to 12",
+        (Column("neighbours of the same rank", metric="neighbour_accuracy"),), _every_network(),
+        protocol="embedding_order", picture="searches", training=BEST_EPOCH,
+        note=f"The paper has pictures. Here a query is the first test sample of each rank. {BEST}",
     ),
     Table(
         "otd-fig13", "Separability by the size of the embedding", "OTD, Fig. 13",

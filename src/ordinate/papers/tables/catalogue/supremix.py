@@ -1,9 +1,10 @@
-"""The tables of SupReMix (*Supervised Contrastive Learning for Regression with Mixup*), its Figs 2 and 4."""
+"""The tables of SupReMix (*Supervised Contrastive Learning for Regression with Mixup*), its Figs 2 to 5."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ordinate.papers.tables.metric_names import SHARES
 from ordinate.papers.tables.table import Column, Curve, Figure, Row, Table
 
 NAMES = {"mae": "MAE", "mse": "MSE", "geometric_mean_error": "GM", "pearson": "Pearson"}
@@ -28,6 +29,7 @@ AGE_DB = {"temperature": 0.5, **WINDOW}
 SQUARED = {"head_loss": "mse"}  # as the metric is; SupReMix does not say which loss its heads have
 SENTENCES = {"temperature": 1.0, "window": 1.0, **SQUARED}
 FINE_TUNED = {"scheme": "fine_tune"}
+PAIRS = "Logits are of at most 2000 training samples, without augmentation, behind the projection head."
 
 
 AIRFOIL_SUPCON = Row(
@@ -38,6 +40,10 @@ AIRFOIL_SUPCON = Row(
 
 def _columns(*metrics: str) -> tuple[Column, ...]:
     return tuple(Column(NAMES[metric], metric=metric) for metric in metrics)
+
+
+def _over_training() -> tuple[Column, ...]:
+    return tuple(Column(f"{share:.0%} of the epochs", item=place) for place, share in enumerate(SHARES))
 
 
 def _supremix(name: str, paper: Sequence[Figure], temperature: float, window: float = 5.0, **settings: Any) -> Row:
@@ -315,10 +321,32 @@ TABLES = (
             AIRFOIL_SUPCON,
             Row("SupReMix", model="supremix_l1", on_its_data=AIRFOIL),
         ),
-        dataset="airfoil", protocol="label_permutation", scatter=True, on_its_data=SMALL_NETWORK,
+        dataset="airfoil", protocol="label_permutation", picture="embeddings", on_its_data=SMALL_NETWORK,
         training={"epochs": (ENCODER_EPOCHS, 100)},
         note="The paper has pictures. Network and epochs are those of Table 5. The order is the rank correlation of distances between embeddings and between "
         "labels, over all pairs of test samples.",
+    ),
+    Table(
+        "supremix-fig3", "Logits of positive and of hard negative pairs over the training", "SupReMix, Fig. 3",
+        _over_training(),
+        (
+            Row("positive pairs, mean", metric="positive_logits"),
+            Row("1000 hardest negative pairs, mean", metric="hard_negative_logits"),
+        ),
+        dataset="agedb_dir", model="supcon", protocol="logits", settings={"temperature": 0.5}, training=FACES_128,
+        picture="logits",
+        note=f"The paper has pictures of one training, which it does not name; here it is SupCon. {PAIRS}",
+    ),
+    Table(
+        "supremix-fig5", "Gap between the mean logits of positive and of negative pairs", "SupReMix, Fig. 5",
+        _over_training(),
+        (
+            Row("SupCon", model="supcon", settings={"temperature": 0.5}),
+            Row("SupReMix", model="supremix_l1", settings={"temperature": 0.5}, on_its_data=WINDOW),
+        ),
+        dataset="agedb_dir", metric="logit_gap", protocol="logits", training=FACES_128,
+        curve=Curve("share of the encoder's epochs", "mean positive less mean negative logit", SHARES),
+        note=f"The paper has a picture and no figures. {PAIRS}",
     ),
     Table(
         "supremix-fig4", "Error with ever fewer training samples", "SupReMix, Fig. 4",
