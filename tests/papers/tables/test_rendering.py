@@ -1,15 +1,14 @@
-"""A filled table as text, Markdown, CSV and picture."""
+"""A filled table as text, Markdown and CSV."""
 
 import csv
 import io
 
 import pytest
 
-from ordinate.papers.tables.pictures import draw, write
 from ordinate.papers.tables.rendering import FilledTable, as_csv, as_markdown, as_text
 from ordinate.papers.tables.results import Result
 from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.table import Column, Curve, Plan, Row, Table
+from ordinate.papers.tables.table import Column, Plan, Row, Table
 
 TABLE = Table(
     "paper-1",
@@ -124,23 +123,6 @@ def test_a_wide_table_comes_in_blocks():
     lines = as_text(FilledTable(table, plan, RESULTS)).splitlines()
     assert max(map(len, lines)) <= 150
     assert sum(line.startswith("first") for line in lines) > 1
-
-
-def test_a_curve_is_drawn_with_a_panel_a_group(tmp_path):
-    rows = (Row("l1", (1.0, 2.0), model="l1", group="one"), Row("l1", model="l1", group="two"))
-    columns = (Column("10", metric="mae"), Column("20", metric="r2"))
-    table = Table("t", "", "", columns, rows, dataset="airfoil", curve=Curve("samples", "MAE", (10, 20)))
-    plan = Plan({(row, column): RUNS[0, 0] for row in range(2) for column in range(2)}, {})
-    filled = FilledTable(table, plan, RESULTS)
-    ((_, figure),) = draw(filled)
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["one", "two"]
-    assert [path.name for path in write(filled, tmp_path)] == ["t.txt", "t.md", "t.csv", "t.png"]
-
-
-def test_nothing_is_drawn_of_a_table_or_before_a_result():
-    assert not list(draw(FILLED))
-    table = Table("t", "", "", (Column("10", metric="mae"),), (Row("l1"),), curve=Curve("a", "b", (10,)))
-    assert not list(draw(FilledTable(table, Plan({}, {(0, 0): "no data"}), {})))
 
 
 @pytest.mark.parametrize(

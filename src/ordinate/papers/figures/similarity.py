@@ -25,7 +25,8 @@ def cosine_matrices(matrices: Mapping[str, tuple[ArrayLike, ArrayLike]], title: 
     """
     columns = min(3, len(matrices))
     rows = -(-len(matrices) // columns)
-    figure, grid = plt.subplots(rows, columns, figsize=(3.1 * columns + 1.0, 3.1 * rows + 0.4), squeeze=False)
+    size = (3.1 * columns + 1.0, 3.1 * rows + 0.4)
+    figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="compressed")
     for axes, (name, (distances, given)) in zip(grid.flat, matrices.items(), strict=False):
         values, ranks = np.asarray(distances), np.asarray(given).astype(int)
         shown = axes.imshow(values, cmap=COLOURS, vmin=0, vmax=2, interpolation="nearest")

@@ -1,4 +1,4 @@
-"""The tables of SupCR (Zha et al., *Supervised Contrastive Regression*), its Figs 1, 3 and 4."""
+"""The tables of SupCR (Zha et al., *Supervised Contrastive Regression*), its Figs 3 and 4."""
 
 from collections.abc import Mapping
 from dataclasses import replace
