@@ -109,11 +109,11 @@ def test_with_intervals_neighbours_are_the_nearest_by_expected_distance(metric):
     places, places_test = (
         np.column_stack([frame["safety"].map(LEVELS.index), frame["doors"].map(doors.index)]) for frame in (X, X_test)
     )
-    means, variances = model.intervals_.means_, model.intervals_.variances_
+    means, variances, starts = model.intervals_.means_, model.intervals_.variances_, np.array([0, 3])
     M = model.intervals_.components_.T @ model.intervals_.components_
     for row, predicted in zip(places_test, model.predict(X_test), strict=True):
-        gaps = means[places + [0, 3]] - means[row + [0, 3]]
-        distances = np.sum(gaps @ M * gaps, axis=1) + variances[places + [0, 3]] @ np.diag(M)
+        gaps = means[places + starts] - means[row + starts]
+        distances = np.sum(gaps @ M * gaps, axis=1) + variances[places + starts] @ np.diag(M)
         assert predicted in y.to_numpy()[distances < distances.min() + 1e-9]
 
 

@@ -152,7 +152,9 @@ def expected_loss(
         components: (d, d), L.
         moments: (2, m), means and variances of all features' levels.
         levels: (n, d), which of them a sample has.
-        targets, impostors, push: of :func:`~ordinate.papers.estimators.lmnn.lmnn_loss`.
+        targets: (n, k), of :func:`~ordinate.papers.estimators.lmnn.target_neighbours`.
+        impostors: (n, n), the pairs of a sample and an impostor to look at.
+        push: weight of the impostors.
 
     Returns:
         The loss, and its gradients by ``components`` and by ``moments``.

@@ -103,7 +103,7 @@ class Found:
 
 def descend(
     start: NDArray[np.float64],
-    loss: Callable[[NDArray[np.float64], csr_array], tuple[float, NDArray[np.float64]]],
+    loss: Callable[..., tuple[float, NDArray[np.float64]]],
     find: Callable[[NDArray[np.float64]], csr_array],
     max_iter: int,
     bounds: Sequence[tuple[float | None, float | None]] | None = None,

@@ -31,7 +31,7 @@ def cosine_matrices(matrices: Mapping[str, tuple[ArrayLike, ArrayLike]], title: 
         values, ranks = np.asarray(distances), np.asarray(given).astype(int)
         shown = axes.imshow(values, cmap=COLOURS, vmin=0, vmax=2, interpolation="nearest")
         starts = np.flatnonzero(np.diff(ranks, prepend=-1))
-        centres = (starts + [*starts[1:], len(ranks)] - 1) / 2
+        centres = (starts + np.append(starts[1:], len(ranks)) - 1) / 2
         for start in starts[1:]:
             axes.axhline(start - 0.5, color="white", linewidth=0.6)
             axes.axvline(start - 0.5, color="white", linewidth=0.6)

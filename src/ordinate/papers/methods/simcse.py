@@ -1,6 +1,5 @@
 """Supervised SimCSE (Gao et al., 2021) on pairs of texts whose scores are cut in two, as SupReMix's C.1 has it."""
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -23,6 +22,7 @@ class SentencePairLoss(nn.Module):
         temperature: tau.
 
     Example:
+        >>> import torch
         >>> u, v = torch.eye(3), torch.eye(3)
         >>> pairs = torch.cat([u, v, (u - v).abs(), u * v], dim=1)
         >>> round(SentencePairLoss(1.0)(pairs, torch.tensor([True, True, False])).item(), 4)

@@ -42,74 +42,62 @@ def draw(filled: FilledTable) -> Iterator[tuple[str, Picture]]:
     """Yield the pictures of a table, by what tells one from the others; none where there is nothing to draw yet."""
     if filled.table.curve is not None and any(one.values for cells in filled.cells for one in cells):
         yield "", _lines(filled)
-    if filled.table.picture:
-        yield from PICTURES[filled.table.picture](filled, _first_runs(filled))
+    if filled.table.picture and (done := _done(filled)):
+        yield from PICTURES[filled.table.picture](done)
 
 
-FirstRuns = Mapping[int, tuple[Run, Mapping[str, Any]]]
+Rows = Mapping[str, tuple[Run, Mapping[str, Any]]]  # by name, the first run that is done and its metrics
+Draw = Callable[[Mapping[str, Rows]], Iterator[tuple[str, Picture]]]
 
 
-def _first_runs(filled: FilledTable) -> FirstRuns:
-    """The first run that is done of every row, and its metrics."""
-    found = {}
-    for row, _ in enumerate(filled.table.rows):
-        done = [run for run in filled.plan.runs.get((row, 0), ()) if filled.results[run].state == "done"]
-        if done:
-            found[row] = done[0], filled.results[done[0]].metrics
-    return found
-
-
-def _by_group(filled: FilledTable, firsts: FirstRuns) -> dict[str, dict[str, tuple[Run, Mapping[str, Any]]]]:
-    """The first runs by group and name of their rows."""
+def _done(filled: FilledTable) -> dict[str, Rows]:
+    """The rows of which a run is done, by their group."""
     groups: dict[str, dict[str, tuple[Run, Mapping[str, Any]]]] = {}
-    for row, first in firsts.items():
-        groups.setdefault(filled.table.rows[row].group, {})[filled.table.rows[row].name] = first
-    return groups
+    for place, row in enumerate(filled.table.rows):
+        done = [run for run in filled.plan.runs.get((place, 0), ()) if filled.results[run].state == "done"]
+        if done:
+            groups.setdefault(row.group, {})[row.name] = done[0], filled.results[done[0]].metrics
+    return dict(groups)
 
 
-def _embeddings(filled: FilledTable, firsts: FirstRuns) -> Iterator[tuple[str, Picture]]:
+def _embeddings(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
     """The embeddings that were trained on genuine labels and on permuted ones."""
-    pictures = {
-        filled.table.rows[row].name: {
-            labels: {"places": metrics[f"places_{labels}"], "labels": metrics[f"labels_{labels}"]}
-            for labels in ("genuine", "permuted")
-        }
-        for row, (_, metrics) in firsts.items()
-    }
-    if pictures:
-        yield "", embeddings_by_labels(pictures)
+    for group, rows in groups.items():
+        yield group, embeddings_by_labels({
+            name: {
+                labels: {"places": metrics[f"places_{labels}"], "labels": metrics[f"labels_{labels}"]}
+                for labels in ("genuine", "permuted")
+            }
+            for name, (_, metrics) in rows.items()
+        })  # fmt: skip
 
 
-def _targets(filled: FilledTable, firsts: FirstRuns) -> Iterator[tuple[str, Picture]]:
+def _targets(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
     """The targets that were trained on, which all rows of a group share."""
-    groups = _by_group(filled, firsts)
-    if groups:
-        yield "", training_targets({group: next(iter(rows.values()))[1] for group, rows in groups.items()})
+    yield "", training_targets({group: next(iter(rows.values()))[1] for group, rows in groups.items()})
 
 
-def _logits(filled: FilledTable, firsts: FirstRuns) -> Iterator[tuple[str, Picture]]:
-    """The logits of positive and of hard negative pairs, of the first row: all rows share its run."""
-    if firsts:
-        _, metrics = next(iter(firsts.values()))
+def _logits(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
+    """The logits of positive and of hard negative pairs in the run that all rows of a group share."""
+    titles = [f"{share:.0%} of the epochs" for share in SHARES]
+    for group, rows in groups.items():
+        _, metrics = next(iter(rows.values()))
         counts = {"positive": metrics["positive_counts"], "hardest negative": metrics["hard_negative_counts"]}
-        yield (
-            "",
-            logit_distributions([f"{share:.0%} of the epochs" for share in SHARES], metrics["logit_edges"], counts),
-        )
+        yield group, logit_distributions(titles, metrics["logit_edges"], counts)
 
 
-def _cosines(filled: FilledTable, firsts: FirstRuns) -> Iterator[tuple[str, Picture]]:
+def _cosines(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
     """Cosine distances between all test samples, a picture per data set."""
-    for group, rows in _by_group(filled, firsts).items():
+    for group, rows in groups.items():
         matrices = {name: (m["cosine_distances"], m["cosine_ranks"]) for name, (_, m) in rows.items()}
         yield group, cosine_matrices(matrices, group)
 
 
-def _searches(filled: FilledTable, firsts: FirstRuns) -> Iterator[tuple[str, Picture]]:
+def _searches(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
     """Queries and the images nearest to them, a picture per network and data set."""
-    for group, rows in _by_group(filled, firsts).items():
+    for group, rows in groups.items():
         for name, (run, metrics) in rows.items():
-            yield f"{group} {name}", _search(run, metrics)
+            yield f"{group} {name}".strip(), _search(run, metrics)
 
 
 def _search(run: Run, metrics: Mapping[str, Any]) -> Picture:
@@ -129,7 +117,7 @@ def _search(run: Run, metrics: Mapping[str, Any]) -> Picture:
     return image_search(images[: len(queries)], neighbours, wrong, names)
 
 
-PICTURES: Mapping[str, Callable[[FilledTable, FirstRuns], Iterator[tuple[str, Picture]]]] = {
+PICTURES: Mapping[str, Draw] = {
     "embeddings": _embeddings,
     "targets": _targets,
     "logits": _logits,

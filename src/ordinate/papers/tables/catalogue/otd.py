@@ -71,9 +71,9 @@ TABLES = (
             Row("O-Net", (3.1, 0.8, 16.0, 6.1), (0.4, 0.1, 1.5, 0.6), model="otd", settings=EQ_5),
         ),
         metric="knn_error",
-        note="Random 70/30 splits, one per seed. Guessed of Thresh-Eucl and Ord-LMNN, whose paper is reference [8]: that "
-        "all thresholds are free, targets the nearest by Real-Eucl, Beta's two parameters and the share of the uniform "
-        "part learned per feature; everything is learned at once, by L-BFGS-B.",
+        note="Random 70/30 splits, one per seed. Guessed of Thresh-Eucl and Ord-LMNN, whose paper is reference [8]: "
+        "that all thresholds are free, targets the nearest by Real-Eucl, Beta's two parameters and the share of the "
+        "uniform part learned per feature; everything is learned at once, by L-BFGS-B.",
     ),
     Table(
         "otd-5", "Seconds of computation on BUSI", "OTD, Table 5",
@@ -90,8 +90,8 @@ TABLES = (
         dataset="busi", model="otd", settings=EQ_5,
         conditions={"beside": ("siamese", "triplet", "quadruplet", "n_pair"), "rounds": 1,
                     "also": {N_NET2: {"model": "n_pair", **LARGE_BATCH["N-Net2"]}}},
-        note="Pairing is the drawing of an epoch's batches of indices: pairs and triplets are read from the Gram matrix "
-        "of a batch, and none are listed.",
+        note="Pairing is the drawing of an epoch's batches of indices: pairs and triplets are read from the Gram "
+        "matrix of a batch, and none are listed.",
     ),
     Table(
         "otd-fig4", "Share of the K nearest neighbours of the same rank", "OTD, Fig. 4",
@@ -104,8 +104,8 @@ TABLES = (
         "otd-fig5", "Cosine distances between all test samples", "OTD, Figs. 5 to 8",
         (Column("order", metric="order"),), _every_network(), protocol="embedding_order", picture="cosines",
         training=BEST_EPOCH,
-        note="The paper has pictures. The order is the rank correlation of cosine distances with rank distances, over all "
-        f"pairs of test samples. {BEST}",
+        note="The paper has pictures. The order is the rank correlation of cosine distances with rank distances, over "
+        f"all pairs of test samples. {BEST}",
     ),
     Table(
         "otd-fig9", "Image search: the 15 nearest neighbours", "OTD, Figs. 9 to 12",

@@ -239,8 +239,8 @@ TABLES = (
         ),
         model="supremix_l1",
         note="The paper names its rows by pictures. The first is Beta(2, 8), its figures being those of the paper's "
-        "other tables; the last is taken for Beta(8, 2), which the text calls the hardest: it is the worse of the two in "
-        "8 of 12 figures. The text itself lists Beta(2, 8), Beta(8, 2), Beta(5, 5).",
+        "other tables; the last is taken for Beta(8, 2), which the text calls the hardest: it is the worse of the two "
+        "in 8 of 12 figures. The text itself lists Beta(2, 8), Beta(8, 2), Beta(5, 5).",
     ),
     Table(
         "supremix-12", "The data sets of the paper", "SupReMix, Table 12",
@@ -323,8 +323,8 @@ TABLES = (
         ),
         dataset="airfoil", protocol="label_permutation", picture="embeddings", on_its_data=SMALL_NETWORK,
         training={"epochs": (ENCODER_EPOCHS, 100)},
-        note="The paper has pictures. Network and epochs are those of Table 5. The order is the rank correlation of distances between embeddings and between "
-        "labels, over all pairs of test samples.",
+        note="The paper has pictures. Network and epochs are those of Table 5. The order is the rank correlation of "
+        "distances between embeddings and between labels, over all pairs of test samples.",
     ),
     Table(
         "supremix-fig3", "Logits of positive and of hard negative pairs over the training", "SupReMix, Fig. 3",
