@@ -94,8 +94,8 @@ class LatentIntervals(BaseEstimator):
             value, of_map, of_moments = expected_loss(
                 components, moments.detach().numpy(), levels, targets, impostors, PUSH
             )
-            moments.backward(torch.from_numpy(of_moments))
-            return value, np.concatenate([of_map.ravel()[:mapped], rest.grad.numpy()])
+            (of_rest,) = torch.autograd.grad(moments, rest, torch.from_numpy(of_moments))
+            return value, np.concatenate([of_map.ravel()[:mapped], of_rest.numpy()])
 
         def find(point: NDArray[np.float64]) -> csr_array:
             components, _, moments = unpack(point)

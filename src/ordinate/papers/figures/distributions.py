@@ -36,9 +36,9 @@ def training_targets(distributions: Mapping[str, Mapping[str, Any]]) -> Figure:
                 ends = centres[several[[0, -1]]] + width * np.array([-0.5, 0.5])
                 spans.append(axes.axvspan(*ends, color=UNSEEN, linewidth=0, zorder=0))
         axes.set(title=name, xlabel="target", ylabel="training samples")
-    shown = [bars, *spans[:1]]
-    legend = figure.legend(shown, [" "] * len(shown), loc="outside lower center", ncols=2, frameon=False)
-    write_names(legend, ["in training", "not in training"][: len(shown)])
+    handles = [bars, *spans[:1]]
+    legend = figure.legend(handles, [" "] * len(handles), loc="outside lower center", ncols=2, frameon=False)
+    write_names(legend, ["in training", "not in training"][: len(handles)])
     return figure
 
 

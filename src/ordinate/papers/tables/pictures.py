@@ -6,6 +6,7 @@ from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from ordinate.data.new_files import new_file
@@ -107,7 +108,7 @@ def _search(run: Run, metrics: Mapping[str, Any]) -> Picture:
     X, y, split = reading.load(run.dataset, run.seed, **dict(dict(run.settings).get("data", {})))
     queries = [split.test[int(row)] for row in metrics["queries"]]
     found = [split.train[[int(row) for row in rows]] for rows in metrics["neighbours"]]
-    shown = [int(row) for row in (*queries, *(row for rows in found for row in rows))]
+    shown = np.concatenate([queries, *found])
     pixels = ImageReader.fit(take(X, shown), ImageOptions(size=SHOWN))[1].pixels
     images, width = list(pixels), len(found[0])
     places = [len(queries) + width * place for place in range(len(queries))]
