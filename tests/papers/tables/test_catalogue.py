@@ -141,6 +141,12 @@ def test_cells_of_one_training_share_its_run():
     assert first.run(0, quick=False) != first.run(0, quick=True)
 
 
+def test_margins_over_epochs_are_those_of_their_boundary_and_epoch():
+    history = [[boundary + epoch / 100 for epoch in range(1, 101)] for boundary in range(4)]
+    cells = {(cell.row.name, cell.column.name): cell for cell in find("cloc-fig4").cells[2]}
+    assert cells["2|3", "15"].value({"margin_history": history}) == 2.15
+
+
 def test_a_curve_has_a_place_for_every_column():
     curves = {name: table for name, table in CATALOGUE.items() if table.curve is not None}
     assert set(curves) == CURVES
