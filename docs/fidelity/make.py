@@ -4,10 +4,10 @@ Made from the catalogue of tables, the data sets, the recipes, and a declared li
 ``python docs/fidelity/make.py`` writes it, ``tests/docs/test_fidelity.py`` holds the lists to the code.
 
 A list has entries of ``steps`` (of the method), ``settings`` (of training), ``baselines`` (by ``model``) and
-``elsewhere`` (the numbered tables and figures that are not in the catalogue). Each says ``what``, where the paper has it
-(``source``) and where it is ``here``; and, where that is not the paper's, why, as one of ``differs``, ``missing`` and
-``open`` (the paper does not say; what was chosen). ``is`` are values of the parameters of estimators, which recipes and
-tables must have, on the data sets ``sets`` alone or for the models ``models`` alone where these are given.
+``elsewhere`` (the numbered tables and figures that are not in the catalogue). Each says ``what``, where the paper has
+it (``source``) and where it is ``here``; and, where that is not the paper's, why, as one of ``differs``, ``missing``
+and ``open`` (the paper does not say; what was chosen). ``is`` are values of the parameters of estimators, which recipes
+and tables must have, on the data sets ``sets`` alone or for the models ``models`` alone where these are given.
 """
 
 import tomllib

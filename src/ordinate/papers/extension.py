@@ -40,6 +40,11 @@ MODELS: Mapping[str, Model] = {
     **{f"knn_{code}": _neighbours(code, "euclidean") for code in CODES},
     **{f"lmnn_{code}": _neighbours(code, "lmnn") for code in CODES},
 }
+ENCODERS = {
+    "airfoil": "ordinate.papers.networks:airfoil",
+    "airfoil_standardised": "ordinate.papers.networks:airfoil_standardised",
+    "small_resnet1d": "ordinate.papers.networks:small_resnet1d",
+}
 RECIPES = files("ordinate.papers").joinpath("recipes")
 
 

@@ -89,12 +89,13 @@ class Trial:
         return cls(run, folder, X, y if task == "ranks" else y.astype(np.float64), split, task)
 
     def build(self, name: str = "", spend: Mapping[str, Any] | None = None, **others: Any) -> Any:
-        """Return the run's model, or another one with its settings, unfitted; ``spend`` changes the budget."""
+        """Return the run's model with its settings, or another one, unfitted; ``spend`` changes the budget."""
         settings, facts = dict(self.run.settings), dict(self.run.facts)
         budget = Budget(**{**facts["budget"], **(spend or {})}) if "budget" in facts else None
         num_classes = int(self.y.max()) + 1 if self.task == "ranks" else None
-        options = {"checkpoint_dir": self.folder, **settings.get("model", {}), **others}
         name = name or self.run.model
+        of_model = settings.get("model", {}) if name == self.run.model else {}
+        options = {"checkpoint_dir": self.folder, **of_model, **others}
         return models.build(name, self.task, budget=budget, seed=self.run.seed, num_classes=num_classes, **options)
 
     @property
@@ -229,9 +230,10 @@ def _transfer(trial: Trial, source: str, scheme: str, samples: int | None = None
     X_source, y_source = _some(*first.train, source_samples, trial.run.seed)
     X, y = _some(*trial.train, samples, trial.run.seed)
     model = first.build(checkpoint_dir=trial.folder / "source").fit(X_source, y_source)
+    of_paper = "optimizer" in dict(trial.run.facts).get("budget", {})
     figures = transfer(
         model, X, y, *trial.test, schemes=[scheme], seed=trial.run.seed, checkpoint_dir=trial.folder / "transfer",
-        keep=trial.keep,
+        keep=trial.keep, optimization=model.method_.stages[-1].optimization if of_paper else None,
     )  # fmt: skip
     return _without("scheme", figures["rows"][0])
 
@@ -246,10 +248,15 @@ def _some(X: Any, y: NDArray[Any], count: int | None, seed: int) -> tuple[Any, N
 def _epoch_time(trial: Trial, beside: Any, rounds: int = 3) -> Metrics:
     """Seconds of an epoch of the run's model and of others, in turns; ratios are to the first of the others."""
     names = [trial.run.model, *beside]
-    spend = {"epochs": TIMED_EPOCHS + 1, "phase_one": TIMED_EPOCHS, "head_epochs": 1}
+    spend = {"epochs": 2 * TIMED_EPOCHS, "phase_one": TIMED_EPOCHS, "head_epochs": 1}
     estimators = {name: trial.build(name, spend, checkpoint_dir=None) for name in names}
-    seconds = {row["method"]: row["seconds"] for row in epoch_time(estimators, *trial.train, rounds=rounds)["rows"]}
-    return _flat({name: {"seconds": value, "ratio": value / seconds[names[1]]} for name, value in seconds.items()})
+    rows = {row["method"]: row for row in epoch_time(estimators, *trial.train, rounds=rounds)["rows"]}
+    first = rows[names[1]]["seconds"]
+    return _flat({
+        name: {"seconds": row["seconds"], "ratio": row["seconds"] / first, "stages": row["stages"],
+               "all_stages": sum(row["stages"])}
+        for name, row in rows.items()
+    })  # fmt: skip
 
 
 def _without(name: str, row: Mapping[str, Any]) -> Metrics:

@@ -21,6 +21,6 @@ METRICS: Mapping[str, str] = {
     **dict.fromkeys(("order_genuine", "order_permuted"), "higher"),
     **dict.fromkeys(("corrupted_mae", "critical_error", "seconds", *(f"seconds_{name}" for name in models())),
                     "lower"),
-    **dict.fromkeys((f"ratio_{name}" for name in models()), "lower"),
-    **dict.fromkeys(("margins", "margin_history"), "higher"),
+    **dict.fromkeys((f"{what}_{name}" for what in ("ratio", "stages", "all_stages") for name in models()), "lower"),
+    **dict.fromkeys(("margins", "margin_history"), ""),
 }  # fmt: skip

@@ -77,13 +77,14 @@ class Row(Choice):
 
 @dataclass(frozen=True)
 class Cell:
-    """A row in a column, and the run that fills it."""
+    """A row in a column, and the run that fills it; ``of_paper`` is the name of the paper."""
 
     row: Row
     column: Column
     choice: Choice
     paper: Figure
     deviation: float | None
+    of_paper: str
 
     @property
     def metric_name(self) -> str:
@@ -138,7 +139,7 @@ class Cell:
         facts = {
             "ordinate": __version__,
             "data": {name: reading.digest(name) for name in sorted({choice.dataset, trained_on})},
-            "budget": budget(trained_on, quick=quick).to_dict(),
+            "budget": budget(trained_on, self.of_paper, quick=quick).to_dict(),
         }
         return Run(choice.dataset, choice.model, choice.protocol or "plain", settings, seed, facts)
 
@@ -191,7 +192,7 @@ class Table(Choice):
         column = self.columns[place]
         paper = row.paper[place] if row.paper else None
         deviation = row.deviations[place] if row.deviations else None
-        return Cell(row, column, row.over(column).over(self), paper, deviation)
+        return Cell(row, column, row.over(column).over(self), paper, deviation, self.name.partition("-")[0])
 
     @property
     def datasets(self) -> list[str]:
