@@ -114,17 +114,25 @@ def _data(data: DataSet, title: str, paper: str) -> Entry:
 
 
 def numbered(paper: str) -> list[Entry]:
-    """Return the numbered tables and figures of a paper, first what the catalogue has, in the paper's order."""
-    known = declared(paper)
-    found = {table.source.partition(", ")[2]: _table(table) for table in tables_of(paper)}
-    found |= {one["number"]: _entry(one)._replace(source=one["number"]) for one in known["elsewhere"]}
-    return [found[name] for name in sorted(found, key=_place)]
+    """Return the rows of a paper's numbered tables and figures, in its order."""
+    found = [_table(table) for table in tables_of(paper)]
+    found += [_entry(one)._replace(source=one["number"]) for one in declared(paper)["elsewhere"]]
+    return sorted(found, key=lambda entry: _place(entry.source))
 
 
-def _place(name: str) -> tuple[bool, int, str]:
-    kind, _, number = name.partition(" ")
-    digits = "".join(filter(str.isdigit, number))
-    return kind == "Fig.", int(digits or 0), name
+def numbers(source: str) -> list[str]:
+    """Return the tables or figures that a source names: "Figs. 5 to 8" are four."""
+    kind, _, rest = source.partition(" ")
+    first, _, last = rest.partition(" to ")
+    if not last:
+        return [source]
+    return [f"{kind.replace('s', '')} {number}" for number in range(int(first), int(last) + 1)]
+
+
+def _place(source: str) -> tuple[bool, int]:
+    kind, _, number = source.partition(" ")
+    digits = "".join(filter(str.isdigit, number.partition(" ")[0]))
+    return kind.startswith("Fig"), int(digits or 0)
 
 
 def _table(table: Table) -> Entry:

@@ -81,9 +81,10 @@ def make_plan(
     settings = {} if recipe is None else dict(recipe.settings)
     modality = modality_of(samples.X)
     if recipe is not None:
-        held = "text" if options.text else modality.name
+        held, noun = ("text", "text") if options.text else (modality.name, modality.noun)
         if recipe.kind != held:
-            raise OrdinateError("--recipe", problem=f"{recipe.name} is for {recipe.kind}, {options.data} holds {held}")
+            needed = f"{recipe.name} is for {recipe.kind}"
+            raise OrdinateError("--recipe", problem=f"{needed}, and {options.data} holds {noun}")
     given = {"images": images, "volumes": volumes or volume_options({}, options)}
     if modality.parameter in given:
         settings[modality.parameter] = given[modality.parameter]

@@ -21,7 +21,7 @@ from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.functional.inputs import check_choice, check_positive
+from ordinate.functional.inputs import check_choice, check_positive, check_whole
 from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.heads.binned import BinSize
 from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
@@ -51,6 +51,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             50,000 training samples.
         head_loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
             ``"corn"``.
+        n_neighbors: training embeddings whose targets the head ``"neighbours"`` averages.
         bin_size: of the heads on bins, in units of y, one number or one per dimension; by default the smallest
             difference between two targets, or what makes 128 bins if that makes more.
         epochs: of the encoder and of the head.
@@ -70,6 +71,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     scheme: Scheme = "linear_probe"
     head: str = "auto"
     head_loss: HeadLoss = "l1"
+    n_neighbors: int = 5
     bin_size: BinSize = None
     epochs: tuple[int, int] | int | None = (400, 100)
     imbalance: Imbalance | None = None
@@ -163,6 +165,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
 
     def _check_parameters(self) -> None:
         check_choice(self.head, ("auto", *HEADS), "head")
+        check_whole(self.n_neighbors, "n_neighbors")
         if self.head_learning_rate is not None:
             check_positive(self.head_learning_rate, "head_learning_rate")
         super()._check_parameters()
@@ -213,7 +216,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             return self.method_.head
         if name == "ridge":
             return fit_ridge(embeddings, targets, weights).float().double()  # as a saved model holds it
-        return NeighbourMean(embeddings, targets, weights=weights)
+        return NeighbourMean(embeddings, targets, self.n_neighbors, weights)
 
     def _state(self) -> dict[str, Any]:
         return {
@@ -248,6 +251,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             self.head_ = NeighbourMean(
                 tensors["head.embeddings"].double(),
                 tensors["head.targets"].double(),
+                self.n_neighbors,
                 weights=None if weights is None else weights.double(),
             )
             return

@@ -155,7 +155,7 @@ TABLES = (
             Column(f"{title} {head}", dataset=name, metric=metric, settings=settings,
                    training={} if name == "tuab" else RESNET_50)
             for title, (name, metric) in DATA.items()
-            for head, settings in (("linear", {}), ("k-NN", {"head": "neighbours"}))
+            for head, settings in (("linear", {}), ("k-NN", {"head": "neighbours", "n_neighbors": 20}))
         ),
         (
             Row("L1", (6.49, None, 7.96, None, 5.74, None, 2.88, None), model="l1"),
