@@ -36,9 +36,9 @@ from ordinate.decisions import (
     rank_coverage,
     rank_sets,
 )
-from ordinate.estimators.recipes import read_recipe
 from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
+from small_recipes import small_recipe
 
 RESULTS = Path(__file__).parent / "results" / "conformal.json"
 METHODS = {
@@ -104,7 +104,7 @@ def read(name: str, seed: int) -> tuple[Any, Array, Array, Array, Array]:
 def train(name: str, method: str, X: Any, y: Array, seed: int) -> Any:
     """Return a model fitted with few epochs."""
     if name == "retinamnist":
-        recipe = read_recipe("cloc-retinamnist", quick=True)
+        recipe = small_recipe("cloc-retinamnist")
         return recipe.build(phase_epochs=EPOCHS[name], random_state=seed, verbose=0).fit(X, y)
     if method == "SupCR":
         return SupCRRegressor(epochs=EPOCHS[method], random_state=seed).fit(X, y)

@@ -22,7 +22,6 @@ import torch
 from torch import nn
 
 from ordinate import CLOCClassifier, OTDClassifier
-from ordinate.estimators.recipes import read_recipe
 from ordinate.methods.cloc import CLOC
 from ordinate.papers.datasets.images import load
 from ordinate.papers.figures.embedding_sizes import mean_by_size, sweep_embedding_dim
@@ -30,6 +29,7 @@ from ordinate.papers.tables.variants import BareMargins
 from ordinate.report.curves import accuracy_by_embedding_size, margin_trade, margins_over_training
 from ordinate.report.figures import save
 from ordinate.report.margin_sweep import mean_trade, sweep_margin
+from small_recipes import small_recipe
 
 RESULTS = Path(__file__).parent / "results" / "image_curves.json"
 STATE = Path(os.environ.get("ORDINATE_STATE", "images-state"))
@@ -74,7 +74,7 @@ def trainings(curve: str) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 def _margins_learned(kind: type[OnePhase]) -> list[dict[str, float]]:
     """The history of a phase one, on all of RetinaMNIST that is no test image."""
-    settings = read_recipe("cloc-retinamnist", quick=True).build().get_params()
+    settings = small_recipe("cloc-retinamnist").build().get_params()
     settings |= {
         "phase_epochs": (PHASE_ONE, 1),
         "random_state": 0,
@@ -85,7 +85,7 @@ def _margins_learned(kind: type[OnePhase]) -> list[dict[str, float]]:
 
 
 def _size(size: int, seed: int) -> Any:
-    settings = read_recipe("cloc-retinamnist", quick=True).build().get_params()
+    settings = small_recipe("cloc-retinamnist").build().get_params()
     shared = {name: settings[name] for name in ("encoder", "batch_size", "learning_rate", "weight_decay", "images")}
 
     def build(embedding_dim: int, seed: int) -> OTDClassifier:
@@ -99,7 +99,7 @@ def _trade(margin: float | None, seed: int) -> Any:
     def build(margins: Any, seed: int) -> CLOCClassifier:
         folder = _folder("trade", f"{margin}-{seed}")
         run = {"random_state": seed, "checkpoint_dir": folder, "verbose": 1}
-        return read_recipe("cloc-koa", quick=True).build(critical_margins=margins, **run)
+        return small_recipe("cloc-koa").build(critical_margins=margins, **run)
 
     return sweep_margin(build, *_read("koa", "validation"), BOUNDARY, [margin], [seed])[0]
 

@@ -3,7 +3,7 @@
     ORDINATE_DATA=DIR python benchmarks/images.py [--sets fingers busi retinamnist koa] [--models OTD ...] [--seeds 3]
         [--jobs 2] [--paper]
 
-The settings are the recipes of src/ordinate/recipes: their small version for a CPU, or with --paper the paper's, for a
+The settings are the recipes: their small version by the optimizer of `fit`, or with --paper the paper's, for a
 GPU. A rival takes the settings of the recipe and its own loss. Splits are the owner's; BUSI has none, and its seeds
 hold out one of five random blocks each. "busi, doubled first" splits images and their mirror images at random, as OTD's
 Section 4 can be read: a test image's mirror image is then trained on. Test images are seen by no choice. Every finished
@@ -36,6 +36,7 @@ from ordinate.methods.otd import OTD
 from ordinate.metrics import is_rank_ordered, knn_accuracy, rank_cosine_matrix, rank_report, svm_accuracy
 from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
+from small_recipes import small_recipe
 
 RESULTS = Path(__file__).parent / "results" / "images.json"
 STATE = Path(os.environ.get("ORDINATE_STATE", "images-state"))
@@ -142,7 +143,7 @@ def measure(name: str, model: str, seed: int, paper: bool, verbose: int) -> dict
     pictures, ranks, train, test = read(name, seed)
     folder = STATE / "-".join((name, model, str(seed), "paper" if paper else "quick"))
     folder.mkdir(parents=True, exist_ok=True)
-    recipe = read_recipe(RECIPES[name], quick=not paper)
+    recipe = read_recipe(RECIPES[name]) if paper else small_recipe(RECIPES[name])
     started = time.perf_counter()
     fitted = build(recipe, model, seed, folder, verbose).fit(pictures[train], ranks[train])
     seconds = time.perf_counter() - started

@@ -198,7 +198,7 @@ def test_options_of_images_are_refused_for_a_table(capsys):
     for option in (["--image-size", "8"], ["--pretrained"], ["--augmentation", "flip"], ["--recipe", "cloc-koa"]):
         assert main(["fit", "data.csv", "--target", "grade", *option]) == 2
         error = capsys.readouterr().err
-        assert error.startswith(f"ordinate: {option[0]}: is for images")
+        assert error.startswith(f"ordinate: {option[0]}: {'cloc-koa ' if '--recipe' in option else ''}is for images")
         assert error.endswith("and data.csv holds a table\n")
     assert main(["fit", "data.csv"]) == 2
     assert "--target: got none, expected the column of the label" in capsys.readouterr().err

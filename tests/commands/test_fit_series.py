@@ -88,7 +88,7 @@ def test_a_recipe_of_series_is_for_series_alone():
     fit(FitOptions("brains", recipe="supcr-tuab", quick=True, crop=10, epochs=1, quiet=True))
     model = ordinate.load("brains-model")
     assert (model.encoder, model.batch_size, model.series) == ("resnet1d", 32, SeriesOptions(crop=10))
-    with pytest.raises(OrdinateError, match="--recipe: cloc-koa is for images, brains holds others"):
+    with pytest.raises(OrdinateError, match="--recipe: cloc-koa is for images, and brains holds "):
         fit(FitOptions("brains", recipe="cloc-koa", quiet=True))
 
 

@@ -81,3 +81,21 @@ def test_a_method_without_the_setting_is_named(label, method, flag, without, cap
 def test_a_value_that_cannot_be_is_refused(flag, value, message, capsys):
     assert fit("target", "--method", "supcr", flag, value) == 2
     assert message in capsys.readouterr().err
+
+
+def test_clocs_margin_loss_is_summed_and_weighed_as_told():
+    assert fit("grade", "--method", "cloc", "--reduction", "sum", "--mmnp-weight", "0.25") == 0
+    assert (settings()["reduction"], settings()["mmnp_weight"]) == ("sum", 0.25)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--mmnp-weight", "-1"], "--mmnp-weight: got -1.0"),
+        (["--reduction", "sum", "--method", "otd"], "--reduction: otd has no such setting"),
+        (["--head-learning-rate", "0.1"], "--head-learning-rate: cloc has no such setting"),
+    ],
+)
+def test_what_is_not_for_it_is_refused(arguments, message, capsys):
+    assert fit("grade", *arguments) == 2
+    assert message in capsys.readouterr().err

@@ -66,7 +66,7 @@ def test_the_recipe_of_uk_biobank_is_for_volumes(tmp_path):
     config = train("brains", target="age", recipe="supremix-ukbiobank", quick=True, volume_size="8", spacing="2")
     assert config["params"]["temperature"] == 0.5
     assert config["params"]["volumes"]["size"] == [8, 8, 8]
-    with pytest.raises(OrdinateError, match="--recipe: otd-busi is for images, brains holds others"):
+    with pytest.raises(OrdinateError, match="--recipe: otd-busi is for images, and brains holds "):
         train("brains", target="age", recipe="otd-busi", out="other")
 
 

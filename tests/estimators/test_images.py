@@ -126,6 +126,20 @@ def test_what_was_done_to_the_training_images_is_done_to_new_ones(tmp_path):
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(large), model.transform(large))
 
 
+def test_the_encoder_sees_the_middle_of_images_that_are_resized_to_more_than_its_size(tmp_path):
+    images = ImageOptions(size=12, resize=16, augmentation="hid", workers=0)
+    model = fit(otd, epochs=1, images=images)
+    views = {view.shape for view in (model._training_data(model._read(DRAWN), torch.arange(60))[0, [1, 2]][0])}
+    assert views == {(1, 12, 12)}
+    framed = NEW.copy()
+    framed[:, :, :2], framed[:, :, -2:], framed[..., :2], framed[..., -2:] = 255, 255, 255, 255
+    np.testing.assert_array_equal(model.transform(framed), model.transform(NEW))
+    framed[:, :, 2] = 255
+    assert (model.transform(framed) != model.transform(NEW)).any()
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(NEW), model.transform(NEW))
+
+
 def test_supcr_contrasts_two_views_and_the_others_one():
     seen = []
 

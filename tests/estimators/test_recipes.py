@@ -8,15 +8,15 @@ from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.recipes import read_recipe, recipe_names
 from ordinate.estimators.registry import load_class, model
-from ordinate.papers.datasets.images import IMAGE_SETS
+from ordinate.papers.datasets.catalogue import SETS
 
 
 @pytest.mark.parametrize("name", recipe_names())
 def test_every_recipe_names_its_paper_set_and_method_and_builds_both_ways(name):
     for quick in (False, True):
         recipe = read_recipe(name, quick=quick)
-        assert recipe.dataset in {*IMAGE_SETS, "hcp_aging", "tuab", "ukbiobank"}
-        assert name == f"{recipe.method}-{recipe.dataset}"
+        assert recipe.dataset in SETS
+        assert name.replace("ukbiobank", "uk_biobank") == f"{recipe.method}-{recipe.dataset}"
         assert "(" in recipe.title
         built = recipe.build(random_state=3)
         assert isinstance(built, next(map(load_class, model(recipe.method).estimators.values())))

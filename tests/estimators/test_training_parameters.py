@@ -85,6 +85,17 @@ def test_the_head_keeps_its_ratio_to_the_learning_rate():
     assert rates[0.05] == pytest.approx((0.05, 0.005))
 
 
+@pytest.mark.parametrize("scheme", ["linear_probe", "fine_tune"])
+def test_the_second_stage_may_have_a_learning_rate_of_its_own(scheme):
+    options = {"scheme": scheme, "head_learning_rate": 0.002, "schedule": "constant", "warmup": 0.0}
+    seen = steps_of(supcr(**options), TARGET)
+    assert (seen[0][1], seen[-1][1]) == (0.001, 0.002)
+    usual = steps_of(supcr(**options | {"head_learning_rate": None}), TARGET)
+    assert (usual[0][1], usual[-1][1]) == (0.001, 0.01)
+    with pytest.raises(OrdinateError, match="head_learning_rate: got 0"):
+        supcr(head_learning_rate=0).fit(X, TARGET)
+
+
 def test_gradients_are_clipped():
     untrained, clipped, free = (
         weights(cloc(**SGD, phase_epochs=(1, 1), **options).fit(X, ranks_of(TARGET)))

@@ -112,6 +112,15 @@ class FitOptions:
     tie_tolerance: float | None = option(
         None, "count label distances that differ by no more as equal (0)", group=LOSS, metavar="NUMBER", least=0
     )
+    reduction: str | None = option(
+        None,
+        "of CLOC's margin loss over pairs: sum is the paper's (pair_mean)",
+        group=LOSS,
+        choices=("pair_mean", "sum"),
+    )
+    mmnp_weight: float | None = option(
+        None, "of CLOC's margin loss beside the cross-entropy (1)", group=LOSS, metavar="NUMBER", least=0
+    )
     optimization: str | None = option(
         None, "the usual one, or that of the method's paper (usual)", group=TRAINING, choices=("usual", "paper")
     )
@@ -119,6 +128,9 @@ class FitOptions:
     learning_rate: float | None = option(None, "the highest one (0.001)", group=TRAINING, metavar="NUMBER", above=0)
     encoder_learning_rate: float | None = option(
         None, "of a network that brings weights (that of the rest)", group=TRAINING, metavar="NUMBER", above=0
+    )
+    head_learning_rate: float | None = option(
+        None, "of a regressor's second stage, head or fine-tuning (10 times)", group=TRAINING, metavar="NUMBER", above=0
     )
     weight_decay: float | None = option(
         None, "of the encoder (what suits method and data)", group=TRAINING, metavar="NUMBER", least=0

@@ -81,14 +81,15 @@ def make_plan(
     settings = {} if recipe is None else dict(recipe.settings)
     modality = modality_of(samples.X)
     if recipe is not None:
-        kind = next((name for name in ("volumes", "series") if name in settings), "images")
-        if kind != modality.name:
-            raise OrdinateError("--recipe", problem=f"{recipe.name} is for {kind}, {options.data} holds others")
+        held, noun = ("text", "text") if options.text else (modality.name, modality.noun)
+        if recipe.kind != held:
+            needed = f"{recipe.name} is for {recipe.kind}"
+            raise OrdinateError("--recipe", problem=f"{needed}, and {options.data} holds {noun}")
     given = {"images": images, "volumes": volumes or volume_options({}, options)}
     if modality.parameter in given:
         settings[modality.parameter] = given[modality.parameter]
     if options.text:
-        settings["text"] = TextOptions(word_vectors=options.word_vectors)
+        settings["text"] = TextOptions(**{**settings.get("text", {}), "word_vectors": options.word_vectors})
     if modality.name == "series":
         crop = {} if options.crop is None else {"crop": options.crop}
         settings["series"] = SeriesOptions(**{**settings.get("series", {}), **crop})

@@ -95,8 +95,6 @@ def _of_file(options: FitOptions, samples: Samples, request: Request, data_optio
     for name in ("fold", "skip_unreadable"):
         _refuse(options, name, "is one file")
     _check_modality(options, modality)
-    if options.recipe is not None and modality.name == "tables":
-        raise OrdinateError("--recipe", problem=f"is for images, volumes or series, and {options.data} holds a table")
     return decode_array(samples, request, data_options)
 
 

@@ -54,7 +54,7 @@ class PixelEncoder(NetworkEncoder):
 
 
 class ImageEncoder(PixelEncoder):
-    """A :class:`PixelEncoder` of images (n, c, h, w).
+    """A :class:`PixelEncoder` of images (n, c, h, w), of larger ones than ``seen`` (height, width) their central part.
 
     Example:
         >>> pool = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
@@ -63,16 +63,23 @@ class ImageEncoder(PixelEncoder):
         torch.Size([2, 8])
     """
 
+    seen: tuple[int, int] | None = None
+
     def normalised(self, x: Num[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
+        if self.seen is not None:
+            top, left = ((side - kept) // 2 for side, kept in zip(x.shape[-2:], self.seen, strict=True))
+            x = x[..., top : top + self.seen[0], left : left + self.seen[1]]
         # channels last: on CPU a training step of EfficientNet-Lite0 is 1.4 to 1.7 times faster
         return super().normalised(x).contiguous(memory_format=torch.channels_last)
 
     def train_only(self, trained: int | str) -> PartlyTrained:
         if trained != "none":
             return super().train_only(trained)
-        return FrozenImageEncoder(
+        frozen = FrozenImageEncoder(
             self.backbone, self.out_channels, self.embedding_dim, self.mean.tolist(), self.std.tolist()
         )
+        frozen.seen = self.seen
+        return frozen
 
 
 class FrozenImageEncoder(ImageEncoder):

@@ -17,8 +17,9 @@ from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.functional.inputs import check_positive
+from ordinate.functional.inputs import check_choice, check_positive
 from ordinate.methods.imbalance import Imbalance
+from ordinate.options import PairReduction
 
 if TYPE_CHECKING:
     from ordinate.methods.cloc import CLOC
@@ -37,6 +38,9 @@ class CLOCClassifier(RankClassifier):
         phase_epochs: most epochs of the two phases; by default 100 and 200, or as many as 1000 and 2000 batches make
             if that is fewer.
         target_accuracy: accuracy on the training data that ends phase one.
+        mmnp_weight: of the MMNP loss beside the cross-entropy.
+        reduction: of the MMNP loss over the pairs of an anchor: ``"sum"`` is the paper's eq. 2, whose size grows with
+            the square of the batch; ``"pair_mean"`` stays beside the cross-entropy.
         imbalance: what to do about rare ranks: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, FDS or RankSim;
             None does nothing. Of few ranks, kernel_size=1 weighs each by its own number of samples.
 
@@ -58,6 +62,8 @@ class CLOCClassifier(RankClassifier):
     shared_margins: bool = False
     phase_epochs: tuple[int, int] | None = None
     target_accuracy: float = 0.95
+    mmnp_weight: float = 1.0
+    reduction: PairReduction = "pair_mean"
     epochs: None = field(default=None, init=False)  # it has phase_epochs
     imbalance: Imbalance | None = None
     method_: "CLOC" = field(init=False)
@@ -83,6 +89,8 @@ class CLOCClassifier(RankClassifier):
             shared=self.shared_margins,
             phase_epochs=self._phases(),
             target_accuracy=self.target_accuracy,
+            mmnp_weight=self.mmnp_weight,
+            reduction=self.reduction,
             balance=self._balance(),
             **self._training_options(),
         )
@@ -95,6 +103,8 @@ class CLOCClassifier(RankClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_positive(self.margin_floor, "margin_floor", or_zero=True)
+        check_positive(self.mmnp_weight, "mmnp_weight", or_zero=True)
+        check_choice(self.reduction, ("pair_mean", "sum"), "reduction")
 
     def _margins_by_rank(self) -> dict[tuple[int, int], float] | None:
         """Return the critical margins by the ranks of their labels."""

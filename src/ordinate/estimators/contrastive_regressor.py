@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from dataclasses import asdict, field
+from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -21,7 +21,7 @@ from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.functional.inputs import check_choice
+from ordinate.functional.inputs import check_choice, check_positive, check_whole
 from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.heads.binned import BinSize
 from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
@@ -33,6 +33,7 @@ from ordinate.options import HeadLoss, Scheme
 if TYPE_CHECKING:
     from ordinate.methods.members import TargetMembers
     from ordinate.methods.regression import Regression
+    from ordinate.methods.staged import Stage
 
 MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 holds
 HEADS = ("linear", "ridge", "neighbours")
@@ -50,6 +51,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             50,000 training samples.
         head_loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
             ``"corn"``.
+        n_neighbors: training embeddings whose targets the head ``"neighbours"`` averages.
         bin_size: of the heads on bins, in units of y, one number or one per dimension; by default the smallest
             difference between two targets, or what makes 128 bins if that makes more.
         epochs: of the encoder and of the head.
@@ -57,6 +59,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             RankSim; None does nothing. LDS and FDS reach the head ``"linear"`` alone; ``"auto"`` is then that one.
 
         weight_decay: by default 1e-4.
+        head_learning_rate: the highest one of the second stage, of a head or of fine-tuning; by default ten times
+            ``learning_rate``, a hundred times for heads on bins.
 
     Attributes:
         head_name_: the head chosen.
@@ -67,9 +71,11 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     scheme: Scheme = "linear_probe"
     head: str = "auto"
     head_loss: HeadLoss = "l1"
+    n_neighbors: int = 5
     bin_size: BinSize = None
     epochs: tuple[int, int] | int | None = (400, 100)
     imbalance: Imbalance | None = None
+    head_learning_rate: float | None = None
     method_: "Regression | TargetMembers" = field(init=False)
 
     multi_output = True
@@ -147,11 +153,21 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             "epochs": self._two_epochs(self.epochs, "epochs"),
         } | ({} if self.optimization == "paper" else {"head_optimization": self._usual_optimization(0.0, factor)})
 
+    def _optimized(self, stages: "tuple[Stage, ...]") -> "tuple[Stage, ...]":
+        first, *rest = super()._optimized(stages)
+        rate = self.head_learning_rate
+        if rate is not None:
+            rest = [replace(stage, optimization=replace(stage.optimization, learning_rate=rate)) for stage in rest]
+        return (first, *rest)
+
     def _weight_decay(self) -> float:
         return 1e-4 if self.weight_decay is None else self.weight_decay
 
     def _check_parameters(self) -> None:
         check_choice(self.head, ("auto", *HEADS), "head")
+        check_whole(self.n_neighbors, "n_neighbors")
+        if self.head_learning_rate is not None:
+            check_positive(self.head_learning_rate, "head_learning_rate")
         super()._check_parameters()
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
@@ -200,7 +216,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             return self.method_.head
         if name == "ridge":
             return fit_ridge(embeddings, targets, weights).float().double()  # as a saved model holds it
-        return NeighbourMean(embeddings, targets, weights=weights)
+        return NeighbourMean(embeddings, targets, self.n_neighbors, weights)
 
     def _state(self) -> dict[str, Any]:
         return {
@@ -235,6 +251,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             self.head_ = NeighbourMean(
                 tensors["head.embeddings"].double(),
                 tensors["head.targets"].double(),
+                self.n_neighbors,
                 weights=None if weights is None else weights.double(),
             )
             return

@@ -15,6 +15,7 @@ from ordinate.encoders.blocks import PartlyTrained
 from ordinate.encoders.given import Encoder
 from ordinate.encoders.hugging_face import VisionNetwork
 from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.registry import load_class, named_encoders
 
 
 @estimator_dataclass
@@ -73,6 +74,8 @@ class EncoderParameters:
         return self._options_of(modality_of_reader(self.reader_))
 
     def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
+        if isinstance(self.encoder, str) and self.encoder in named_encoders():
+            return load_class(named_encoders()[self.encoder])(self)
         config = self.network_config_ if for_saved_weights else None
         encoder = self.reader_.new_encoder(
             self.encoder if config is None else VisionNetwork(config),

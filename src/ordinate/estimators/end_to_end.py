@@ -39,6 +39,8 @@ class EndToEndRegressor(ContrastiveRegressor):
 
     scheme: Scheme = field(default="regularise", init=False)
     head: str = field(default="linear", init=False)  # the one that was trained
+    head_learning_rate: float | None = field(default=None, init=False)
+    n_neighbors: int = field(default=5, init=False)
     epochs: int = 500
     method_: "EndToEnd" = field(init=False)
 

@@ -13,6 +13,8 @@ from ordinate.extensions import extensions
 if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
+KINDS = ("images", "volumes", "series", "text")
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -21,11 +23,11 @@ class Recipe:
     Args:
         name: such as ``"cloc-koa"``, the file's.
         title: what it is and where the paper has it.
-        dataset: name of the image set, see ``ordinate datasets``; or ``"ukbiobank"``, ``"tuab"`` or
-            ``"hcp_aging"``.
+        dataset: name of the set, see ``ordinate datasets``.
         method: ``"cloc"``, ``"otd"``, ``"supcr"`` or ``"supremix"``.
         settings: of the method's estimator; ``images`` holds those of :class:`~ordinate.ImageOptions`,
-            ``volumes`` those of :class:`~ordinate.VolumeOptions`, ``series`` those of :class:`~ordinate.SeriesOptions`.
+            ``volumes`` those of :class:`~ordinate.VolumeOptions`, ``series`` those of :class:`~ordinate.SeriesOptions`,
+            ``text`` those of :class:`~ordinate.TextOptions`.
     """
 
     name: str
@@ -33,6 +35,11 @@ class Recipe:
     dataset: str
     method: str
     settings: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """The kind of data that it is for, as its settings tell."""
+        return next((kind for kind in KINDS if kind in self.settings), "tables")
 
     def build(self, **others: Any) -> "EmbeddingEstimator":
         """Return an unfitted estimator with the recipe's settings, and others that take their place."""
@@ -71,7 +78,9 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
     settings = content["settings"]
     if quick:
         small = content["quick"]
-        for kind in {"images", "series", "volumes"}.intersection(settings):
+        for kind in set(KINDS).intersection(settings):
             small[kind] = {**settings[kind], **small.get(kind, {})}
         settings = {**settings, **small}
+    if settings["embedding_dim"] == "none":  # TOML has no None
+        settings["embedding_dim"] = None
     return Recipe(name, content["title"], content["dataset"], content["method"], settings)

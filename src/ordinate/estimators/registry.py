@@ -69,6 +69,12 @@ CORE: Mapping[str, Model] = {
 
 
 @cache
+def named_encoders() -> Mapping[str, str]:
+    """Return the encoders of extensions by name, as ``"module:function"`` of an estimator."""
+    return {name: place for extension in extensions() for name, place in extension.ENCODERS.items()}
+
+
+@cache
 def models() -> Mapping[str, Model]:
     """Return all models by name, the core's first."""
     found = dict(CORE)

@@ -44,6 +44,11 @@ MODELS: Mapping[str, Model] = {
     "knn_intervals": _neighbours("intervals"),
     **{f"lmnn_{name}": _neighbours("lmnn_intervals", distribution=name) for name in DISTRIBUTIONS},
 }
+ENCODERS = {
+    "airfoil": "ordinate.papers.networks:airfoil",
+    "airfoil_standardised": "ordinate.papers.networks:airfoil_standardised",
+    "small_resnet1d": "ordinate.papers.networks:small_resnet1d",
+}
 RECIPES = files("ordinate.papers").joinpath("recipes")
 
 

@@ -16,6 +16,8 @@ def test_pairs_may_be_lists():
         ({"size": "64"}, "size: got '64', expected"),
         ({"crop": 120}, "crop: got 120, expected"),
         ({"crop": (0, 10)}, "crop: got 0"),
+        ({"resize": 12, "size": 16}, "resize: got 12, expected at least the size that the encoder sees, 16"),
+        ({"resize": 12}, "resize: got 12, expected at least the size"),
         ({"channels": 2}, r"channels: got 2, expected 1 \(grey\) or 3 \(RGB\)"),
         ({"augmentation": "heavy"}, "augmentation: got 'heavy'"),
         ({"views": 0}, "views: got 0"),

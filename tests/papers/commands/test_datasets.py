@@ -85,7 +85,8 @@ def test_a_set_that_is_not_here_is_explained(name, said):
     lines = said(name)
     chosen = {**IMAGE_SETS, **OTHER_SETS}[name]
     text = " ".join(" ".join(lines).split())
-    for part in (chosen.title, chosen.label, chosen.split, chosen.papers, chosen.terms, chosen.source, *chosen.layout):
+    parts = (chosen.title, chosen.label, chosen.split, chosen.papers, chosen.terms, chosen.source, *chosen.layout)
+    for part in (*parts, *chosen.differs.values()):
         assert part in text
     where = f"the folder {name} of $ORDINATE_DATA" if name in IMAGE_SETS else "$ORDINATE_DATA"
     assert lines[-1] == f"not here: put it into {where}"

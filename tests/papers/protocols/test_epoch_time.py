@@ -31,6 +31,9 @@ def test_the_times_are_those_of_the_first_stages_epochs(monkeypatch):
     assert [len(figures["seconds"][name]) for name in pair] == [6, 6]
     assert min(figures["seconds"]["SupCR"]) >= 0.04
     assert min(figures["seconds"]["SupReMix"]) >= 0.03
+    assert [len(row["stages"]) for row in figures["rows"]] == [2, 2]
+    assert [row["stages"][0] for row in figures["rows"]] == [row["seconds"] for row in figures["rows"]]
+    assert all(row["stages"][1] < row["stages"][0] for row in figures["rows"])  # whose batches take no longer
     first, second = (row["seconds"] for row in figures["rows"])
     assert figures["rows"][0]["ratio"] == pytest.approx(first / second, rel=1e-12)
     assert figures["rows"][1]["ratio"] == 1.0

@@ -21,11 +21,8 @@ def distances_of(estimator):
     """The setting of an estimator, and what its method computes with; nothing where it has no label distance."""
     if "label_distance" not in estimator.get_params():
         return set()
-    estimator.target_dim_, estimator.label_bins_, estimator.embedding_dim_ = 2, None, estimator.embedding_dim
-    return {
-        estimator.label_distance,
-        estimator._build_method(nn.Linear(3, estimator.embedding_dim)).supcr.label_distance,
-    }
+    estimator.target_dim_, estimator.label_bins_, estimator.embedding_dim_ = 2, None, 4
+    return {estimator.label_distance, estimator._build_method(nn.Linear(3, 4)).supcr.label_distance}
 
 
 @pytest.mark.parametrize("quick", [False, True])

@@ -8,10 +8,11 @@ import pytest
 
 from ordinate.papers.tables.catalogue import find
 from ordinate.papers.tables.results import ResultsDatabase
+from ordinate.papers.tables.run import Run
 from ordinate.papers.tables.table import Plan
-from ordinate.papers.tables.tuning import METRIC, SPACE, tuned
+from ordinate.papers.tables.tuning import METRIC, SPACE, space_of, tuned
 
-pytestmark = pytest.mark.skipif(
+needs_data = pytest.mark.skipif(
     "ORDINATE_DATA" not in os.environ, reason="ORDINATE_DATA does not say where the real data is"
 )
 
@@ -36,6 +37,7 @@ def database(tmp_path):
         yield opened
 
 
+@needs_data
 def test_every_seed_gets_the_settings_that_validated_best_on_its_own_split(tmp_path, database):
     plan = small_plan("O-Net", seeds=2)
     chosen = tuned(plan, 2, database, tmp_path / "state", jobs=1, progress=False).runs[0, 0]
@@ -48,6 +50,19 @@ def test_every_seed_gets_the_settings_that_validated_best_on_its_own_split(tmp_p
         assert settings == min(tried, key=lambda trial: trial[1])[2]
 
 
+@needs_data
 def test_a_model_that_is_not_trained_is_left_as_it_is(tmp_path, database):
     plan = small_plan("Real-Eucl", seeds=1)
     assert tuned(plan, 2, database, tmp_path / "state", jobs=1, progress=False).runs == plan.runs
+
+
+def test_supcrs_tables_choose_from_its_grid():
+    """SupCR, Appendix D, whose heads on frozen embeddings have learning rates of their own."""
+    of_two = {row.name: find("supcr-1").cells[place][0].run(0, quick=False)
+              for place, row in enumerate(find("supcr-1").rows[:2])}  # fmt: skip
+    assert space_of(of_two["L1"]) == {
+        "learning_rate": [0.01, 0.05, 0.1, 0.2, 0.5, 1.0], "weight_decay": [1e-6, 1e-5, 1e-4, 1e-3],
+    }  # fmt: skip
+    assert space_of(of_two["SupCR(L1)"])["head_learning_rate"] == [0.01, 0.05, 0.1, 0.2, 0.5, 1.0]
+    assert space_of(find("otd-1").cells[0][0].run(0, quick=False)) == SPACE
+    assert space_of(Run("car", "otd", "plain", {}, 0, {})) == SPACE

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ordinate.data.images.augmentation import check_augmentation
 from ordinate.data.images.files import MAX_PIXELS
 from ordinate.errors import OrdinateError
@@ -19,6 +21,9 @@ class ImageOptions:
             size if they share one of at most 256 pixels per side, and otherwise uses 224 for the longer side.
         channels: 1 for grey, 3 for RGB; None uses grey if the images are.
         crop: (height, width) of the central part that is cropped first; None uses all.
+        resize: (height, width) in pixels, or one number for both, to which images are brought, for the encoder to see
+            the central ``size`` of it; augmentations that crop, such as ``"hid"``, draw another part in training. None
+            brings them to ``size``.
         equalize: equalise the histogram after the crop.
         augmentation: of training samples, see :class:`~ordinate.data.images.augmentation.Augmentation`.
         views: of every sample in a batch; None uses what the method's paper does: two for SupCR, one for the others.
@@ -43,6 +48,7 @@ class ImageOptions:
     size: int | tuple[int, int] | None = None
     channels: int | None = None
     crop: tuple[int, int] | None = None
+    resize: int | tuple[int, int] | None = None
     equalize: bool = False
     augmentation: str = "auto"
     views: int | None = None
@@ -54,16 +60,18 @@ class ImageOptions:
     skip_unreadable: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("size", "crop"):
+        for name in ("size", "crop", "resize"):
             given: Any = getattr(self, name)
             if isinstance(given, list):  # as JSON and TOML have it
                 given = tuple(given)
                 object.__setattr__(self, name, given)
-            whole = isinstance(given, int) and name == "size"
+            whole = isinstance(given, int) and name != "crop"
             if given is not None and not whole and not (isinstance(given, tuple) and len(given) == 2):
                 raise OrdinateError(name, repr(given), "(height, width) in pixels")
             for side in () if given is None else (given,) if whole else given:
                 check_whole(side, name)
+        if self.resize is not None and (self.size is None or np.any(np.less(self.resize, self.size))):
+            raise OrdinateError("resize", repr(self.resize), f"at least the size that the encoder sees, {self.size}")
         if self.channels not in (None, 1, 3):
             raise OrdinateError("channels", repr(self.channels), "1 (grey) or 3 (RGB)")
         check_augmentation(self.augmentation)

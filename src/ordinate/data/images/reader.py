@@ -14,6 +14,7 @@ from ordinate.data.images.pixels import Decoded, Images, Preprocessing, choose_p
 from ordinate.data.modality import Views
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, describe_encoder, is_named
+from ordinate.encoders.pixels import ImageEncoder
 from ordinate.errors import OrdinateError
 
 
@@ -35,8 +36,9 @@ class ImageReader(PixelReader):
     @classmethod
     def choose(cls, samples: Images, options: ImageOptions) -> tuple[Preprocessing, list[str]]:
         chosen = choose_preprocessing(
-            samples, options.size, options.channels, options.crop, options.equalize, options.max_pixels
-        )
+            samples, options.resize or options.size, options.channels, options.crop, options.equalize,
+            options.max_pixels,
+        )  # fmt: skip
         return chosen, []
 
     def new_encoder(
@@ -47,13 +49,22 @@ class ImageReader(PixelReader):
                 "pretrained", repr(options.pretrained), f"False for {describe_encoder(name)}, which brings its weights"
             )
         if not options.pretrained:
-            return super().new_encoder(name, embedding_dim, options, for_saved_weights=for_saved_weights)
-        # normalised as its weights are used to, which saved weights bring along
-        weights: dict[str, Any] = {"small_stem": False} if for_saved_weights else {"pretrained": options.pretrained}
-        return build_encoder(name, self.sample_shape, embedding_dim, frozen=options.frozen, **weights)
+            encoder = super().new_encoder(name, embedding_dim, options, for_saved_weights=for_saved_weights)
+        else:  # normalised as its weights are used to, which saved weights bring along
+            weights: dict[str, Any] = {"small_stem": False} if for_saved_weights else {"pretrained": options.pretrained}
+            encoder = build_encoder(name, self.sample_shape, embedding_dim, frozen=options.frozen, **weights)
+        if isinstance(encoder, ImageEncoder) and options.resize is not None:
+            encoder.seen = self._seen(options)
+        return encoder
+
+    def _seen(self, options: ImageOptions) -> tuple[int, int]:
+        """Return (height, width) of what the encoder sees of an image."""
+        if options.resize is None or options.size is None:
+            return self.preprocessing.size
+        return (options.size, options.size) if isinstance(options.size, int) else options.size
 
     def views(self, options: ImageOptions, usual: int) -> Views:
-        augmentation = Augmentation(options.augmentation, self.preprocessing.size)
+        augmentation = Augmentation(options.augmentation, self._seen(options))
         return Views(augmentation, options.views or (usual if augmentation.changes else 1), options.workers)
 
     def options(self) -> ImageOptions:

@@ -111,7 +111,9 @@ def _explain_other(chosen: DataSet) -> None:
 def _describe(chosen: DataSet, counted: str, fetched_by: str | None = None) -> None:
     print(f"{chosen.name}: {chosen.title}")
     parts = [("label", chosen.label), (counted, _expected(chosen)), ("split", chosen.split)]
-    parts += [("papers", chosen.papers), ("terms", chosen.terms), ("source", chosen.source)]
+    parts.append(("papers", chosen.papers))
+    parts += [("", f"not as {paper}'s: {difference}") for paper, difference in chosen.differs.items()]
+    parts += [("terms", chosen.terms), ("source", chosen.source)]
     if fetched_by is not None:
         parts.append(("fetch", fetched_by))
     parts += zip(["layout", *[""] * len(chosen.layout)], chosen.layout, strict=False)

@@ -30,7 +30,8 @@ def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, 
 
     Returns:
         ``rows``, one per estimator: ``method``, ``seconds``, the median over all its epochs, ``epochs``, their number,
-        and ``ratio``, its seconds over those of the last one; ``seconds``, from the name to those of every epoch.
+        ``ratio``, its seconds over those of the last one, and ``stages``, the median seconds of an epoch of every stage
+        of its training; ``seconds``, from the name to those of every epoch.
 
     Example:
         >>> import numpy as np
@@ -42,18 +43,24 @@ def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, 
     """
     _check(estimators)
     seconds: dict[str, list[float]] = {name: [] for name in estimators}
+    stages: dict[str, dict[int, list[float]]] = {name: {} for name in estimators}
     for _ in range(check_whole(rounds, "rounds")):
         for name, estimator in estimators.items():
-            seconds[name] += _first_stage_epochs(estimator, X, y)[1:]
+            for stage, of_stage in _epochs_by_stage(estimator, X, y).items():
+                stages[name].setdefault(stage, []).extend(of_stage[1:] if stage == 0 else of_stage)
+            seconds[name] = stages[name][0]
     for name, of_name in seconds.items():
         if not of_name:
             raise OrdinateError("estimators", f"one epoch in the first stage of {name!r}", "two or more")
     medians = {name: median(of_name) for name, of_name in seconds.items()}
     last = list(medians.values())[-1]
     rows = [
-        {"method": name, "seconds": value, "epochs": len(seconds[name]), "ratio": value / last}
+        {
+            "method": name, "seconds": value, "epochs": len(seconds[name]), "ratio": value / last,
+            "stages": [median(of_stage) for of_stage in stages[name].values()],
+        }
         for name, value in medians.items()
-    ]
+    ]  # fmt: skip
     return {"rows": rows, "seconds": seconds}
 
 
@@ -98,10 +105,10 @@ def _check(estimators: Mapping[str, EmbeddingEstimator]) -> None:
             raise OrdinateError("estimators", f"{type(estimator).__name__} as {name!r}", "one of Ordinate's")
 
 
-def _first_stage_epochs(estimator: EmbeddingEstimator, X: Any, y: Any) -> list[float]:
-    """Train a clone and return the seconds of each epoch of its first stage."""
+def _epochs_by_stage(estimator: EmbeddingEstimator, X: Any, y: Any) -> dict[int, list[float]]:
+    """Train a clone and return the seconds of each epoch of its stages."""
     model = clone(estimator).set_params(validation_fraction=0.0, checkpoint_dir=None, verbose=0)
-    seconds: list[float] = []
+    seconds: dict[int, list[float]] = {}
     build = model._new_method
 
     def build_timed(targets: Tensor) -> StagedMethod:
@@ -115,8 +122,7 @@ def _first_stage_epochs(estimator: EmbeddingEstimator, X: Any, y: Any) -> list[f
             started = _now()
 
         def timed_end() -> None:
-            if method.stage_index == 0:
-                seconds.append(_now() - started)
+            seconds.setdefault(method.stage_index, []).append(_now() - started)
             end()
 
         method.on_train_epoch_start, method.on_train_epoch_end = timed_start, timed_end

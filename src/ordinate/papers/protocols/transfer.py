@@ -45,6 +45,7 @@ def transfer(
     schemes: Sequence[str] = SCHEMES,
     epochs: int = 100,
     learning_rate: float | None = None,
+    optimization: Optimization | None = None,
     seed: int = 0,
     checkpoint_dir: str | Path | None = None,
     keep: Keep = compute,
@@ -65,6 +66,7 @@ def transfer(
         schemes: ``"linear_probe"``, ``"fine_tune"`` or both.
         epochs: of the new layer, or of encoder and layer; 100 is what both papers give their predictors.
         learning_rate: None for 0.01 for the probe and 0.001 for fine-tuning.
+        optimization: in place of AdamW at the learning rate.
         seed: of the layer's first weights and of the batches.
         checkpoint_dir: keeps the state of training, in one folder per scheme.
 
@@ -94,8 +96,9 @@ def transfer(
 
     def trial(scheme: str) -> Figures:
         rate = LEARNING_RATES[scheme] if learning_rate is None else learning_rate
+        how = optimization or Optimization("adamw", rate, 0.0)
         folder = None if checkpoint_dir is None else Path(checkpoint_dir) / scheme
-        outputs = _train(model, x, targets, x_test, classes, scheme, epochs, rate, seed, folder)
+        outputs = _train(model, x, targets, x_test, classes, scheme, epochs, how, seed, folder)
         if classes is None:
             return dict(continuous_report(test_labels.astype(np.float64), outputs[:, 0].double().numpy()))
         return dict(score_ranks(to_ranks(test_labels, classes), outputs.argmax(1).numpy(), len(classes)))
@@ -106,8 +109,8 @@ def transfer(
 class TransferredEncoder(StagedMethod):
     """An encoder and a new linear layer on it, trained together on the layer's loss."""
 
-    def __init__(self, encoder: nn.Module, head: nn.Module, epochs: int, learning_rate: float) -> None:
-        super().__init__((Stage("transfer", epochs, Optimization("adamw", learning_rate, 0.0)),))
+    def __init__(self, encoder: nn.Module, head: nn.Module, epochs: int, optimization: Optimization) -> None:
+        super().__init__((Stage("transfer", epochs, optimization),))
         self.encoder = encoder
         self.head = head
 
@@ -125,7 +128,7 @@ def _train(
     classes: NDArray[Any] | None,
     scheme: str,
     epochs: int,
-    learning_rate: float,
+    optimization: Optimization,
     seed: int,
     folder: Path | None,
 ) -> Tensor:
@@ -142,11 +145,11 @@ def _train(
         else:
             encoder = deepcopy(model.method_.encoder).float()
             data = model._training_data(x, targets)
-        method = TransferredEncoder(encoder, head, epochs, learning_rate)
+        method = TransferredEncoder(encoder, head, epochs, optimization)
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
         batches = ShuffledBatches(len(targets), model._samples_per_batch, seed)
-        settings = (scheme, epochs, learning_rate, seed)
+        settings = (scheme, epochs, optimization, seed)
         train_method(
             method, data, batches, folder=folder, trainer={"accelerator": model.accelerator}, seed=seed,
             progress=bool(model.verbose), run=_fingerprint(settings, [x, targets, *encoder.state_dict().values()]),

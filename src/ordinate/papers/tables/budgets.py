@@ -1,14 +1,16 @@
-"""What every model of a table gets on a data set: the same encoder, epochs, batches and views, in one place."""
+"""What every model of a paper's table gets on a data set: the same encoder, optimizer, epochs, batches and views."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any
 
-from ordinate.estimators.recipes import read_recipe
+from ordinate.estimators.recipes import KINDS, read_recipe, recipe_names
+from ordinate.estimators.registry import HEAD_LOSSES
 from ordinate.papers.datasets.catalogue import dataset
 
-KINDS = ("text", "series", "volumes")
-OF_SOME = (*KINDS, "label_distance")  # what only some data sets have
+OPTIMIZATION = ("optimizer", "schedule", "warmup", "head_learning_rate")
+OF_SOME = ("text", "series", "volumes", *OPTIMIZATION, "label_distance", "rates")  # what only some budgets have
 
 
 @dataclass(frozen=True)
@@ -18,12 +20,13 @@ class Budget:
     Args:
         epochs: of the encoder; a method of two phases divides them.
         phase_one: those of the first phase of such a method.
-        head_epochs: of a head on the frozen encoder.
+        head_epochs: of a head on the frozen encoder, or of fine-tuning.
         batch_size: samples per batch.
         encoder, embedding_dim, learning_rate: of the estimator.
-        network: of :data:`ordinate.papers.tables.variants.NETWORKS`, instead of the encoder.
         weight_decay: of the optimizer; None: the model's own.
         patience: None trains all epochs.
+        optimizer, schedule, warmup, head_learning_rate: of the estimator; None: the estimator's own.
+        rates: the learning rates of models to which the paper gives another one.
         label_distance: of SupCR, where the paper's for the data set is not the L1 distance.
         images, text, series, volumes: of :class:`~ordinate.ImageOptions`, :class:`~ordinate.TextOptions`,
             :class:`~ordinate.SeriesOptions`, :class:`~ordinate.VolumeOptions`; ``word_vectors`` of text from
@@ -35,11 +38,15 @@ class Budget:
     head_epochs: int = 100
     batch_size: int = 256
     encoder: str = "auto"
-    embedding_dim: int = 64
-    network: str | None = None
+    embedding_dim: int | None = 64
     learning_rate: float = 1e-3
     weight_decay: float | None = None
     patience: int | None = None
+    optimizer: str | None = None
+    schedule: str | None = None
+    warmup: float | None = None
+    head_learning_rate: float | None = None
+    rates: Mapping[str, float] | None = None
     label_distance: str | None = None
     images: Mapping[str, Any] | None = None
     text: Mapping[str, Any] | None = None
@@ -52,11 +59,13 @@ class Budget:
         return {name: value for name, value in asdict(self).items() if name not in OF_SOME or value is not None}
 
 
-RECIPES = {
-    "koa": "cloc-koa", "retinamnist": "cloc-retinamnist", "busi": "otd-busi", "fingers": "otd-fingers",
-    "tuab": "supcr-tuab", "uk_biobank": "supremix-ukbiobank", "hcp_aging": "supremix-hcp_aging",
-}  # fmt: skip
 HEAD_EPOCHS_QUICK = 10
+RATES = {
+    # O-Net and Q-Net have 1e-6, as in the recipes (OTD, Appendix B)
+    "otd": dict.fromkeys(("siamese", "triplet", "n_pair"), 1e-4),
+    # end to end: as a head has it; the paper searches a grid for every method and does not say what was best
+    "supcr": dict.fromkeys(HEAD_LOSSES, 0.05),
+}
 
 # small sets, on which the paper's budget is a CPU's: 300 epochs, or as many as 3000 batches make
 CHEAP = {
@@ -66,78 +75,65 @@ CHEAP = {
     "nursery": Budget(83, 28),
     "hayes_roth": Budget(300, 100),
     "balance_scale": Budget(300, 100),
-    "floodmodeling1": Budget(100, 33, batch_size=64, network="small_resnet1d"),
-    "covid3month": Budget(100, 33, batch_size=64, network="small_resnet1d"),
-}
-
-# CLOC, Section 4.2: an ImageNet ResNet-50, Adam with 1e-3, 500 epochs a phase, phase two until 10 do not improve
-_CLOC = Budget(1000, 500, batch_size=64, encoder="resnet50", weight_decay=0.0, patience=10)
-# SupCR, Section 4: a ResNet-18 from scratch, 400 epochs and 100 for the head, batches of 256
-_SUPCR = Budget(400, 200, encoder="resnet18", embedding_dim=512)
-# OTD, Appendix B: FaceNet in the paper, whose weights no package here carries; 20 epochs, embeddings of 100 dimensions
-_OTD = Budget(20, 7, batch_size=64, encoder="resnet50", embedding_dim=100, weight_decay=0.0)
-# SupReMix, B.1.3 and Table 13, with the BiLSTM of STS-B-DIR's authors; 100 epochs of the head are the paper's, those of
-# the encoder were chosen here
-_SENTENCES = Budget(100, 33, 100, 128, "bilstm", 128, weight_decay=0.0, patience=10)
-# what two cores train in minutes, as the quick recipes do
-_QUICK = Budget(20, 5, HEAD_EPOCHS_QUICK, 64, encoder="test_resnet", weight_decay=0.05)
-
-PAPER = {
-    **{
-        name: replace(_CLOC, images={"size": 224, "augmentation": name, "pretrained": True})
-        for name in ("adience", "hid", "idrid", "bracs")
-    },
-    "clap2015": replace(_CLOC, encoder="vgg16", images={"size": 224, "augmentation": "adience", "pretrained": True}),
-    **{
-        name: replace(_SUPCR, images={"size": 224, "augmentation": "supcr"})
-        for name in ("agedb_dir", "imdb_wiki_dir", "skyfinder")
-    },
-    "mpiifacegaze": replace(_SUPCR, images={"size": 224, "augmentation": "gaze"}, label_distance="angular"),
-    "fgnet": replace(_OTD, images={"size": 150, "augmentation": "flip", "pretrained": True}),
+    "floodmodeling1": Budget(100, 33, batch_size=64, encoder="small_resnet1d"),
+    "covid3month": Budget(100, 33, batch_size=64, encoder="small_resnet1d"),
 }
 
 
-def budget(name: str, *, quick: bool = False) -> Budget:
-    """Return what a model gets on a data set; ``quick`` for two CPU cores: images take minutes and tables seconds.
+def budget(name: str, paper: str = "", *, quick: bool = False) -> Budget:
+    """Return what a model gets on a data set in the tables of a paper.
+
+    Args:
+        name: of the data set.
+        paper: ``"cloc"``, ``"supcr"``, ``"supremix"`` or ``"otd"``; where it does not use the set, that of one which
+            does, or one chosen for the set.
+        quick: for two CPU cores: images take minutes and tables seconds.
 
     Example:
-        >>> budget("airfoil").epochs, budget("airfoil", quick=True).epochs
-        (400, 40)
+        >>> budget("adience", "cloc").epochs, budget("adience", "otd").epochs
+        (1000, 20)
     """
     name = dataset(name).name
-    if name in RECIPES:
-        return _of_recipe(RECIPES[name], quick=quick)
-    if name in CHEAP:
+    recipes = _recipes(name)
+    if name in CHEAP and paper not in recipes:
         full = CHEAP[name]
+        if paper == "otd":  # which trains by Adam, on tables as on images
+            full = replace(full, optimizer="adam", schedule="constant", warmup=0.0, weight_decay=0.0)
         small = replace(full, epochs=full.epochs // 10, phase_one=full.phase_one // 10, head_epochs=HEAD_EPOCHS_QUICK)
         return small if quick else full
-    if name == "stsb_dir":
-        from ordinate.papers.datasets.reading import word_vectors  # imports all that reads data
+    return _of_recipe(recipes.get(paper) or next(iter(recipes.values())), quick=quick)
 
-        text = {"word_vectors": word_vectors(), "max_length": 40, "hidden": 128 if quick else 1500}
-        small = replace(_SENTENCES, epochs=10, phase_one=3, head_epochs=5, patience=5)
-        return replace(small if quick else _SENTENCES, text=text)
-    paper = PAPER[name]
-    images = {**(paper.images or {}), "size": 64, "pretrained": False}
-    return replace(_QUICK, images=images, label_distance=paper.label_distance) if quick else paper
+
+@cache
+def _recipes(name: str) -> dict[str, str]:
+    """Return the recipes on a data set by the names of their papers."""
+    return {recipe.method: recipe.name for recipe in map(read_recipe, recipe_names()) if recipe.dataset == name}
 
 
 def _of_recipe(name: str, *, quick: bool) -> Budget:
-    settings = read_recipe(name, quick=quick).settings
+    recipe = read_recipe(name, quick=quick)
+    settings = recipe.settings
     phases = settings.get("phase_epochs")
     epochs = sum(phases) if phases else settings["epochs"]
     head_epochs = HEAD_EPOCHS_QUICK if quick else 100
     if isinstance(epochs, list):
         epochs, head_epochs = epochs
+    of_data = {kind: settings[kind] for kind in KINDS if kind in settings}
+    if "text" in of_data:
+        from ordinate.papers.datasets.reading import word_vectors  # imports all that reads data
+
+        of_data["text"] = {"word_vectors": word_vectors(), **of_data["text"]}
     return Budget(
         epochs,
         phases[0] if phases else max(1, epochs // 3),
         head_epochs,
-        settings.get("batch_size", 64),
+        settings["batch_size"],
         settings["encoder"],
-        settings.get("embedding_dim", 64),
-        learning_rate=settings["learning_rate"],
-        weight_decay=settings["weight_decay"],
-        patience=settings.get("patience"),
-        **{kind: settings[kind] for kind in ("images", *KINDS) if kind in settings},
+        settings["embedding_dim"],
+        settings["learning_rate"],
+        settings["weight_decay"],
+        settings.get("patience"),
+        rates=None if quick and recipe.method == "otd" else RATES.get(recipe.method),
+        **{name: settings.get(name) for name in (*OPTIMIZATION, "label_distance")},
+        **of_data,
     )

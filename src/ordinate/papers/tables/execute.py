@@ -93,11 +93,11 @@ class Trial:
     def build(self, name: str = "", spend: Mapping[str, Any] | None = None, **others: Any) -> Any:
         """Return the run's model with its settings, or another one, unfitted; ``spend`` changes the budget."""
         settings, facts = dict(self.run.settings), dict(self.run.facts)
-        own = settings.get("model", {}) if name in ("", self.run.model) else {}
         budget = Budget(**{**facts["budget"], **(spend or {})}) if "budget" in facts else None
         num_classes = int(self.y.max()) + 1 if self.task == "ranks" else None
-        options = {"checkpoint_dir": self.folder, **own, **others}
         name = name or self.run.model
+        of_model = settings.get("model", {}) if name == self.run.model else {}
+        options = {"checkpoint_dir": self.folder, **of_model, **others}
         return models.build(name, self.task, budget=budget, seed=self.run.seed, num_classes=num_classes, **options)
 
     @property
@@ -241,9 +241,10 @@ def _transfer(trial: Trial, source: str, scheme: str, samples: int | None = None
     X_source, y_source = _some(*first.train, source_samples, trial.run.seed)
     X, y = _some(*trial.train, samples, trial.run.seed)
     model = first.build(checkpoint_dir=trial.folder / "source").fit(X_source, y_source)
+    of_paper = "optimizer" in dict(trial.run.facts).get("budget", {})
     figures = transfer(
         model, X, y, *trial.test, schemes=[scheme], seed=trial.run.seed, checkpoint_dir=trial.folder / "transfer",
-        keep=trial.keep,
+        keep=trial.keep, optimization=model.method_.stages[-1].optimization if of_paper else None,
     )  # fmt: skip
     return _without("scheme", figures["rows"][0])
 
@@ -258,8 +259,13 @@ def _some(X: Any, y: NDArray[Any], count: int | None, seed: int) -> tuple[Any, N
 def _epoch_time(trial: Trial, beside: Any, rounds: int = 3, also: Any = None) -> Metrics:
     """Seconds of an epoch of the run's model and of others, in turns; ratios are to the first of the others."""
     estimators = _side_by_side(trial, beside, also)
-    seconds = {row["method"]: row["seconds"] for row in epoch_time(estimators, *trial.train, rounds=rounds)["rows"]}
-    return _flat({name: {"seconds": value, "ratio": value / seconds[beside[0]]} for name, value in seconds.items()})
+    rows = {row["method"]: row for row in epoch_time(estimators, *trial.train, rounds=rounds)["rows"]}
+    first = rows[beside[0]]["seconds"]
+    return _flat({
+        name: {"seconds": row["seconds"], "ratio": row["seconds"] / first, "stages": row["stages"],
+               "all_stages": sum(row["stages"])}
+        for name, row in rows.items()
+    })  # fmt: skip
 
 
 def _pairing_time(trial: Trial, beside: Any, rounds: int = 3, also: Any = None) -> Metrics:
@@ -270,7 +276,7 @@ def _pairing_time(trial: Trial, beside: Any, rounds: int = 3, also: Any = None) 
 
 def _side_by_side(trial: Trial, beside: Any, also: Any) -> dict[str, Any]:
     """The run's model and others by name, ``also`` some with settings, for a few epochs each."""
-    spend = {"epochs": TIMED_EPOCHS + 1, "phase_one": TIMED_EPOCHS, "head_epochs": 1}
+    spend = {"epochs": 2 * TIMED_EPOCHS, "phase_one": TIMED_EPOCHS, "head_epochs": 1}
     chosen = {name: {"model": name} for name in (trial.run.model, *beside)} | {
         name: dict(settings) for name, settings in dict(also or {}).items()
     }

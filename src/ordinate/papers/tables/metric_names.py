@@ -24,6 +24,6 @@ METRICS: Mapping[str, str] = {
     "hard_negative_logits": "lower",
     **dict.fromkeys(("corrupted_mae", "critical_error", "seconds", "seconds_n_pair_1000",
                      *(f"seconds_{name}" for name in models())), "lower"),
-    **dict.fromkeys((f"ratio_{name}" for name in models()), "lower"),
-    **dict.fromkeys(("margins", "margin_history"), "higher"),
+    **dict.fromkeys((f"{what}_{name}" for what in ("ratio", "stages", "all_stages") for name in models()), "lower"),
+    **dict.fromkeys(("margins", "margin_history"), ""),
 }  # fmt: skip

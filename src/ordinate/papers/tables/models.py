@@ -64,10 +64,9 @@ def build(
 
     kind = type(registry.build(name, task))
     parameters = inspect.signature(kind).parameters
-    of_table = {key for key in VARIANTS if key not in parameters or isinstance(settings.get(key), Mapping)}
+    of_table = {key for key in VARIANTS if key not in parameters}
     variants = {key: settings.pop(key) for key in VARIANTS if key in settings and key in of_table}
-    spent = {} if budget is None else _spend(budget, parameters)
-    network = settings.pop("network", None if budget is None else budget.network)
+    spent = {} if budget is None else _spend(name, budget, parameters)
     chosen = {**spent, **model(name).settings, **IN_TABLES.get(name, {}), **settings}
     of_run = {"checkpoint_dir": checkpoint_dir, "random_state": seed}
     chosen |= {option: value for option, value in of_run.items() if option in parameters}
@@ -84,19 +83,20 @@ def build(
         chosen["critical_margins"] = {
             tuple(map(int, boundary.split("|"))): margin for boundary, margin in chosen["critical_margins"].items()
         }
-    if variants or (network is not None and "encoder" in parameters):
-        kind = varied(kind, variants, network)
+    if variants:
+        kind = varied(kind, variants)
     return kind(**from_plain(chosen))
 
 
-def _spend(budget: Budget, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+def _spend(name: str, budget: Budget, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     """Return a budget under the names of an estimator's parameters, without what it lacks."""
     two_stages = "epochs" in parameters and isinstance(parameters["epochs"].default, tuple)
     spent = {
         **vars(budget),
+        "learning_rate": (budget.rates or {}).get(name, budget.learning_rate),
         "epochs": (budget.epochs, budget.head_epochs) if two_stages else budget.epochs,
         "phase_epochs": (budget.phase_one, budget.epochs - budget.phase_one),
         "validation_fraction": 0.0,
     }
-    left_out = {name for name in ("weight_decay", "label_distance") if spent[name] is None} | {"network"}
-    return {name: value for name, value in spent.items() if name in parameters and name not in left_out}
+    left_out = {each for each in ("weight_decay", "label_distance") if spent[each] is None}
+    return {each: value for each, value in spent.items() if each in parameters and each not in left_out}

@@ -84,13 +84,14 @@ class Row(Choice):
 
 @dataclass(frozen=True)
 class Cell:
-    """A row in a column, and the run that fills it."""
+    """A row in a column, and the run that fills it; ``of_paper`` is the name of the paper."""
 
     row: Row
     column: Column
     choice: Choice
     paper: Figure
     deviation: float | None
+    of_paper: str
 
     @property
     def metric_name(self) -> str:
@@ -145,7 +146,7 @@ class Cell:
         facts = {
             "ordinate": __version__,
             "data": {name: reading.digest(name) for name in sorted({choice.dataset, trained_on})},
-            "budget": budget(trained_on, quick=quick).to_dict(),
+            "budget": budget(trained_on, self.of_paper, quick=quick).to_dict(),
         }
         return Run(choice.dataset, choice.model, choice.protocol or "plain", settings, seed, facts)
 
@@ -201,7 +202,7 @@ class Table(Choice):
         choice = row.over(column).over(self)
         if column.item is not None:
             choice = replace(choice, metric=f"{choice.metric}[{column.item}]")
-        return Cell(row, column, choice, paper, deviation)
+        return Cell(row, column, choice, paper, deviation, self.name.partition("-")[0])
 
     @property
     def datasets(self) -> list[str]:

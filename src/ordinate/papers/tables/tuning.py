@@ -1,4 +1,4 @@
-"""Learning rate and weight decay of every model of a table, chosen on validation data before its runs."""
+"""Learning rates and weight decay of every model of a table, chosen on validation data before its runs."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,13 +6,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ordinate.estimators.registry import model
+from ordinate.estimators.registry import HEAD_LOSSES, model
 from ordinate.papers.tables.results import ResultsDatabase
 from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.search import search
+from ordinate.papers.tables.search import Space, search
 from ordinate.papers.tables.table import Plan
 
-SPACE = {"learning_rate": (1e-4, 1e-2), "weight_decay": (1e-5, 10.0)}
+SPACE: Space = {"learning_rate": (1e-4, 1e-2), "weight_decay": (1e-5, 10.0)}
+RATES = [0.01, 0.05, 0.1, 0.2, 0.5, 1.0]
+GRID: Space = {"learning_rate": RATES, "weight_decay": [1e-6, 1e-5, 1e-4, 1e-3]}  # of SGD (SupCR, Appendix D)
+GRID_WITH_HEAD: Space = {**GRID, "head_learning_rate": RATES}
 METRIC = "validation_mae"
 EXECUTE = "ordinate.papers.tables.execute:execute"
 
@@ -29,13 +32,20 @@ def tuned(plan: Plan, trials: int, database: ResultsDatabase, folder: str | Path
         trial = _validated(run)
         if trial not in found and model(run.model).embeds:
             found[trial] = search(
-                partial(_with, trial), SPACE, trials,
+                partial(_with, trial), space_of(trial), trials,
                 metric=METRIC, execute=EXECUTE, database=database, folder=folder, **options,
             ).best.settings  # fmt: skip
     runs = {
         place: [_with(run, found.get(_validated(run), {})) for run in several] for place, several in plan.runs.items()
     }
     return Plan(runs, plan.reasons)
+
+
+def space_of(run: Run) -> Space:
+    """Return the values to choose from for the model of a run: SupCR's grid where its paper trains by SGD."""
+    if dict(run.facts).get("budget", {}).get("optimizer") != "sgd":
+        return SPACE
+    return GRID if run.model in HEAD_LOSSES else GRID_WITH_HEAD
 
 
 def _validated(run: Run) -> Run:

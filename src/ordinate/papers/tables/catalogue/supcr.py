@@ -9,7 +9,7 @@ from ordinate.papers.tables.table import Column, Curve, Row, Table
 HEADS = {"L1": "l1", "MSE": "mse", "HUBER": "huber", "DEX": "dex", "DLDL-v2": "dldl_v2", "OR": "or", "CORN": "corn"}
 MAE, R2 = Column("MAE", metric="mae"), Column("R2", metric="r2")
 ANGULAR = Column("Angular", metric="angular_error")
-RESNET_50 = {"encoder": "resnet50", "embedding_dim": 2048}
+RESNET_50 = {"encoder": "resnet50"}
 BIMODAL, TRIMODAL = ((0, 15), (45, 60), (85, 186)), ((0, 10), (25, 35), (55, 65), (85, 186))
 WEIGHTS = "no package here carries ImageNet weights of this pre-training"
 A_YEAR_OR_DEGREE = {"bin_size": 1.0}  # of age, of temperature (Appendix D)
@@ -157,7 +157,7 @@ TABLES = (
             Column(f"{title} {head}", dataset=name, metric=metric, settings=settings,
                    training={} if name == "tuab" else RESNET_50)
             for title, (name, metric) in DATA.items()
-            for head, settings in (("linear", {}), ("k-NN", {"head": "neighbours"}))
+            for head, settings in (("linear", {}), ("k-NN", {"head": "neighbours", "n_neighbors": 20}))
         ),
         (
             Row("L1", (6.49, None, 7.96, None, 5.74, None, 2.88, None), model="l1"),

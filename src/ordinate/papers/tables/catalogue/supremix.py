@@ -11,16 +11,9 @@ NAMES = {"mae": "MAE", "mse": "MSE", "geometric_mean_error": "GM", "pearson": "P
 MAE_MSE_GM, PEARSON_MSE_MAE = ("mae", "mse", "geometric_mean_error"), ("pearson", "mse", "mae")
 PEARSON_MAE_MSE, MAE_GM = ("pearson", "mae", "mse"), ("mae", "geometric_mean_error")
 
-# the paper's hyper-parameters (Table 13); a ResNet-50 on images, an optimizer of a constant learning rate on all
-ADAM = {"optimizer": "adam", "learning_rate": 1e-3, "weight_decay": 0.0, "schedule": "constant", "warmup": 0.0}
-FACES = {"encoder": "resnet50", "embedding_dim": 2048, "optimization": ADAM}
-FACES_64, FACES_128 = {**FACES, "batch_size": 64}, {**FACES, "batch_size": 128}
+# the paper's hyper-parameters (Table 13) beside those of its recipes, which every model has
 WINDOW = {"window": 5.0}
 AIRFOIL = {"temperature": 1.0, "window": 7.0}
-SMALL_NETWORK = {
-    "network": "airfoil", "embedding_dim": 10, "batch_size": 32, "weight_decay": 0.0, "optimization": ADAM,
-}  # fmt: skip
-ENCODER_EPOCHS = 100  # on airfoil; the paper does not give them
 WHOLE_RANGE = 1_000.0  # a window that holds all labels: gamma without an end
 LDS, FDS = {"lds": "sqrt_inverse"}, {"fds": True}
 SAME_TARGET = 1e-3  # a bin that holds one target of airfoil: those are SupCon's classes
@@ -34,7 +27,7 @@ PAIRS = "Logits are of at most 2000 training samples, without augmentation, behi
 
 AIRFOIL_SUPCON = Row(
     "SupCon", model="supcon", settings={"temperature": 1.0, "projection_dim": 128},
-    on_its_data={"bin_size": SAME_TARGET}, training={"epochs": (ENCODER_EPOCHS, 100)},
+    on_its_data={"bin_size": SAME_TARGET},
 )  # fmt: skip
 
 
@@ -52,15 +45,14 @@ def _supremix(name: str, paper: Sequence[Figure], temperature: float, window: fl
 
 
 def _transferred(
-    group: str, source: str, target: str, temperature: float, batch_size: int, figures: Sequence[Sequence[Figure]]
+    group: str, source: str, target: str, temperature: float, figures: Sequence[Sequence[Figure]]
 ) -> tuple[Row, ...]:
     """The rows of a direction of Table 8, trained as Table 13 has it for the source."""
     rows: tuple[dict[str, Any], ...] = (
-        {"name": "Vanilla", "model": "l1", "training": {"batch_size": batch_size}},
+        {"name": "Vanilla", "model": "l1"},
         {"name": "SupCR", "model": "supcr_l1", "training": {"batch_size": 256}},
-        {"name": "SupReMix", "model": "supremix_l1", "settings": {"temperature": temperature}, "on_its_data": WINDOW,
-         "training": {"batch_size": batch_size}},
-    )  # fmt: skip
+        {"name": "SupReMix", "model": "supremix_l1", "settings": {"temperature": temperature}, "on_its_data": WINDOW},
+    )
     return tuple(
         Row(**row, paper=paper, group=group, dataset=target, conditions={"source": source})
         for row, paper in zip(rows, figures, strict=True)
@@ -106,7 +98,7 @@ TABLES = (
             {"Vanilla": (7.77, 101.60, 5.05), "SupCon": (8.23, 113.01, 5.31), "SupCR": (7.86, 102.84, 5.15),
              "SupReMix": (7.12, 87.65, 4.58)}, 0.5, 5.0,
         ),
-        dataset="agedb_dir", training=FACES_128,
+        dataset="agedb_dir",
     ),
     Table(
         "supremix-2", "SupReMix on STS-B-DIR", "SupReMix, Table 2", _columns(*PEARSON_MSE_MAE),
@@ -126,7 +118,7 @@ TABLES = (
             {"Vanilla": (5.55, 65.24, 3.30), "SupCon": (6.06, 71.92, 3.67), "SupCR": (5.70, 66.00, 3.45),
              "SupReMix": (5.38, 62.40, 3.15)}, 0.3, 5.0,
         ),
-        dataset="imdb_wiki_dir", training=FACES_64,
+        dataset="imdb_wiki_dir",
     ),
     Table(
         "supremix-4", "SupReMix on UK Biobank", "SupReMix, Table 4", _columns(*PEARSON_MAE_MSE),
@@ -141,12 +133,11 @@ TABLES = (
         "supremix-5", "SupReMix on UCI airfoil, with the paper's small network", "SupReMix, Table 5",
         _columns(*MAE_MSE_GM),
         (
-            Row("Vanilla", (6.56, 69.32, 8.33), model="l1", training={"epochs": ENCODER_EPOCHS}),
+            Row("Vanilla", (6.56, 69.32, 8.33), model="l1"),
             replace(AIRFOIL_SUPCON, paper=(5.68, 48.90, 6.99)),
-            Row("SupReMix", (4.88, 39.70, 6.30), model="supremix_l1",
-                on_its_data=AIRFOIL, training={"epochs": (ENCODER_EPOCHS, 100)}),
+            Row("SupReMix", (4.88, 39.70, 6.30), model="supremix_l1", on_its_data=AIRFOIL),
         ),
-        dataset="airfoil", on_its_data=SMALL_NETWORK,
+        dataset="airfoil",
         note="A network of 20, 30 and 10 units on the numbers of the file; 100 epochs of the encoder, which the paper "
         "does not give. Its geometric mean errors are above its mean errors, which none can be.",
     ),
@@ -175,17 +166,17 @@ TABLES = (
             _supremix("SupReMix + LDS + FDS", (6.73, 6.03, 7.71, 10.65, 4.27, 3.77, 5.27, 7.61), 0.5,
                 imbalance=LDS | FDS),
         ),
-        dataset="agedb_dir", protocol="imbalance", training=FACES_128,
+        dataset="agedb_dir", protocol="imbalance",
     ),
     Table(
         "supremix-8", "An encoder taken over to another data set", "SupReMix, Table 8", _columns(*MAE_GM),
         (
-            *_transferred("IMDB to AgeDB", "imdb_wiki_dir", "agedb_dir", 0.3, 64,
+            *_transferred("IMDB to AgeDB", "imdb_wiki_dir", "agedb_dir", 0.3,
                           ((7.89, 5.01), (6.60, 4.37), (6.11, 3.86))),
-            *_transferred("AgeDB to IMDB", "agedb_dir", "imdb_wiki_dir", 0.5, 128,
+            *_transferred("AgeDB to IMDB", "agedb_dir", "imdb_wiki_dir", 0.5,
                           ((8.48, 5.46), (8.40, 5.44), (8.14, 5.19))),
         ),
-        protocol="transfer", conditions={"scheme": "linear_probe"}, training=FACES,
+        protocol="transfer", conditions={"scheme": "linear_probe"},
         note="The paper has its two directions side by side. Temperature and batch size are those of the source.",
     ),
     Table(
@@ -198,17 +189,16 @@ TABLES = (
             Row("SupReMix", (7.12, 87.65, 4.58)),
         ),
         dataset="agedb_dir", model="supremix_l1", settings={"temperature": 0.5}, on_its_data=WINDOW,
-        training=FACES_128,
     ),
     Table(
         "supremix-10", "The window gamma", "SupReMix, Table 10", _columns("mae"),
         tuple(
             Row(f"gamma = {window if window < WHOLE_RANGE else 'infinity'}", (mae,), group=group, dataset=dataset,
-                settings={"window": float(window)}, on_its_data=own, training=training)
-            for group, dataset, own, training, figures in (
-                ("AgeDB", "agedb_dir", AGE_DB, FACES_128,
+                settings={"window": float(window)}, on_its_data=own)
+            for group, dataset, own, figures in (
+                ("AgeDB", "agedb_dir", AGE_DB,
                  ((1, 7.36), (3, 7.28), (5, 7.12), (10, 7.55), (WHOLE_RANGE, 8.00))),
-                ("STS-B", "stsb_dir", SENTENCES, {},
+                ("STS-B", "stsb_dir", SENTENCES,
                  ((0.2, 0.78), (0.5, 0.76), (1.0, 0.76), (2.0, 0.79), (WHOLE_RANGE, 0.79))),
             )
             for window, mae in figures
@@ -218,14 +208,14 @@ TABLES = (
     Table(
         "supremix-11", "The distribution of the mixtures of negatives", "SupReMix, Table 11",
         tuple(
-            Column(f"{title} {NAMES[metric]}", dataset=name, metric=metric, on_its_data=settings, training=training)
-            for title, name, settings, training, metrics in (
-                ("AgeDB", "agedb_dir", AGE_DB, FACES_128, MAE_GM),
-                ("STS-B", "stsb_dir", SENTENCES, {}, ("mse", "pearson")),
-                ("IMDB-WIKI", "imdb_wiki_dir", {"temperature": 0.3, **WINDOW}, FACES_64, MAE_GM),
-                ("UK Biobank", "uk_biobank", {"temperature": 0.5, "window": 3.0, **FINE_TUNED}, {}, ("mae", "mse")),
-                ("UCI", "airfoil", {**SMALL_NETWORK, **AIRFOIL}, {"epochs": (ENCODER_EPOCHS, 100)}, MAE_GM),
-                ("HCP", "hcp_aging", {"temperature": 0.5, "window": 5.0, **FINE_TUNED}, {}, MAE_GM),
+            Column(f"{title} {NAMES[metric]}", dataset=name, metric=metric, on_its_data=settings)
+            for title, name, settings, metrics in (
+                ("AgeDB", "agedb_dir", AGE_DB, MAE_GM),
+                ("STS-B", "stsb_dir", SENTENCES, ("mse", "pearson")),
+                ("IMDB-WIKI", "imdb_wiki_dir", {"temperature": 0.3, **WINDOW}, MAE_GM),
+                ("UK Biobank", "uk_biobank", {"temperature": 0.5, "window": 3.0, **FINE_TUNED}, ("mae", "mse")),
+                ("UCI", "airfoil", AIRFOIL, MAE_GM),
+                ("HCP", "hcp_aging", {"temperature": 0.5, "window": 5.0, **FINE_TUNED}, MAE_GM),
             )
             for metric in metrics
         ),
@@ -287,7 +277,7 @@ TABLES = (
                 (512, (8.00, 7.09, 5.16, 4.56)),
             )
         ),
-        dataset="agedb_dir", training=FACES,
+        dataset="agedb_dir",
     ),
     Table(
         "supremix-15", "Targets that training has not seen", "SupReMix, Table 15",
@@ -300,7 +290,7 @@ TABLES = (
             {"Vanilla": (5.81, 7.54, 3.49, 5.99), "SupCon": (5.72, 6.86, 3.41, 4.52), "SupCR": (6.00, 7.36, 3.69, 5.18),
              "SupReMix": (5.52, 6.14, 3.23, 3.80)}, 0.3, 5.0,
         ),
-        dataset="imdb_wiki_dir", protocol="unseen_targets", training=FACES_64,
+        dataset="imdb_wiki_dir", protocol="unseen_targets",
         conditions={"ranges": ((20, 25), (50, 55), (75, 80))},
     ),
     Table(
@@ -309,7 +299,7 @@ TABLES = (
             Row(f"{size}", figures, settings={"bin_size": float(size)})
             for size, figures in ((1, (8.23, 5.31)), (5, (8.29, 5.39)), (10, (8.50, 5.52)), (20, (9.07, 5.93)))
         ),
-        dataset="agedb_dir", model="supcon", settings={"temperature": 0.5}, training=FACES_128,
+        dataset="agedb_dir", model="supcon", settings={"temperature": 0.5},
     ),
     Table(
         "supremix-fig2", "Embeddings of genuine and of permuted labels", "SupReMix, Fig. 2",
@@ -321,8 +311,7 @@ TABLES = (
             AIRFOIL_SUPCON,
             Row("SupReMix", model="supremix_l1", on_its_data=AIRFOIL),
         ),
-        dataset="airfoil", protocol="label_permutation", picture="embeddings", on_its_data=SMALL_NETWORK,
-        training={"epochs": (ENCODER_EPOCHS, 100)},
+        dataset="airfoil", protocol="label_permutation", picture="embeddings",
         note="The paper has pictures. Network and epochs are those of Table 5. The order is the rank correlation of "
         "distances between embeddings and between labels, over all pairs of test samples.",
     ),
@@ -333,7 +322,7 @@ TABLES = (
             Row("positive pairs, mean", metric="positive_logits"),
             Row("1000 hardest negative pairs, mean", metric="hard_negative_logits"),
         ),
-        dataset="agedb_dir", model="supcon", protocol="logits", settings={"temperature": 0.5}, training=FACES_128,
+        dataset="agedb_dir", model="supcon", protocol="logits", settings={"temperature": 0.5},
         picture="logits",
         note=f"The paper has pictures of one training, which it does not name; here it is SupCon. {PAIRS}",
     ),
@@ -344,7 +333,7 @@ TABLES = (
             Row("SupCon", model="supcon", settings={"temperature": 0.5}),
             Row("SupReMix", model="supremix_l1", settings={"temperature": 0.5}, on_its_data=WINDOW),
         ),
-        dataset="agedb_dir", metric="logit_gap", protocol="logits", training=FACES_128,
+        dataset="agedb_dir", metric="logit_gap", protocol="logits",
         curve=Curve("share of the encoder's epochs", "mean positive less mean negative logit", SHARES),
         note=f"The paper has a picture and no figures. {PAIRS}",
     ),
@@ -356,7 +345,7 @@ TABLES = (
             Row("SupReMix", (*[None] * 6, 5.38), model="supremix_l1", settings={"temperature": 0.3},
                 on_its_data=WINDOW),
         ),
-        dataset="imdb_wiki_dir", metric="mae", protocol="reduced_data", training=FACES_64,
+        dataset="imdb_wiki_dir", metric="mae", protocol="reduced_data",
         curve=Curve("training samples", "MAE", SIZES),
         note="The paper has a picture; figures of all samples are those of its Table 3. It says that the gap grows "
         "from 0.17 to 1.24 at 4k.",

@@ -1,0 +1,153 @@
+"""The page docs/fidelity.md: what the four papers say, where it is here, and why where it is not.
+
+Made from the catalogue of tables, the data sets, the recipes, and a declared list per paper beside this script:
+``python docs/fidelity/make.py`` writes it, ``tests/docs/test_fidelity.py`` holds the lists to the code.
+
+A list has entries of ``steps`` (of the method), ``settings`` (of training), ``baselines`` (by ``model``) and
+``elsewhere`` (the numbered tables and figures that are not in the catalogue). Each says ``what``, where the paper has
+it (``source``) and where it is ``here``; and, where that is not the paper's, why, as one of ``differs``, ``missing``
+and ``open`` (the paper does not say; what was chosen). ``is`` are values of the parameters of estimators, which recipes
+and tables must have, on the data sets ``sets`` alone or for the models ``models`` alone where these are given.
+"""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ordinate.estimators.recipes import Recipe, read_recipe, recipe_names
+from ordinate.papers.datasets.catalogue import SETS, DataSet
+from ordinate.papers.tables.catalogue import CATALOGUE
+from ordinate.papers.tables.table import Table
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "fidelity.md"
+PAPERS = ("cloc", "supcr", "supremix", "otd")
+REASONS = ("differs", "missing", "open")  # an entry has at most one
+AS_THE_PAPER = "as the paper"
+HEAD = """\
+# Fidelity to the papers
+
+One row for every step, setting, data set, baseline, table and figure of the four papers: where it is here, and whether
+it is as in the paper, differs, or is missing, and why. *Open* is what a paper does not say, with what was chosen.
+`--recipe` and `ordinate table` train as the papers do; the defaults of `fit` are what measured best, see
+[](measured.md).
+
+This page is made by `docs/fidelity/make.py` from the recipes, the catalogue of tables and the lists beside it.
+"""
+
+
+class Entry(NamedTuple):
+    """A row of the page."""
+
+    what: str
+    source: str
+    here: str
+    state: str
+
+
+def declared(paper: str) -> dict[str, Any]:
+    """Return the list of a paper."""
+    return tomllib.loads((HERE / f"{paper}.toml").read_text("utf-8"))
+
+
+def recipes_of(paper: str) -> list[Recipe]:
+    """Return the recipes of a paper."""
+    return [recipe for name in recipe_names() if (recipe := read_recipe(name)).method == paper]
+
+
+def tables_of(paper: str) -> list[Table]:
+    """Return what the catalogue has of a paper."""
+    return [table for name, table in CATALOGUE.items() if name.startswith(f"{paper}-")]
+
+
+def data_of(paper: str) -> list[DataSet]:
+    """Return the data sets that a paper uses."""
+    title = declared(paper)["title"]
+    return [data for data in SETS.values() if any(part.strip().startswith(title) for part in data.papers.split(";"))]
+
+
+def page() -> str:
+    """Return the page."""
+    return "\n".join([HEAD, *(line for paper in PAPERS for line in _section(paper))]) + "\n"
+
+
+def _section(paper: str) -> Iterator[str]:
+    known = declared(paper)
+    yield f"## {known['title']}\n\n{known['reference']}\n"
+    parts = {
+        "Method": [_entry(one) for one in known["steps"]],
+        "Training settings": [_entry(one) for one in known["settings"]],
+        "Data sets": [_data(one, known["title"], paper) for one in data_of(paper)],
+        "Baselines": [_entry(one) for one in known["baselines"]],
+        "Tables and figures": numbered(paper),
+    }
+    for heading, entries in parts.items():
+        yield f"### {heading}\n"
+        yield "| in the paper | where | here | state |\n|---|---|---|---|"
+        yield from (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in entry)} |" for entry in entries)
+        yield ""
+
+
+def _entry(one: dict[str, Any]) -> Entry:
+    values = ", ".join(f"`{name} = {_value(value)}`" for name, value in one.get("is", {}).items())
+    if values and "sets" in one:
+        values += f" ({', '.join(one['sets'])})"
+    model = f"`{one['model']}`" if "model" in one else ""
+    here = "; ".join(filter(None, (model, values, one.get("here", ""))))
+    reasons = [f"{kind}: {one[kind]}" for kind in REASONS if kind in one]
+    return Entry(one["what"], one.get("source", ""), here, reasons[0] if reasons else AS_THE_PAPER)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_value(each)}" for name, each in value.items())
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _data(data: DataSet, title: str, paper: str) -> Entry:
+    used = next(part.strip() for part in data.papers.split(";") if part.strip().startswith(title))
+    recipes = "".join(f", recipe `{one.name}`" for one in recipes_of(paper) if one.dataset == data.name)
+    here = f"`ordinate datasets {data.name}`{recipes}; {data.split}"
+    state = f"differs: {data.differs[title]}" if title in data.differs else AS_THE_PAPER
+    return Entry(data.title, used.removeprefix(title).strip(), here, state)
+
+
+def numbered(paper: str) -> list[Entry]:
+    """Return the rows of a paper's numbered tables and figures, in its order."""
+    found = [_table(table) for table in tables_of(paper)]
+    found += [_entry(one)._replace(source=one["number"]) for one in declared(paper)["elsewhere"]]
+    return sorted(found, key=lambda entry: _place(entry.source))
+
+
+def numbers(source: str) -> list[str]:
+    """Return the tables or figures that a source names: "Figs. 5 to 8" are four."""
+    kind, _, rest = source.partition(" ")
+    first, _, last = rest.partition(" to ")
+    if not last:
+        return [source]
+    return [f"{kind.replace('s', '')} {number}" for number in range(int(first), int(last) + 1)]
+
+
+def _place(source: str) -> tuple[bool, int]:
+    kind, _, number = source.partition(" ")
+    digits = "".join(filter(str.isdigit, number.partition(" ")[0]))
+    return kind.startswith("Fig"), int(digits or 0)
+
+
+def _table(table: Table) -> Entry:
+    cells = [cell for cells in table.cells for cell in cells]
+    lacking: dict[str, list[str]] = {}
+    for cell in cells:
+        if cell.choice.missing:
+            lacking.setdefault(cell.choice.missing, []).append(cell.row.name)
+    here = f"`ordinate table {table.name}`" + (f". {table.note}" if table.note else "")
+    state = AS_THE_PAPER
+    if lacking and not all(cell.choice.missing for cell in cells):  # else it is a table of facts
+        rows = (f"{', '.join(dict.fromkeys(names))} ({reason})" for reason, names in lacking.items())
+        state = f"missing: {'; '.join(rows)}"
+    return Entry(table.title, table.source.partition(", ")[2], here, state)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

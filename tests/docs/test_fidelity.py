@@ -1,0 +1,133 @@
+"""docs/fidelity.md is what its script makes, its rows have reasons, recipes and tables have the declared values."""
+
+import importlib.util
+import json
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from ordinate.estimators.registry import model, models
+from ordinate.papers.datasets.catalogue import SETS, dataset
+from ordinate.papers.tables.budgets import Budget
+from ordinate.papers.tables.catalogue import CATALOGUE
+from ordinate.papers.tables.models import build, task_of
+from ordinate.papers.tables.table import _mismatch
+from ordinate.papers.tables.variants import VARIANTS
+
+SCRIPT = Path(__file__).parents[2] / "docs" / "fidelity" / "make.py"
+specification = importlib.util.spec_from_file_location("fidelity", SCRIPT)
+fidelity = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(fidelity)
+
+NUMBERED = {"cloc": (8, 9), "supcr": (14, 5), "supremix": (16, 5), "otd": (5, 13)}  # tables and figures in the papers
+KEYS = {"what", "source", "here", "number", "model", "is", "sets", "models", "except", *fidelity.REASONS}
+LISTS = ("steps", "settings", "baselines", "elsewhere")
+CHECKED = [
+    pytest.param(paper, entry, id=f"{paper}-{entry['what'][:40]}")
+    for paper in fidelity.PAPERS
+    for kind in LISTS
+    for entry in fidelity.declared(paper)[kind]
+    if "is" in entry
+]
+
+
+def test_the_committed_page_is_what_the_script_makes():
+    assert fidelity.PAGE.read_text("utf-8") == fidelity.page(), "python docs/fidelity/make.py writes it anew"
+
+
+@pytest.mark.parametrize("paper", fidelity.PAPERS)
+def test_every_entry_says_where_it_is_or_why_not(paper):
+    for entry in (entry for kind in LISTS for entry in fidelity.declared(paper)[kind]):
+        assert set(entry) <= KEYS, entry
+        reasons = [entry[kind] for kind in fidelity.REASONS if kind in entry]
+        assert len(reasons) <= 1, entry
+        assert all(len(reason) > 10 for reason in reasons), entry
+        assert {"here", "is", "model", "missing"} & set(entry), entry
+        assert "source" in entry or "number" in entry, entry
+        assert set(entry.get("except", ())) <= set(CATALOGUE), entry
+        assert set(entry.get("sets", ())) <= set(SETS), entry
+        assert {*entry.get("models", ()), *([entry["model"]] if "model" in entry else [])} <= set(models()), entry
+
+
+@pytest.mark.parametrize("paper", fidelity.PAPERS)
+def test_every_numbered_table_and_figure_has_its_row(paper):
+    tables, figures = NUMBERED[paper]
+    wanted = {*(f"Table {n + 1}" for n in range(tables)), *(f"Fig. {n + 1}" for n in range(figures))}
+    rows = Counter(name for entry in fidelity.numbered(paper) for name in fidelity.numbers(entry.source))
+    assert set(rows) >= wanted
+    assert max(rows.values()) == 1, "the catalogue has what the list has too: take it out of the list"
+
+
+@pytest.mark.parametrize("paper", fidelity.PAPERS)
+def test_every_model_of_a_papers_tables_is_its_method_or_a_declared_baseline(paper):
+    runs = [run for _, run in runs_of(paper)]
+    beside = {name for run in runs for name in dict(dict(run.settings).get("protocol", {})).get("beside", ())}
+    used = ({run.model for run in runs} | beside) - {name for name in models() if name.startswith(paper)}
+    declared = {entry["model"] for entry in fidelity.declared(paper)["baselines"] if "model" in entry}
+    assert used == declared
+
+
+def test_what_a_set_differs_by_is_said_of_a_paper_that_uses_it():
+    titles = {fidelity.declared(paper)["title"] for paper in fidelity.PAPERS}
+    for data in SETS.values():
+        assert set(data.differs) <= titles
+        assert all(paper in data.papers and len(reason) > 10 for paper, reason in data.differs.items())
+
+
+@cache
+def runs_of(paper):
+    """The runs of a paper's tables: (name of the table, run)."""
+    cells = [(table.name, cell) for table in fidelity.tables_of(paper) for cells in table.cells for cell in cells]
+    return list(dict.fromkeys((name, cell.run(0, quick=False)) for name, cell in cells if is_run(cell)))
+
+
+def is_run(cell):
+    choice = cell.choice
+    return choice.model is not None and not choice.missing and not _mismatch(choice.model, choice.dataset, choice)
+
+
+@cache
+def settings_of(run):
+    """The parameters that the estimator of a run is made with, and of tables and recipes alike ``None`` as "none"."""
+    given = {name: value for name, value in dict(dict(run.settings).get("model", {})).items() if name not in VARIANTS}
+    spent = Budget(**dict(run.facts)["budget"])
+    task = task_of(run.model, dataset(run.dataset).task)
+    return build(run.model, task, budget=spent, **given).get_params(deep=False)
+
+
+def values_of(settings, names):
+    """The values of some parameters, of options such as ``images`` those that are named, as TOML has them."""
+    found = {}
+    for name, wanted in names.items():
+        value = settings[name]
+        found[name] = {key: getattr(value, key) for key in wanted} if isinstance(wanted, dict) else value
+    return json.loads(json.dumps(found).replace("null", '"none"'))
+
+
+def concerned(entry, table, name, data):
+    """Whether an entry is about a model on a data set."""
+    return (
+        data in entry.get("sets", [data])
+        and name in entry.get("models", [name])
+        and table not in entry.get("except", [])
+    )
+
+
+@pytest.mark.parametrize(("paper", "entry"), CHECKED)
+def test_recipes_and_tables_have_the_values_that_are_declared(paper, entry):
+    wanted, held = entry["is"], []
+    for recipe in fidelity.recipes_of(paper):
+        settings = recipe.build().get_params(deep=False)
+        if concerned(entry, "", recipe.method, recipe.dataset) and set(wanted) <= set(settings):
+            assert values_of(settings, wanted) == wanted, recipe.name
+            held.append(recipe.name)
+    for table, run in runs_of(paper):
+        trained_on = dict(dict(run.settings).get("protocol", {})).get("source", run.dataset)
+        if model(run.model).embeds and concerned(entry, table, run.model, trained_on):
+            settings = settings_of(run)
+            names = {name: value for name, value in wanted.items() if name in settings}
+            assert values_of(settings, names) == names, f"{table}: {run.label}"
+            held += [table] * bool(names)
+    assert held, "no recipe and no table has it"
