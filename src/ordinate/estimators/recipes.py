@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
 KINDS = ("images", "volumes", "series", "text")
-
 NONE_WHERE_NONE = ("embedding_dim", "patience")  # of which "none" is None
 
 
