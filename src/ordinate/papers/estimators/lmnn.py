@@ -11,7 +11,6 @@ here divided by the number of samples. Target distances pull, impostors inside t
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,7 +103,7 @@ class Found:
 
 def descend(
     start: NDArray[np.float64],
-    loss: Callable[[NDArray[np.float64], csr_array], tuple[float, NDArray[np.float64]]],
+    loss: Callable[..., tuple[float, NDArray[np.float64]]],
     find: Callable[[NDArray[np.float64]], csr_array],
     max_iter: int,
     bounds: Sequence[tuple[float | None, float | None]] | None = None,
@@ -123,9 +122,15 @@ def descend(
     before, length, lowest = active, SHORT, [np.inf]
     while iterations < max_iter:
         known = before + active
-        options = {"maxiter": min(length, max_iter - iterations)}
-        on_known: Any = partial(loss, impostors=known)
-        found = minimize(on_known, point, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        found = minimize(
+            loss,
+            point,
+            args=(known,),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": min(length, max_iter - iterations)},
+        )
         iterations += max(1, found.nit)
         point = found.x
         before, active = active, find(point)

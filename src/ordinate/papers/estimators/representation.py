@@ -6,7 +6,6 @@ from typing import Any, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from ordinate.data.array_batches import ArrayBatches
@@ -27,6 +26,7 @@ from ordinate.losses.supcr import SupCRLoss
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.regression import Regression
 from ordinate.methods.staged import StagedMethod
+from ordinate.papers.estimators.logistic import fit_logistic, linear
 from ordinate.papers.methods.dino import DINO, DINORegression
 from ordinate.papers.methods.drawn_views import DrawViews, dropout_views
 from ordinate.papers.methods.pairs import OF_ANCHORS, PAIR_LOSSES, build_pair_loss
@@ -234,42 +234,12 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
 
     def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
         if self.head == "linear":
-            self.head_ = _linear(tensors["head.weight"], tensors["head.bias"])
+            self.head_ = linear(tensors["head.weight"], tensors["head.bias"])
             return
         ranks = tensors["head.targets"].argmax(1) if self.loss == "supcr" else tensors["head.ranks"]
         weights = tensors.get("head.weights")  # where samples were weighted
         weights = None if weights is None else weights.double()
         self.head_ = self._neighbours(tensors["head.embeddings"].double(), ranks, weights)
-
-
-def fit_logistic(embeddings: Tensor, ranks: Tensor, num_classes: int, weights: Tensor | None = None) -> nn.Linear:
-    """Return the multinomial logistic regression of ranks on embeddings (n, d) as a layer of one score per rank.
-
-    Its penalty is scikit-learn's (C = 1), on embeddings divided by their deviation over all columns. A rank without a
-    sample gets the score minus infinity. The losses of samples count by their weights (n,), of mean 1.
-    """
-    centre = embeddings.mean(0)
-    scale = (embeddings - centre).square().mean().sqrt()
-    scale = torch.where(scale > 0, scale, 1)
-    counted = None if weights is None else weights.numpy()
-    model = LogisticRegression(max_iter=1000)
-    model.fit(((embeddings - centre) / scale).numpy(), ranks.numpy(), sample_weight=counted)
-    coefficients, intercepts = torch.from_numpy(model.coef_), torch.from_numpy(model.intercept_)
-    if len(coefficients) == 1:  # of two ranks, the second's against the first's
-        coefficients = torch.cat([torch.zeros_like(coefficients), coefficients])
-        intercepts = torch.cat([torch.zeros_like(intercepts), intercepts])
-    weight = torch.zeros(num_classes, embeddings.shape[1], dtype=torch.float64)
-    bias = torch.full((num_classes,), -torch.inf, dtype=torch.float64)
-    weight[model.classes_] = coefficients / scale
-    bias[model.classes_] = intercepts - coefficients @ centre / scale
-    return _linear(weight.float(), bias.float())  # as a saved model holds them
-
-
-def _linear(weight: Tensor, bias: Tensor) -> nn.Linear:
-    layer = nn.Linear(weight.shape[1], len(weight), dtype=torch.float64).requires_grad_(False)
-    layer.weight.copy_(weight)
-    layer.bias.copy_(bias)
-    return layer
 
 
 @estimator_dataclass
