@@ -1,5 +1,7 @@
 """The pictures of a table: which are drawn, of which runs, and how their files are named."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -78,6 +80,13 @@ def test_cosines_have_a_file_for_every_data_set_and_a_panel_for_every_network(tm
     assert [axes.get_title("left") for axes in drawn["BUSI"].axes[:2]] == ["row 0", "row 2"]
     assert drawn["Fingers"].axes[0].images[0].get_array().tolist() == metrics["cosine_distances"]
     assert [path.name for path in write(filled, tmp_path)][3:] == ["t-BUSI.png", "t-Fingers.png"]
+
+
+def test_a_search_among_what_is_no_image_has_no_picture():
+    filled = fill("searches", {"queries": [0.0], "neighbours": [[1.0]]})
+    run = replace(next(iter(filled.results)), dataset="car")
+    moved = replace(filled, plan=Plan({(0, 0): [run]}, {}), results={run: next(iter(filled.results.values()))})
+    assert not list(draw(moved))
 
 
 def test_a_search_shows_the_query_and_its_neighbours_from_the_files(tmp_path, monkeypatch):

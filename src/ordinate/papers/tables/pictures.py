@@ -12,6 +12,7 @@ from matplotlib.figure import Figure as Picture
 from ordinate.data.new_files import new_file
 from ordinate.data.rows import take
 from ordinate.papers.datasets import reading
+from ordinate.papers.datasets.catalogue import dataset
 from ordinate.papers.figures.distributions import logit_distributions, training_targets
 from ordinate.papers.figures.protocols import embeddings_by_labels
 from ordinate.papers.figures.similarity import cosine_matrices
@@ -95,10 +96,11 @@ def _cosines(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
 
 
 def _searches(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
-    """Queries and the images nearest to them, a picture per network and data set."""
+    """Queries and the images nearest to them, a picture per network and data set of images."""
     for group, rows in groups.items():
         for name, (run, metrics) in rows.items():
-            yield f"{group} {name}".strip(), _search(run, metrics)
+            if dataset(run.dataset).kind == "images":
+                yield f"{group} {name}".strip(), _search(run, metrics)
 
 
 def _search(run: Run, metrics: Mapping[str, Any]) -> Picture:
