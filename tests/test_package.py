@@ -306,10 +306,12 @@ def test_what_moved_is_found_under_its_old_name_with_a_warning():
 CORE_ALONE = """
 import sys
 from types import ModuleType
+import lightning.pytorch  # whose torchmetrics takes matplotlib wherever it is installed
 import ordinate.extensions
 
 ordinate.extensions.EXTENSIONS = ()
-sys.modules["ordinate.papers"] = None
+for absent in ("ordinate.papers", "matplotlib", "pyarrow", "skordinal"):
+    sys.modules[absent] = None
 import numpy as np, pandas as pd
 from ordinate.cli import main
 
@@ -321,9 +323,13 @@ assert main(["fit", "table.csv", "--target", "grade", "--method", "cross_entropy
 assert main(["predict", "m", "table.csv", "--out", "p.csv"]) == 0
 assert main(["report", "m", "table.csv", "--out", "r.html"]) == 0
 assert main(["fit", "table.csv", "--target", "grade", "--method", "poe"]) == 2
+assert main(["predict", "m", "table.csv", "--out", "p.parquet"]) == 2
 """
 
 
-def test_the_core_works_without_the_papers(tmp_path):
+def test_the_core_works_without_the_papers_and_without_extras(tmp_path):
     run = subprocess.run([sys.executable, "-c", CORE_ALONE], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert run.returncode == 0, run.stderr
+    assert 'pip install "ordinate[pictures]"' in run.stdout
+    assert 'pip install "ordinate[parquet]"' in run.stderr
+    assert (tmp_path / "m" / "report.html").is_file()
