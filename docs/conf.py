@@ -2,12 +2,14 @@
 
 import os
 import sys
+import tomllib
 import warnings
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # examples run side by side, one thread each
 
 HERE = Path(__file__).parent
+PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 sys.path.insert(0, str(HERE / "_extensions"))
 
 import array_like
@@ -19,7 +21,7 @@ from sphinx.ext import autosummary
 import ordinate
 
 project = "Ordinate"
-author = "The Ordinate authors"
+author = PROJECT["authors"][0]["name"]
 copyright = author  # noqa: A001 - Sphinx's name
 release = version = ordinate.__version__
 
@@ -86,6 +88,7 @@ sphinx_gallery_conf = {
 # Pages
 html_theme = "pydata_sphinx_theme"
 html_title = "Ordinate"
+html_baseurl = PROJECT["urls"]["Documentation"] + "/"
 html_static_path = ["_static"]
 html_css_files = ["ordinate.css"]
 html_favicon = "_static/mark.svg"
