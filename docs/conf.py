@@ -108,7 +108,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "changes": [], "measured": []}
+html_sidebars = {"index": [], "changes": [], "measured": [], "versions": []}
 
 
 def setup(app):
