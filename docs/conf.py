@@ -15,6 +15,7 @@ sys.path.insert(0, str(HERE / "_extensions"))
 import array_like
 import internal_references
 import math_markup
+import notebooks
 import paper_tables
 from sphinx.ext import autosummary
 
@@ -115,5 +116,6 @@ def setup(app):
     """Register what is specific to this site."""
     array_like.register(app)
     math_markup.register(app)
+    notebooks.register(app)
     internal_references.register(app)
     paper_tables.register(app)
