@@ -12,6 +12,7 @@ HERE = Path(__file__).parent
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 sys.path.insert(0, str(HERE / "_extensions"))
 
+import accessible_markup
 import array_like
 import internal_references
 import math_markup
@@ -114,6 +115,7 @@ html_sidebars = {"index": [], "changes": [], "measured": [], "versions": []}
 
 def setup(app):
     """Register what is specific to this site."""
+    accessible_markup.register(app)
     array_like.register(app)
     math_markup.register(app)
     notebooks.register(app)
