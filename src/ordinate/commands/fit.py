@@ -30,6 +30,7 @@ from ordinate.data.rows import column_of, take
 from ordinate.data.streamed import StreamedPixels
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.decisions import compare_decisions
+from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
@@ -229,7 +230,8 @@ def named_failure(what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        print(f"note: the {what} could not be drawn: {type(error).__name__}: {error}")
+        said = error if isinstance(error, OrdinateError) else f"{type(error).__name__}: {error}"
+        print(f"note: the {what} could not be drawn: {said}")
 
 
 def _again(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> FitOptions:
