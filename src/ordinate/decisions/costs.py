@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_num_classes
-from ordinate.decisions.inputs import check_probabilities
+from ordinate.metrics.inputs import check_probabilities
 from ordinate.errors import OrdinateError
 from ordinate.metrics import rank_report
 from ordinate.metrics.inputs import check_ranks

@@ -13,7 +13,7 @@ probabilities or not finite, and fewer than k samples to choose from.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.decisions.inputs import check_probabilities
+from ordinate.metrics.inputs import check_probabilities
 from ordinate.errors import OrdinateError
 from ordinate.metrics import nearest_neighbours
 from ordinate.metrics.embedding import DECIMALS

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.decisions.costs import check_costs, decide
-from ordinate.decisions.inputs import check_probabilities
+from ordinate.metrics.inputs import check_probabilities
 from ordinate.errors import OrdinateError
 
 RULES = ("mode", "median")
