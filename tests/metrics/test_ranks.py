@@ -184,5 +184,5 @@ def test_the_ranked_probability_score_of_certain_predictions_is_their_mean_absol
 def test_the_ranked_probability_score_weighs_samples_and_refuses_what_is_no_distribution():
     twice = ranked_probability_score([0, 0, 1], [[0.9, 0.1], [0.9, 0.1], [0.5, 0.5]])
     assert ranked_probability_score([0, 1], [[0.9, 0.1], [0.5, 0.5]], [2, 1]) == pytest.approx(twice)
-    with pytest.raises(OrdinateError, match="sums to 0.8"):
+    with pytest.raises(OrdinateError, match=r"sums to 0\.8"):
         ranked_probability_score([0], [[0.3, 0.5]])

@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_num_classes
-from ordinate.metrics.inputs import check_probabilities, shape_of
 from ordinate.errors import OrdinateError
 from ordinate.metrics import nearest_neighbours
 from ordinate.metrics.embedding import DECIMALS
-from ordinate.metrics.inputs import check_ranks, check_targets
+from ordinate.metrics.inputs import check_probabilities, check_ranks, check_targets, shape_of
 
 Report = dict[str, Any]
 

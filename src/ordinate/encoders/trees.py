@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-
 UNSEEN = -50.0  # logarithm of the probability of a class that a model has not seen
 
 
@@ -112,8 +111,8 @@ class BoostedTrees(Trees):
         seen = [0] if columns is None else np.asarray(model.classes_, dtype=np.int64)
         start[seen] = 0.0
         places = seen[-1:] if len(seen) == 2 else seen  # of two classes only the second has a score
-        start[places] = np.ravel(model._baseline_prediction)  # noqa: SLF001  # it has no public name
-        rounds = model._predictors  # noqa: SLF001
+        start[places] = np.ravel(model._baseline_prediction)  # it has no public name
+        rounds = model._predictors
         count, parts = sum(map(len, rounds)), []
         for predictors in rounds:
             for place, predictor in zip(places, predictors, strict=True):

@@ -206,7 +206,9 @@ class Blend(EmbeddingEstimator):
     ) -> None:
         """Fit boosted trees, unless there is no time to measure them too, or a part would see a single rank."""
         folds = boosting_folds(fold, x.shape[1])
-        if folds is None or (self._num_classes is not None and any(len(y[folds != f].unique()) < 2 for f in set(folds))):
+        if folds is None or (
+            self._num_classes is not None and any(len(y[folds != f].unique()) < 2 for f in set(folds))
+        ):
             return
         start = time.perf_counter()
         fitted = self._fit_boosting(x, y, weights)

@@ -72,7 +72,7 @@ def quadratic_weighted_kappa(
 def ranked_probability_score(
     y_true: ArrayLike, probabilities: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Squared differences between the predicted and the true cumulative distribution (Epstein, J. Appl. Meteor. 8, 1969).
+    """Squared differences of the predicted and the true cumulative distribution (Epstein, J. Appl. Meteor. 8, 1969).
 
     Summed over the C-1 boundaries between ranks, averaged over the samples. It is proper: the true probabilities have
     the lowest expected score, and mass far from the true rank costs more than mass beside it. For predictions that are

@@ -55,6 +55,7 @@ def plan(chosen: Board, names: list[str], models: list[str], splits: int | None)
     """Return the runs of a leaderboard, and why sets and models are left out.
 
     Args:
+        chosen: the leaderboard.
         names: of sets; empty for all.
         models: by name; empty for all.
         splits: at most so many of each set.

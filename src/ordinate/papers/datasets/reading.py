@@ -182,8 +182,6 @@ FILES: Mapping[str, Callable[[DataSet], list[Path]]] = {  # of other kinds they 
 
 def _read_table(chosen: DataSet, seed: int) -> Labelled:
     """Read a table of UCI: numbers, codes, or text whose levels are ordered; split at random in the paper's shares."""
-    if "features" in chosen.reading:
-        return _read_columns(chosen, seed)
     frame = pd.read_csv(_listed_files(chosen)[0], index_col=False).drop(columns="split", errors="ignore")
     labels = frame.pop(chosen.reading["target"])
     ranks = {label: rank for rank, label in enumerate(chosen.reading.get("ranks", ()))}
@@ -194,17 +192,6 @@ def _read_table(chosen: DataSet, seed: int) -> Labelled:
         frame = frame.apply(lambda codes: codes.astype(pd.CategoricalDtype(sorted(codes.unique()), ordered=True)))
     order = np.random.default_rng(seed).permutation(len(y))
     return frame, y, Split(*np.split(order, _ends(chosen.reading["shares"], len(y))[:2]))
-
-
-def _read_columns(chosen: DataSet, seed: int) -> Labelled:
-    """Read columns of numbers, the target behind the features, and one of the splits that were published with them."""
-    table, tests = _listed_files(chosen)
-    values, features = np.loadtxt(table), chosen.reading["features"]
-    lines = tests.read_text("utf-8").splitlines()
-    test = np.array(lines[seed % len(lines)].split(), dtype=np.int64)
-    train = np.setdiff1d(np.arange(len(values)), test)
-    frame = pd.DataFrame(values[:, :features]).rename(columns="x{}".format)
-    return frame, values[:, features], Split(train, train[:0], test)
 
 
 def _draw_ages(_: DataSet, seed: int) -> Labelled:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import matplotlib.pyplot as plt
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -64,7 +63,7 @@ def _panel(axes: Axes, ranking: Ranked) -> None:
     for level, (first, last) in enumerate(ranking.groups):
         ends = [ranking.ranks[first] - 0.04, ranking.ranks[last] + 0.04]
         axes.plot(ends, [-0.7 - 0.35 * level] * 2, color="0.1", linewidth=3.2, solid_capstyle="round")
-    for tick in np.arange(lowest, highest + 1):
+    for tick in range(lowest, highest + 1):
         axes.plot([tick, tick], [0, 0.25], color="0.1", linewidth=0.9)
         axes.text(tick, 0.4, str(tick), ha="center", va="bottom", color="0.1")
     axes.plot([lowest, highest], [0, 0], color="0.1", linewidth=1.2)

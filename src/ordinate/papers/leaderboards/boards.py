@@ -61,11 +61,11 @@ BOARDS: Mapping[str, Board] = {
             "tabular-ordinal",
             "Ranks of tables",
             "ranks",
-            {"esl": 30, "lev": 30, "era": 30, "swd": 30, "balance_scale": 30, "car": 30, "hayes_roth": 30, "nursery": 3},
+            {**dict.fromkeys(("esl", "lev", "era", "swd", "balance_scale", "car", "hayes_roth"), 30), "nursery": 3},
             ("blend", "cloc", "otd", "LogisticAT", "random forest", *BOOSTED, *NETWORKS),
             ("mae", "qwk", "accuracy", "rps"),
-            "Stratified 70/30 splits with the seeds 0 to 29, as TOC-UCO describes its own, whose published means are of "
-            f"other draws of the same kind and whose ranked probability score is on another scale. {CHOSEN_ON}",
+            "Stratified 70/30 splits with the seeds 0 to 29, as TOC-UCO describes its own; its published means are of "
+            f"other draws of the same kind, and its ranked probability score is on another scale. {CHOSEN_ON}",
         ),
         Board(
             "tabular-regression",

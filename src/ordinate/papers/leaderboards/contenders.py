@@ -14,7 +14,8 @@ import numpy as np
 
 from ordinate.estimators.registry import Task
 from ordinate.estimators.registry import build as build_ours
-from ordinate.papers.leaderboards import aeon
+from ordinate.papers.leaderboards.aeon_process import NAMES as AEON_NAMES
+from ordinate.papers.leaderboards.aeon_process import Regressor
 
 Build = Callable[[str, int], Any]  # of a data set's name and a seed
 TREES = 500
@@ -57,7 +58,7 @@ def _of(module: str, name: str, seed: str = "random_state", **settings: Any) -> 
     return build
 
 
-def _pair(module: str, stem: str, *packages: str, of_ranks: Mapping[str, Any] = {}, **settings: Any) -> Contender:  # noqa: B006
+def _pair(module: str, stem: str, *packages: str, of_ranks: Mapping[str, Any] = {}, **settings: Any) -> Contender:
     """Return a contender whose classes end in Classifier and Regressor."""
     both: dict[Task, Build] = {
         "ranks": _of(module, f"{stem}Classifier", **settings, **of_ranks),
@@ -74,8 +75,12 @@ def _network(name: str, data: str, seed: int) -> Any:
     return build(name, "continuous", budget=budget(data), seed=seed)
 
 
+def _of_aeon(name: str, _: str, seed: int) -> Any:
+    return Regressor(name, seed, os.environ[AEON])
+
+
 CONTENDERS: Mapping[str, Contender] = {
-    "blend": Contender({task: _ours("blend", task) for task in ("ranks", "continuous")}, prepares=True),  # type: ignore[misc]
+    "blend": Contender({task: _ours("blend", task) for task in ("ranks", "continuous")}, prepares=True),
     **{name: Contender({"ranks": _ours(name, "ranks")}, prepares=True) for name in ("cloc", "otd")},
     **{name: Contender({"continuous": _ours(name, "continuous")}, prepares=True) for name in ("supcr", "supremix")},
     "LogisticAT": Contender({"ranks": _of("skordinal.classifiers", "LogisticAT", "")}, ("skordinal",)),
@@ -93,11 +98,7 @@ SERIES: Mapping[str, Contender] = {
         for name, model in (("supcr", "supcr_mse"), ("supremix", "supremix_mse"), ("plain network", "mse"))
     },
     "training mean": Contender({"continuous": _of("sklearn.dummy", "DummyRegressor", "")}, prepares=True),
-    **{
-        name: Contender({"continuous": lambda _, seed, name=name: aeon.Regressor(name, seed, os.environ[AEON])},
-                        prepares=True)
-        for name in aeon.NAMES
-    },
+    **{name: Contender({"continuous": partial(_of_aeon, name)}, prepares=True) for name in AEON_NAMES},
 }  # fmt: skip
 
 
@@ -108,7 +109,7 @@ def contender(board: str, name: str) -> Contender:
 
 def unavailable(board: str, name: str) -> str | None:
     """Return why a model cannot be trained here, None where it can."""
-    if name in aeon.NAMES and not os.environ.get(AEON):
+    if name in AEON_NAMES and not os.environ.get(AEON):
         return f"{name}: needs --aeon, the interpreter of an environment with aeon"
     lacking = [package for package in contender(board, name).packages if find_spec(package) is None]
     return f"{name}: needs {', '.join(lacking)}, {IN_EXTRA}" if lacking else None

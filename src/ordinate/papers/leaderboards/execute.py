@@ -36,7 +36,7 @@ def execute(run: Run, _: Path) -> dict[str, float]:
     return {**figures, "seconds": getattr(estimator, "seconds", seconds)}
 
 
-def _prepared(seen: Any, unseen: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _prepared(seen: Any, unseen: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return a table with standardised numbers and one-hot categories, without the normal scores that ours see too."""
     features = TableFeatures.fit(seen)
     scores = [place for place in features.numeric_positions if place not in features.plain_positions]

@@ -17,7 +17,7 @@ Lines = tuple[Sequence[str], Sequence[Sequence[str]]]  # header and rows
 
 def of_set(standings: Standings, name: str) -> Lines:
     """Return the means on a set, best first by the board's first measure."""
-    measures = [measure for measure in standings.board.measures]
+    measures = standings.board.measures
     first = measures[0]
     models = sorted(standings.means[name].items(), key=lambda item: item[1].get(first, float("inf")))
     rows = []
@@ -53,15 +53,20 @@ def rankings(standings: Standings) -> list[Ranking]:
 def _sections(standings: Standings, lines: Callable[[Sequence[str], Sequence[Sequence[str]]], str]) -> list[str]:
     parts = []
     if ranked := rankings(standings):
-        parts += [f"Mean rank over {', '.join(ranked[0].sets)}", lines(*of_ranks(standings, ranked)), _difference(ranked)]
+        parts += ["Mean ranks", lines(*of_ranks(standings, ranked)), _differences(ranked)]
     for name in standings.means:
         parts += [name, lines(*of_set(standings, name))]
     return parts
 
 
-def _difference(ranked: Sequence[Ranking]) -> str:
-    shown = [f"{SHOWN[r.measure]} {r.critical_difference:.2f} ({len(r.sets)} sets, {len(r.ranks)} models)" for r in ranked]
-    return f"Critical difference of two mean ranks at a level of 0.05 (Nemenyi): {', '.join(shown)}."
+def _differences(ranked: Sequence[Ranking]) -> str:
+    """Return over which sets the ranks are, and from which difference on two models differ."""
+    measures: dict[tuple[str, ...], list[str]] = {}
+    for ranking in ranked:
+        measures.setdefault(tuple(ranking.sets), []).append(SHOWN[ranking.measure])
+    over = "; ".join(f"{' and '.join(names)} over {', '.join(sets)}" for sets, names in measures.items())
+    shown = ", ".join(f"{SHOWN[r.measure]} {r.critical_difference:.2f}" for r in ranked)
+    return f"{over}. Two models differ at a level of 0.05 from this difference of mean ranks on (Nemenyi): {shown}."
 
 
 def as_text(standings: Standings) -> str:

@@ -29,7 +29,7 @@ class Regressor:
 
     def fit(self, X: NDArray[Any], y: NDArray[np.float64]) -> Self:
         """Keep the training data."""
-        self.data = {"X_train": X, "y_train": y}
+        self.X, self.y = X, y
         return self
 
     def predict(self, X: NDArray[Any]) -> NDArray[np.float64]:
@@ -40,9 +40,9 @@ class Regressor:
         """
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "series.npz"
-            np.savez(path, **self.data, X_test=X)
+            np.savez(path, X_train=self.X, y_train=self.y, X_test=X)
             command = [self.python, str(SCRIPT), self.name, str(self.seed), str(path)]
-            ended = subprocess.run(command, capture_output=True, text=True, check=False)
+            ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # the user's own
         if ended.returncode:
             raise OrdinateError("aeon", f"{self.python} failed: {ended.stderr.strip()[-500:]}", "one that imports aeon")
         shown = json.loads(ended.stdout.splitlines()[-1])
