@@ -90,7 +90,7 @@ def test_nothing_that_can_run_is_an_error(run, monkeypatch):
         ({"name": "tabular-ordinal", "aeon": "python"}, "--aeon"),
         ({"name": "series", "aeon": "/no/python"}, "--aeon: got /no/python"),
         ({"name": "series", "splits": 0}, "--splits"),
-        ({"splits": 3}, "--splits: got no leaderboard"),
+        ({"splits": 3}, "--splits: got no leaderboard to run"),
         ({"name": "series", "dry_run": True, "retry_failed": True}, "--retry-failed"),
     ],
 )

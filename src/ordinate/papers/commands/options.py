@@ -113,11 +113,16 @@ class TableOptions:
             return
         if self.dataset:
             raise OrdinateError("--dataset", expected="the name of a table before it, as in ordinate table supcr-1")
-        for declared in fields(self):
-            if declared.metadata.get("of_runs") and getattr(self, declared.name):
-                raise OrdinateError(
-                    flag(declared.name), "no table to run", "its name before, as in ordinate table supcr-1"
-                )
+        _check_no_runs(self, "table", "supcr-1")
+
+
+def _check_no_runs(options: Any, command: str, example: str) -> None:
+    """Raise where an option of runs is given without the name of what is to run."""
+    for declared in fields(options):
+        if declared.metadata.get("of_runs") and getattr(options, declared.name):
+            raise OrdinateError(
+                flag(declared.name), f"no {command} to run", f"its name before, as in ordinate {command} {example}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,9 +150,7 @@ class LeaderboardOptions:
         if self.dry_run and self.retry_failed:
             raise OrdinateError("--retry-failed", "beside --dry-run, which runs nothing", "one of the two")
         if self.name is None:
-            for declared in fields(self):
-                if declared.metadata.get("of_runs") and getattr(self, declared.name):
-                    raise OrdinateError(flag(declared.name), "no leaderboard", "its name before it")
+            _check_no_runs(self, "leaderboard", "tabular-ordinal")
             return
         chosen = board(self.name)
         for argument, given, known in (("sets", self.sets, chosen.sets), ("models", self.models, chosen.models)):

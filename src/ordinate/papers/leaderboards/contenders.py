@@ -1,8 +1,10 @@
 """The models of the leaderboards: ours, and those of other libraries with their own default settings."""
 
+import logging
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -115,10 +117,13 @@ def unavailable(board: str, name: str) -> str | None:
     return f"{name}: needs {', '.join(lacking)}, {IN_EXTRA}" if lacking else None
 
 
-def quietly() -> None:
-    """Silence the warnings and logs of the libraries in this process."""
-    import logging
-
-    warnings.simplefilter("ignore")
-    for name in ("lightning", "pytorch_lightning"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence the warnings and logs of other libraries."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        logging.disable(logging.WARNING)
+        try:
+            yield
+        finally:
+            logging.disable(logging.NOTSET)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ordinate.data.tables.features import TableFeatures
 from ordinate.metrics import accuracy, mae, quadratic_weighted_kappa, ranked_probability_score, rmse
 from ordinate.papers.leaderboards.boards import Board, board
-from ordinate.papers.leaderboards.contenders import contender, quietly
+from ordinate.papers.leaderboards.contenders import contender, quiet
 from ordinate.papers.leaderboards.sets import load
 from ordinate.papers.tables.run import Run
 
@@ -21,7 +21,6 @@ def execute(run: Run, _: Path) -> dict[str, float]:
     Args:
         run: its protocol is the name of a leaderboard.
     """
-    quietly()
     of = board(run.protocol)
     X, y, train, test = load(run.dataset, run.seed)
     model = contender(of.name, run.model)
@@ -30,9 +29,10 @@ def execute(run: Run, _: Path) -> dict[str, float]:
         seen, unseen = _prepared(seen, unseen)
     estimator = model.build[of.task](run.dataset, run.seed)
     start = time.perf_counter()
-    estimator.fit(seen, y[train])
-    seconds = time.perf_counter() - start
-    figures = _figures(of, estimator, unseen, y[test], int(y.max()) + 1 if of.task == "ranks" else 0)
+    with quiet():
+        estimator.fit(seen, y[train])
+        seconds = time.perf_counter() - start
+        figures = _figures(of, estimator, unseen, y[test], int(y.max()) + 1 if of.task == "ranks" else 0)
     return {**figures, "seconds": getattr(estimator, "seconds", seconds)}
 
 

@@ -50,12 +50,14 @@ def rankings(standings: Standings) -> list[Ranking]:
     return [ranking for ranking in found if ranking is not None]
 
 
-def _sections(standings: Standings, lines: Callable[[Sequence[str], Sequence[Sequence[str]]], str]) -> list[str]:
+def _sections(
+    standings: Standings, lines: Callable[[Sequence[str], Sequence[Sequence[str]]], str], mark: str = ""
+) -> list[str]:
     parts = []
     if ranked := rankings(standings):
-        parts += ["Mean ranks", lines(*of_ranks(standings, ranked)), _differences(ranked)]
+        parts += [f"{mark}Mean ranks", lines(*of_ranks(standings, ranked)), _differences(ranked)]
     for name in standings.means:
-        parts += [name, lines(*of_set(standings, name))]
+        parts += [f"{mark}{name}", lines(*of_set(standings, name))]
     return parts
 
 
@@ -79,7 +81,7 @@ def as_markdown(standings: Standings, level: int = 2) -> str:
     """Return the leaderboard for a page; ``level`` is that of its heading."""
     board = standings.board
     head = f"{'#' * level} {board.title}\n\n{board.note}"
-    return "\n\n".join([head, *_sections(standings, _markdown)]) + "\n"
+    return "\n\n".join([head, *_sections(standings, _markdown, f"{'#' * (level + 1)} ")]) + "\n"
 
 
 def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
