@@ -80,9 +80,7 @@ class Kills:
                 return "half-written", f"by the same command again: {wrong}"
         kept = {"tmp", out.name, f"{out.name}.json", RUNS, f"{RUNS}-state"}
         left = sorted({path.name for path in work.iterdir()} - kept)
-        temporary = (
-            path for path in (work / "tmp").iterdir() if not path.name.startswith("torchinductor")
-        )  # torch's own
+        temporary = (path for path in (work / "tmp").iterdir() if not path.name.startswith("torchinductor"))
         left += sorted(str(path.relative_to(work)) for path in temporary)
         return ("left over", str(left)) if left else ("whole", "")
 
