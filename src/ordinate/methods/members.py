@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -90,11 +91,17 @@ class Members(StagedMethod):
         counted = weights.to(losses.dtype).T  # of a sum above 0, as every sample is seen by some members
         return (losses * counted).sum() / counted.sum()
 
+    def validation_step(self, batch: Sequence[Any], batch_idx: int) -> None:
+        if self.stage_index == 0:
+            super().validation_step(batch, batch_idx)
+
+    def on_validation_epoch_end(self) -> None:
+        if self.validation_outputs:
+            super().on_validation_epoch_end()
+
     def validate_embeddings(
         self, x: Float[Tensor, "n d"], y: Tensor, weights: Float[Tensor, "n m"] | None = None
     ) -> dict[str, Tensor]:
-        if self.stage_index == 1:
-            return {}
         assert weights is not None  # noqa: S101  # as the samples are those of training
         predictions = self.unseen_predictions(x, weights)
         found = self.unseen_figures(predictions, y, weights.amax(1))
