@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,7 @@ class Kills:
         X = np.random.default_rng(seed).normal(size=(ROWS, 3))
         rows = "".join(f"{a},{b},{c},{row % 3}\n" for row, (a, b, c) in enumerate(X))
         self.data.write_text(f"a,b,c,grade\n{rows}")
-        self.commands = {
+        self.commands: dict[str, tuple[list[Any], str]] = {
             "fit": (["fit", self.data, "--target", "grade", "--method", "cloc", "--epochs", "3", "--quiet"], "m"),
             "predict": (["predict", self.model, self.data], "p.csv"),
             "transform": (["transform", self.model, self.data], "t.npy"),
