@@ -20,18 +20,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_num_classes
-from ordinate.decisions.inputs import check_coverage, check_probabilities, shape_of
 from ordinate.errors import OrdinateError
 from ordinate.metrics import nearest_neighbours
 from ordinate.metrics.embedding import DECIMALS
-from ordinate.metrics.inputs import check_ranks, check_targets
+from ordinate.metrics.inputs import check_probabilities, check_ranks, check_targets, shape_of
 
 Report = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class RankCalibration:
-    """How far sets of ranks reach: the promised coverage, C, and the last key that belongs to a set."""
+    """How far sets of ranks reach: the promised coverage, C, and the last key that belongs to a set.
+
+    Example:
+        >>> calibrate_ranks([0, 1], [[0.9, 0.1], [0.4, 0.6]], coverage=0.6).num_classes
+        2
+    """
 
     coverage: float
     num_classes: int
@@ -43,6 +47,10 @@ class IntervalCalibration:
     """How far intervals reach: the promised coverage, and half an interval's width in every dimension of the target.
 
     ``scaled`` says that the widths are in units of the samples' difficulty.
+
+    Example:
+        >>> intervals([2.0], IntervalCalibration(coverage=0.9, half_widths=(0.5,), scaled=False)).round(6).tolist()
+        [[1.5, 2.5]]
     """
 
     coverage: float
@@ -59,7 +67,7 @@ def least_samples(coverage: float, dimensions: int = 1) -> int:
         >>> least_samples(0.9), least_samples(0.95)
         (9, 19)
     """
-    return math.ceil(round(dimensions / (1 - check_coverage(coverage)), 9)) - 1
+    return math.ceil(round(dimensions / (1 - _check_coverage(coverage)), 9)) - 1
 
 
 def calibrate_ranks(y_true: ArrayLike, probabilities: ArrayLike, coverage: float = 0.9) -> RankCalibration:
@@ -389,3 +397,10 @@ def _mean_report(reports: list[Report], coverage: float) -> Report:
         columns = [[entry for entry in column if entry is not None] for column in zip(*values, strict=True)]
         means[name] = [float(np.mean(column)) if column else None for column in columns]
     return means
+
+
+def _check_coverage(coverage: float) -> float:
+    """Return the share that is to be covered, above 0 and below 1."""
+    if isinstance(coverage, bool) or not isinstance(coverage, float | np.floating) or not 0 < coverage < 1:
+        raise OrdinateError("coverage", repr(coverage), "a share above 0 and below 1, such as 0.9")
+    return float(coverage)
