@@ -105,8 +105,9 @@ def test_every_small_version_takes_a_step_by_the_same_optimizer(name):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", [name for name in recipe_names() if "otd-busi" not in name])
+@pytest.mark.parametrize("name", [name for name in recipe_names() if name not in ("otd-busi", "otd-fingers")])
 def test_every_recipe_takes_a_step_with_its_own_network(name):
+    """But OTD's convolutions without padding or stride, a step of which takes minutes."""
     recipe = read_recipe(name)
     steps_are_the_papers(trained(recipe), recipe.method)
 
