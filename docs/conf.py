@@ -2,24 +2,28 @@
 
 import os
 import sys
+import tomllib
 import warnings
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # examples run side by side, one thread each
 
 HERE = Path(__file__).parent
+PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 sys.path.insert(0, str(HERE / "_extensions"))
 
+import accessible_markup
 import array_like
 import internal_references
 import math_markup
+import notebooks
 import paper_tables
 from sphinx.ext import autosummary
 
 import ordinate
 
 project = "Ordinate"
-author = "The Ordinate authors"
+author = PROJECT["authors"][0]["name"]
 copyright = author  # noqa: A001 - Sphinx's name
 release = version = ordinate.__version__
 
@@ -86,6 +90,7 @@ sphinx_gallery_conf = {
 # Pages
 html_theme = "pydata_sphinx_theme"
 html_title = "Ordinate"
+html_baseurl = PROJECT["urls"]["Documentation"] + "/"
 html_static_path = ["_static"]
 html_css_files = ["ordinate.css"]
 html_favicon = "_static/mark.svg"
@@ -105,12 +110,14 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "changes": [], "measured": []}
+html_sidebars = {"index": [], "changes": [], "measured": [], "versions": []}
 
 
 def setup(app):
     """Register what is specific to this site."""
+    accessible_markup.register(app)
     array_like.register(app)
     math_markup.register(app)
+    notebooks.register(app)
     internal_references.register(app)
     paper_tables.register(app)

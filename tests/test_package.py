@@ -151,10 +151,41 @@ def test_an_estimator_loads_neither_lightning_nor_what_draws():
     assert loaded.isdisjoint({"lightning", "torchmetrics", "matplotlib", "torchvision", "timm", "transformers"})
 
 
-def test_the_losses_need_torch_alone():
-    loaded = loaded_by("import ordinate.losses")
-    assert "torch" in loaded
-    assert loaded.isdisjoint({"lightning", "sklearn", "scipy", "pandas", "matplotlib", "torchvision", "timm", "ray"})
+LOSSES_ALONE = """
+import sys
+from importlib.machinery import PathFinder
+
+OF_TORCH = {"torch", "torchgen", "functorch", "typing_extensions", "sympy", "mpmath", "networkx", "filelock", "jinja2",
+            "markupsafe", "fsspec"}
+THERE = {"ordinate", "numpy", "jaxtyping", "wadler_lindig"} | OF_TORCH | set(sys.stdlib_module_names)
+
+class Finder(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return super().find_spec(name, path, target) if name.partition(".")[0] in THERE else None
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = Finder
+import torch
+from ordinate.losses import AngularTriangleLoss, MMNPLoss, SupCRLoss, SupReMixLoss
+
+try:
+    import sklearn
+except ModuleNotFoundError:
+    pass
+else:
+    raise AssertionError("not hidden")
+labels = torch.arange(12) % 3
+for loss in (SupCRLoss(), SupReMixLoss(temperature=0.5, window=1.0), MMNPLoss(3), AngularTriangleLoss(3)):
+    embeddings = torch.randn(12, 4, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    value = loss(embeddings, labels)
+    value.backward()
+    assert value > 0 and embeddings.grad.abs().sum() > 0, loss
+"""
+
+
+def test_the_losses_train_with_torch_numpy_and_jaxtyping_alone():
+    run = subprocess.run([sys.executable, "-c", LOSSES_ALONE], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
 
 
 def test_the_estimators_need_no_package_for_images_or_clusters():
@@ -275,10 +306,12 @@ def test_what_moved_is_found_under_its_old_name_with_a_warning():
 CORE_ALONE = """
 import sys
 from types import ModuleType
+import lightning.pytorch  # whose torchmetrics takes matplotlib wherever it is installed
 import ordinate.extensions
 
 ordinate.extensions.EXTENSIONS = ()
-sys.modules["ordinate.papers"] = None
+for absent in ("ordinate.papers", "matplotlib", "pyarrow", "skordinal"):
+    sys.modules[absent] = None
 import numpy as np, pandas as pd
 from ordinate.cli import main
 
@@ -290,9 +323,13 @@ assert main(["fit", "table.csv", "--target", "grade", "--method", "cross_entropy
 assert main(["predict", "m", "table.csv", "--out", "p.csv"]) == 0
 assert main(["report", "m", "table.csv", "--out", "r.html"]) == 0
 assert main(["fit", "table.csv", "--target", "grade", "--method", "poe"]) == 2
+assert main(["predict", "m", "table.csv", "--out", "p.parquet"]) == 2
 """
 
 
-def test_the_core_works_without_the_papers(tmp_path):
+def test_the_core_works_without_the_papers_and_without_extras(tmp_path):
     run = subprocess.run([sys.executable, "-c", CORE_ALONE], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert run.returncode == 0, run.stderr
+    assert 'pip install "ordinate[pictures]"' in run.stdout
+    assert 'pip install "ordinate[parquet]"' in run.stderr
+    assert (tmp_path / "m" / "report.html").is_file()

@@ -25,7 +25,8 @@ def write_pages(app):
 
 def relink(app, docname, source):
     """Replace links to results by links to their pages."""
-    source[0] = LINK.sub(lambda link: f"](generated/tables/{page_name(link[1])}.md)", source[0])
+    text = LINK.sub(lambda link: f"](generated/tables/{page_name(link[1])}.md)", source[0])
+    source[0] = text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")  # a cell does not break there
 
 
 def page_name(name):

@@ -21,6 +21,7 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import flag
 from ordinate.errors import OrdinateError
 from ordinate.extensions import extensions
+from ordinate.optional import optional
 from ordinate.torchrun import is_first_process
 
 POSITIONAL = {"data", "model", "models", "name", "query"}  # arguments without a flag
@@ -107,7 +108,8 @@ def _run(command: Command, options: dict[str, Any], started: float) -> None:
         raise OrdinateError("seed", options["seed"], "a whole number from 0 to 4294967295")
     command.check(options)
     module, _, name = command.run.partition(":")
-    run = getattr(import_module(module), name)
+    home = import_module(module) if command.extra is None else optional(module, command.extra, command.name)
+    run = getattr(home, name)
     if command.name == "fit":
         run(FitOptions(**options), started)
     else:

@@ -10,7 +10,7 @@ def optional(module: str, extra: str, purpose: str) -> Any:
     """Import a module of a package that an extra installs.
 
     Args:
-        module: its name.
+        module: its name, or that of a module of ordinate that requires one.
         extra: of ordinate.
         purpose: what requires it, for the message.
 
@@ -20,7 +20,7 @@ def optional(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        package = module.partition(".")[0]
+        package = (error.name or module).partition(".")[0]
         raise OrdinateError(
             purpose, problem=f'requires {package} ({error}): pip install "ordinate[{extra}]"'
         ) from error

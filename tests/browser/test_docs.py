@@ -3,6 +3,7 @@
 import functools
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +12,14 @@ from tests.docs.site import SITE, built
 pytestmark = built
 
 PAGES = [
-    "index.html", "start/index.html", "methods.html", "measured.html", "api/index.html",
+    "index.html", "start/index.html", "guides/fit.html", "methods.html", "measured.html", "api/index.html",
     "generated/api/ordinate.CLOCClassifier.html", "generated/api/ordinate.functional.supcr.html",
     "generated/gallery/index.html", "generated/gallery/plot_02_margins.html", "generated/papers/plot_1_cloc.html",
 ]  # fmt: skip
+AXE = {  # the other rules do not ask for colours
+    "light": "axe.run({preload: false, resultTypes: ['violations']})",
+    "dark": "axe.run({preload: false, resultTypes: ['violations'], runOnly: ['color-contrast']})",
+}
 WIDER_THAN_SCREEN = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -62,6 +67,17 @@ def test_pages_fit_a_phone_and_follow_the_colour_scheme(visit, name):
         assert page.evaluate(WIDER_THAN_SCREEN) <= 0
         backgrounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert len(backgrounds) == 2
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", [*PAGES, "search.html?q=margins"])
+def test_axe_finds_nothing_serious(visit, name, theme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    page = visit(name, theme=theme)
+    page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text())
+    found = page.evaluate(AXE[theme])["violations"]
+    serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
+    assert [(rule["id"], [node["html"][:120] for node in rule["nodes"]][:3]) for rule in serious] == []
 
 
 def test_the_search_finds_a_name(visit):

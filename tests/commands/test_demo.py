@@ -1,8 +1,10 @@
 """The demo on the data that dependencies carry: models, pictures, reports and what was measured."""
 
 import json
+import sys
 from functools import partial
 
+import numpy as np
 import pytest
 
 import ordinate
@@ -36,3 +38,11 @@ def test_the_demo_leaves_models_with_reports_beside_simple_baselines(short, tmp_
     printed = capsys.readouterr().out
     cloc = next(line.split() for line in printed.splitlines() if line.startswith("* CLOC"))
     assert cloc[2] == f"{measured['swd']['CLOC']['accuracy']:.3f}"
+
+
+def test_without_skordinal_the_ranks_are_quarters_of_diabetes(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "skordinal.datasets", None)
+    name, _, (X, y), ordinal = demo._graded()
+    assert (name, len(X), ordinal) == ("grades", 442, {})
+    assert np.bincount(y).min() >= 109
+    assert 'pip install "ordinate[demo]"' in capsys.readouterr().out

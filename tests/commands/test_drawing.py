@@ -25,9 +25,11 @@ def fails(*_, **__):
     raise ValueError("no room")
 
 
-@pytest.mark.parametrize(("what", "name"), [("report", "write_report"), ("pictures", "draw")])
+@pytest.mark.parametrize(
+    ("what", "name"), [("report", "commands.fit.write_report"), ("pictures", "report.pictures.draw")]
+)
 def test_what_cannot_be_drawn_is_named_and_the_model_is_there(monkeypatch, capsys, what, name):
-    monkeypatch.setattr(f"ordinate.commands.fit.{name}", fails)
+    monkeypatch.setattr(f"ordinate.{name}", fails)
     assert main(RUN) == 0
     assert f"note: the {what} could not be drawn: ValueError: no room" in capsys.readouterr().out
     ordinate.load("model")

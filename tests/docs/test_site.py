@@ -1,5 +1,6 @@
 """The built site holds together: every internal link leads somewhere, and nothing is asked of another host."""
 
+import json
 from functools import cache
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
@@ -64,3 +65,13 @@ def test_every_example_ran_and_has_a_picture():
     without = [name for name, text in texts.items() if not any(picture in text for picture in pictures)]
     assert len(examples) >= 15
     assert without == []
+
+
+@built
+def test_three_examples_are_notebooks_that_have_been_run():
+    notebooks = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (SITE / "notebooks").iterdir()}
+    assert notebooks.keys() == {"table", "images", "losses"}
+    for notebook in notebooks.values():
+        cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        assert [cell["execution_count"] for cell in cells] == [*range(1, len(cells) + 1)]
+        assert any("image/png" in output.get("data", {}) for cell in cells for output in cell["outputs"])

@@ -139,6 +139,15 @@ class CrossBatchMemory(_Memory):
 
     Labels are one number per sample, ranks or targets. :class:`~ordinate.losses.EmbeddingMemory` is the one for
     training loops of your own, for targets (n, p), and for checkpoints.
+
+    Example:
+        >>> import torch
+        >>> from ordinate.losses import SupCRLoss
+        >>> memory = CrossBatchMemory(MetricLearningLoss(SupCRLoss()), embedding_size=4, memory_size=64)
+        >>> for _ in range(2):
+        ...     value = memory(torch.randn(8, 4), torch.rand(8))  # the second is contrasted with the first, too
+        >>> value.shape
+        torch.Size([])
     """
 
     @staticmethod

@@ -29,6 +29,7 @@ class Command:
         add_options: adds its arguments and options to its parser.
         run: the function that runs it, as ``"module:function"``.
         check: raises where it cannot run, as far as its options and the names of files tell.
+        extra: of ordinate, without which it cannot run.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Command:
     add_options: Callable[[argparse.ArgumentParser], None]
     run: str
     check: Callable[[dict[str, Any]], None] = lambda _: None
+    extra: str | None = None
 
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:

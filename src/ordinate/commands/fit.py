@@ -30,13 +30,15 @@ from ordinate.data.rows import column_of, take
 from ordinate.data.streamed import StreamedPixels
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.decisions import compare_decisions
+from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.methods.time_budget import training_until
-from ordinate.report.evaluation import Metrics, draw, measure
+from ordinate.optional import optional
+from ordinate.report.evaluation import Metrics, measure
 from ordinate.report.page import write_report
 from ordinate.report.page.contents import MOST_SAMPLES
 from ordinate.report.text import metric_lines
@@ -208,7 +210,7 @@ def _show(
         if paths is None and len(test_rows) <= MOST_SAMPLES:
             paths = modality_of(predictions.X).paths(predictions.X)
         names = [f"row {row}" for row in test_rows] if paths is None else paths.tolist()
-        with _named_failure("report"):
+        with named_failure("report"):
             write_report(
                 predictions.model, predictions.X, y[test_rows], folder / REPORT, predictions=predictions, training=seen,
                 target=options.target or "the label", names=names, projections=time.projections(len(test_rows)),
@@ -217,17 +219,19 @@ def _show(
     if not time.has_time_for(PICTURES):
         print("note: the time limit left no time for pictures; ordinate report draws more of a model")
         return 0
-    with _named_failure("pictures"):
-        draw(predictions, folder, seen)
+    with named_failure("pictures"):
+        optional("ordinate.report.pictures", "pictures", "pictures").draw(predictions, folder, seen)
     return len(list(folder.glob("*.png")))
 
 
 @contextmanager
-def _named_failure(what: str) -> Iterator[None]:
+def named_failure(what: str) -> Iterator[None]:
+    """Print what could not be drawn, and go on: whatever it is, the model is there."""
     try:
         yield
-    except Exception as error:  # whatever it is, the model is there
-        print(f"note: the {what} could not be drawn: {type(error).__name__}: {error}")
+    except Exception as error:
+        said = error if isinstance(error, OrdinateError) else f"{type(error).__name__}: {error}"
+        print(f"note: the {what} could not be drawn: {said}")
 
 
 def _again(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> FitOptions:

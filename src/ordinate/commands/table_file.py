@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING
 
 from ordinate.data.new_files import new_file
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 from ordinate.report.output import check_output
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = 
     if out is None:
         return
     check_output(out)
+    if out.lower().endswith(".parquet"):
+        optional("pyarrow", "parquet", "out")
     path = Path(out)
     if not path.exists():
         return

@@ -22,6 +22,11 @@ class Labelled:
         weights: (n,), by which samples count.
         paths: (n,) of files that have been read into ``samples``.
         left_out: why each file that could not be read is not among them.
+
+    Example:
+        >>> data = Labelled(np.arange(6.0)[:, None], pd.Series([0, 0, 1, 1, 2, 2]))
+        >>> len(data), data.take(np.array([4, 1])).labels.tolist()
+        (6, [2, 0])
     """
 
     samples: Any

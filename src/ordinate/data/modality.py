@@ -35,7 +35,26 @@ class Views(NamedTuple):
 
 
 class Reader(ABC):
-    """Turn samples into the batch of an encoder, as learned from the training samples. A saved model keeps it."""
+    """Turn samples into the batch of an encoder, as learned from the training samples. A saved model keeps it.
+
+    Example:
+        >>> class WordReader(Reader):
+        ...     kind = "words"
+        ...     sample_shape = (1,)
+        ...
+        ...     def transform(self, X):
+        ...         return np.array([[len(word)] for word in X], dtype=np.float32)
+        ...
+        ...     def to_dict(self):
+        ...         return {}
+        ...
+        ...     @classmethod
+        ...     def from_dict(cls, state):
+        ...         return cls()
+        >>> WordReader().read(["a", "tree"])
+        tensor([[1.],
+                [4.]])
+    """
 
     kind: ClassVar[str]  # its name in saved models
     batch_size: ClassVar[int] = 256  # where the user gives none
@@ -173,6 +192,10 @@ class Request:
         skip_unreadable: leave out files that cannot be read.
         progress: show a progress bar.
         say: is told what the user should know.
+
+    Example:
+        >>> Request(target="grade", drop=("name",)).target
+        'grade'
     """
 
     target: str | None = None
@@ -188,7 +211,14 @@ class Request:
 
 
 class Modality(ABC):
-    """A kind of data: which samples and which files are of it, and how they are read."""
+    """A kind of data: which samples and which files are of it, and how they are read.
+
+    Example:
+        >>> from ordinate.data import modalities
+        >>> tables = next(modality for modality in modalities() if modality.name == "tables")
+        >>> tables.name, tables.parameter, [reader.kind for reader in tables.readers]
+        ('tables', '', ['table'])
+    """
 
     name: str  # of several samples, such as "images"
     expected: str  # what X may be, for messages

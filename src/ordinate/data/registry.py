@@ -13,7 +13,14 @@ _registered: list[Modality] = []
 
 
 def register_modality(modality: Modality) -> None:
-    """Add a kind of data, which is asked before the others; its name and readers' kinds must be new."""
+    """Add a kind of data, which is asked before the others; its name and readers' kinds must be new.
+
+    Example:
+        >>> register_modality(modality_named("tables"))
+        Traceback (most recent call last):
+        ...
+        ordinate.errors.OrdinateError: modality: got 'tables', expected another name and other kinds of readers
+    """
     kinds = {reader.kind for reader in modality.readers}
     for known in modalities():
         if known.name == modality.name or not kinds.isdisjoint(reader.kind for reader in known.readers):
@@ -22,7 +29,12 @@ def register_modality(modality: Modality) -> None:
 
 
 def modalities() -> tuple[Modality, ...]:
-    """Return all kinds of data, in the order in which they are asked."""
+    """Return all kinds of data, in the order in which they are asked.
+
+    Example:
+        >>> [modality.name for modality in modalities()]
+        ['text', 'tables', 'volumes', 'series', 'images']
+    """
     return (*_registered, *_built_in())
 
 

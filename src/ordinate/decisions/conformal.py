@@ -31,7 +31,12 @@ Report = dict[str, Any]
 
 @dataclass(frozen=True)
 class RankCalibration:
-    """How far sets of ranks reach: the promised coverage, C, and the last key that belongs to a set."""
+    """How far sets of ranks reach: the promised coverage, C, and the last key that belongs to a set.
+
+    Example:
+        >>> calibrate_ranks([0, 1], [[0.9, 0.1], [0.4, 0.6]], coverage=0.6).num_classes
+        2
+    """
 
     coverage: float
     num_classes: int
@@ -43,6 +48,10 @@ class IntervalCalibration:
     """How far intervals reach: the promised coverage, and half an interval's width in every dimension of the target.
 
     ``scaled`` says that the widths are in units of the samples' difficulty.
+
+    Example:
+        >>> intervals([2.0], IntervalCalibration(coverage=0.9, half_widths=(0.5,), scaled=False)).round(6).tolist()
+        [[1.5, 2.5]]
     """
 
     coverage: float

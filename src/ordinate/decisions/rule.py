@@ -24,6 +24,10 @@ def check_decision(decision: Any, num_classes: int | None = None) -> str | NDArr
 
     Raises:
         OrdinateError: another name, or no cost matrix.
+
+    Example:
+        >>> check_decision("median"), check_decision([[0, 1], [5, 0]]).tolist()
+        ('median', [[0.0, 1.0], [5.0, 0.0]])
     """
     if isinstance(decision, str):
         if decision not in RULES:
@@ -112,6 +116,11 @@ def better_rule(compared: dict[str, dict[str, float]], used: Any) -> str | None:
     Args:
         compared: of :func:`compare_rules`.
         used: the decision in use; costs are what the user asked for, and never bettered.
+
+    Example:
+        >>> compared = compare_rules([1] * 20, [[0.4, 0.25, 0.35]] * 20)
+        >>> better_rule(compared, "mode"), better_rule(compared, "median")
+        ('median', None)
     """
     other = {"mode": "median", "median": "mode"}.get(used) if isinstance(used, str) else None
     return other if other is not None and compared[other]["gain"] > CLEARLY else None

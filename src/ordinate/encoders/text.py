@@ -96,6 +96,11 @@ class BiLSTM(nn.Module):
         vectors: (v, w) of the words, the first of padding.
         hidden: units in each direction; vectors of a text have twice as many.
         frozen: keep the word vectors.
+
+    Example:
+        >>> network = BiLSTM(torch.randn(100, 50), hidden=16)
+        >>> network(torch.tensor([[4, 8, 15], [16, 23, 0]])).shape  # two texts, the second of two words
+        torch.Size([2, 32])
     """
 
     def __init__(self, vectors: Float[Tensor, "v w"], hidden: int, *, frozen: bool = True) -> None:

@@ -38,6 +38,11 @@ class Exported:
         input_shape: of one sample.
         outputs: from the name of each output to its shape without the batch.
         differences: from the name of each output to the largest difference from the estimator on random input.
+
+    Example:
+        >>> exported = Exported(Path("m.onnx"), Path("m.onnx.json"), (3,), {"embedding": (64,)}, {"embedding": 2e-16})
+        >>> max(exported.differences.values()) < 1e-9
+        True
     """
 
     path: Path

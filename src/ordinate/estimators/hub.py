@@ -68,6 +68,9 @@ def push_to_hub(
 
     Raises:
         OrdinateError: an invalid name, no access, or a hub out of reach.
+
+    Example:
+        >>> commit = push_to_hub(model, "user/knees", license="mit", metrics={"accuracy": 0.59})  # doctest: +SKIP
     """
     check_is_fitted(estimator)
     with tempfile.TemporaryDirectory(prefix="ordinate-hub-") as folder:
@@ -106,6 +109,9 @@ def load_from_hub(
 
     Raises:
         OrdinateError: no such repository or revision, a hub out of reach, or what is there is no saved model.
+
+    Example:
+        >>> model = load_from_hub("user/knees", revision="v1")  # doctest: +SKIP
     """
     folder = download(repo_id, FILES, revision, token, cache_dir=cache_dir, local_files_only=local_files_only)
     return load(folder, encoder=encoder)

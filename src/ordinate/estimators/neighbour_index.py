@@ -38,6 +38,11 @@ class Neighbours:
         similarity: (n, k), cosines.
         rows: (n, k), of the samples that the index was built from.
         labels: (n, k) of these samples, None if the index has none.
+
+    Example:
+        >>> found = Neighbours(np.array([[1.0, 0.9]]), rows=np.array([[4, 7]]), labels=None)
+        >>> found.rows[0].tolist()  # of the first query, the nearest first
+        [4, 7]
     """
 
     similarity: NDArray[np.float64]

@@ -98,6 +98,18 @@ def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
 
     Raises:
         OrdinateError: no model or a damaged one, or an encoder that is missing, not expected or does not fit.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from ordinate import CLOCClassifier
+        >>> X = np.linspace(0, 1, 30)[:, None]
+        >>> model = CLOCClassifier(phase_epochs=(1, 1), random_state=0).fit(X, np.digitize(X[:, 0], [0.3, 0.7]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model")
+        ...     again = load(f"{folder}/model")
+        >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
+        True
     """
     folder = download(str(folder), FILES) if str(folder).startswith(SCHEME) else Path(folder)
     require_model(folder)

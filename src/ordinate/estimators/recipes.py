@@ -29,6 +29,11 @@ class Recipe:
         settings: of the method's estimator; ``images`` holds those of :class:`~ordinate.ImageOptions`,
             ``volumes`` those of :class:`~ordinate.VolumeOptions`, ``series`` those of :class:`~ordinate.SeriesOptions`,
             ``text`` those of :class:`~ordinate.TextOptions`.
+
+    Example:
+        >>> recipe = Recipe("mine", "CLOC with ten epochs", "koa", "cloc", {"phase_epochs": [5, 5]})
+        >>> recipe.build(random_state=0).phase_epochs
+        (5, 5)
     """
 
     name: str
@@ -51,7 +56,12 @@ class Recipe:
 
 
 def recipe_names() -> list[str]:
-    """Return the names of all recipes."""
+    """Return the names of all recipes.
+
+    Example:
+        >>> "cloc-koa" in recipe_names()
+        True
+    """
     return sorted(_files())
 
 

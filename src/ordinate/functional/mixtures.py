@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from ordinate.functional.beta_quantiles import beta_quantiles
 from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.global_batch import Group, place_among
 from ordinate.functional.similarity import SimilarityBlocks, fill_self
@@ -113,9 +113,7 @@ def _beta_quantiles(alpha: float, beta: float) -> Float[Tensor, " q"]:
 
     The distribution drawn from agrees with Beta at every quantile kept.
     """
-    from scipy.special import betaincinv
-
-    return torch.from_numpy(betaincinv(alpha, beta, np.linspace(0, 1, QUANTILES)).astype(np.float32))
+    return torch.from_numpy(beta_quantiles(alpha, beta, QUANTILES)).float()
 
 
 def draw_shares(

@@ -23,6 +23,13 @@ class RegressionHead(nn.Module):
     Args:
         embedding_dim: d of the embeddings (n, d).
         target_dim: p of the targets (n, p).
+
+    Example:
+        >>> from ordinate.heads import LinearHead
+        >>> head = LinearHead(embedding_dim=8)
+        >>> head.standardise(torch.tensor([[10.0], [30.0]]))
+        >>> head(torch.zeros(5, 8)).shape, head.loss(torch.randn(5, 8), torch.rand(5)).shape
+        (torch.Size([5, 1]), torch.Size([]))
     """
 
     embedding_mean: Tensor

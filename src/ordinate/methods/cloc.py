@@ -43,6 +43,12 @@ class CLOC(BalancedMethod):
         balance: what weighs samples of rare ranks in both losses, calibrates what the classifier sees, and ranks; None
             for nothing.
         optimization: of both phases; the paper's is Adam with a constant 1e-3.
+
+    Example:
+        >>> method = CLOC(nn.Linear(3, 8), embedding_dim=8, num_classes=4, margins={(1, 2): 0.8}, phase_epochs=(20, 10))
+        >>> x, y = torch.randn(16, 3), torch.arange(16) % 4
+        >>> method(x).shape, bool(method.batch_loss(x, y) > 0), [stage.name for stage in method.stages]
+        (torch.Size([16, 8]), True, ['phase one', 'phase two'])
     """
 
     shared_in_epoch = (*BalancedMethod.shared_in_epoch, "hits")

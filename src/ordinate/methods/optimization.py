@@ -31,6 +31,11 @@ class Optimization:
         weight_decay: of the optimizer, on the parameters that ``undecayed_parameters`` leaves to it.
         schedule: ``"cosine"`` falls to 0 at the end of the stage, ``"constant"`` stays.
         warmup: share of the stage in which the learning rate rises from 0 linearly.
+
+    Example:
+        >>> optimization = Optimization("adamw", learning_rate=0.01, warmup=0.1)
+        >>> [round(optimization.learning_rate_at(progress), 4) for progress in (0, 0.05, 0.1, 0.55, 1)]
+        [0.0, 0.005, 0.01, 0.005, 0.0]
     """
 
     optimizer: OptimizerName | MakesOptimizer = "adamw"

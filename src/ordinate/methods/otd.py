@@ -43,6 +43,12 @@ class OTD(BalancedMethod):
         patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
         balance: what weighs anchors of rare ranks, and ranks; None for nothing. There is no head to calibrate for.
         optimization: the paper's is Adam, 1e-6.
+
+    Example:
+        >>> method = OTD(nn.Linear(3, 8), num_classes=4, epochs=20)
+        >>> x, y = torch.randn(16, 3), torch.arange(16) % 4
+        >>> method(x).shape, bool(method.batch_loss(x, y) > 0)
+        (torch.Size([16, 8]), True)
     """
 
     shared_in_epoch = (*BalancedMethod.shared_in_epoch, "seen")

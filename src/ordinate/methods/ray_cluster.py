@@ -50,6 +50,11 @@ class RayCluster:
 
     Raises:
         OrdinateError: no address, or no whole number of workers.
+
+    Example:
+        >>> from ordinate import CLOCClassifier
+        >>> CLOCClassifier(cluster=RayCluster("10.0.0.5:6379", workers=4)).cluster.workers
+        4
     """
 
     address: str

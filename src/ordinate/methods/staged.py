@@ -36,6 +36,10 @@ class Stage:
         optimization: of the parameters that it trains.
         patience: end after this many epochs without a lower :attr:`StagedMethod.monitor`, and go back to the
             weights of the lowest; None trains to the end and keeps the last.
+
+    Example:
+        >>> Stage("encoder", epochs=100, optimization=Optimization("adam", 1e-3), patience=10).epochs
+        100
     """
 
     name: str
@@ -91,6 +95,21 @@ class StagedMethod(lightning.LightningModule, ABC):
     With an ``end``, a stage has its share of the time that is left when it starts. Its progress, which the learning
     rate follows, is that of its epochs or that of its time, whichever is farther, and it ends with either. The history
     says of an epoch that time ended what share of its batches ``passed``.
+
+    Example:
+        >>> class Regression(StagedMethod):
+        ...     def __init__(self):
+        ...         super().__init__((Stage("all", 5, Optimization()),))
+        ...         self.encoder = torch.nn.Linear(3, 1)
+        ...
+        ...     def as_labels(self, y):
+        ...         return y.reshape(-1, 1).float()
+        ...
+        ...     def batch_loss(self, x, y):
+        ...         return (self(x) - y).square().mean()
+        >>> method = Regression()
+        >>> method.epochs, method.batch_loss(torch.ones(2, 3), torch.ones(2, 1)).shape
+        (5, torch.Size([]))
     """
 
     monitor = "val_loss"

@@ -33,6 +33,12 @@ class SupCR(ContrastiveRegression):
         balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
         optimization, head_optimization: SGD with cosine annealing and a learning rate of 0.5 for the encoder and
             0.05 for the head in the paper's AgeDB recipe.
+
+    Example:
+        >>> method = SupCR(nn.Linear(3, 8), embedding_dim=8, epochs=(20, 10))
+        >>> x, y = torch.randn(16, 3), torch.rand(16, 1)
+        >>> method(x).shape, bool(method.batch_loss(x, y) > 0), [stage.name for stage in method.stages]
+        (torch.Size([16, 8]), True, ['encoder', 'head'])
     """
 
     def __init__(

@@ -33,6 +33,13 @@ class SupReMix(ContrastiveRegression):
         patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
         balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
         optimization, head_optimization: Adam with a constant 1e-3 in the paper.
+
+    Example:
+        >>> import torch
+        >>> method = SupReMix(nn.Linear(3, 8), embedding_dim=8, window=0.2, epochs=(20, 10))
+        >>> x, y = torch.randn(16, 3), torch.rand(16, 1)
+        >>> method(x).shape, bool(method.batch_loss(x, y) > 0), [stage.name for stage in method.stages]
+        (torch.Size([16, 8]), True, ['encoder', 'head'])
     """
 
     def __init__(

@@ -69,6 +69,15 @@ def train(
         run: what determines the run, in any form; a checkpoint that was written under another is refused.
         trainer: options of Lightning's Trainer; its ``callbacks`` come after ours.
         cluster: whose workers train, with a ``folder`` that they share.
+
+    Example:
+        >>> import torch
+        >>> from ordinate.methods import OTD
+        >>> x, y = torch.randn(32, 3), torch.arange(32) % 4
+        >>> method = OTD(torch.nn.Linear(3, 8), num_classes=4, epochs=2)
+        >>> history = train(method, ArrayBatches(x, y), ShuffledBatches(32, batch_size=16), progress=False)
+        >>> len(history), "train_loss" in history[0]
+        (2, True)
     """
     options = {"accelerator": "auto", "devices": 1, "logger": False, **trainer}
     check_accelerator(options["accelerator"])

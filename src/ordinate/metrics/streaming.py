@@ -71,28 +71,56 @@ class _Sum(_OfTargets):
 
 
 class MAE(_Sum):
-    """:func:`~ordinate.metrics.mae` over batches."""
+    """:func:`~ordinate.metrics.mae` over batches.
+
+    Example:
+        >>> metric = MAE()
+        >>> metric.update(torch.tensor([1.0, 2.5, 4.0]), torch.tensor([1.5, 2.0, 5.0]))
+        >>> round(metric.compute().item(), 4)
+        0.6667
+    """
 
     def term(self, true: Tensor, pred: Tensor) -> Tensor:
         return (true - pred).abs()
 
 
 class MSE(_Sum):
-    """:func:`~ordinate.metrics.mse` over batches."""
+    """:func:`~ordinate.metrics.mse` over batches.
+
+    Example:
+        >>> metric = MSE()
+        >>> metric.update(torch.tensor([1.0, 2.5, 4.0]), torch.tensor([1.5, 2.0, 5.0]))
+        >>> round(metric.compute().item(), 4)
+        0.5
+    """
 
     def term(self, true: Tensor, pred: Tensor) -> Tensor:
         return (true - pred) ** 2
 
 
 class RMSE(MSE):
-    """:func:`~ordinate.metrics.rmse` over batches."""
+    """:func:`~ordinate.metrics.rmse` over batches.
+
+    Example:
+        >>> metric = RMSE()
+        >>> metric.update(torch.tensor([1.0, 2.5, 4.0]), torch.tensor([1.5, 2.0, 5.0]))
+        >>> round(metric.compute().item(), 4)
+        0.7071
+    """
 
     def value(self, mean: Tensor) -> Tensor:
         return mean.sqrt()
 
 
 class GeometricMeanError(_Sum):
-    """:func:`~ordinate.metrics.geometric_mean_error` over batches."""
+    """:func:`~ordinate.metrics.geometric_mean_error` over batches.
+
+    Example:
+        >>> metric = GeometricMeanError()
+        >>> metric.update(torch.tensor([1.0, 2.5, 4.0]), torch.tensor([1.5, 2.0, 5.0]))
+        >>> round(metric.compute().item(), 4)
+        0.63
+    """
 
     def term(self, true: Tensor, pred: Tensor) -> Tensor:
         return (true - pred).abs().clamp(min=FLOOR).log()
@@ -102,7 +130,14 @@ class GeometricMeanError(_Sum):
 
 
 class AngularError(_Sum):
-    """:func:`~ordinate.metrics.angular_error` over batches: (pitch, yaw) in radians, the error in degrees."""
+    """:func:`~ordinate.metrics.angular_error` over batches: (pitch, yaw) in radians, the error in degrees.
+
+    Example:
+        >>> metric = AngularError()
+        >>> metric.update(torch.tensor([[0.0, 0.1]]), torch.tensor([[0.0, 0.0]]))
+        >>> round(metric.compute().item(), 4)
+        5.7296
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(dimensions=2, **kwargs)
@@ -114,7 +149,14 @@ class AngularError(_Sum):
 
 
 class AccuracyWithin(_Sum):
-    """:func:`~ordinate.metrics.accuracy_within` k ranks over batches."""
+    """:func:`~ordinate.metrics.accuracy_within` k ranks over batches.
+
+    Example:
+        >>> metric = AccuracyWithin(k=1)
+        >>> metric.update(torch.tensor([0, 1, 2, 0]), torch.tensor([0, 2, 2, 2]))
+        >>> round(metric.compute().item(), 4)
+        0.75
+    """
 
     higher_is_better = True
 
@@ -127,7 +169,14 @@ class AccuracyWithin(_Sum):
 
 
 class Accuracy(AccuracyWithin):
-    """:func:`~ordinate.metrics.accuracy` over batches."""
+    """:func:`~ordinate.metrics.accuracy` over batches.
+
+    Example:
+        >>> metric = Accuracy()
+        >>> metric.update(torch.tensor([0, 1, 2, 0]), torch.tensor([0, 2, 2, 2]))
+        >>> round(metric.compute().item(), 4)
+        0.5
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(k=0, **kwargs)
@@ -149,7 +198,14 @@ class _Moments(_OfTargets):
 
 
 class R2(_Moments):
-    """:func:`~ordinate.metrics.r2` over batches."""
+    """:func:`~ordinate.metrics.r2` over batches.
+
+    Example:
+        >>> metric = R2()
+        >>> metric.update(torch.tensor([1.0, 2.5, 4.0]), torch.tensor([1.5, 2.0, 5.0]))
+        >>> round(metric.compute().item(), 4)
+        0.7907
+    """
 
     def compute(self) -> Tensor:
         _some(self.moments[N, 0])
@@ -158,7 +214,14 @@ class R2(_Moments):
 
 
 class Pearson(_Moments):
-    """:func:`~ordinate.metrics.pearson` over batches."""
+    """:func:`~ordinate.metrics.pearson` over batches.
+
+    Example:
+        >>> metric = Pearson()
+        >>> metric.update(torch.tensor([1.0, 2.5, 4.0]), torch.tensor([1.5, 2.0, 5.0]))
+        >>> round(metric.compute().item(), 4)
+        0.9245
+    """
 
     def compute(self) -> Tensor:
         _some(self.moments[N, 0])
@@ -167,7 +230,14 @@ class Pearson(_Moments):
 
 
 class QuadraticWeightedKappa(_Moments):
-    """:func:`~ordinate.metrics.quadratic_weighted_kappa` over batches."""
+    """:func:`~ordinate.metrics.quadratic_weighted_kappa` over batches.
+
+    Example:
+        >>> metric = QuadraticWeightedKappa()
+        >>> metric.update(torch.tensor([0, 1, 2, 0]), torch.tensor([0, 2, 2, 2]))
+        >>> round(metric.compute().item(), 4)
+        0.375
+    """
 
     def compute(self) -> Tensor:
         n = _some(self.moments[N, 0])
@@ -181,7 +251,14 @@ class QuadraticWeightedKappa(_Moments):
 
 
 class AdjacentErrorRates(Metric):
-    """:func:`~ordinate.metrics.adjacent_error_rates` over batches, (C-1,)."""
+    """:func:`~ordinate.metrics.adjacent_error_rates` over batches, (C-1,).
+
+    Example:
+        >>> metric = AdjacentErrorRates(num_classes=3)
+        >>> metric.update(torch.tensor([0, 1, 2, 0]), torch.tensor([0, 2, 2, 1]))
+        >>> metric.compute().tolist()
+        [0.5, 0.3333333333333333]
+    """
 
     full_state_update = False
     higher_is_better = False
@@ -231,13 +308,27 @@ class _Gathered(_OfTargets):
 
 
 class Spearman(_Gathered):
-    """:func:`~ordinate.metrics.spearman` over batches; keeps every prediction."""
+    """:func:`~ordinate.metrics.spearman` over batches; keeps every prediction.
+
+    Example:
+        >>> metric = Spearman()
+        >>> metric.update(torch.tensor([1.0, 2.5, 4.0]), torch.tensor([1.5, 2.0, 5.0]))
+        >>> round(metric.compute().item(), 4)
+        1.0
+    """
 
     function = staticmethod(spearman)
 
 
 class Kendall(_Gathered):
-    """:func:`~ordinate.metrics.kendall` over batches; keeps every prediction."""
+    """:func:`~ordinate.metrics.kendall` over batches; keeps every prediction.
+
+    Example:
+        >>> metric = Kendall()
+        >>> metric.update(torch.tensor([1.0, 2.5, 4.0]), torch.tensor([1.5, 2.0, 5.0]))
+        >>> round(metric.compute().item(), 4)
+        1.0
+    """
 
     function = staticmethod(kendall)
 

@@ -35,7 +35,15 @@ styled = matplotlib.rc_context(STYLE)  # decorates what draws
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write a figure and close it."""
+    """Write a figure and close it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = save(plt.figure(), Path(folder) / "empty.png")
+        ...     path.is_file()
+        True
+    """
     figure.savefig(path, dpi=STYLE["savefig.dpi"])
     plt.close(figure)
     return path
@@ -52,6 +60,13 @@ def embedding(
 
     Labels (n,) are ranks 0..C-1 where ``names`` are given, else targets. The projection is ``"pca"``, principal
     components, or ``"umap"``, by cosine, for 5 samples or more and with umap-learn.
+
+    Example:
+        >>> random = np.random.default_rng(0)
+        >>> ranks = np.arange(30) % 3
+        >>> figure = embedding(random.normal(size=(30, 4)) + ranks[:, None], ranks, names=["low", "middle", "high"])
+        >>> figure.axes[0].get_title(loc="left")
+        'Embedding, principal components'
     """
     if projection not in ("pca", "umap"):
         raise OrdinateError("projection", repr(projection), "'pca' or 'umap'")
@@ -77,7 +92,13 @@ def embedding(
 
 @styled
 def predicted_ranks(y_true: NDArray[np.int64], y_pred: NDArray[np.int64], names: Sequence[str]) -> Figure:
-    """How often each rank (row) is predicted as each (column), as shares of the row."""
+    """How often each rank (row) is predicted as each (column), as shares of the row.
+
+    Example:
+        >>> figure = predicted_ranks(np.array([0, 1, 1, 2]), np.array([0, 1, 2, 2]), names=["low", "middle", "high"])
+        >>> [text.get_text() for text in figure.axes[0].texts]  # samples, row by row
+        ['1', '0', '0', '0', '1', '1', '0', '0', '1']
+    """
     count = np.zeros((len(names), len(names)))
     np.add.at(count, (y_true, y_pred), 1)
     share = count / np.maximum(count.sum(axis=1, keepdims=True), 1)
@@ -94,7 +115,12 @@ def predicted_ranks(y_true: NDArray[np.int64], y_pred: NDArray[np.int64], names:
 
 @styled
 def predicted_targets(y_true: NDArray[np.float64], y_pred: NDArray[np.float64]) -> Figure:
-    """Predicted against true targets, with the line where they agree."""
+    """Predicted against true targets, with the line where they agree.
+
+    Example:
+        >>> predicted_targets(np.array([1.0, 2.0]), np.array([1.5, 2.0])).axes[0].get_title(loc="left")
+        'Predicted against true, mean error 0.25'
+    """
     figure, axes = plt.subplots(figsize=(4.8, 4.4))
     low, high = min(y_true.min(), y_pred.min()), max(y_true.max(), y_pred.max())
     axes.plot([low, high], [low, high], color="0.6", linewidth=1, zorder=1)
@@ -107,7 +133,13 @@ def predicted_targets(y_true: NDArray[np.float64], y_pred: NDArray[np.float64]) 
 
 @styled
 def margins(values: NDArray[np.float64], names: Sequence[str], fixed: Sequence[bool]) -> Figure:
-    """The margin of every boundary between adjacent ranks (CLOC, Section 4.5); fixed ones hatched."""
+    """The margin of every boundary between adjacent ranks (CLOC, Section 4.5); fixed ones hatched.
+
+    Example:
+        >>> figure = margins(np.array([0.5, 0.8]), names=["low", "middle", "high"], fixed=[False, True])
+        >>> [text.get_text() for text in figure.axes[0].texts]
+        ['0.50', '0.80']
+    """
     boundaries = boundary_names(names)
     figure, axes = plt.subplots(figsize=(max(4.0, 0.9 * len(values) + 1.5), 3.4))
     bars = axes.bar(range(len(values)), values, color=plt.get_cmap(COLOURS)(0.45), width=0.6)
@@ -123,7 +155,13 @@ def margins(values: NDArray[np.float64], names: Sequence[str], fixed: Sequence[b
 
 @styled
 def cosine_matrix(embeddings: NDArray[np.float64], ranks: NDArray[np.int64], names: Sequence[str]) -> Figure:
-    """Mean cosine between the samples of every two ranks (OTD, Figs 5 to 8)."""
+    """Mean cosine between the samples of every two ranks (OTD, Figs 5 to 8).
+
+    Example:
+        >>> figure = cosine_matrix(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 1]), names=["low", "high"])
+        >>> [text.get_text() for text in figure.axes[0].texts]
+        ['', '0.00', '0.00', '']
+    """
     matrix = rank_cosine_matrix(embeddings, ranks, len(names))
     cells = [["" if np.isnan(cosine) else f"{cosine:.2f}" for cosine in row] for row in matrix]
     figure, axes = _matrix(matrix, names, limits=(-1, 1), cells=cells, measure="cosine")
@@ -137,6 +175,11 @@ def growth(panels: Mapping[str, Mapping[str, Sequence[tuple[int, float]]]], loss
 
     Contenders that are ``losses`` get a colour; others whose name starts with a loss are dashed in its colour, the rest
     is grey.
+
+    Example:
+        >>> times = {"supcr": [(128, 0.1), (256, 0.4)], "the published loop": [(128, 9.0), (256, 70.0)]}
+        >>> growth({"seconds": times}, losses=["supcr"]).axes[0].get_title(loc="left")
+        'seconds'
     """
     colours = dict(zip(losses, rank_colours(len(losses)), strict=True))
     figure, grid = plt.subplots(1, len(panels), figsize=(0.6 + 4.4 * len(panels), 5.2), squeeze=False)

@@ -17,7 +17,14 @@ CriticalMargins = dict[tuple[Any, Any], float]
 
 
 class MarginRun(TypedDict):
-    """One training: the margin that was fixed (None: learned), its seed, and what it reached on the test set."""
+    """One training: the margin that was fixed (None: learned), its seed, and what it reached on the test set.
+
+    Example:
+        >>> run: MarginRun = {"margin": 0.8, "seed": 0, "critical_error": 0.1, "accuracy": 0.9, "mae": 0.1,
+        ...                   "adjacent_errors": [0.1]}
+        >>> mean_trade([run])["margins"]
+        [0.8]
+    """
 
     margin: float | None
     seed: int

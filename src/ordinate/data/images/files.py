@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.data import object_store
@@ -23,6 +22,7 @@ from ordinate.optional import optional
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+    from pyarrow import LargeStringArray
 
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # no other reader, such as that of PostScript, runs
 MAX_PIXELS = 178_956_970  # of an image: Pillow's own limit; in colour they take half a GiB
@@ -40,7 +40,8 @@ class ImageFiles:
         (3, ['c.png', 'a.png'])
     """
 
-    def __init__(self, paths: Iterable[str | Path] | pa.LargeStringArray, archive: str | Path | None = None) -> None:
+    def __init__(self, paths: "Iterable[str | Path] | LargeStringArray", archive: str | Path | None = None) -> None:
+        pa = optional("pyarrow", "images", "images")
         names = paths if isinstance(paths, pa.LargeStringArray) else [str(path) for path in paths]
         self.names: Any = pa.array(names, pa.large_string())  # a few bytes each, which processes share
         self.archive = None if archive is None else Path(archive)
@@ -51,7 +52,7 @@ class ImageFiles:
 
     def __getitem__(self, rows: ArrayLike | slice) -> "ImageFiles":
         selected = np.atleast_1d(np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)])
-        return ImageFiles(self.names.take(pa.array(selected)), self.archive)
+        return ImageFiles(self.names.take(selected), self.archive)
 
     def __iter__(self) -> Iterator["Image"]:
         return (self.open(index) for index in range(len(self)))

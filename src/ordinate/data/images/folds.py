@@ -43,7 +43,13 @@ def rank_folds(ranks: ArrayLike, share: float, seed: int) -> pd.Series:
 
 
 def hold_out(images: Labelled, fold: int) -> Labelled:
-    """Return the images with one fold as ``"test"`` and all others as ``"train"``."""
+    """Return the images with one fold as ``"test"`` and all others as ``"train"``.
+
+    Example:
+        >>> images = Labelled(["a.png", "b.png", "c.png"], pd.Series([0, 1, 1]), pd.Series(["0", "1", "train"]))
+        >>> hold_out(images, fold=1).splits.tolist()
+        ['train', 'test', 'train']
+    """
     names = set() if images.splits is None else set(images.splits)
     if not names.intersection(FOLDS):
         held = "no splits" if images.splits is None else f"the splits {', '.join(sorted(names))}"

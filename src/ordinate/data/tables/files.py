@@ -13,6 +13,7 @@ from ordinate.data.paths import reading, require_names, require_path
 from ordinate.data.series.ts_files import read_ts
 from ordinate.data.tables.csv_files import read_csv, separator_of
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 CSV, PARQUET, NPZ, TS = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",), (".npz",), (".ts",)
 TS_TARGET = "target"  # the name here of the one label that a .ts file has
@@ -107,6 +108,7 @@ def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
                 check_npz(path)
                 with np.load(path, allow_pickle=False) as arrays:
                     return {key: arrays[key] for key in arrays.files}
+            optional("pyarrow", "parquet", "parquet")
             frame = pd.read_parquet(path)
     return checked_frame(frame, path)
 

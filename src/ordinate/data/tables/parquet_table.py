@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ordinate.data.paths import require_path
 from ordinate.data.tables.files import PARQUET, require_columns
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 BUFFER = 1 << 20  # bytes of a column that are read from a file at a time
 
@@ -45,6 +46,7 @@ class ParquetTable:
     ndim = 2
 
     def __init__(self, path: str | Path, *, drop: Sequence[str] = (), categorical: Sequence[str] = ()) -> None:
+        optional("pyarrow", "parquet", "parquet")
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetDataset
 

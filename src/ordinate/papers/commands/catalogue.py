@@ -80,6 +80,7 @@ COMMANDS = (
         "pytorch-metric-learning's losses and the three matrix products that it cannot do without.",
         _add_bench,
         "ordinate.papers.commands.bench:bench",
+        extra="pictures",
     ),
     Command(
         "datasets",
@@ -98,6 +99,7 @@ COMMANDS = (
         _add_protocol,
         "ordinate.papers.commands.protocol:protocol",
         _check_protocol,
+        extra="pictures",
     ),
     Command(
         "table",
@@ -108,5 +110,6 @@ COMMANDS = (
         lambda parser: add_options(parser, TableOptions),
         "ordinate.papers.commands.table:table",
         _check_table,
+        extra="pictures",
     ),
 )

@@ -35,6 +35,10 @@ class DataSet:
         source: where to ask for it; empty for a set that is drawn.
         reading: how it is read and split, for the reader of its kind.
         download: the file, where it may be fetched.
+
+    Example:
+        >>> DATA_SETS["koa"].label, DATA_SETS["koa"].kind
+        ('5 Kellgren-Lawrence grades, 0 healthy to 4 severe', 'images')
     """
 
     name: str

@@ -6,13 +6,10 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
+from bokeh.palettes import Viridis256
 from bokeh.resources import Resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from matplotlib import colormaps
-from matplotlib.colors import to_hex
-
-from ordinate.report.figures import COLOURS
 
 LIGHT, DARK = (0.0, 0.86), (0.22, 1.0)  # parts of the colours of ranks that show on white and on black
 SHADES = 32  # of a continuous target
@@ -44,7 +41,7 @@ def render(template: str, script: str, **values: Any) -> str:
 def rank_colours(count: int) -> dict[str, list[str]]:
     """Return a colour per rank for the light and for the dark page, from the lowest to the highest."""
     return {
-        theme: [to_hex(colour) for colour in colormaps[COLOURS](np.linspace(*part, max(2, count)))]
+        theme: [Viridis256[min(int(256 * place), 255)].lower() for place in np.linspace(*part, max(2, count))]
         for theme, part in (("light", LIGHT), ("dark", DARK))
     }
 

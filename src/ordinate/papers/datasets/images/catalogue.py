@@ -30,6 +30,11 @@ def find(name: str) -> Path | None:
 
     Raises:
         OrdinateError: there is no set of this name.
+
+    Example:
+        >>> path = find("koa")  # None where it is not there
+        >>> path is None or path.name == "koa" or path.suffix == ".zip"
+        True
     """
     name = image_set(name).name
     if not os.environ.get(DATA):
@@ -53,6 +58,12 @@ def load(name: str, root: str | Path | None = None, *, fold: int | None = None, 
 
     Raises:
         OrdinateError: there is no such set, it is not there, or it does not lie as its owner ships it.
+
+    Example:
+        >>> load("koa", "nowhere")
+        Traceback (most recent call last):
+        ...
+        ordinate.errors.OrdinateError: nowhere: no such folder or zip
     """
     chosen = image_set(name)
     root = find(name) if root is None else root
@@ -72,6 +83,12 @@ def download(name: str, folder: str | Path) -> Path:
 
     Raises:
         OrdinateError: there is no such set, it may not be fetched, or fetching failed.
+
+    Example:
+        >>> download("koa", "data")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        ordinate.errors.OrdinateError: koa: is not for download by a program; get it from ...
     """
     chosen = image_set(name)
     if chosen.download is None:

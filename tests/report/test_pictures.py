@@ -6,7 +6,7 @@ import pytest
 
 from ordinate.estimators.predictions import Predictions
 from ordinate.metrics import knn_accuracy
-from ordinate.report import evaluation
+from ordinate.report import evaluation, pictures
 from tests.estimators.examples import cloc, draw_table, otd, ranks_of, supcr
 
 X, TARGET = draw_table(48)
@@ -28,13 +28,13 @@ def drawn(monkeypatch):
         figures[path.name] = figure
         return path
 
-    monkeypatch.setattr(evaluation.figures, "save", keep)
+    monkeypatch.setattr(pictures.figures, "save", keep)
     yield figures
     plt.close("all")
 
 
 @pytest.mark.parametrize(
-    ("make", "y", "pictures"),
+    ("make", "y", "names"),
     [
         (cloc, Y, OF_RANKS | {"margins", "margins_over_training"}),
         (otd, Y, OF_RANKS),
@@ -42,14 +42,14 @@ def drawn(monkeypatch):
     ],
     ids=["cloc", "otd", "supcr"],
 )
-def test_every_method_has_its_pictures(tmp_path, make, y, pictures):
-    paths = evaluation.draw(Predictions.of(make().fit(X, y), X, y), tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.png" for name in pictures}
+def test_every_method_has_its_pictures(tmp_path, make, y, names):
+    paths = pictures.draw(Predictions.of(make().fit(X, y), X, y), tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.png" for name in names}
     assert set(paths) == set(tmp_path.iterdir())
 
 
 def test_the_margins_over_training_are_those_of_the_history_with_the_fixed_one_dashed(tmp_path, fitted, drawn):
-    evaluation.draw(Predictions.of(fitted, X, Y), tmp_path)
+    pictures.draw(Predictions.of(fitted, X, Y), tmp_path)
     (axes,) = drawn["margins_over_training.png"].axes
     lines = [line for line in axes.lines if len(line.get_xdata()) == len(fitted.history_)]
     assert [line.get_linestyle() for line in lines] == ["-", "--"]
@@ -61,7 +61,7 @@ def test_the_margins_over_training_are_those_of_the_history_with_the_fixed_one_d
 @pytest.mark.parametrize(("samples", "most"), [(48, 30), (9, 8), (2, 1)])
 def test_the_curve_of_neighbours_ends_at_30_or_at_all_there_are(tmp_path, fitted, drawn, samples, most):
     rows = np.linspace(0, 47, samples, dtype=int)
-    evaluation.draw(Predictions.of(fitted, X[rows], Y[rows]), tmp_path)
+    pictures.draw(Predictions.of(fitted, X[rows], Y[rows]), tmp_path)
     (line,) = drawn["knn_curve.png"].axes[0].lines
     assert line.get_xdata().tolist() == list(range(1, most + 1))
     if samples == 48:
@@ -70,18 +70,19 @@ def test_the_curve_of_neighbours_ends_at_30_or_at_all_there_are(tmp_path, fitted
 
 
 def test_one_sample_has_no_neighbours_to_draw(tmp_path, fitted, drawn):
-    evaluation.draw(Predictions.of(fitted, X[:1], Y[:1]), tmp_path)
+    pictures.draw(Predictions.of(fitted, X[:1], Y[:1]), tmp_path)
     assert "knn_curve.png" not in drawn
 
 
 def test_of_many_samples_a_random_part_is_compared_and_drawn(tmp_path, fitted, drawn, monkeypatch):
     before = evaluation.evaluate(fitted, X, Y)
-    monkeypatch.setattr(evaluation, "MOST_COMPARED", 20)
+    for module in (evaluation, pictures):
+        monkeypatch.setattr(module, "MOST_COMPARED", 20)
     part = np.sort(np.random.default_rng(0).permutation(48)[:20])
     after = evaluation.evaluate(fitted, X, Y)
     assert after.pop("knn_accuracy") == knn_accuracy(fitted.transform(X[part]), Y[part], 3)
     del before["knn_accuracy"]
     assert after == before
-    evaluation.draw(Predictions.of(fitted, X, Y), tmp_path)
+    pictures.draw(Predictions.of(fitted, X, Y), tmp_path)
     points = np.concatenate([each.get_offsets() for each in drawn["embedding.png"].axes[0].collections])
     assert len(points) == 20

@@ -1,0 +1,45 @@
+"""What `pip install ordinate` brings along, and what only an extra does."""
+
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+MOST_PACKAGES, MOST_MEGABYTES = 34, 400  # beyond torch and what it requires
+
+
+def required(requirements):
+    """Return the names of the packages that requirements bring along, by those that are installed here."""
+    found, asked = set(), set()
+    waiting = [Requirement(each) for each in requirements]
+    while waiting:
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        found.add(name)
+        for extra in {"", *requirement.extras} - {extra for known, extra in asked if known == name}:
+            asked.add((name, extra))
+            needed = [Requirement(each) for each in metadata.requires(name) or []]
+            waiting += [each for each in needed if each.marker is None or each.marker.evaluate({"extra": extra})]
+    return found
+
+
+def megabytes(package):
+    files = [file.locate() for file in metadata.files(package) or [] if file.suffix != ".pyc"]
+    return sum(file.stat().st_size for file in files if file.is_file()) / 1e6
+
+
+def test_the_base_is_light():
+    beyond = required(PROJECT["dependencies"]) - required(["torch"])
+    assert {"numpy", "scikit-learn", "aiohttp"} <= beyond  # the last by an extra of a dependency
+    assert len(beyond) <= MOST_PACKAGES
+    assert sum(map(megabytes, beyond)) <= MOST_MEGABYTES
+
+
+def test_dev_has_what_every_extra_has():
+    extras = dict(PROJECT["optional-dependencies"])
+    dev = set(extras.pop("dev"))
+    missing = {name: sorted(set(packages) - dev) for name, packages in extras.items()}
+    assert {name: packages for name, packages in missing.items() if packages} == {}
