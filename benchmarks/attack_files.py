@@ -19,10 +19,12 @@ from ordinate.commands.samples import decode_array, modality_of_data, read_sampl
 from ordinate.data.batches import Batches
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.modality import Request
+from ordinate.data.series.eeg import CHANNELS
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.estimators.batches import read_unlabelled
 
 ROWS, SIDE = 24, 8
+RATE = 20  # Hz, of recordings
 COMMANDS = 1 / 40  # of the trials that run a whole command
 OPTIONS = {"images": ImageOptions(workers=0), "volumes": VolumeOptions(workers=0)}
 CHECKED = (".gz", ".npz", ".zip", ".png")  # formats that hold a sum by which a change of a sample shows
@@ -92,7 +94,7 @@ def _fit(path: Path) -> list[str]:
 
 
 def _target(path: Path) -> str | None:
-    return None if path.suffix == ".ts" else "age" if path.name in FOLDERS else "grade"
+    return None if path.name in ("series.ts", "recordings") else "age" if path.name in FOLDERS else "grade"
 
 
 def _ending(path: Path) -> str:
@@ -206,6 +208,22 @@ def _write_text(path: Path, random: Random) -> None:
     pd.DataFrame({"grade": np.arange(ROWS) % 3, "text": texts}).to_csv(path, index=False)
 
 
+def _write_recordings(path: Path, random: Random) -> None:
+    """Write two recordings of a minute and a second, in TUAB's layout; reading leaves the first minute out."""
+    from edfio import Edf, EdfSignal, Patient
+
+    folder = path / "train" / "normal" / "01_tcp_ar"
+    folder.mkdir(parents=True)
+    for row in range(2):
+        signals = [
+            EdfSignal(random.normal(size=62 * RATE), sampling_frequency=RATE, label=f"EEG {name}-REF",
+                      physical_dimension="uV", physical_range=(-100, 100))
+            for name in CHANNELS
+        ]  # fmt: skip
+        patient = Patient(code=f"aaaaaa{row:02}", additional=(f"Age:{20 + row}",))
+        Edf(signals, patient=patient).write(folder / f"aaaaaa{row:02}_s001_t000.edf")
+
+
 FOLDERS = ("images", "images.zip", "shards.tar", "matrices", "volumes")
 GOOD: dict[str, Callable[[Path, Random], Any]] = {
     "table.csv": lambda path, random: _table(random).to_csv(path, index=False),
@@ -220,4 +238,5 @@ GOOD: dict[str, Callable[[Path, Random], Any]] = {
     "shards.tar": _write_shard,
     "matrices": _write_matrices,
     "volumes": _write_volumes,
+    "recordings": _write_recordings,
 }

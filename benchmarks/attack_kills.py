@@ -3,12 +3,14 @@
 import hashlib
 import io
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,9 +19,12 @@ import torch
 from attack_trial import Outcome
 from ordinate import load
 from ordinate.cli import main
+from ordinate.papers.leaderboards.standings import read_records
 
+RUNS = "runs.db"
 Random = np.random.Generator
 ROWS = 60
+LITTLE = ("--sets", "diabetes", "--models", "ridge", "--splits", "2", "--jobs", "1")
 
 
 class Kills:
@@ -27,11 +32,11 @@ class Kills:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder = Path(tempfile.mkdtemp(dir=folder))
-        self.data, self.model = self.folder / "data.csv", self.folder / "model"
+        self.data, self.model, self.other = (self.folder / name for name in ("data.csv", "model", "other"))
         X = np.random.default_rng(seed).normal(size=(ROWS, 3))
         rows = "".join(f"{a},{b},{c},{row % 3}\n" for row, (a, b, c) in enumerate(X))
         self.data.write_text(f"a,b,c,grade\n{rows}")
-        self.commands = {
+        self.commands: dict[str, tuple[list[Any], str]] = {
             "fit": (["fit", self.data, "--target", "grade", "--method", "cloc", "--epochs", "3", "--quiet"], "m"),
             "predict": (["predict", self.model, self.data], "p.csv"),
             "transform": (["transform", self.model, self.data], "t.npy"),
@@ -39,8 +44,11 @@ class Kills:
             "suspects": (["suspects", self.data, "--target", "grade", "--epochs", "2", "--quiet"], "u.csv"),
             "report": (["report", self.model, self.data, "--target", "grade"], "r.html"),
             "export": (["export", self.model, "--format", "torch"], "e.pt2"),
+            "compare": (["compare", self.model, self.other, "--data", self.data, "--target", "grade"], "c.html"),
+            "leaderboard": (["leaderboard", "tabular-regression", *LITTLE], "tables"),
         }
         self._start("fit", self.model, None)
+        shutil.copytree(self.model, self.other)
         self.inputs = self._digest()
         self.seconds: dict[str, float] = {}
         for name, (_, out) in self.commands.items():
@@ -71,8 +79,10 @@ class Kills:
                 return "traceback", f"the same command again: {type(error).__name__}: {error}"
             if wrong := _broken(out):
                 return "half-written", f"by the same command again: {wrong}"
-        left = sorted({path.name for path in work.iterdir()} - {"tmp", out.name, f"{out.name}.json"})
-        left += sorted(str(path.relative_to(work)) for path in (work / "tmp").iterdir())
+        kept = {"tmp", out.name, f"{out.name}.json", RUNS, f"{RUNS}-state"}
+        left = sorted({path.name for path in work.iterdir()} - kept)
+        temporary = (path for path in (work / "tmp").iterdir() if not path.name.startswith("torchinductor"))
+        left += sorted(str(path.relative_to(work)) for path in temporary)
         return ("left over", str(left)) if left else ("whole", "")
 
     def _start(self, name: str, out: Path, seconds: float | None) -> None:
@@ -88,6 +98,8 @@ class Kills:
 
     def _run(self, name: str, out: Path) -> None:
         arguments = [str(part) for part in self.commands[name][0]]
+        if name == "leaderboard":
+            arguments += ["--results", str(out.with_name(RUNS))]
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as said:
             code = main([*arguments, "--out", str(out)])
         if code != 0:
@@ -104,6 +116,9 @@ class Kills:
 def _broken(out: Path) -> str:
     """Return what is wrong with the file or folder that a command made; nothing for a whole one."""
     try:
+        if out.name == "tables":
+            runs = read_records((out / "tabular-regression.csv").read_text())
+            return "" if [run.split for run in runs] == [0, 1] else f"{len(runs)} runs"
         if out.is_dir():
             load(out)
         elif out.suffix == ".csv":

@@ -15,6 +15,7 @@ sys.path.insert(0, str(HERE / "_extensions"))
 import accessible_markup
 import array_like
 import internal_references
+import leaderboards
 import math_markup
 import notebooks
 import paper_tables
@@ -121,3 +122,4 @@ def setup(app):
     notebooks.register(app)
     internal_references.register(app)
     paper_tables.register(app)
+    leaderboards.register(app)

@@ -1,11 +1,16 @@
-"""Forests as tensors predict what scikit-learn's do, to the threshold, also once they are saved in float32."""
+"""Forests and boosted trees as tensors predict what scikit-learn's do, also once they are saved in float32."""
 
 import numpy as np
 import pytest
 import torch
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
-from ordinate.encoders.trees import Trees
+from ordinate.encoders.trees import BoostedTrees, Trees
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(200, 4)).round(1).astype(np.float32)  # many ties at thresholds
@@ -30,6 +35,29 @@ def test_a_forest_of_targets_is_that_of_scikit_learn():
     forest = RandomForestRegressor(20, random_state=0).fit(X, X[:, 0] * X[:, 1])
     found = Trees.of_forest(forest)(torch.from_numpy(X)).numpy()
     np.testing.assert_allclose(found[:, 0], forest.predict(X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("ranks", [RANKS, RANKS > 0], ids=["three", "two"])
+def test_boosted_trees_of_ranks_are_those_of_scikit_learn(ranks, dtype):
+    model = HistGradientBoostingClassifier(max_iter=30, random_state=0).fit(X, ranks.astype(int))
+    found = BoostedTrees.of_boosting(model, ranks.max() + 1).to(dtype)(torch.from_numpy(X).to(dtype))
+    np.testing.assert_allclose(found.numpy(), model.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("seen", [[0, 1, 3], [0, 3]])
+def test_ranks_that_boosted_trees_have_not_seen_have_no_probability(seen):
+    ranks = np.array(seen)[np.minimum(RANKS, len(seen) - 1)]
+    model = HistGradientBoostingClassifier(max_iter=10, random_state=0).fit(X, ranks)
+    found = BoostedTrees.of_boosting(model, 5)(torch.from_numpy(X)).numpy()
+    np.testing.assert_allclose(found[:, seen], model.predict_proba(X), atol=1e-6)
+    assert np.delete(found, seen, axis=1).max() < 1e-15
+
+
+def test_boosted_trees_of_targets_are_those_of_scikit_learn():
+    model = HistGradientBoostingRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
+    found = BoostedTrees.of_boosting(model)(torch.from_numpy(X)).numpy()
+    np.testing.assert_allclose(found[:, 0], model.predict(X), rtol=1e-5, atol=1e-6)
 
 
 def test_a_threshold_between_two_adjacent_floats_divides_them():

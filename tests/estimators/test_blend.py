@@ -52,13 +52,13 @@ def tree_data(n=400, seed=0):
 def test_trees_have_a_share_where_they_predict_best_and_lines_where_they_do():
     X, y = tree_data()
     model = ranks(epochs=30).fit(X, y)
-    assert model.shares_["trees"] > 0.5
+    assert model.shares_.get("trees", 0) + model.shares_.get("boosting", 0) > 0.5
     unseen, truth = tree_data(seed=1)
     alone = RandomForestClassifier(200, random_state=0).fit(X, y).score(unseen, truth)
     assert model.score(unseen, truth) > alone - 0.05
     lines, answer = draw_table(300)
     noisy = ranks_of(answer + np.random.default_rng(3).normal(size=300), 4)
-    assert "trees" not in ranks(epochs=30).fit(lines, noisy).shares_
+    assert not {"trees", "boosting"} & ranks(epochs=30).fit(lines, noisy).shares_.keys()
     assert targets(epochs=30).fit(lines, answer).shares_["linear"] > 0.5
 
 
@@ -74,19 +74,20 @@ def test_it_is_level_with_logistic_regression_where_that_is_the_truth():
 
 
 @both
-def test_no_member_learns_from_its_own_fold(make, y, monkeypatch):
+@pytest.mark.parametrize(("refit", "unchanged"), [(0, [False, True, False, False]), (0.5, [False] * 4)])
+def test_no_member_learns_from_its_own_fold_but_at_the_end(make, y, refit, unchanged, monkeypatch):
     """Labels of one fold change places: the member that holds it out stays as it was, bit for bit, others do not."""
     fold = np.arange(80) % 4
     monkeypatch.setattr("ordinate.estimators.table_blend.assign_folds", lambda *_: fold)
     other = y.copy()
     other[fold == 1] = y[fold == 1][::-1]
-    options = {"epochs": 3, "patience": None, "linear": False, "trees": False}
+    options = {"epochs": 3, "patience": None, "refit": refit, "linear": False, "trees": False}
     labels = {"before": y, "after": other}
     kept = {name: make(**options).fit(X, values).method_.state_dict() for name, values in labels.items()}
     for name, values in kept["before"].items():
         if values.ndim > 1 and values.shape[0] == 4:
             same = [torch.equal(values[member], kept["after"][name][member]) for member in range(4)]
-            assert same == [False, True, False, False], name
+            assert same == unchanged, name
 
 
 @both
@@ -115,7 +116,7 @@ def test_a_saved_model_is_the_same_with_every_part(make, y, tmp_path, monkeypatc
         name: 1 / len(predictions) for name in predictions
     })  # fmt: skip
     model = make().fit(X, y)
-    assert list(model.shares_) == ["members", "linear", "trees"]
+    assert list(model.shares_) == ["members", "linear", "trees", "boosting"]
     assert model.transform(X).shape == (80, model.embedding_dim_)
     assert_same_model(model, (loaded := save_and_load(model, tmp_path / "model")), X)
     assert loaded.shares_ == model.shares_
@@ -133,14 +134,29 @@ def test_an_exported_blend_has_every_part(make, y, suffix, tmp_path, monkeypatch
 
 
 @both
-def test_a_killed_fit_is_continued_to_the_same_model(make, y, tmp_path):
+@pytest.mark.typical("second_stage")
+@pytest.mark.parametrize("epoch", [3, 8], ids=["first_stage", "second_stage"])
+def test_a_killed_fit_is_continued_to_the_same_model(make, y, epoch, tmp_path):
     (tmp_path / "state").mkdir()
-    options = {"batch_size": 16, "checkpoint_dir": tmp_path / "state"}
-    process = processes.start(fit_and_die_in_batch, make(**options).fit, {"X": X, "y": y}, 3, 2)
+    training = {"batch_size": 16, "patience": None}
+    options = {**training, "checkpoint_dir": tmp_path / "state"}
+    process = processes.start(fit_and_die_in_batch, make(**options).fit, {"X": X, "y": y}, epoch, 2)
     process.join()
     assert process.exitcode == -signal.SIGKILL
-    undisturbed = make(batch_size=16).fit(X, y)
-    assert_same_fit(make(**options).fit(X, y), undisturbed, X)
+    undisturbed = make(**training).fit(X, y)
+    continued = make(**options).fit(X, y)
+    assert_same_fit(continued, undisturbed, X)
+    assert continued.unseen_losses_ == undisturbed.unseen_losses_
+
+
+@both
+def test_the_second_stage_lasts_a_share_of_the_first_and_leaves_the_shares_to_it(make, y, monkeypatch):
+    monkeypatch.setattr("ordinate.estimators.table_blend.assign_folds", lambda *_: np.arange(80) % 4)
+    options = {"epochs": 20, "patience": 3, "learning_rate": 0.01, "trees": False}
+    first, whole = make(**options, refit=0).fit(X, y), make(**options, refit=0.5).fit(X, y)
+    best = 1 + int(np.argmin([epoch["val_loss"] for epoch in first.history_]))
+    assert [epoch["stage"] for epoch in whole.history_].count(1) == -(-best // 2)
+    assert whole.unseen_losses_["members"] == pytest.approx(first.unseen_losses_["members"], rel=1e-5)
 
 
 def test_groups_are_in_one_fold_and_trees_do_not_see_them():
@@ -177,6 +193,7 @@ def test_median_and_mode_are_measured_on_samples_unseen():
         ({"encoder": "mlp"}, "encoder: got 'mlp', expected 'auto'"),
         ({"devices": 2}, "devices: got several"),
         ({"embedding_dim": 0}, "embedding_dim"),
+        ({"refit": 1.5}, "refit: got 1.5, expected a share from 0 to 1"),
     ],
 )
 def test_wrong_options_are_refused(options, message):
@@ -197,3 +214,16 @@ def test_categories_missing_values_and_columns_of_one_value_are_read():
     frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "x", "y"), "c": 1.0})
     frame.loc[3, "a"] = np.nan
     assert np.isfinite(ranks().fit(frame, RANKS).predict_proba(frame)).all()
+
+
+def test_a_rank_of_one_sample_leaves_boosted_trees_out():
+    """A part of the data would hold a single rank, of which they cannot learn."""
+    y = np.r_[np.zeros(79, dtype=int), 1]
+    model = ranks().fit(X, y)
+    assert "boosting" not in model.unseen_losses_
+    assert "boosting" in ranks().fit(X, RANKS).unseen_losses_
+
+
+def test_boosted_trees_are_left_out_where_there_is_no_time(monkeypatch):
+    monkeypatch.setattr("ordinate.estimators.table_blend.leaves_time", lambda _: False)
+    assert set(ranks().fit(X, RANKS).unseen_losses_) == {"members", "linear", "trees", "blend"}

@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix, mean_absolute_error
+from sklearn.metrics import accuracy_score, brier_score_loss, cohen_kappa_score, confusion_matrix, mean_absolute_error
 from torchmetrics.functional.classification import multiclass_cohen_kappa
 
 from ordinate.errors import OrdinateError
@@ -19,6 +19,7 @@ from ordinate.metrics import (
     mae,
     quadratic_weighted_kappa,
     rank_report,
+    ranked_probability_score,
 )
 
 C = 5
@@ -162,3 +163,26 @@ def test_num_classes_is_a_whole_number_from_2(num_classes):
 def test_ranks_past_the_range_of_integers_are_refused():
     with pytest.raises(OrdinateError, match="y_true: got ranks 0 to 1e\\+300"):
         accuracy([0, 1e300], [0, 1])
+
+
+@given(st.lists(st.integers(0, C - 1), min_size=1, max_size=20), st.integers(0, 2**31))
+def test_the_ranked_probability_score_is_the_sum_of_the_brier_scores_of_the_boundaries(true, seed):
+    probabilities = np.random.default_rng(seed).dirichlet(np.ones(C), len(true))
+    brier = sum(
+        brier_score_loss(np.array(true) <= boundary, probabilities[:, : boundary + 1].sum(1).clip(0, 1), pos_label=True)
+        for boundary in range(C - 1)
+    )
+    assert ranked_probability_score(true, probabilities) == pytest.approx(brier, abs=1e-12)
+
+
+@given(pairs_of_ranks)
+def test_the_ranked_probability_score_of_certain_predictions_is_their_mean_absolute_error(pairs):
+    true, pred = np.array(pairs).T
+    assert ranked_probability_score(true, np.eye(C)[pred]) == pytest.approx(mae(true, pred))
+
+
+def test_the_ranked_probability_score_weighs_samples_and_refuses_what_is_no_distribution():
+    twice = ranked_probability_score([0, 0, 1], [[0.9, 0.1], [0.9, 0.1], [0.5, 0.5]])
+    assert ranked_probability_score([0, 1], [[0.9, 0.1], [0.5, 0.5]], [2, 1]) == pytest.approx(twice)
+    with pytest.raises(OrdinateError, match=r"sums to 0\.8"):
+        ranked_probability_score([0], [[0.3, 0.5]])

@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_num_classes
-from ordinate.decisions.inputs import check_coverage, check_probabilities, shape_of
 from ordinate.errors import OrdinateError
 from ordinate.metrics import nearest_neighbours
 from ordinate.metrics.embedding import DECIMALS
-from ordinate.metrics.inputs import check_ranks, check_targets
+from ordinate.metrics.inputs import check_probabilities, check_ranks, check_targets, shape_of
 
 Report = dict[str, Any]
 
@@ -68,7 +67,7 @@ def least_samples(coverage: float, dimensions: int = 1) -> int:
         >>> least_samples(0.9), least_samples(0.95)
         (9, 19)
     """
-    return math.ceil(round(dimensions / (1 - check_coverage(coverage)), 9)) - 1
+    return math.ceil(round(dimensions / (1 - _check_coverage(coverage)), 9)) - 1
 
 
 def calibrate_ranks(y_true: ArrayLike, probabilities: ArrayLike, coverage: float = 0.9) -> RankCalibration:
@@ -398,3 +397,10 @@ def _mean_report(reports: list[Report], coverage: float) -> Report:
         columns = [[entry for entry in column if entry is not None] for column in zip(*values, strict=True)]
         means[name] = [float(np.mean(column)) if column else None for column in columns]
     return means
+
+
+def _check_coverage(coverage: float) -> float:
+    """Return the share that is to be covered, above 0 and below 1."""
+    if isinstance(coverage, bool) or not isinstance(coverage, float | np.floating) or not 0 < coverage < 1:
+        raise OrdinateError("coverage", repr(coverage), "a share above 0 and below 1, such as 0.9")
+    return float(coverage)

@@ -19,10 +19,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_num_classes
-from ordinate.decisions.inputs import check_probabilities
 from ordinate.errors import OrdinateError
 from ordinate.metrics import rank_report
-from ordinate.metrics.inputs import check_ranks
+from ordinate.metrics.inputs import check_probabilities, check_ranks
 
 TIE = 1e-12  # of the largest cost: costs that differ by less are equal
 USUAL_MARGIN, LARGEST_MARGIN = 0.5, 2.0  # about where margins are learned, and the widest gap between two cosines

@@ -13,11 +13,10 @@ probabilities or not finite, and fewer than k samples to choose from.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.decisions.inputs import check_probabilities
 from ordinate.errors import OrdinateError
 from ordinate.metrics import nearest_neighbours
 from ordinate.metrics.embedding import DECIMALS
-from ordinate.metrics.inputs import LARGEST, check_embeddings, check_neighbours
+from ordinate.metrics.inputs import LARGEST, check_embeddings, check_neighbours, check_probabilities
 
 
 def suspicion(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64]:

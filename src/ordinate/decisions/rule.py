@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.decisions.costs import check_costs, decide
-from ordinate.decisions.inputs import check_probabilities
 from ordinate.errors import OrdinateError
+from ordinate.metrics.inputs import check_probabilities
 
 RULES = ("mode", "median")
 TIE = 1e-12  # probabilities that differ by less are equal, so that rounding decides nothing

@@ -11,7 +11,7 @@ from torch.nn.functional import relu
 
 from ordinate.checks import check_choice
 from ordinate.encoders.mlp import ACTIVATIONS
-from ordinate.encoders.trees import Trees
+from ordinate.encoders.trees import BoostedTrees, Trees
 from ordinate.options import Activation
 
 
@@ -113,22 +113,28 @@ class MemberEncoder(nn.Module):
 
 
 class BlendEncoder(nn.Module):
-    """The embeddings of members and, beside them, what a linear model and trees make of the same samples.
+    """The embeddings of members and, beside them, what simple models make of the same samples.
 
     Args:
         members: the networks, which training trains.
         linear: to one column, once it is fitted.
-        trees: likewise, to a column per rank or one target.
+        trees, boosting: likewise, to a column per rank or one target.
     """
 
-    def __init__(self, members: MemberEncoder, linear: nn.Linear | None = None, trees: Trees | None = None) -> None:
+    def __init__(
+        self,
+        members: MemberEncoder,
+        linear: nn.Linear | None = None,
+        trees: Trees | None = None,
+        boosting: BoostedTrees | None = None,
+    ) -> None:
         super().__init__()
-        self.members, self.linear, self.trees = members, linear, trees
+        self.members, self.linear, self.trees, self.boosting = members, linear, trees, boosting
 
     @property
     def parts(self) -> list[Any]:
-        """What it has of the three."""
-        return [part for part in (self.members, self.linear, self.trees) if part is not None]
+        """What it has of the four."""
+        return [part for part in (self.members, self.linear, self.trees, self.boosting) if part is not None]
 
     @property
     def out_features(self) -> int:

@@ -1,11 +1,14 @@
 """Decision trees as tensors, so that they are saved, and run elsewhere, like the rest of a model."""
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+
+UNSEEN = -50.0  # logarithm of the probability of a class that a model has not seen
 
 
 class Trees(nn.Module):
@@ -43,20 +46,27 @@ class Trees(nn.Module):
             columns: how many classes there are, where the forest may have seen fewer; None for regression.
         """
         trees = [estimator.tree_ for estimator in forest.estimators_]
-        starts = np.cumsum([0, *(tree.node_count for tree in trees)])
-        outputs = 1 if columns is None else columns
-        found = cls(len(trees), int(starts[-1]), outputs, max(tree.max_depth for tree in trees))
+        places = [0] if columns is None else np.asarray(forest.classes_, dtype=np.int64)
+        parts = []
+        for tree in trees:
+            value = np.zeros((tree.node_count, columns or 1))
+            value[:, places] = tree.value[:, 0]
+            is_leaf = tree.children_left < 0
+            parts.append(_Tree(tree.feature, tree.threshold, tree.children_left, tree.children_right, is_leaf, value))
+        return cls._joined(parts, max(tree.max_depth for tree in trees))
+
+    @classmethod
+    def _joined(cls, trees: Sequence["_Tree"], depth: int) -> Self:
+        starts = np.cumsum([0, *(len(tree.feature) for tree in trees)])
+        found = cls(len(trees), int(starts[-1]), trees[0].value.shape[1], depth)
         found.roots.copy_(torch.from_numpy(starts[:-1]))
-        places = slice(None) if columns is None else torch.from_numpy(np.asarray(forest.classes_, dtype=np.int64))
         for start, tree in zip(starts, trees, strict=False):
-            nodes = slice(int(start), int(start) + tree.node_count)
-            itself = np.arange(tree.node_count)
-            leaf = tree.children_left < 0
-            found.feature[nodes] = torch.from_numpy(np.where(leaf, 0, tree.feature))
-            found.left[nodes] = torch.from_numpy(np.where(leaf, itself, tree.children_left) + start)
-            found.right[nodes] = torch.from_numpy(np.where(leaf, itself, tree.children_right) + start)
-            found.threshold[nodes] = torch.from_numpy(_below(tree.threshold))
-            found.value[nodes, places] = torch.from_numpy(tree.value[:, 0]).float()
+            nodes, itself = slice(int(start), int(start) + len(tree.feature)), np.arange(len(tree.feature))
+            found.feature[nodes] = torch.from_numpy(np.where(tree.is_leaf, 0, tree.feature))
+            found.left[nodes] = torch.from_numpy(np.where(tree.is_leaf, itself, tree.left) + start)
+            found.right[nodes] = torch.from_numpy(np.where(tree.is_leaf, itself, tree.right) + start)
+            found.threshold[nodes] = torch.from_numpy(_below(np.where(tree.is_leaf, 0.0, tree.threshold)))
+            found.value[nodes] = torch.from_numpy(tree.value).float()
         return found
 
     @property
@@ -80,6 +90,54 @@ class Trees(nn.Module):
             is_right = x.gather(1, self.feature[node]) > self.threshold[node]
             node = torch.where(is_right, self.right[node], self.left[node])
         return self.value[node].mean(1)
+
+
+class BoostedTrees(Trees):
+    """Trees whose leaves sum up to a target, or to the logarithms of probabilities.
+
+    Args:
+        trees, nodes, outputs, depth: of :class:`Trees`; outputs are the classes, or 1 for a target.
+    """
+
+    @classmethod
+    def of_boosting(cls, model: Any, columns: int | None = None) -> Self:
+        """Return the trees of a fitted ``HistGradientBoostingClassifier`` or ``Regressor`` without missing values.
+
+        Args:
+            model: whose classes, if it has some, are numbered from 0.
+            columns: how many classes there are, where the model may have seen fewer; None for regression.
+        """
+        start = np.zeros(1) if columns is None else np.full(columns, UNSEEN)
+        seen = [0] if columns is None else np.asarray(model.classes_, dtype=np.int64)
+        start[seen] = 0.0
+        places = seen[-1:] if len(seen) == 2 else seen  # of two classes only the second has a score
+        start[places] = np.ravel(model._baseline_prediction)  # it has no public name
+        rounds = model._predictors
+        count, parts = sum(map(len, rounds)), []
+        for predictors in rounds:
+            for place, predictor in zip(places, predictors, strict=True):
+                nodes = predictor.nodes
+                is_leaf = nodes["is_leaf"].astype(bool)
+                value = np.tile(start, (len(nodes), 1))
+                value[:, place] += count * np.where(is_leaf, nodes["value"], 0.0)  # as the trees are averaged
+                left, right = (nodes[side].astype(np.int64) for side in ("left", "right"))
+                parts.append(_Tree(nodes["feature_idx"], nodes["num_threshold"], left, right, is_leaf, value))
+        return cls._joined(parts, max(int(p.nodes["depth"].max()) for predictors in rounds for p in predictors))
+
+    def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n o"]:
+        scores = super().forward(x)
+        return scores if self.out_features == 1 else scores.softmax(1)
+
+
+class _Tree(NamedTuple):
+    """The nodes of a tree, from its root on."""
+
+    feature: Any
+    threshold: Any
+    left: Any
+    right: Any
+    is_leaf: Any
+    value: Any
 
 
 def _below(thresholds: Any) -> Any:

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from torch import Tensor, nn
 
 from ordinate.data.array_batches import ArrayBatches
@@ -74,6 +79,9 @@ class BlendClassifier(Blend, RankClassifier):
     def _forest(self, **options: Any) -> RandomForestClassifier:
         return RandomForestClassifier(min_samples_leaf=2, **options)
 
+    def _boosting(self) -> HistGradientBoostingClassifier:
+        return HistGradientBoostingClassifier(random_state=0)
+
     def _out_of_bag(self, forest: RandomForestClassifier) -> NDArray[np.float64]:
         shares = np.zeros((len(forest.oob_decision_function_), self._num_classes))
         shares[:, forest.classes_] = forest.oob_decision_function_
@@ -136,6 +144,9 @@ class BlendRegressor(Blend, ContrastiveRegressor):
 
     def _forest(self, **options: Any) -> RandomForestRegressor:
         return RandomForestRegressor(max_features=min(MOST_TRIED, self.reader_.sample_shape[0]), **options)
+
+    def _boosting(self) -> HistGradientBoostingRegressor:
+        return HistGradientBoostingRegressor(random_state=0)
 
     def _out_of_bag(self, forest: RandomForestRegressor) -> NDArray[np.float64]:
         predicted: NDArray[np.float64] = forest.oob_prediction_[:, None]

@@ -9,12 +9,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ordinate.encoders.trees import Trees
+from ordinate.encoders.trees import BoostedTrees, Trees
 from ordinate.methods.time_budget import training_end
 
 FOREST = {"n_estimators": 200, "random_state": 0}
 MOST_PER_TREE = 5000  # samples
 FEWEST_TREES, SHARE_OF_TREES = 10, 0.2  # of a forest, and of the time of a training that has to end
+MOST_BOOSTED = 1000  # columns
+MOST_REFITTED = 20_000  # samples of all fits of boosted trees together that measure them
 
 Model = TypeVar("Model", bound=nn.Module)
 Fit = Callable[[Tensor, Tensor, Tensor | None], Model]  # of inputs, labels and weights
@@ -28,7 +30,7 @@ class SimpleModels:
         rows: (m,), of the training samples that they were fitted on.
         y, weights: of these.
         unseen: predictions (m, C) or (m, 1) by name.
-        linear, trees: fitted on all rows.
+        linear, trees, boosting: fitted on all rows.
     """
 
     rows: Tensor
@@ -37,6 +39,7 @@ class SimpleModels:
     unseen: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     linear: nn.Sequential | None = None
     trees: Trees | None = None
+    boosting: BoostedTrees | None = None
 
 
 def unseen_by_fold(
@@ -56,7 +59,7 @@ def grow(forest: Any, x: Tensor, y: Tensor, weights: Tensor | None) -> Any:
     """Return a fitted forest of scikit-learn, of fewer trees where a training that has to end leaves little time."""
     if len(x) > MOST_PER_TREE:
         forest.set_params(max_samples=MOST_PER_TREE)
-    data = (x.numpy(), y.numpy().reshape(len(y)), None if weights is None else weights.numpy())
+    data = arrays(x, y, weights)
     end, trees = training_end(), FOREST["n_estimators"]
     if end is None:
         return forest.fit(*data)
@@ -67,3 +70,21 @@ def grow(forest: Any, x: Tensor, y: Tensor, weights: Tensor | None) -> Any:
         if end.now + 4 * (end.now - start) > stop:
             break
     return forest
+
+
+def arrays(x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+    """Return inputs (n, f), labels (n,) and weights (n,) as scikit-learn's models take them."""
+    return x.numpy(), y.numpy().reshape(len(y)), None if weights is None else weights.numpy()
+
+
+def boosting_folds(fold: NDArray[np.int64], columns: int) -> NDArray[np.int64] | None:
+    """Return the folds by which boosted trees are measured, fewer for many samples; None for too many columns."""
+    if columns > MOST_BOOSTED:
+        return None
+    return fold % min(int(fold.max()) + 1, max(2, MOST_REFITTED // len(fold)))
+
+
+def leaves_time(seconds: float) -> bool:
+    """Whether fits that take so long leave a training that has to end most of its time."""
+    end = training_end()
+    return end is None or seconds < SHARE_OF_TREES * (end.until - end.now)

@@ -1,6 +1,7 @@
 """Prediction from tables: networks trained as one, a linear model and trees, each by what it has shown."""
 
 import hashlib
+import time
 from abc import abstractmethod
 from dataclasses import field
 from functools import partial
@@ -18,14 +19,22 @@ from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.tables.features import TableFeatures
 from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
-from ordinate.encoders.trees import Trees
+from ordinate.encoders.trees import BoostedTrees, Trees
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.holdout import check_groups
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.sample_weights import CheckedSamples
 from ordinate.estimators.shares import assign_folds, blend, choose_shares
-from ordinate.estimators.simple_models import FOREST, SimpleModels, grow, unseen_by_fold
+from ordinate.estimators.simple_models import (
+    FOREST,
+    SimpleModels,
+    arrays,
+    boosting_folds,
+    grow,
+    leaves_time,
+    unseen_by_fold,
+)
 from ordinate.functional.inputs import check_whole
 from ordinate.heads.blend import BlendHead
 from ordinate.heads.cumulative_link import CumulativeLink
@@ -34,7 +43,7 @@ from ordinate.torchrun import joined_processes
 if TYPE_CHECKING:
     from ordinate.methods.members import Members
 
-ERRORS_TO_GAIN = {"trees": 2.0}  # standard errors by which trees must gain, which are many and often gain by chance
+ERRORS_TO_GAIN = {"trees": 2.0, "boosting": 2.0}  # standard errors by which trees must gain, which often do by chance
 SMALLEST_BATCH, LARGEST_BATCH = 64, 1024  # usual ones: more samples allow longer steps
 MOST_PERIODIC = 100  # numbers that get a periodic embedding, which takes memory and time for each
 MOST_MEASURED = 20_000  # samples that simple models see, and on which the members are validated
@@ -52,15 +61,18 @@ class Blend(EmbeddingEstimator):
         members: networks that are trained as one.
         folds: parts of the samples; each member trains without one of them, and validates on it.
         linear: blend a linear model with the members.
-        trees: blend a random forest with them, where it gains by more than two standard errors.
+        trees: blend a random forest with them, and then boosted trees, where either gains by more than two standard
+            errors.
         batch_size: samples per batch; by default 64, and more where there are more than 4,096, up to 1,024.
         epochs: most of them; by default 1000, or as many as 6000 batches make if that is fewer.
         patience: end training after this many epochs without a lower validation loss, and go back to the best.
+        refit: share of the epochs up to the best one for which all members then train on all samples, while the
+            learning rate falls to 0; 0 for none.
         weight_decay: by default 0.1.
         validation_fraction: samples held out to measure on; members validate on their folds in any case.
 
     Attributes:
-        shares_: of ``"members"``, ``"linear"`` and ``"trees"`` in the mean of their predictions.
+        shares_: of ``"members"``, ``"linear"``, ``"trees"`` and ``"boosting"`` in the mean of their predictions.
         unseen_losses_: of each of them, and of the blend, on samples that it has not seen: minus the mean logarithm
             of the true rank's probability, or the mean squared error.
     """
@@ -78,6 +90,7 @@ class Blend(EmbeddingEstimator):
     trees: bool = True
     epochs: int | None = None
     patience: int | None = 40
+    refit: float = 0.2
     validation_fraction: float = 0.0
     method_: "Members" = field(init=False)
 
@@ -101,6 +114,10 @@ class Blend(EmbeddingEstimator):
         """Return a random forest of scikit-learn to fit."""
 
     @abstractmethod
+    def _boosting(self) -> Any:
+        """Return boosted trees of scikit-learn to fit."""
+
+    @abstractmethod
     def _out_of_bag(self, forest: Any) -> NDArray[np.float64]:
         """Return what the trees of a fitted forest predict of samples that are not in their bags."""
 
@@ -121,6 +138,8 @@ class Blend(EmbeddingEstimator):
             raise OrdinateError("folds", self.folds, f"at most the members, {self.members}")
         if self.epochs is not None:
             check_whole(self.epochs, "epochs")
+        if not isinstance(self.refit, int | float) or not 0 <= self.refit <= 1:
+            raise OrdinateError("refit", repr(self.refit), "a share from 0 to 1")
         if self.devices not in (None, 1) or self.cluster is not None or joined_processes() > 1:
             raise OrdinateError("devices", "several", "one: a table's members train in seconds")
 
@@ -179,18 +198,36 @@ class Blend(EmbeddingEstimator):
                 simple.unseen["trees"] = self._out_of_bag(forest)
             else:
                 simple.unseen["trees"] = unseen_by_fold(self._fit_trees, x, y, weights, fold, outputs)
+            self._fit_boosted(simple, x, y, weights, fold)
         return simple
+
+    def _fit_boosted(
+        self, simple: SimpleModels, x: Tensor, y: Tensor, weights: Tensor | None, fold: NDArray[np.int64]
+    ) -> None:
+        """Fit boosted trees, unless there is no time to measure them too, or a part would see a single rank."""
+        folds = boosting_folds(fold, x.shape[1])
+        if folds is None or (
+            self._num_classes is not None and any(len(y[folds != f].unique()) < 2 for f in set(folds))
+        ):
+            return
+        start = time.perf_counter()
+        fitted = self._fit_boosting(x, y, weights)
+        if leaves_time((folds.max() + 1) * (time.perf_counter() - start)):
+            simple.boosting = fitted
+            simple.unseen["boosting"] = unseen_by_fold(
+                self._fit_boosting, x, y, weights, folds, self._num_classes or 1
+            )  # fmt: skip
+
+    def _fit_boosting(self, x: Tensor, y: Tensor, weights: Tensor | None) -> BoostedTrees:
+        return BoostedTrees.of_boosting(self._boosting().fit(*arrays(x, y, weights)), self._num_classes)
 
     def _fit_trees(self, x: Tensor, y: Tensor, weights: Tensor | None) -> Trees:
         return Trees.of_forest(grow(self._forest(**FOREST), x, y, weights), self._num_classes)
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Choose the shares by what each part predicts of samples that it has not seen."""
-        simple, rows = self._simple, self._simple.rows
-        unseen = self._member_weights(training.weights, seen=False)[rows].double()
-        with torch.no_grad():
-            members = self.method_.unseen_predictions(self._embed(training.x[rows]), unseen).numpy()
-        predictions = {"members": members, **simple.unseen}
+        simple = self._simple
+        predictions = {"members": self.method_.unseen.double().numpy(), **simple.unseen}
         losses = partial(self._losses, y=simple.y)
         start = [name for name in ("members", "linear") if name in predictions]
         self.shares_ = choose_shares(
@@ -202,7 +239,7 @@ class Blend(EmbeddingEstimator):
             for name, predicted in {**predictions, "blend": blended}.items()
         }
         self.reader_.notes = [*self.reader_.notes, self._note_on_parts()]
-        self._take_in(simple.linear, simple.trees)
+        self._take_in(simple)
         self._note_unseen(blended, simple.y, simple.weights)
         del self._fold, self._groups, self._simple
 
@@ -212,17 +249,17 @@ class Blend(EmbeddingEstimator):
         shares = ", ".join(f"{name} {share:.0%}" for name, share in self.shares_.items())
         return f"{self.loss_name} on samples that were not seen: {losses}; shares in the blend: {shares}"
 
-    def _take_in(self, linear: nn.Sequential | None, trees: Trees | None) -> None:
+    def _take_in(self, simple: SimpleModels) -> None:
         """Add the simple models that have a share to the encoder and the head, rounded as a saved model holds them."""
         method = self.method_
         head = BlendHead(self._last_layers(), self._num_classes, self.shares_).double()
         head.load_state_dict(method.head.state_dict(), strict=False)
-        if linear is not None and "linear" in self.shares_:
-            method.encoder.linear = cast(nn.Linear, linear[0])
+        if simple.linear is not None and "linear" in self.shares_:
+            method.encoder.linear = cast(nn.Linear, simple.linear[0])
             if head.link is not None:
-                head.link = cast(CumulativeLink, linear[1])
-        if trees is not None and "trees" in self.shares_:
-            method.encoder.trees = trees
+                head.link = cast(CumulativeLink, simple.linear[1])
+        method.encoder.trees = simple.trees if "trees" in self.shares_ else None
+        method.encoder.boosting = simple.boosting if "boosting" in self.shares_ else None
         method.head = head
         method.float().double().eval()
         self._count_columns()
@@ -236,7 +273,9 @@ class Blend(EmbeddingEstimator):
         if for_saved_weights and "linear" in self.shares_:
             encoder.linear = nn.Linear(width, 1, bias=self._num_classes is None)
         if for_saved_weights and "trees" in self.shares_:
-            encoder.trees = Trees(**self._forest_shape)
+            encoder.trees = Trees(**self._tree_shapes["trees"])
+        if for_saved_weights and "boosting" in self.shares_:
+            encoder.boosting = BoostedTrees(**self._tree_shapes["boosting"])
         return encoder
 
     @property
@@ -252,7 +291,7 @@ class Blend(EmbeddingEstimator):
         return method
 
     def _new_head(self, encoder: BlendEncoder) -> BlendHead:
-        is_whole = encoder.linear is not None or encoder.trees is not None  # of a saved model
+        is_whole = len(encoder.parts) > 1  # of a saved model
         shares = self.shares_ if is_whole else None
         return BlendHead(self._last_layers(), self._num_classes, shares)
 
@@ -260,29 +299,31 @@ class Blend(EmbeddingEstimator):
         return MemberLinear(self.members, int(self.embedding_dim), self._num_classes or 1)
 
     def _restore_method(self, weights: dict[str, Tensor]) -> None:
-        if "trees" in self.shares_:
-            (count,), (nodes, outputs) = (weights[f"encoder.trees.{name}"].shape for name in ("roots", "value"))
-            self._forest_shape |= {"trees": count, "nodes": nodes, "outputs": outputs}
+        for part, shape in self._tree_shapes.items():
+            (count,), (nodes, outputs) = (weights[f"encoder.{part}.{name}"].shape for name in ("roots", "value"))
+            shape |= {"trees": count, "nodes": nodes, "outputs": outputs}
         super()._restore_method(weights)
-        if isinstance(trees := self.method_.encoder.trees, Trees):
-            trees.check(self.reader_.sample_shape[0])
+        for part in self._tree_shapes:
+            getattr(self.method_.encoder, part).check(self.reader_.sample_shape[0])
 
     def _state(self) -> dict[str, Any]:
-        trees = self.method_.encoder.trees
+        encoder = self.method_.encoder
         return {
             **super()._state(),
             "shares": self.shares_,
             "unseen_losses": self.unseen_losses_,
-            "forest_depth": None if trees is None else trees.depth,
+            "forest_depth": None if encoder.trees is None else encoder.trees.depth,
+            "boosting_depth": None if encoder.boosting is None else encoder.boosting.depth,
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         self.shares_, self.unseen_losses_ = state["shares"], state["unseen_losses"]
-        self._forest_shape = {"depth": state["forest_depth"]}
+        depths = {"trees": state["forest_depth"], "boosting": state.get("boosting_depth")}
+        self._tree_shapes = {part: {"depth": depths[part]} for part in depths if part in self.shares_}
 
     def _training_options(self) -> dict[str, Any]:
-        return {**super()._training_options(), "epochs": self._epochs()}
+        return {**super()._training_options(), "epochs": self._epochs(), "refit": float(self.refit)}
 
     def _epochs(self) -> int:
         if self.epochs is not None:

@@ -1,4 +1,4 @@
-"""The weighted mean of what members, a linear model and trees predict, from their embeddings side by side."""
+"""The weighted mean of what members and simple models predict, from their embeddings side by side."""
 
 import math
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ class BlendHead(nn.Module):
         members: the last layer of each network whose embeddings come first, with weights (members, d, C or 1), such as
             :class:`~ordinate.encoders.members.MemberLinear`.
         num_classes: C ranks; None for one target.
-        shares: of the predictions of ``"members"``, ``"linear"`` and ``"trees"``, of sum 1; a part that it lacks has no
-            columns.
+        shares: of the predictions of ``"members"``, ``"linear"``, ``"trees"`` and ``"boosting"``, of sum 1; a part that
+            it lacks has no columns.
 
     Example:
         >>> from ordinate.encoders.members import MemberLinear
@@ -63,11 +63,14 @@ class BlendHead(nn.Module):
     def standardised(self, embeddings: Float[Tensor, "n d"]) -> dict[str, Float[Tensor, "n o"]]:
         """Return what each part predicts: probabilities, or standardised targets."""
         found = {"members": self.by_member(embeddings).mean(0)}
-        rest = embeddings[:, math.prod(self.shape) :]
-        if "linear" in self.shares:
-            found["linear"] = rest[:, :1] if self.link is None else self.link(rest[:, :1])
-        if "trees" in self.shares:
-            found["trees"] = rest[:, 1:] if "linear" in self.shares else rest
+        start = math.prod(self.shape)
+        for name in ("linear", "trees", "boosting"):
+            if name in self.shares:
+                end = start + (1 if name == "linear" else self.num_classes or 1)
+                found[name] = embeddings[:, start:end]
+                start = end
+        if self.link is not None:
+            found["linear"] = self.link(found["linear"])
         return found
 
     def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n o"]:

@@ -1,7 +1,12 @@
 """Networks trained as one, each without a fold of the samples, which it is validated on."""
 
+import math
 from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -29,8 +34,16 @@ class Members(StagedMethod):
     Args:
         encoder: of the members, (n, f) to (n, members * d).
         head: from these embeddings to predictions.
-        epochs, patience, chunk_size, optimization: of the one stage of training.
+        epochs, patience, optimization: of the first stage.
+        refit: epochs of the second stage, as a share of those up to the best of the first; 0 for no second one.
+        chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+
+    Attributes:
+        unseen: (n, C) or (n, 1), what members that had not seen a sample predicted of it in the best epoch of the first
+            stage.
     """
+
+    unseen: Tensor
 
     def __init__(
         self,
@@ -39,10 +52,16 @@ class Members(StagedMethod):
         *,
         epochs: int = 400,
         patience: int | None = 40,
+        refit: float = 0.2,
         chunk_size: int | None = None,
         optimization: Optimization = Optimization("adamw", weight_decay=0.1, schedule="constant", warmup=0.0),
     ) -> None:
-        super().__init__((Stage("members", epochs, optimization, patience),), chunk_size)
+        stages = [Stage("members", epochs, optimization, patience)]
+        if refit:
+            falling = replace(optimization, schedule="cosine", warmup=0.0)
+            stages.append(Stage("all samples", math.ceil(refit * epochs), falling))
+        super().__init__(tuple(stages), chunk_size)
+        self.refit = refit
         self.encoder: BlendEncoder = encoder
         self.head = head
 
@@ -57,12 +76,52 @@ class Members(StagedMethod):
     def standardised_labels(self, y: Tensor) -> Tensor:
         """Return ranks (n,), or standardised targets (n, 1) in float64."""
 
+    def begin_stage(self) -> None:
+        if self.stage_index == 1:
+            first = [epoch["val_loss"] for epoch in self.history if "val_loss" in epoch]
+            last = len(first) if self.stages[0].patience is None else 1 + int(np.argmin(first))
+            self.stages = (self.stages[0], replace(self.stage, epochs=math.ceil(self.refit * last)))
+
     def batch_loss(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> Float[Tensor, ""]:
         losses = self.sample_losses(self.head.outputs(self.embed(x)), y)
         if weights is None:
             return losses.mean()
+        if self.stage_index == 1:  # every member sees every sample
+            weights = weights.amax(1, keepdim=True).expand_as(weights)
         counted = weights.to(losses.dtype).T  # of a sum above 0, as every sample is seen by some members
         return (losses * counted).sum() / counted.sum()
+
+    def validation_step(self, batch: Sequence[Any], batch_idx: int) -> None:
+        if self.stage_index == 0:
+            super().validation_step(batch, batch_idx)
+
+    def on_validation_epoch_end(self) -> None:
+        if self.validation_outputs:
+            super().on_validation_epoch_end()
+
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Tensor, weights: Float[Tensor, "n m"] | None = None
+    ) -> dict[str, Tensor]:
+        assert weights is not None  # noqa: S101  # as the samples are those of training
+        predictions = self.unseen_predictions(x, weights)
+        found = self.unseen_figures(predictions, y, weights.amax(1))
+        if self.stage.patience is None or float(found["val_loss"]) < self.best_value:
+            self.unseen = predictions
+        return found
+
+    @abstractmethod
+    def unseen_figures(
+        self, predictions: Float[Tensor, "n o"], y: Tensor, weights: Float[Tensor, " n"]
+    ) -> dict[str, Tensor]:
+        """Return what to log of predictions of samples that were not seen, ``val_loss`` among it."""
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_save_checkpoint(checkpoint)
+        checkpoint["stage"]["unseen"] = self.unseen
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self.unseen = checkpoint["stage"]["unseen"]
+        super().on_load_checkpoint(checkpoint)
 
     def unseen_predictions(self, x: Float[Tensor, "n d"], weights: Float[Tensor, "n m"]) -> Float[Tensor, "n o"]:
         """Return the mean prediction, standardised, of the members in which samples have a weight above 0."""
@@ -85,17 +144,15 @@ class RankMembers(Members):
         losses = cross_entropy(outputs.flatten(0, 1), y.repeat(members), reduction="none")
         return losses.unflatten(0, (members, len(y)))
 
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, "n m"] | None = None
+    def unseen_figures(
+        self, predictions: Float[Tensor, "n o"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"]
     ) -> dict[str, Tensor]:
-        assert weights is not None  # noqa: S101  # as the samples are those of training
-        probabilities, counted = self.unseen_predictions(x, weights), weights.amax(1)
-        predicted = probabilities.argmax(1)
-        losses = nll_loss(probabilities.clamp(min=LEAST).log(), y, reduction="none")
+        predicted = predictions.argmax(1)
+        losses = nll_loss(predictions.clamp(min=LEAST).log(), y, reduction="none")
         return {
-            "val_loss": weighted_mean(losses, counted),
-            "val_accuracy": weighted_mean(wide(predicted == y), counted),
-            "val_mae": weighted_mean(wide((predicted - y).abs()), counted),
+            "val_loss": weighted_mean(losses, weights),
+            "val_accuracy": weighted_mean(wide(predicted == y), weights),
+            "val_mae": weighted_mean(wide((predicted - y).abs()), weights),
         }
 
 
@@ -111,13 +168,11 @@ class TargetMembers(Members):
     def sample_losses(self, outputs: Float[Tensor, "m n o"], y: Float[Tensor, "n 1"]) -> Float[Tensor, "m n"]:
         return (outputs - self.standardised_labels(y).to(outputs.dtype)).square()[:, :, 0]
 
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"], weights: Float[Tensor, "n m"] | None = None
+    def unseen_figures(
+        self, predictions: Float[Tensor, "n o"], y: Float[Tensor, "n 1"], weights: Float[Tensor, " n"]
     ) -> dict[str, Tensor]:
-        assert weights is not None  # noqa: S101  # as the samples are those of training
-        errors = (self.unseen_predictions(x, weights) - self.standardised_labels(y))[:, 0]
-        counted = weights.amax(1)
+        errors = (predictions - self.standardised_labels(y))[:, 0]
         return {
-            "val_loss": weighted_mean(errors.square(), counted),
-            "val_mae": weighted_mean(errors.abs() * self.head.target_scale, counted),
+            "val_loss": weighted_mean(errors.square(), weights),
+            "val_mae": weighted_mean(errors.abs() * self.head.target_scale, weights),
         }

@@ -25,6 +25,7 @@ from ordinate.metrics.ranks import (
     adjacent_error_rates,
     quadratic_weighted_kappa,
     rank_report,
+    ranked_probability_score,
 )
 from ordinate.metrics.shots import shot_regions, shot_report
 
@@ -52,6 +53,7 @@ __all__ = [
     "r2",
     "rank_cosine_matrix",
     "rank_report",
+    "ranked_probability_score",
     "rmse",
     "shot_regions",
     "shot_report",

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ordinate.checks import check_num_classes
 from ordinate.errors import OrdinateError
 
+SUM_TOLERANCE = 1e-4  # of a row of probabilities, which may come from float32
 LARGEST = 1e150  # squares of larger values, or their sums, leave the range of float64
 
 
@@ -87,6 +88,32 @@ def check_neighbours(k: int, available: int) -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= available:
         raise OrdinateError("k", repr(k), f"a whole number from 1 to {available}, the neighbours there are")
     return int(k)
+
+
+def check_probabilities(
+    probabilities: ArrayLike, y_true: ArrayLike | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return probabilities (n, C) of two ranks or more, rows that sum to 1, and the true ranks (n,), 0 if not given."""
+    shape = shape_of(probabilities, "probabilities")
+    if len(shape) != 2 or shape[1] < 2:
+        raise OrdinateError("probabilities", f"shape {shape}", "(n, C) for two ranks or more")
+    ranks = np.zeros(shape[0]) if y_true is None else y_true
+    values, known = check_embeddings(probabilities, ranks, shape[1], names=("probabilities", "y_true"))
+    if values.min() < 0:
+        raise OrdinateError("probabilities", f"{values.min():g}", "values of at least 0")
+    sums = values.sum(axis=1)
+    worst = sums[np.abs(sums - 1).argmax()]
+    if abs(worst - 1) > SUM_TOLERANCE:
+        raise OrdinateError("probabilities", f"a row that sums to {worst:g}", "rows that sum to 1")
+    return values, known
+
+
+def shape_of(values: ArrayLike, name: str) -> tuple[int, ...]:
+    """Return the shape of an array, or of nested lists that make one."""
+    try:
+        return np.shape(values)
+    except ValueError as error:
+        raise OrdinateError(name, "rows of different lengths", "one array") from error
 
 
 def _as_ranks(ranks: ArrayLike, name: str, num_classes: int | None = None) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_num_classes, check_whole
 from ordinate.metrics.continuous import mae
-from ordinate.metrics.inputs import check_ranks, check_weights
+from ordinate.metrics.inputs import check_probabilities, check_ranks, check_weights
 
 
 def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -67,6 +67,33 @@ def quadratic_weighted_kappa(
     mean = np.mean(weights * error)
     chance = _variance(true, weights) + _variance(pred, weights) + mean**2
     return 1.0 if chance == 0 else float(1 - np.mean(weights * error**2) / chance)
+
+
+def ranked_probability_score(
+    y_true: ArrayLike, probabilities: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Squared differences of the predicted and the true cumulative distribution (Epstein, J. Appl. Meteor. 8, 1969).
+
+    Summed over the C-1 boundaries between ranks, averaged over the samples. It is proper: the true probabilities have
+    the lowest expected score, and mass far from the true rank costs more than mass beside it. For predictions that are
+    certain it is the mean absolute error.
+
+    Args:
+        y_true: (n,).
+        probabilities: (n, C), of the ranks from lowest to highest; rows sum to 1.
+        sample_weight: (n,).
+
+    Returns:
+        A value in [0, C-1], 0 where the true ranks are certain.
+
+    Example:
+        >>> ranked_probability_score([0, 2], [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]])
+        0.125
+    """
+    values, true = check_probabilities(probabilities, y_true)
+    below = true[:, None] <= np.arange(values.shape[1] - 1)
+    squares = np.square(values.cumsum(axis=1)[:, :-1] - below).sum(axis=1)
+    return float(np.mean(check_weights(sample_weight, len(true)) * squares))
 
 
 def adjacent_error_rates(

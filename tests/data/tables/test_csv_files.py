@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from ordinate.data.labels_file import read_labels_file
-from ordinate.data.tables.csv_files import without_formulas
+from ordinate.data.tables.csv_files import read_csv, read_csv_parts, without_formulas
 from ordinate.data.tables.files import read_labelled, read_samples
 from ordinate.errors import OrdinateError
 
@@ -74,3 +74,33 @@ def test_text_that_a_spreadsheet_would_compute_begins_with_an_apostrophe(mark):
 def test_numbers_stay_numbers_even_as_text():
     frame = pd.DataFrame({"-1": ["-1", "+2.5", "-inf"]})
     pd.testing.assert_frame_equal(without_formulas(frame), frame)
+
+
+@pytest.mark.parametrize("last", ["2,b", "2,b,0\n3"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_that_is_cut_off_is_named(tmp_path, last, packed):
+    path = tmp_path / ("table.csv.gz" if packed else "table.csv")
+    text = f"x,name,grade\n1,a,0\n{last}".encode()
+    path.write_bytes(gzip.compress(text) if packed else text)
+    number = 2 + last.count("\n") + 1
+    for read in (lambda: read_csv(path, path), lambda: list(read_csv_parts(path, 1))):
+        with pytest.raises(OrdinateError, match=rf"line {number} has \d cells, expected 3.*it may be cut off"):
+            read()
+    with pytest.raises(OrdinateError, match="it may be cut off"):
+        read_csv(io.BytesIO(text), "a.zip/labels.csv")
+
+
+def test_lines_that_end_in_an_empty_cell_are_whole(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text('x,name\n1,\n2,"b\nc"\n\n3,\n')
+    assert len(read_csv(path, path)) == sum(map(len, read_csv_parts(path, 2))) == 3
+
+
+def test_a_small_file_that_unpacks_to_more_than_memory_holds_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "table.csv.gz"
+    path.write_bytes(gzip.compress(b"x,grade\n" + b"1,2\n" * 10**6))
+    assert path.stat().st_size < 10**5
+    monkeypatch.setattr("ordinate.data.memory.available_memory", lambda: 10**6)
+    monkeypatch.setattr("ordinate.data.tables.csv_files.available_memory", lambda: 10**6)
+    with pytest.raises(OrdinateError, match="GiB of memory"):
+        read_csv(path, path)

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from scipy.stats import norm, rankdata
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
+from torch import nn
 
 from ordinate.data.tables.features import FEW_VALUES, KNOTS, TableFeatures
+from ordinate.encoders import MLP
 from ordinate.errors import OrdinateError
 from tests.estimators.examples import draw_frame
 
@@ -356,3 +358,16 @@ def test_more_categories_than_become_columns_are_an_error(monkeypatch):
     with pytest.raises(OrdinateError, match="column 'x': got text with 61 different values in 1000 rows"):
         TableFeatures.fit(frame)
     assert TableFeatures.fit(frame[frame["x"] != "60"]).width == 60
+
+
+def test_very_many_numbers_get_no_periodic_embedding_and_earlier_models_keep_theirs(monkeypatch):
+    monkeypatch.setattr("ordinate.data.tables.features.MOST_PERIODIC", 3)
+    few, many = (TableFeatures.fit(pd.DataFrame(np.eye(5)[:, :columns])) for columns in (3, 4))
+
+    def first_layer(features):
+        return type(features.new_encoder("mlp", 4, None, for_saved_weights=True))
+
+    assert first_layer(few) is nn.Sequential
+    assert first_layer(many) is first_layer(TableFeatures.from_dict(many.to_dict())) is MLP
+    earlier = {name: value for name, value in many.to_dict().items() if name != "most_periodic"}
+    assert first_layer(TableFeatures.from_dict(earlier)) is nn.Sequential

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from scipy.stats import beta, uniform
 
 from ordinate.errors import OrdinateError
+from ordinate.papers.estimators import intervals
 from ordinate.papers.estimators.intervals import LatentIntervals, expected_loss, latent_moments
 from ordinate.papers.estimators.lmnn import find_impostors, target_neighbours
 
@@ -87,6 +88,30 @@ def test_the_expected_distance_is_the_mean_over_drawn_latent_values():
     sampled = np.sum(((drawn[0] - drawn[1]) @ model.components_.T) ** 2, axis=1).mean()
     mapped, spread = model.transform(places[:2]), model.spread(places[:2])
     assert np.sum((mapped[0] - mapped[1]) ** 2) + spread.sum() == pytest.approx(sampled, rel=0.02)
+
+
+def test_targets_are_those_of_the_distance_learned_before():
+    """The loss reached is that of the targets that were nearest by the widths and the map of the pass before."""
+    rng = np.random.default_rng(2)
+    places = rng.integers(0, 4, (80, 2))
+    classes = (places.sum(1) > 3).astype(int)
+    targets, starts = target_neighbours(places.astype(float), classes, 3), np.array([0, 4])
+    reached = []
+    for passes in (1, 2):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(intervals, "PASSES", passes)
+            model = LatentIntervals().fit(places, classes, (4, 4))
+        moments = np.stack([model.means_, model.variances_])
+        loss = brute_force(model.components_, moments, places + starts, classes, targets, 0.5)
+        reached.append(model.loss_)
+        assert model.loss_ == pytest.approx(loss, rel=1e-9)
+        M = model.components_.T @ model.components_
+        gaps = model.means_[places + starts][:, None] - model.means_[places + starts]
+        distance = np.einsum("ijf,fg,ijg->ij", gaps, M, gaps) + model.variances_[places + starts] @ np.diag(M)
+        distance[classes[:, None] != classes] = np.inf
+        np.fill_diagonal(distance, np.inf)
+        targets = np.argsort(np.round(distance, 12), axis=1, kind="stable")[:, :3]
+    assert reached[1] < reached[0]
 
 
 @pytest.mark.parametrize("distribution", ["uniform", "beta", "beta_rectangular"])

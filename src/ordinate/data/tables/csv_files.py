@@ -5,17 +5,19 @@ import gzip
 import io
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 import pandas as pd
 from pandas.errors import ParserError, ParserWarning
 
+from ordinate.data.memory import available_memory, require_memory
 from ordinate.errors import OrdinateError
 
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]  # not "None": a grade
 
+MOST_COMPRESSED = 1032  # bytes that gzip can make one of
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # begin what a spreadsheet computes
 
 
@@ -26,10 +28,14 @@ def read_csv(content: Path | IO[bytes], where: Path | str, separator: str = ",",
     the file lies is for messages.
 
     Raises:
-        OrdinateError: what pandas cannot read, or a line with more cells than there are columns.
+        OrdinateError: what pandas cannot read, a line with more cells or fewer than there are columns, or a file that
+            memory does not hold.
     """
+    require_memory(_size(content), where)
     with _parsing(content, where, separator):
-        return _parse(content, separator, **options)
+        frame = _parse(content, separator, **options)
+    _require_whole_lines(frame, content, where, separator)
+    return frame
 
 
 def read_csv_parts(path: Path, rows: int, **options: Any) -> Iterator[pd.DataFrame]:
@@ -37,12 +43,14 @@ def read_csv_parts(path: Path, rows: int, **options: Any) -> Iterator[pd.DataFra
     separator = separator_of(path)
     with _parsing(path, path, separator):
         parts = _parse(path, separator, chunksize=rows, low_memory=False, **options)
+    are_whole = False
     with parts:
         while True:
             with _parsing(path, path, separator):
                 part = next(parts, None)
             if part is None:
                 return
+            are_whole = are_whole or _require_whole_lines(part, path, path, separator)
             yield part
 
 
@@ -73,20 +81,56 @@ def _parsing(content: Path | IO[bytes], where: Path | str, separator: str) -> It
 
 def _require_short_lines(content: Path | IO[bytes], where: Path | str, separator: str) -> None:
     """Raise where a line has cells beyond the columns."""
-    if isinstance(content, Path):
-        written = content.read_bytes()
-        written = gzip.decompress(written) if content.suffix == ".gz" else written
-    else:
-        content.seek(0)
-        written = content.read()
-    with io.StringIO(written.decode("utf-8-sig", "replace"), newline="") as text, suppress(csv.Error):
+    for number, row, columns in _lines(content, separator):
+        if any(row[columns:]):
+            raise OrdinateError(
+                where, problem=f"line {number} has {len(row)} cells", expected=f"{columns}, as the first has"
+            )
+
+
+def _require_whole_lines(frame: pd.DataFrame, content: Path | IO[bytes], where: Path | str, separator: str) -> bool:
+    """Raise where a line is cut off; return whether all lines were looked at, as some end in a missing value."""
+    if not frame.shape[1] or not frame.iloc[:, -1].isna().any():
+        return False
+    for number, row, columns in _lines(content, separator):
+        if row and len(row) < columns:
+            raise OrdinateError(
+                where,
+                problem=f"line {number} has {len(row)} cells",
+                expected=f"{columns}, as the first has",
+                hint="it may be cut off; empty cells need their separators",
+            )
+    return True
+
+
+def _lines(content: Path | IO[bytes], separator: str) -> Iterator[tuple[int, list[str], int]]:
+    """Yield the number and the cells of each line, and how many the first has."""
+    with ExitStack() as opened, suppress(csv.Error, StopIteration):
+        if isinstance(content, Path):
+            file: Any = opened.enter_context((gzip.open if content.suffix == ".gz" else open)(content, "rb"))
+        else:
+            content.seek(0)
+            file = io.BytesIO(content.read())
+        text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
         rows = csv.reader(text, delimiter=separator, skipinitialspace=True)
         columns = len(next(row for row in rows if row))
         for row in rows:
-            if any(row[columns:]):
-                raise OrdinateError(
-                    where, problem=f"line {rows.line_num} has {len(row)} cells", expected=f"{columns}, as the first has"
-                )
+            yield rows.line_num, row, columns
+
+
+def _size(content: Path | IO[bytes]) -> int:
+    """Return the bytes of a csv, or as many as say that memory does not hold a compressed one."""
+    if not isinstance(content, Path):
+        return content.seek(0, io.SEEK_END) - content.seek(0)
+    size = content.stat().st_size
+    available = available_memory()
+    if content.suffix != ".gz" or available is None or size * MOST_COMPRESSED < available:
+        return size
+    unpacked = 0
+    with suppress(OSError, EOFError), gzip.open(content) as file:  # damage is for pandas to find
+        while unpacked <= available and (part := file.read(1 << 24)):
+            unpacked += len(part)
+    return unpacked
 
 
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:

@@ -26,6 +26,7 @@ FEW_VALUES = 10  # different values up to which a column gets no normal score: i
 KNOTS = 200  # quantiles kept of a column
 MOST_CATEGORIES = 1000  # of a column, each of which becomes a column, however many rows there are
 ROWS_AT_ONCE = 1 << 16  # in float64
+MOST_PERIODIC = 1000  # numbers and normal scores; the embedding's weights, and the first layer's, grow with them
 IN_MEMORY = 2**27  # bytes of a parquet table's numbers from which they lie in a file
 
 
@@ -143,9 +144,10 @@ class TableFeatures(Reader):
         "0 at the others, all 0 where missing or none of them."
     )
 
-    def __init__(self, columns: Sequence[Column], notes: Sequence[str] = ()) -> None:
+    def __init__(self, columns: Sequence[Column], notes: Sequence[str] = (), most_periodic: int | None = None) -> None:
         self.columns = tuple(columns)
         self.notes = list(notes)
+        self.most_periodic = most_periodic  # numbers; with more, none has a periodic embedding in a built-in encoder
 
     @classmethod
     def fit(cls, frame: pd.DataFrame | ParquetTable) -> "TableFeatures":
@@ -174,7 +176,7 @@ class TableFeatures(Reader):
                 columns.append(CategoricalColumn(str(name), categories))
                 if missing:
                     notes.append(f"{name}: {missing} of {len(frame)} values missing, no category set")
-        return cls(columns, notes)
+        return cls(columns, notes, MOST_PERIODIC)
 
     def transform(
         self, frame: pd.DataFrame | ParquetTable, out: NDArray[np.float32] | None = None
@@ -223,7 +225,10 @@ class TableFeatures(Reader):
     ) -> nn.Module:
         if not is_named(name):
             return build_given_encoder(name, self.sample_shape, embedding_dim, columns=self.plain_positions)
-        return build_encoder(name, self.sample_shape, embedding_dim, numeric=self.numeric_positions, **task)
+        numeric = self.numeric_positions
+        if self.most_periodic is not None and len(numeric) > self.most_periodic:
+            numeric = []
+        return build_encoder(name, self.sample_shape, embedding_dim, numeric=numeric, **task)
 
     def pair_of_views(self) -> TableViews:
         return TableViews([column.width for column in self.columns])
@@ -286,7 +291,8 @@ class TableFeatures(Reader):
         return [place for place in range(self.width) if place not in scores]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"columns": [asdict(column) for column in self.columns], "notes": self.notes}
+        columns = [asdict(column) for column in self.columns]
+        return {"columns": columns, "notes": self.notes, "most_periodic": self.most_periodic}
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "TableFeatures":
@@ -296,7 +302,7 @@ class TableFeatures(Reader):
                 columns.append(checked_fields(CategoricalColumn(column["name"], tuple(column["categories"]))))
             else:
                 columns.append(checked_fields(NumericColumn(**{**column, "quantiles": tuple(column["quantiles"])})))
-        return cls(columns, state["notes"])
+        return cls(columns, state["notes"], state.get("most_periodic"))  # earlier ones had no limit
 
 
 def as_frame(values: NDArray[Any]) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from ordinate.commands.catalogue import Command
 from ordinate.commands.early_checks import check_data
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
-from ordinate.papers.commands.options import PROTOCOLS, SHARED, ProtocolOptions, TableOptions
+from ordinate.papers.commands.options import PROTOCOLS, SHARED, LeaderboardOptions, ProtocolOptions, TableOptions
 from ordinate.papers.datasets.catalogue import SETS, dataset, look_up
 from ordinate.report.output import check_free
 
@@ -90,6 +90,16 @@ COMMANDS = (
         _add_datasets,
         "ordinate.papers.commands.datasets:datasets",
         _check_datasets,
+    ),
+    Command(
+        "leaderboard",
+        "every model on public sets of a kind, beside published figures",
+        "Train every model on the same splits of public data sets, and print means, mean ranks and their critical "
+        "difference, beside figures that others published; with no name, list the leaderboards. Runs are kept in a "
+        "database: none is run twice, and a command that was stopped continues when it is given again.",
+        lambda parser: add_options(parser, LeaderboardOptions),
+        "ordinate.papers.commands.leaderboard:leaderboard",
+        lambda given: LeaderboardOptions(**given).check(),
     ),
     Command(
         "protocol",

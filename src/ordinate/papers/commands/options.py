@@ -1,6 +1,8 @@
-"""The options of ``ordinate protocol`` and ``ordinate table``, and what they refuse whatever the data."""
+"""The options of ``ordinate protocol``, ``table`` and ``leaderboard``, and what they refuse whatever the data."""
 
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from shutil import which
 from typing import Any, Self
 
 from ordinate.commands.fit_options import FitOptions
@@ -111,8 +113,50 @@ class TableOptions:
             return
         if self.dataset:
             raise OrdinateError("--dataset", expected="the name of a table before it, as in ordinate table supcr-1")
-        for declared in fields(self):
-            if declared.metadata.get("of_runs") and getattr(self, declared.name):
-                raise OrdinateError(
-                    flag(declared.name), "no table to run", "its name before, as in ordinate table supcr-1"
-                )
+        _check_no_runs(self, "table", "supcr-1")
+
+
+def _check_no_runs(options: Any, command: str, example: str) -> None:
+    """Raise where an option of runs is given without the name of what is to run."""
+    for declared in fields(options):
+        if declared.metadata.get("of_runs") and getattr(options, declared.name):
+            raise OrdinateError(
+                flag(declared.name), f"no {command} to run", f"its name before, as in ordinate {command} {example}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaderboardOptions:
+    """The options of ``ordinate leaderboard``, under their names there."""
+
+    name: str | None = option(None, "tabular-ordinal, tabular-regression or series; none lists them", nargs="?")
+    sets: list[str] = option([], "some of the data sets (all that are here)", of_runs=True, nargs="+", metavar="SET")
+    models: list[str] = option([], "some of the models (all that can run)", of_runs=True, nargs="+", metavar="MODEL")
+    splits: int | None = option(None, "at most so many of each set", of_runs=True, least=1)
+    jobs: int | None = option(None, "worker processes (as many as there are cores)", of_runs=True, least=1)
+    aeon: str | None = option(
+        None, "series: interpreter of an environment with aeon, for its regressors", of_runs=True, metavar="PYTHON"
+    )
+    results: str = option("ordinate-results.db", "database of the runs (%(default)s)")
+    out: str = option("ordinate-leaderboards", "folder for text, Markdown, CSV and picture (%(default)s)")
+    dry_run: bool = option(False, "show what is there; run nothing", of_runs=True)
+    retry_failed: bool = option(False, "run failed runs again", of_runs=True)
+
+    def check(self) -> None:
+        """Raise where an option cannot be what it is, or has no effect."""
+        from ordinate.papers.leaderboards.boards import board
+
+        check_numbers(self)
+        if self.dry_run and self.retry_failed:
+            raise OrdinateError("--retry-failed", "beside --dry-run, which runs nothing", "one of the two")
+        if self.name is None:
+            _check_no_runs(self, "leaderboard", "tabular-ordinal")
+            return
+        chosen = board(self.name)
+        for argument, given, known in (("sets", self.sets, chosen.sets), ("models", self.models, chosen.models)):
+            if unknown := [name for name in given if name not in known]:
+                raise OrdinateError(flag(argument), ", ".join(unknown), f"some of {', '.join(known)}")
+        if self.aeon is not None and self.name != "series":
+            raise OrdinateError("--aeon", f"{self.aeon} for {self.name}", "the leaderboard series")
+        if self.aeon is not None and not (Path(self.aeon).is_file() or which(self.aeon)):
+            raise OrdinateError("--aeon", self.aeon, "an interpreter that is there")

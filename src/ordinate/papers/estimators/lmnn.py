@@ -144,8 +144,12 @@ def descend(
     return Found(best, lowest_loss, iterations)
 
 
-def target_neighbours(X: NDArray[np.float64], classes: NDArray[np.intp], k: int) -> NDArray[np.intp]:
+def target_neighbours(
+    X: NDArray[np.float64], classes: NDArray[np.intp], k: int, spread: NDArray[np.float64] | None = None
+) -> NDArray[np.intp]:
     """Return the k nearest (n, k) of each sample's own class, of equally near ones the first; -1 where there is none.
+
+    ``spread`` (n,), where it is given, is added to every squared distance to a sample.
 
     Example:
         >>> target_neighbours(np.array([[0.0], [1.0], [5.0], [9.0]]), np.array([0, 0, 0, 1]), k=1).tolist()
@@ -157,6 +161,8 @@ def target_neighbours(X: NDArray[np.float64], classes: NDArray[np.intp], k: int)
         near = min(k, len(members) - 1)
         for rows in _blocks(len(members)):
             distance = cdist(X[members[rows]], X[members], "sqeuclidean")
+            if spread is not None:
+                distance += spread[members]
             distance[np.arange(len(rows)), rows] = np.inf
             targets[members[rows], :near] = members[np.argsort(distance, axis=1, kind="stable")[:, :near]]
     return targets

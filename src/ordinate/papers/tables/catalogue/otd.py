@@ -71,8 +71,8 @@ TABLES = (
         ),
         metric="knn_error",
         note="Random 70/30 splits, one per seed. Guessed of Thresh-Eucl and Ord-LMNN, whose paper is reference [8]: "
-        "that all thresholds are free, targets the nearest by Real-Eucl, Beta's two parameters and the share of the "
-        "uniform part learned per feature; everything is learned at once, by L-BFGS-B.",
+        "that all thresholds are free, targets the nearest by Real-Eucl, then twice by the distance learned, Beta's "
+        "two parameters and the share of the uniform part learned per feature; all at once, by L-BFGS-B.",
     ),
     Table(
         "otd-5", "Seconds of computation on BUSI", "OTD, Table 5",
