@@ -10,7 +10,10 @@ import pytest
 from ordinate.cli import main
 
 NOISE = np.random.default_rng(0).normal(size=(48, 2))
-FLAGS = {"--label-distance": "l2", "--similarity": "cosine", "--temperature": "0.5", "--num-positives": "7"}
+FLAGS = {
+    "--label-distance": "l2", "--similarity": "cosine", "--temperature": "0.5", "--num-positives": "7",
+    "--tie-tolerance": "0.1",
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -34,9 +37,8 @@ def settings():
 def test_options_of_the_loss_reach_the_estimator():
     assert fit("target", "--method", "supcr", *(word for pair in FLAGS.items() for word in pair)) == 0
     found = settings()
-    assert [found[name] for name in ("label_distance", "similarity", "temperature", "num_positives")] == [
-        "l2", "cosine", 0.5, 7,
-    ]  # fmt: skip
+    names = ("label_distance", "similarity", "temperature", "num_positives", "tie_tolerance")
+    assert [found[name] for name in names] == ["l2", "cosine", 0.5, 7, 0.1]
 
 
 def test_a_temperature_is_of_both_continuous_methods():
@@ -72,6 +74,7 @@ def test_a_method_without_the_setting_is_named(label, method, flag, without, cap
     [
         ("--temperature", "-1", "--temperature: got -1.0"),
         ("--num-positives", "0", "--num-positives: got 0"),
+        ("--tie-tolerance", "-1", "--tie-tolerance: got -1.0"),
         ("--label-distance", "angular", "y: got 1 target(s) per sample, expected (pitch, yaw)"),
     ],
 )

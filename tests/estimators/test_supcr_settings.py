@@ -13,7 +13,9 @@ from tests.estimators.examples import draw_table, supcr
 
 X, TARGET = draw_table()
 GAZE = np.stack([0.6 + 0.2 * np.tanh(X[:, 0]), 1.2 * np.tanh(X[:, 1])], axis=1)  # far from (0, 0): pitch matters
-GIVEN = {"similarity": "cosine", "label_distance": "l2", "num_positives": 5, "temperature": 0.5}
+GIVEN = {
+    "similarity": "cosine", "label_distance": "l2", "num_positives": 5, "temperature": 0.5, "tie_tolerance": 0.3,
+}  # fmt: skip
 
 
 def test_the_settings_reach_the_loss(tmp_path):
@@ -46,6 +48,7 @@ def test_a_recipe_sets_them():
         ({"num_positives": 0}, "num_positives: got 0"),
         ({"num_positives": 1.5}, r"num_positives: got 1\.5"),
         ({"temperature": 0}, "temperature: got 0"),
+        ({"tie_tolerance": -0.1}, r"tie_tolerance: got -0\.1"),
         ({"label_distance": "angular"}, r"y: got 1 target\(s\) per sample, expected \(pitch, yaw\)"),
     ],
 )

@@ -109,6 +109,9 @@ class FitOptions:
     num_positives: int | None = option(
         None, "contrast only the K closest samples as positives (all)", group=LOSS, metavar="K", least=1
     )
+    tie_tolerance: float | None = option(
+        None, "count label distances that differ by no more as equal (0)", group=LOSS, metavar="NUMBER", least=0
+    )
     reduction: str | None = option(
         None,
         "of CLOC's margin loss over pairs: sum is the paper's (pair_mean)",

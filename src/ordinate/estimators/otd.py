@@ -1,11 +1,11 @@
 """OTD behind scikit-learn's interface."""
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.part import random_part_of_ranks
@@ -14,8 +14,10 @@ from ordinate.data.view_batches import ViewBatches
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.voting import VotingClassifier
+from ordinate.functional.inputs import check_choice
 from ordinate.functional.similarity import unit
 from ordinate.methods.imbalance import Imbalance
+from ordinate.options import Monitored
 
 if TYPE_CHECKING:
     from ordinate.methods.otd import OTD
@@ -29,6 +31,12 @@ class OTDClassifier(VotingClassifier):
 
     Args:
         n_neighbors: training embeddings, nearest by cosine, that vote; 3 in the paper's Table 2.
+        by_rank: let every rank of a batch count the same; False for eq. 5, the plain mean over all triplets, of which
+            large ranks have their size's cube.
+        monitored: what the best epoch of ``patience`` is chosen by, ``"loss"`` or, as in the paper, ``"accuracy"``,
+            that of the 3 nearest training embeddings, on the validation samples.
+        ends_in_relu: end the embedding in ReLU, as the paper's Table 3 has it. Cosines are then 0 or more, so that no
+            two ranks can be farther apart than half of what the extreme ones are to be.
         imbalance: what to do about rare ranks: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, whose weights
             replace equal ones for all ranks, or RankSim, not FDS; None does nothing. Of few ranks, kernel_size=1 weighs
             each by its own number of samples.
@@ -46,8 +54,21 @@ class OTDClassifier(VotingClassifier):
         [0, 2]
     """
 
+    by_rank: bool = True
+    monitored: Monitored = "loss"
+    ends_in_relu: bool = False
     imbalance: Imbalance | None = None
     method_: "OTD" = field(init=False)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self.monitored, get_args(Monitored), "monitored")
+
+    def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
+        encoder = super()._new_encoder(for_saved_weights=for_saved_weights)
+        if self.ends_in_relu:
+            encoder.register_forward_hook(rectified)  # whatever the encoder is, its weights keep their names
+        return encoder
 
     def _build_method(self, encoder: nn.Module) -> "OTD":
         from ordinate.methods.otd import OTD
@@ -56,7 +77,8 @@ class OTDClassifier(VotingClassifier):
             encoder,
             len(self.ordered_classes_),
             epochs=self._epochs(),
-            by_rank=True,
+            by_rank=self.by_rank,
+            monitored=self.monitored,
             balance=self._balance(),
             **self._training_options(),
         )
@@ -75,3 +97,8 @@ class OTDClassifier(VotingClassifier):
         rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, self.n_neighbors)
         weights = None if training.weights is None else training.weights[rows]
         self._set_neighbours(unit(self._embed_rows(training.x, rows)), training.y[rows], weights)
+
+
+def rectified(_: nn.Module, __: tuple[Any, ...], embeddings: Tensor) -> Tensor:
+    """Return the output of an encoder, a forward hook of which this is, behind ReLU."""
+    return embeddings.relu()

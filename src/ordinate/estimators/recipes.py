@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
 KINDS = ("images", "volumes", "series", "text")
+NONE_WHERE_NONE = ("embedding_dim", "patience")  # of which "none" is None
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,5 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
         for kind in set(KINDS).intersection(settings):
             small[kind] = {**settings[kind], **small.get(kind, {})}
         settings = {**settings, **small}
-    if settings["embedding_dim"] == "none":  # TOML has no None
-        settings["embedding_dim"] = None
+    settings |= {name: None for name in NONE_WHERE_NONE if settings.get(name) == "none"}  # TOML has no None
     return Recipe(name, content["title"], content["dataset"], content["method"], settings)

@@ -29,6 +29,8 @@ class SupCRRegressor(ContrastiveRegressor):
             labels (n, p) and (m, p) to distances (n, m).
         num_positives: contrast only so many samples of the closest labels as positives (SupCR, Table 13); None
             contrasts all.
+        tie_tolerance: label distances that differ by no more count as equal, in units of y. Labels such as 0.1 k lose
+            exact ties to rounding.
 
     Example:
         >>> import numpy as np
@@ -43,6 +45,7 @@ class SupCRRegressor(ContrastiveRegressor):
     similarity: Similarity = "neg_l2"
     label_distance: LabelDistance = "l1"
     num_positives: int | None = None
+    tie_tolerance: float = 0.0
 
     @property
     def views_of_images(self) -> int:
@@ -56,6 +59,7 @@ class SupCRRegressor(ContrastiveRegressor):
             check_choice(self.label_distance, LABEL_DISTANCES, "label_distance")
         if self.num_positives is not None:
             check_whole(self.num_positives, "num_positives")
+        check_positive(self.tie_tolerance, "tie_tolerance", or_zero=True)
 
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
         targets = super()._targets(y, reset=reset)
@@ -80,5 +84,6 @@ class SupCRRegressor(ContrastiveRegressor):
             similarity=self.similarity,
             label_distance=self.label_distance,
             num_positives=None if self.num_positives is None else int(self.num_positives),
+            tie_tolerance=float(self.tie_tolerance),
             **self._scheme_options(),
         )

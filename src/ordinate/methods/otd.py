@@ -17,6 +17,7 @@ from ordinate.methods.balanced import BalancedMethod
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
 from ordinate.methods.staged import Stage
+from ordinate.options import Monitored
 
 NEIGHBOURS = 3
 MOST_SEEN = 20_000  # training embeddings, the newest, that those of validation are compared with
@@ -36,6 +37,9 @@ class OTD(BalancedMethod):
         by_rank: let every rank count the same (the mean over its anchors, then over ranks) instead of every
             triplet, of which large ranks have their size's cube. Weights of a balance take the place of this; weights
             of samples multiply what an anchor counts.
+        monitored: what the best epoch of ``patience`` is chosen by: ``"loss"``, the validation loss, or ``"accuracy"``,
+            that of the 3 nearest training embeddings on the validation samples, as in the paper; of equal epochs the
+            first.
         patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
         balance: what weighs anchors of rare ranks, and ranks; None for nothing. There is no head to calibrate for.
         optimization: the paper's is Adam, 1e-6.
@@ -56,6 +60,7 @@ class OTD(BalancedMethod):
         *,
         epochs: int = 50,
         by_rank: bool = False,
+        monitored: Monitored = "loss",
         patience: int | None = None,
         chunk_size: int | None = None,
         balance: Balance | None = None,
@@ -67,6 +72,7 @@ class OTD(BalancedMethod):
         self.encoder = encoder
         self.loss = AngularTriangleLoss(num_classes, reduction="none" if by_rank else "mean")
         self.by_rank = by_rank
+        self.monitor = "val_loss" if monitored == "loss" else "val_error"
         self.seen: list[tuple[Tensor, Tensor]] = []
 
     def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
@@ -116,4 +122,6 @@ class OTD(BalancedMethod):
             bank, ranks = (torch.cat([each.to(x.device) for each in part])[-MOST_SEEN:] for part in parts)
             nearest = (unit(x) @ bank.T).topk(min(NEIGHBOURS, len(bank))).indices
             logs["val_accuracy"] = weighted_mean(wide(ranks[nearest].mode(1).values == y), weights)
+            if self.monitor == "val_error":
+                logs["val_error"] = 1 - logs["val_accuracy"]
         return logs

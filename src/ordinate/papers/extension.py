@@ -20,12 +20,13 @@ def _representation(loss: str, *packages: str, **settings: str) -> Model:
     return Model(estimators, {"loss": loss, **settings}, packages)
 
 
-def _neighbours(code: str, metric: str) -> Model:
+def _neighbours(metric: str, **settings: str) -> Model:
     estimator = f"{ESTIMATORS}.codes:NeighbourClassifier"
-    return Model({"ranks": estimator}, {"code": code, "metric": metric}, embeds=False)
+    return Model({"ranks": estimator}, {"metric": metric, **settings}, embeds=False)
 
 
 CODES = ("raw", "one_hot", "thermometer")
+DISTRIBUTIONS = ("uniform", "beta", "beta_rectangular")
 MODELS: Mapping[str, Model] = {
     "supcon": _representation("supcon", METRIC_LEARNING),
     "simclr": _representation("simclr", METRIC_LEARNING),
@@ -37,8 +38,11 @@ MODELS: Mapping[str, Model] = {
     "poe": of_ranks(f"{ESTIMATORS}.poe:POEClassifier"),
     "gol": of_ranks(f"{ESTIMATORS}.gol:GOLClassifier"),
     "mwr": of_ranks(f"{ESTIMATORS}.mwr:MWRClassifier"),
-    **{f"knn_{code}": _neighbours(code, "euclidean") for code in CODES},
-    **{f"lmnn_{code}": _neighbours(code, "lmnn") for code in CODES},
+    **{f"knn_{code}": _neighbours("euclidean", code=code) for code in CODES},
+    **{f"lmnn_{code}": _neighbours("lmnn", code=code) for code in CODES},
+    "knn_gower": _neighbours("gower"),
+    "knn_intervals": _neighbours("intervals"),
+    **{f"lmnn_{name}": _neighbours("lmnn_intervals", distribution=name) for name in DISTRIBUTIONS},
 }
 ENCODERS = {
     "airfoil": "ordinate.papers.networks:airfoil",

@@ -101,6 +101,29 @@ def test_lmnn_is_neighbours_on_the_mapped_codes(code):
     assert np.array_equal(model.predict(X_test), plain.predict(model.transform(X_test)))
 
 
+@pytest.mark.parametrize("metric", ["intervals", "lmnn_intervals"])
+def test_with_intervals_neighbours_are_the_nearest_by_expected_distance(metric):
+    (X, y), (X_test, _) = cars(100, seed=1), cars(40, seed=2)
+    model = NeighbourClassifier("raw", metric, n_neighbors=1, order=ORDER).fit(X, y)
+    doors = sorted(X["doors"].unique())
+    places, places_test = (
+        np.column_stack([frame["safety"].map(LEVELS.index), frame["doors"].map(doors.index)]) for frame in (X, X_test)
+    )
+    means, variances, starts = model.intervals_.means_, model.intervals_.variances_, np.array([0, 3])
+    M = model.intervals_.components_.T @ model.intervals_.components_
+    for row, predicted in zip(places_test, model.predict(X_test), strict=True):
+        gaps = means[places + starts] - means[row + starts]
+        distances = np.sum(gaps @ M * gaps, axis=1) + variances[places + starts] @ np.diag(M)
+        assert predicted in y.to_numpy()[distances < distances.min() + 1e-9]
+
+
+def test_gower_counts_the_training_samples_between():
+    model = NeighbourClassifier(metric="gower", n_neighbors=1).fit([[0], [4], [5], [6], [7]], [0, 1, 1, 1, 1])
+    assert model.predict([[2.0]]) == [0]  # one sample away from both; the first counts
+    model = NeighbourClassifier(metric="gower", n_neighbors=1).fit([[0.0], [1.0], [1.1], [9.0]], [0, 1, 2, 3])
+    assert model.predict([[2.0]]) == [2]
+
+
 def test_columns_are_found_by_name_and_a_value_never_seen_is_no_level():
     X, y = cars()
     model = NeighbourClassifier("one_hot").fit(X, y)
@@ -117,7 +140,9 @@ def test_a_pickled_model_predicts_the_same():
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
 
 
-@parametrize_with_checks([NeighbourClassifier(), NeighbourClassifier(metric="lmnn")])
+@parametrize_with_checks([
+    NeighbourClassifier(), NeighbourClassifier(metric="lmnn"), NeighbourClassifier(metric="gower")
+])  # fmt: skip
 def test_scikit_learn_checks_the_estimator(estimator, check):
     check(estimator)
 
@@ -155,6 +180,7 @@ FRAME, LABELS = cars(6)
         (lambda: code_features(pd.DataFrame({"x": [1.0, np.inf]}), "raw"), "X: column 'x' contains infinity"),
         (lambda: code_features(pd.DataFrame({"x": [1, 1]}), "thermometer"), "X: got one value in every column"),
         (lambda: NeighbourClassifier(metric="cosine").fit(FRAME, LABELS), "metric: got 'cosine'"),
+        (lambda: NeighbourClassifier("one_hot", "gower").fit(FRAME, LABELS), "code: got 'one_hot' beside the metric"),
         (lambda: NeighbourClassifier(n_neighbors=0).fit(FRAME, LABELS), "n_neighbors: got 0"),
         (lambda: NeighbourClassifier("one_hot").fit(FRAME.iloc[:0], LABELS[:0]), "X: got a DataFrame of shape"),
     ],

@@ -18,12 +18,12 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.similarity import unit
 from ordinate.methods.staged import StagedMethod
 from ordinate.papers.estimators import representation
+from ordinate.papers.estimators.logistic import fit_logistic
 from ordinate.papers.estimators.representation import (
     LOSSES,
     LOSSES_OF_TARGETS,
     RepresentationClassifier,
     RepresentationRegressor,
-    fit_logistic,
 )
 from tests import processes
 from tests.data import pictures

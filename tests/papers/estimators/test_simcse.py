@@ -75,3 +75,46 @@ def test_its_temperature_is_that_of_its_authors(model):
 def test_other_data_than_text_is_refused():
     with pytest.raises(OrdinateError, match=r"^X: got no text, expected text for the loss 'simcse'"):
         RepresentationRegressor(loss="simcse", epochs=(1, 1)).fit(np.eye(30), np.arange(30.0))
+
+
+# single texts, positives above a score (SupReMix, C.1)
+
+CUT = float(np.quantile(Y, 0.4))
+
+
+def fit_cut(**options):
+    settings = {"embedding_dim": None, "batch_size": 16, "epochs": (2, 2), "random_state": 0, **options}
+    text = TextOptions(hidden=6)
+    return RepresentationRegressor("bilstm", loss="simcse", positives_above=CUT, text=text, **settings).fit(X, Y)
+
+
+def test_the_first_text_of_a_pair_above_the_cut_is_told_from_the_second_ones_of_all_pairs(tmp_path):
+    model = fit_cut()
+    words, targets = model._read(X[:12]), torch.tensor(Y[:12] - model.target_offset_).float()[:, None]
+    method = model.method_
+    method.stage_index = 0
+    with torch.no_grad():
+        u, v = (method.encoder.sentences(words[:, place]).double() for place in (0, 1))
+        losses = []
+        for i in range(12):
+            scores = torch.stack([torch.cosine_similarity(u[i], v[j], dim=0) for j in range(12)]) / TEMPERATURE
+            if Y[i] > CUT:
+                losses.append(scores.logsumexp(0) - scores[i])
+        assert 2 < len(losses) < 11
+        assert method.batch_loss(words, targets).item() == pytest.approx(torch.stack(losses).mean().item(), abs=1e-4)
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(ordinate.load(tmp_path / "model").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"embedding_dim": 8}, "embedding_dim: got 8, expected None beside positives_above"),
+        ({"loss": "supcon"}, "positives_above: got 2 for the loss 'supcon', expected None"),
+        ({"positives_above": 99}, "positives_above: got 99, which no target lies above"),
+    ],
+)
+def test_a_cut_that_has_nothing_to_cut_is_refused(options, message):
+    settings = {"loss": "simcse", "positives_above": 2, "embedding_dim": None, "text": TextOptions(), **options}
+    with pytest.raises(OrdinateError, match=message):
+        RepresentationRegressor("bilstm", **settings).fit(X, Y)

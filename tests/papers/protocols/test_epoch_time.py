@@ -5,10 +5,11 @@ import time
 import pytest
 from sklearn.linear_model import LinearRegression
 
+from ordinate.data.samplers import RankBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods.supcr import SupCR
 from ordinate.methods.supremix import SupReMix
-from ordinate.papers.protocols.epoch_time import epoch_time
+from ordinate.papers.protocols.epoch_time import epoch_time, pairing_time
 from tests.estimators.examples import draw_table, otd, ranks_of, supcr, supremix
 
 
@@ -77,3 +78,18 @@ def test_what_cannot_be_timed_is_an_error(estimators, message):
 def test_no_rounds_are_an_error():
     with pytest.raises(OrdinateError, match=r"^rounds: got 0"):
         epoch_time({"a": supcr(), "b": supcr()}, *draw_table(), rounds=0)
+
+
+def test_pairing_draws_the_batches_of_an_epoch_and_trains_nothing(monkeypatch):
+    drawn = []
+    build = RankBatches.complete
+    monkeypatch.setattr(
+        RankBatches, "complete", lambda self, *given: drawn.append(self.batch_size) or build(self, *given)
+    )
+    monkeypatch.setattr(type(otd()), "_train", lambda *_: pytest.fail("it trains"))
+    X, target = draw_table()
+    small, large = otd(batch_size=12), otd(batch_size=48)
+    seconds = pairing_time({"small": small, "large": large}, X, ranks_of(target), rounds=3)
+    assert drawn.count(12) == 3 * 4
+    assert drawn.count(48) == 3
+    assert 0 < seconds["large"] < seconds["small"]

@@ -11,10 +11,11 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import registry as models
 from ordinate.papers.datasets import reading
 from ordinate.papers.datasets.catalogue import TABLE_SETS, dataset
+from ordinate.papers.tables.budgets import Budget
 from ordinate.papers.tables.catalogue import CATALOGUE, find
 from ordinate.papers.tables.execute import PROTOCOLS, execute
 from ordinate.papers.tables.metric_names import METRICS
-from ordinate.papers.tables.models import task_of
+from ordinate.papers.tables.models import build, task_of
 from ordinate.papers.tables.run import Run
 from tests.papers.datasets import trees
 
@@ -25,7 +26,8 @@ NUMBERED = {
     *("otd-1", "otd-2", "otd-5"),
 }
 UNNUMBERED = {"cloc-margins"}
-CURVES = {"cloc-fig4", "supcr-fig3", "supcr-fig4", "supremix-fig2", "supremix-fig4", "otd-fig4", "otd-fig13"}
+CURVES = {"cloc-fig4", "supcr-fig3", "supcr-fig4", "supremix-fig4", "supremix-fig5", "otd-fig4", "otd-fig13"}
+PICTURES = {"cloc-fig5", "cloc-fig9", "supcr-fig1", "supremix-fig2", "supremix-fig3", "otd-fig5", "otd-fig9"}
 SUMS = {  # of the figures with a point, added up in the papers' texts; gains and deviations left out
     "cloc-1": 57.1239, "cloc-2": 14.0856, "cloc-3": 13.4842, "cloc-4": 29.6193, "cloc-5": 13.838, "cloc-6": 9.01,
     "cloc-7": 13.72, "cloc-8": 3.5128, "cloc-margins": 2.14,
@@ -47,7 +49,7 @@ CHOICES = [param.values[0].choice for param in CELLS]
 
 
 def test_every_numbered_table_and_every_curve_is_there():
-    assert set(CATALOGUE) == NUMBERED | UNNUMBERED | CURVES
+    assert set(CATALOGUE) == NUMBERED | UNNUMBERED | CURVES | PICTURES
 
 
 def test_every_row_has_a_figure_or_none_for_every_column():
@@ -57,9 +59,9 @@ def test_every_row_has_a_figure_or_none_for_every_column():
             assert len(row.deviations) in (0, len(table.columns)), (table.name, row.name)
 
 
-def test_only_curves_lack_the_papers_figures():
+def test_only_curves_and_pictures_lack_the_papers_figures():
     without = {name for name, table in CATALOGUE.items() if not any(row.paper for row in table.rows)}
-    assert without == CURVES - {"supremix-fig4"}
+    assert without == (CURVES | PICTURES) - {"supremix-fig4"}
 
 
 def test_what_the_cells_name_exists():
@@ -96,6 +98,43 @@ def test_every_cell_can_be_written_down_as_a_run(quick):
             assert Run.from_json(run.to_json()) == run
 
 
+def test_every_model_has_the_settings_that_its_cells_give_it(monkeypatch):
+    monkeypatch.setattr(reading, "unavailable", lambda name: None)
+    for param in CELLS:
+        cell = param.values[0]
+        if cell.impossible:
+            continue
+        run = cell.run(0, quick=False)
+        task = task_of(run.model, dataset(run.dataset).task)
+        budget = Budget(**{**dict(run.facts)["budget"], "text": None})
+        build(run.model, task, budget=budget, num_classes=3, **dict(run.settings).get("model", {}))
+
+
+def test_of_supremix_every_set_has_the_temperature_and_the_batch_size_of_table_13():
+    """SupReMix's rows, and SupCon's as far as the set has its own table; SupCR keeps those of its own paper."""
+    hyper = {cell.column.name: cell.paper for cell in find("supremix-13").cells[0]}
+    sizes = {cell.column.name: cell.paper for cell in find("supremix-13").cells[-1]}
+    sets = {"IMDB-WIKI": "imdb_wiki_dir", "AgeDB-DIR": "agedb_dir", "STS-B-DIR": "stsb_dir",
+            "UK Biobank": "uk_biobank", "HCP-Aging": "hcp_aging", "UCI-airfoil": "airfoil"}  # fmt: skip
+    expected = {sets[name]: (hyper[name], sizes[name]) for name in sets}
+    checked = set()
+    for name, table in CATALOGUE.items():
+        if not name.startswith("supremix-"):
+            continue
+        for cell in (cell for cells in table.cells for cell in cells):
+            if cell.choice.model not in ("supremix_l1", "supcon"):
+                continue
+            run = cell.run(0, quick=False)
+            settings, budget = dict(run.settings).get("model", {}), dict(run.facts)["budget"]
+            source = cell.choice.conditions.get("source", run.dataset)
+            temperature, batch_size = expected[source]
+            assert settings["temperature"] == temperature, (name, cell.row.name)
+            if name != "supremix-14":  # which varies it
+                assert settings.get("batch_size", budget["batch_size"]) == batch_size, (name, cell.row.name)
+            checked.add((source, run.model))
+    assert {(data, "supremix_l1") for data in expected} <= checked
+
+
 def test_cells_of_one_training_share_its_run():
     first, second = find("supcr-1").cells[0]
     assert first.run(0, quick=False) == second.run(0, quick=False)
@@ -103,9 +142,15 @@ def test_cells_of_one_training_share_its_run():
     assert first.run(0, quick=False) != first.run(0, quick=True)
 
 
+def test_margins_over_epochs_are_those_of_their_boundary_and_epoch():
+    history = [[boundary + epoch / 100 for epoch in range(1, 101)] for boundary in range(4)]
+    cells = {(cell.row.name, cell.column.name): cell for cell in find("cloc-fig4").cells[2]}
+    assert cells["2|3", "15"].value({"margin_history": history}) == 2.15
+
+
 def test_a_curve_has_a_place_for_every_column():
     curves = {name: table for name, table in CATALOGUE.items() if table.curve is not None}
-    assert set(curves) == CURVES - {"supremix-fig2"}
+    assert set(curves) == CURVES
     for table in curves.values():
         assert len(table.curve.places) == len(table.columns)
         assert list(table.curve.places) == sorted(table.curve.places)

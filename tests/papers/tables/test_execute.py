@@ -84,6 +84,9 @@ def test_the_same_run_gives_the_same_figures_and_takes_up_its_state(tmp_path):
     assert again["seconds"] < first["seconds"]
 
 
+APART = {"beside": ("n_pair",), "also": {"n_pair_1000": {"model": "n_pair", "batch_size": 1000}}, "rounds": 1}
+
+
 @pytest.mark.parametrize(
     ("dataset", "model", "protocol", "conditions", "expected"),
     [
@@ -96,6 +99,11 @@ def test_the_same_run_gives_the_same_figures_and_takes_up_its_state(tmp_path):
         ("ranks", "otd", "label_bias", {"boundary": (0, 1)}, {"accuracy", "mae", "critical_error"}),
         ("targets", "l1", "transfer", {"source": "targets", "scheme": "linear_probe", "samples": 30}, {"mae", "r2"}),
         ("targets", "supcr", "epoch_time", {"beside": ("supremix",), "rounds": 1}, {"seconds_supcr", "ratio_supcr"}),
+        ("ranks", "otd", "embedding_order", {}, {"order", "cosine_distances", "neighbours", "neighbour_accuracy"}),
+        ("ranks", "otd", "embedding_map", {}, {"order", "places", "labels"}),
+        ("ranks", "supremix", "logits", {}, {"logit_gap", "positive_logits", "hard_negative_counts", "logit_edges"}),
+        ("ranks", "otd", "epoch_time", APART, {"seconds_otd", "seconds_n_pair", "seconds_n_pair_1000"}),
+        ("ranks", "otd", "pairing_time", APART, {"seconds_otd", "seconds_n_pair", "seconds_n_pair_1000"}),
     ],
 )
 def test_every_protocol_gives_its_metrics(dataset, model, protocol, conditions, expected, tmp_path):

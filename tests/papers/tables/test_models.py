@@ -137,8 +137,8 @@ def fitted(name, task, y, **settings):
 
 
 def test_options_of_the_loss_reach_it():
-    model = fitted("supcr", "continuous", Y / 4, loss={"similarity": "cosine", "num_positives": 5})
-    assert (model.method_.supcr.similarity, model.method_.supcr.num_positives) == ("cosine", 5)
+    model = fitted("supremix", "continuous", Y / 4, loss={"mix_negatives": False})
+    assert (model.method_.supremix.mix_negatives, model.method_.supremix.mix_positives) == (False, True)
     with pytest.raises(OrdinateError, match="loss: got the option 'tempo'"):
         fitted("supremix", "continuous", Y / 4, loss={"tempo": 1})
 

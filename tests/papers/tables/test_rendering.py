@@ -1,14 +1,14 @@
-"""A filled table as text, Markdown, CSV and picture."""
+"""A filled table as text, Markdown and CSV."""
 
 import csv
 import io
 
 import pytest
 
-from ordinate.papers.tables.rendering import FilledTable, as_csv, as_markdown, as_text, draw, write
+from ordinate.papers.tables.rendering import FilledTable, as_csv, as_markdown, as_text
 from ordinate.papers.tables.results import Result
 from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.table import Column, Curve, Plan, Row, Table
+from ordinate.papers.tables.table import Column, Plan, Row, Table
 
 TABLE = Table(
     "paper-1",
@@ -110,6 +110,12 @@ def test_a_column_without_figures_of_the_paper_shows_ours_alone():
     assert "0.0300 ± 0.0100 (2)" in text
 
 
+def test_a_column_may_be_an_item_of_the_list_that_a_row_measures():
+    columns = tuple(Column(f"epoch {place}", item=place, better="higher") for place in range(2))
+    table = Table("t", "", "", columns, (Row("1|2", metric="margin_history[1]"),))
+    assert [cell.value({"margin_history": [[9.0, 8.0], [0.5, 0.25]]}) for cell in table.cells[0]] == [0.5, 0.25]
+
+
 def test_a_wide_table_comes_in_blocks():
     columns = tuple(Column(f"a column {number}", metric="mae") for number in range(12))
     table = Table("t", "", "", columns, (Row("first", (1.0,) * 12, model="l1"),), dataset="airfoil")
@@ -117,23 +123,6 @@ def test_a_wide_table_comes_in_blocks():
     lines = as_text(FilledTable(table, plan, RESULTS)).splitlines()
     assert max(map(len, lines)) <= 150
     assert sum(line.startswith("first") for line in lines) > 1
-
-
-def test_a_curve_is_drawn_with_a_panel_a_group(tmp_path):
-    rows = (Row("l1", (1.0, 2.0), model="l1", group="one"), Row("l1", model="l1", group="two"))
-    columns = (Column("10", metric="mae"), Column("20", metric="r2"))
-    table = Table("t", "", "", columns, rows, dataset="airfoil", curve=Curve("samples", "MAE", (10, 20)))
-    plan = Plan({(row, column): RUNS[0, 0] for row in range(2) for column in range(2)}, {})
-    filled = FilledTable(table, plan, RESULTS)
-    figure = draw(filled)
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["one", "two"]
-    assert [path.name for path in write(filled, tmp_path)] == ["t.txt", "t.md", "t.csv", "t.png"]
-
-
-def test_nothing_is_drawn_of_a_table_or_before_a_result():
-    assert draw(FILLED) is None
-    table = Table("t", "", "", (Column("10", metric="mae"),), (Row("l1"),), curve=Curve("a", "b", (10,)))
-    assert draw(FilledTable(table, Plan({}, {(0, 0): "no data"}), {})) is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from typing import Any
 
 from ordinate.papers.commands.options import TableOptions
 from ordinate.papers.tables.catalogue import CATALOGUE, find
-from ordinate.papers.tables.rendering import FilledTable, as_text, write
+from ordinate.papers.tables.pictures import write
+from ordinate.papers.tables.rendering import FilledTable, as_text
 from ordinate.papers.tables.results import Result, ResultsDatabase
 from ordinate.papers.tables.run import Run
 from ordinate.papers.tables.tuning import EXECUTE, tuned

@@ -7,6 +7,9 @@ Three codes of a feature whose values, from lowest to highest, are its levels:
 - ``"thermometer"`` (Binary-Ord): K - 1 columns, 1 in those of the boundaries that the level lies above.
 
 One-hot codes and thermometers are as wide as a column has values: they are for columns of few.
+
+Two distances know the levels themselves: Gower's coefficient on ranks with ties (Ex-Gower), and that of learned
+intervals (Thresh-Eucl, Ord-LMNN; :mod:`ordinate.papers.estimators.intervals`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,10 +27,14 @@ from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.estimators.rank_labels import check_labels
 from ordinate.functional.inputs import check_choice, check_whole
+from ordinate.papers.estimators.gower import gower_distances
+from ordinate.papers.estimators.intervals import LatentIntervals
 from ordinate.papers.estimators.lmnn import LargeMarginNearestNeighbours
 
 CODES = ("raw", "one_hot", "thermometer")
-METRICS = ("euclidean", "lmnn")
+INTERVALS = ("intervals", "lmnn_intervals")
+OF_LEVELS = ("gower", *INTERVALS)  # know the levels themselves
+METRICS = ("euclidean", "lmnn", *OF_LEVELS)
 DIGITS = 12  # of the largest distance, to which distances are compared, so that rounding breaks no tie
 TIE_BREAK = 1e-6  # how much more the nearest counts, the next half as much: enough to break a tie, not to win one
 DISTANCES = 1 << 22  # held at a time
@@ -59,22 +66,26 @@ def code_features(frame: pd.DataFrame, code: str, order: Order | None = None) ->
 
 @dataclass(eq=False, repr=False)
 class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
-    """The k-nearest-neighbour classifier on coded features, by Euclidean distance or large margin nearest neighbours.
+    """The k-nearest-neighbour classifier on coded features, by one of the distances of OTD's Table 2.
 
     Each neighbour has one vote; of classes with equally many votes the one with the nearest neighbour wins; of equally
     near neighbours those that come first are nearer, as in :func:`~ordinate.metrics.knn_error`.
 
     Args:
         code: ``"raw"``, ``"one_hot"`` or ``"thermometer"``; see :func:`code_features`.
-        metric: ``"euclidean"`` or ``"lmnn"``, Euclidean after
-            :class:`~ordinate.papers.estimators.lmnn.LargeMarginNearestNeighbours`.
+        metric: ``"euclidean"``; ``"lmnn"``, Euclidean after
+            :class:`~ordinate.papers.estimators.lmnn.LargeMarginNearestNeighbours`; or, of the code ``"raw"``,
+            ``"gower"``, :func:`~ordinate.papers.estimators.gower.gower_distances` ranked among the training samples,
+            ``"intervals"`` or ``"lmnn_intervals"``, the expected distance of
+            :class:`~ordinate.papers.estimators.intervals.LatentIntervals` without a map and with one.
+        distribution: of the latent values in their intervals: ``"uniform"``, ``"beta"`` or ``"beta_rectangular"``.
         n_neighbors: neighbours that vote, and targets of a sample in training; 3 in the paper.
         order: the levels of columns from lowest to highest; see :func:`code_features`.
 
     Attributes:
         classes_: the classes.
         columns_: every column with its levels.
-        lmnn_: the fitted map; None for ``"euclidean"``.
+        lmnn_, intervals_: the fitted map, the fitted intervals; None for other metrics.
 
     Example:
         >>> X = pd.DataFrame({"safety": ["low", "low", "med", "high"]})
@@ -87,10 +98,13 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
     metric: str = "euclidean"
     n_neighbors: int = 3
     order: Order | None = None
+    distribution: str = "uniform"
 
     def fit(self, X: Any, y: Any) -> "NeighbourClassifier":
         """Keep the coded samples of a table or an array (n, features) and their classes (n,)."""
         check_choice(self.metric, METRICS, "metric")
+        if self.metric in OF_LEVELS and self.code != "raw":
+            raise OrdinateError("code", f"{self.code!r} beside the metric {self.metric!r}", "'raw'")
         k = check_whole(self.n_neighbors, "n_neighbors")
         frame = _as_frame(self, X, reset=True)
         labels = check_labels(y)
@@ -99,14 +113,38 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.classes_, self._classes = np.unique(labels, return_inverse=True)
         coded = _encode(frame, self.code, self.columns_)
         self.lmnn_ = LargeMarginNearestNeighbours(k).fit(coded, self._classes) if self.metric == "lmnn" else None
-        self._points = coded if self.lmnn_ is None else self.lmnn_.transform(coded)
+        self.intervals_ = None
+        if self.metric in INTERVALS:
+            places, sizes = self._places(coded), [len(column.levels) for column in self.columns_]
+            learner = LatentIntervals(self.distribution, self.metric == "lmnn_intervals", k)
+            self.intervals_ = learner.fit(places, self._classes, sizes)
+            self._spread = self.intervals_.spread(places)
+        self._points = self._mapped(coded)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return samples where neighbours are looked for, (n, width)."""
         check_is_fitted(self)
-        coded = _encode(_as_frame(self, X, reset=False), self.code, self.columns_)
+        return self._mapped(_encode(_as_frame(self, X, reset=False), self.code, self.columns_))
+
+    def _mapped(self, coded: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.intervals_ is not None:
+            return self.intervals_.transform(self._places(coded))
         return coded if self.lmnn_ is None else self.lmnn_.transform(coded)
+
+    def _places(self, coded: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the places (n, d) of the levels that raw codes are nearest to."""
+        levels = [np.array(c.levels if c.is_number else range(len(c.levels)), np.float64) for c in self.columns_]
+        halves = [(several[1:] + several[:-1]) / 2 for several in levels]
+        return np.column_stack([np.searchsorted(*pair) for pair in zip(halves, coded.T, strict=True)])
+
+    def _distances(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return distances (n, m) to the training samples; of intervals without what all of a row share."""
+        if self.metric == "gower":
+            return gower_distances(points, self._points, self._points)
+        if self.intervals_ is not None:
+            return np.sqrt(cdist(points, self._points, "sqeuclidean") + self._spread)
+        return cdist(points, self._points)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the share (n, classes) of the votes that each class got."""
@@ -116,7 +154,7 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         shares = np.zeros((len(points), len(self.classes_)))
         step = max(1, DISTANCES // len(self._points))
         for start in range(0, len(points), step):
-            distance = cdist(points[start : start + step], self._points)
+            distance = self._distances(points[start : start + step])
             distance = np.round(distance / max(distance.max(), np.finfo(float).tiny), DIGITS)
             nearest = np.argsort(distance, axis=1, kind="stable")[:, :k]
             rows = np.arange(start, start + len(nearest))

@@ -9,6 +9,7 @@ classes),
 here divided by the number of samples. Target distances pull, impostors inside the margin push.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,31 +74,15 @@ class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerM
         classes = np.unique(y, return_inverse=True)[1]
         targets = target_neighbours(X, classes, self.n_neighbors)
         # the margin is 1: off the lattice of whole distances, where integer codes would put every hinge on its kink
-        components = np.eye(X.shape[1]) * START
-        active = find_impostors(components, X, classes, targets)
-        before, length = active, SHORT
-        self.n_iter_, self.loss_, lowest = 0, np.inf, [np.inf]
-        while self.n_iter_ < self.max_iter:
-            known = before + active
-            found = minimize(
-                lmnn_loss,
-                components.ravel(),
-                args=(X, targets, known, self.push),
-                jac=True,
-                method="L-BFGS-B",
-                options={"maxiter": min(length, self.max_iter - self.n_iter_)},
-            )
-            self.n_iter_ += max(1, found.nit)
-            components = found.x.reshape(components.shape)
-            before, active = active, find_impostors(components, X, classes, targets)
-            loss = lmnn_loss(components.ravel(), X, targets, active, self.push)[0]
-            if loss < self.loss_:
-                self.loss_, self.components_ = loss, components
-            lowest.append(self.loss_)
-            if len(lowest) > ROUNDS and lowest[-1] > (1 - TOLERANCE) * lowest[-1 - ROUNDS]:
-                break
-            length = SHORT if (active > known).nnz > MANY * known.nnz else min(2 * length, LONG)
-        self._n_features_out = len(components)
+        start = np.eye(X.shape[1]) * START
+        found = descend(
+            start.ravel(),
+            lambda components, impostors: lmnn_loss(components, X, targets, impostors, self.push),
+            lambda components: find_impostors(components.reshape(start.shape), X, classes, targets),
+            self.max_iter,
+        )
+        self.components_, self.loss_, self.n_iter_ = found.point.reshape(start.shape), found.loss, found.iterations
+        self._n_features_out = len(start)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -107,8 +92,64 @@ class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerM
         return np.asarray(X @ self.components_.T)
 
 
-def target_neighbours(X: NDArray[np.float64], classes: NDArray[np.intp], k: int) -> NDArray[np.intp]:
+@dataclass(frozen=True)
+class Found:
+    """The point of the lowest loss over all pairs, that loss, and the L-BFGS iterations that it took."""
+
+    point: NDArray[np.float64]
+    loss: float
+    iterations: int
+
+
+def descend(
+    start: NDArray[np.float64],
+    loss: Callable[..., tuple[float, NDArray[np.float64]]],
+    find: Callable[[NDArray[np.float64]], csr_array],
+    max_iter: int,
+    bounds: Sequence[tuple[float | None, float | None]] | None = None,
+) -> Found:
+    """Minimise a loss over impostors in rounds of L-BFGS, each with those that ``find`` gave after the two before it.
+
+    Args:
+        start: (p,), where to start.
+        loss: from a point (p,) and the impostors to look at, (n, n), to its value and its gradient (p,).
+        find: from a point to the impostors inside a margin there.
+        max_iter: L-BFGS iterations at most.
+        bounds: of every coordinate; None for none.
+    """
+    point, best, lowest_loss, iterations = start, start, np.inf, 0
+    active = find(point)
+    before, length, lowest = active, SHORT, [np.inf]
+    while iterations < max_iter:
+        known = before + active
+        found = minimize(
+            loss,
+            point,
+            args=(known,),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": min(length, max_iter - iterations)},
+        )
+        iterations += max(1, found.nit)
+        point = found.x
+        before, active = active, find(point)
+        value = loss(point, active)[0]
+        if value < lowest_loss:
+            lowest_loss, best = value, point
+        lowest.append(lowest_loss)
+        if len(lowest) > ROUNDS and lowest[-1] > (1 - TOLERANCE) * lowest[-1 - ROUNDS]:
+            break
+        length = SHORT if (active > known).nnz > MANY * known.nnz else min(2 * length, LONG)
+    return Found(best, lowest_loss, iterations)
+
+
+def target_neighbours(
+    X: NDArray[np.float64], classes: NDArray[np.intp], k: int, spread: NDArray[np.float64] | None = None
+) -> NDArray[np.intp]:
     """Return the k nearest (n, k) of each sample's own class, of equally near ones the first; -1 where there is none.
+
+    ``spread`` (n,), where it is given, is added to every squared distance to a sample.
 
     Example:
         >>> target_neighbours(np.array([[0.0], [1.0], [5.0], [9.0]]), np.array([0, 0, 0, 1]), k=1).tolist()
@@ -120,20 +161,31 @@ def target_neighbours(X: NDArray[np.float64], classes: NDArray[np.intp], k: int)
         near = min(k, len(members) - 1)
         for rows in _blocks(len(members)):
             distance = cdist(X[members[rows]], X[members], "sqeuclidean")
+            if spread is not None:
+                distance += spread[members]
             distance[np.arange(len(rows)), rows] = np.inf
             targets[members[rows], :near] = members[np.argsort(distance, axis=1, kind="stable")[:, :near]]
     return targets
 
 
 def find_impostors(
-    components: NDArray[np.float64], X: NDArray[np.float64], classes: NDArray[np.intp], targets: NDArray[np.intp]
+    components: NDArray[np.float64],
+    X: NDArray[np.float64],
+    classes: NDArray[np.intp],
+    targets: NDArray[np.intp],
+    spread: NDArray[np.float64] | None = None,
 ) -> csr_array:
-    """Return (n, n), True where a sample of another class lies inside the margin of a sample's farthest target."""
+    """Return (n, n), True where a sample of another class lies inside the margin of a sample's farthest target.
+
+    ``spread`` (n,), where it is given, is added to every squared distance of a sample, and so that of the other.
+    """
     mapped = X @ components.T
-    farthest = _reach(mapped, targets).max(axis=1)
+    farthest = _reach(mapped, targets, spread).max(axis=1)
     blocks = []
     for rows in _blocks(len(X)):
         distance = cdist(mapped[rows], mapped, "sqeuclidean")
+        if spread is not None:
+            distance += spread[rows, None] + spread
         blocks.append(csr_array((distance < 1 + farthest[rows, None]) & (classes[rows, None] != classes)))
     return csr_array(vstack(blocks))
 
@@ -156,11 +208,25 @@ def lmnn_loss(
     """
     n, d = X.shape
     L = components.reshape(d, d)
-    mapped = X @ L.T
-    reach = _reach(mapped, targets)
+    loss, weights = weigh_pairs(X @ L.T, targets, impostors, push)
+    return loss, (2 / n * L @ scatter(X, weights)).ravel()
+
+
+def weigh_pairs(
+    mapped: NDArray[np.float64],
+    targets: NDArray[np.intp],
+    impostors: csr_array,
+    push: float,
+    spread: NDArray[np.float64] | None = None,
+) -> tuple[float, csr_array]:
+    """Return the loss of mapped samples (n, d), and (n, n), n times its derivative by every pair's squared distance."""
+    n = len(mapped)
+    reach = _reach(mapped, targets, spread)
     pull = np.where(targets < 0, 0.0, 1 - push)  # how often the distance to each target counts
     sample = np.repeat(np.arange(n), np.diff(impostors.indptr))
     distance = _squared_distances(mapped, sample, impostors.indices)
+    if spread is not None:
+        distance += spread[sample] + spread[impostors.indices]
     inside = np.zeros(len(distance))  # inside the margins of how many of its sample's targets an impostor is
     for place in range(targets.shape[1]):
         active = distance < 1 + reach[sample, place]
@@ -170,12 +236,16 @@ def lmnn_loss(
     loss = push * (inside.sum() - inside @ distance) + np.sum(pull[paired] * reach[paired])
     weights = csr_array((-push * inside, impostors.indices, impostors.indptr), shape=(n, n))
     weights = weights + csr_array((pull[paired], (np.nonzero(paired)[0], targets[paired])), shape=(n, n))
-    return float(loss) / n, (2 / n * L @ _scatter(X, weights)).ravel()
+    return float(loss) / n, weights
 
 
-def _reach(mapped: NDArray[np.float64], targets: NDArray[np.intp]) -> NDArray[np.float64]:
+def _reach(
+    mapped: NDArray[np.float64], targets: NDArray[np.intp], spread: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Return squared distances (n, k) to the targets; minus infinity where there is none."""
     reach = np.sum((mapped[:, None] - mapped[targets]) ** 2, axis=2)
+    if spread is not None:
+        reach += spread[:, None] + spread[targets]
     return np.where(targets < 0, -np.inf, reach)
 
 
@@ -187,7 +257,7 @@ def _squared_distances(
     return np.concatenate([np.sum((mapped[i] - mapped[j]) ** 2, axis=1) for i, j in parts])
 
 
-def _scatter(X: NDArray[np.float64], weights: csr_array) -> NDArray[np.float64]:
+def scatter(X: NDArray[np.float64], weights: csr_array) -> NDArray[np.float64]:
     """Return sum_ij w_ij (x_i - x_j)(x_i - x_j)' (d, d) without forming the differences."""
     cross = X.T @ (weights @ X)
     diagonal = (X.T * (weights.sum(axis=1) + weights.sum(axis=0))) @ X

@@ -6,7 +6,6 @@ from typing import Any, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from ordinate.data.array_batches import ArrayBatches
@@ -27,11 +26,13 @@ from ordinate.losses.supcr import SupCRLoss
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.regression import Regression
 from ordinate.methods.staged import StagedMethod
+from ordinate.papers.estimators.logistic import fit_logistic, linear
 from ordinate.papers.methods.dino import DINO, DINORegression
 from ordinate.papers.methods.drawn_views import DrawViews, dropout_views
 from ordinate.papers.methods.pairs import OF_ANCHORS, PAIR_LOSSES, build_pair_loss
 from ordinate.papers.methods.representation import Representation, RepresentationRegression, bins_of, usual_bins
 from ordinate.papers.methods.simclr import NTXentLoss
+from ordinate.papers.methods.simcse import SentencePairLoss
 
 LOSSES = (*PAIR_LOSSES, "supcr", "simclr", "dino")
 LOSSES_OF_TARGETS = ("supcon", "simclr", "dino")
@@ -233,42 +234,12 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
 
     def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
         if self.head == "linear":
-            self.head_ = _linear(tensors["head.weight"], tensors["head.bias"])
+            self.head_ = linear(tensors["head.weight"], tensors["head.bias"])
             return
         ranks = tensors["head.targets"].argmax(1) if self.loss == "supcr" else tensors["head.ranks"]
         weights = tensors.get("head.weights")  # where samples were weighted
         weights = None if weights is None else weights.double()
         self.head_ = self._neighbours(tensors["head.embeddings"].double(), ranks, weights)
-
-
-def fit_logistic(embeddings: Tensor, ranks: Tensor, num_classes: int, weights: Tensor | None = None) -> nn.Linear:
-    """Return the multinomial logistic regression of ranks on embeddings (n, d) as a layer of one score per rank.
-
-    Its penalty is scikit-learn's (C = 1), on embeddings divided by their deviation over all columns. A rank without a
-    sample gets the score minus infinity. The losses of samples count by their weights (n,), of mean 1.
-    """
-    centre = embeddings.mean(0)
-    scale = (embeddings - centre).square().mean().sqrt()
-    scale = torch.where(scale > 0, scale, 1)
-    counted = None if weights is None else weights.numpy()
-    model = LogisticRegression(max_iter=1000)
-    model.fit(((embeddings - centre) / scale).numpy(), ranks.numpy(), sample_weight=counted)
-    coefficients, intercepts = torch.from_numpy(model.coef_), torch.from_numpy(model.intercept_)
-    if len(coefficients) == 1:  # of two ranks, the second's against the first's
-        coefficients = torch.cat([torch.zeros_like(coefficients), coefficients])
-        intercepts = torch.cat([torch.zeros_like(intercepts), intercepts])
-    weight = torch.zeros(num_classes, embeddings.shape[1], dtype=torch.float64)
-    bias = torch.full((num_classes,), -torch.inf, dtype=torch.float64)
-    weight[model.classes_] = coefficients / scale
-    bias[model.classes_] = intercepts - coefficients @ centre / scale
-    return _linear(weight.float(), bias.float())  # as a saved model holds them
-
-
-def _linear(weight: Tensor, bias: Tensor) -> nn.Linear:
-    layer = nn.Linear(weight.shape[1], len(weight), dtype=torch.float64).requires_grad_(False)
-    layer.weight.copy_(weight)
-    layer.bias.copy_(bias)
-    return layer
 
 
 @estimator_dataclass
@@ -277,8 +248,8 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
 
     For SupCon, targets of one bin are one class (SupCR, Table 7 and Appendix D; SupReMix, Table 16); SimCLR and DINO
     see no targets (SupCR, Table 11). SimCSE (Gao et al., 2021), for text, makes two passes through the dropout of the
-    encoder as positives, and with labels those of one bin too. SupReMix (C.1) contrasts single sentences instead, those
-    of a pair being positives if its score is above 2; here it is the embeddings of pairs, as in all other losses.
+    encoder as positives, and with labels those of one bin too; with ``positives_above`` it contrasts the single texts
+    of pairs instead (SupReMix, C.1).
 
     Args:
         loss: ``"supcon"``, ``"simcse"`` (for text alone), ``"simclr"`` or ``"dino"``.
@@ -287,6 +258,8 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
         bin_size: of the classes of SupCon and SimCSE and of a head on bins, in units of y, one number or one per
             dimension; by default the smallest difference between two targets, or what makes 128 bins if that is more.
             The classes' are doubled from there until two bins hold two samples each.
+        positives_above: of SimCSE, for pairs of texts with ``embedding_dim=None``: the texts of a pair are positives
+            where its target lies above this, 2 in SupReMix; None contrasts the embeddings of pairs, in bins.
 
     Example:
         >>> import numpy as np
@@ -297,15 +270,43 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
     """
 
     validation_fraction: float = 0.1
+    positives_above: float | None = None
     imbalance: Imbalance | None = field(default=None, init=False)
     method_: Regression = field(init=False)
 
     def _check_parameters(self) -> None:
         check_choice(self.loss, (*LOSSES_OF_TARGETS, SIMCSE), "loss")
         super()._check_parameters()
+        if self.positives_above is None:
+            return
+        if self.loss != SIMCSE:
+            raise OrdinateError("positives_above", f"{self.positives_above!r} for the loss {self.loss!r}", "None")
+        if self.embedding_dim is not None:
+            expected = "None beside positives_above, for the features of the pairs' texts themselves"
+            raise OrdinateError("embedding_dim", self.embedding_dim, expected)
+
+    @property
+    def _cut(self) -> float:
+        """``positives_above`` among the targets that the method sees."""
+        assert self.positives_above is not None  # noqa: S101  # as callers saw
+        return float(self.positives_above - self.target_offset_[0])
+
+    def _draw(self) -> DrawViews | None:
+        return None if self.positives_above is not None else super()._draw()
+
+    def _build_loss(self) -> nn.Module:
+        if self.positives_above is None:
+            return super()._build_loss()
+        return SentencePairLoss(SIMCSE_TEMPERATURE if self.temperature is None else self.temperature)
 
     def _build_method(self, encoder: nn.Module) -> Regression:
         training = {"draw": self._draw(), **self._scheme_options()}
+        if self.positives_above is not None:
+            if self.reader_.sample_shape[0] != 2:
+                raise OrdinateError(
+                    "positives_above", self.positives_above, "None for samples that are no pairs of texts"
+                )
+            training["positives_above"] = self._cut
         if self.loss == "dino":
             return DINORegression(encoder, self.embedding_dim_, self.target_dim_, **training)
         return RepresentationRegression(
@@ -320,6 +321,11 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
         return cast("Regression", method)
 
     def _batches(self, targets: NDArray[Any], seed: int) -> ShuffledBatches:
+        if self.positives_above is not None:
+            above = (targets[:, 0] > self._cut).astype(np.int64)
+            if not above.any():
+                raise OrdinateError("positives_above", f"{self.positives_above!r}, which no target lies above")
+            return RankBatches(above, self._samples_per_batch, required={1: 1}, seed=seed)
         if self.loss != "supcon":
             return super()._batches(targets, seed)
         labels = torch.from_numpy(targets)

@@ -72,7 +72,8 @@ class RepresentationRegression(ContrastiveRegression):
     """Encoder trained by a loss of embeddings and bins of the target, then a head (SupCR, Table 7; SupReMix, Table 16).
 
     Arguments are those of :class:`Representation` and :class:`~ordinate.methods.regression.ContrastiveRegression`;
-    ``bin_size`` is that of the loss's labels and of a head on bins.
+    ``bin_size`` is that of the loss's labels and of a head on bins. With ``positives_above`` the labels are whether a
+    target lies above it.
     """
 
     lowest: Tensor
@@ -90,6 +91,7 @@ class RepresentationRegression(ContrastiveRegression):
         scheme: Scheme = "linear_probe",
         head_loss: HeadLoss = "l1",
         bin_size: BinSize = None,
+        positives_above: float | None = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
         contrast_weight: float = 1.0,
@@ -106,6 +108,7 @@ class RepresentationRegression(ContrastiveRegression):
         self.projection = nn.Identity() if projection_dim is None else ProjectionHead(embedding_dim, projection_dim)
         self.draw = draw
         self.given_size = bin_size
+        self.positives_above = positives_above
         self.register_buffer("lowest", torch.zeros(target_dim))
         self.register_buffer("bin_size", torch.ones(target_dim))
 
@@ -118,7 +121,9 @@ class RepresentationRegression(ContrastiveRegression):
     def contrast(
         self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
-        return compare(self.loss, self.projection(embeddings), bins_of(y, self.lowest, self.bin_size), weights)
+        above = self.positives_above
+        labels = bins_of(y, self.lowest, self.bin_size) if above is None else y[:, 0] > above
+        return compare(self.loss, self.projection(embeddings), labels, weights)
 
     def contrast_parameters(self) -> list[nn.Parameter]:
         return list(self.projection.parameters())

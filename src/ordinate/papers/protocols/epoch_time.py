@@ -1,4 +1,4 @@
-"""Training time of an epoch, methods side by side in one run (SupCR, Appendix E.6, Table 14)."""
+"""Time of a training epoch and of pairing, methods side by side (SupCR, E.6, Table 14; OTD, C.3, Table 5)."""
 
 import time
 from collections.abc import Mapping
@@ -41,11 +41,7 @@ def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, 
         >>> [(row["method"], row["epochs"]) for row in epoch_time(pair, X, X[:, 0], rounds=2)["rows"]]
         [('SupCR', 4), ('SupReMix', 4)]
     """
-    if len(estimators) < 2:
-        raise OrdinateError("estimators", len(estimators), "two or more to compare")
-    for name, estimator in estimators.items():
-        if not isinstance(estimator, EmbeddingEstimator):
-            raise OrdinateError("estimators", f"{type(estimator).__name__} as {name!r}", "one of Ordinate's")
+    _check(estimators)
     seconds: dict[str, list[float]] = {name: [] for name in estimators}
     stages: dict[str, dict[int, list[float]]] = {name: {} for name in estimators}
     for _ in range(check_whole(rounds, "rounds")):
@@ -66,6 +62,47 @@ def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, 
         for name, value in medians.items()
     ]  # fmt: skip
     return {"rows": rows, "seconds": seconds}
+
+
+def pairing_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, rounds: int = 3) -> dict[str, float]:
+    """Median seconds in which the batches of an epoch are drawn, by the name of an estimator (OTD, Table 5).
+
+    That is what pairing takes here: the paper's networks list pairs, triplets or quadruplets before an epoch, ours read
+    them from the Gram matrix of a batch.
+
+    Args beyond those of :mod:`ordinate.papers.protocols`:
+        estimators: two or more by name, not fitted.
+        rounds: epochs that are drawn, in turns.
+
+    Example:
+        >>> import numpy as np
+        >>> from ordinate import CLOCClassifier, OTDClassifier
+        >>> X, y = np.linspace(0, 1, 64)[:, None], np.arange(64) // 16
+        >>> list(pairing_time({"OTD": OTDClassifier(), "CLOC": CLOCClassifier()}, X, y))
+        ['OTD', 'CLOC']
+    """
+    _check(estimators)
+    batches = {
+        name: clone(estimator).set_params(validation_fraction=0.0)._prepare(X, y, None, None, None, None)[2]
+        for name, estimator in estimators.items()
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in estimators}
+    for epoch in range(check_whole(rounds, "rounds")):
+        for name, of_name in batches.items():
+            of_name.set_epoch(epoch)
+            started = time.perf_counter()
+            for _ in of_name:
+                pass
+            seconds[name].append(time.perf_counter() - started)
+    return {name: median(of_name) for name, of_name in seconds.items()}
+
+
+def _check(estimators: Mapping[str, EmbeddingEstimator]) -> None:
+    if len(estimators) < 2:
+        raise OrdinateError("estimators", len(estimators), "two or more to compare")
+    for name, estimator in estimators.items():
+        if not isinstance(estimator, EmbeddingEstimator):
+            raise OrdinateError("estimators", f"{type(estimator).__name__} as {name!r}", "one of Ordinate's")
 
 
 def _epochs_by_stage(estimator: EmbeddingEstimator, X: Any, y: Any) -> dict[int, list[float]]:

@@ -30,16 +30,19 @@ from ordinate.papers.datasets import reading
 from ordinate.papers.datasets.catalogue import dataset
 from ordinate.papers.datasets.reading import Split
 from ordinate.papers.protocols.corruption_robustness import corruption_robustness
-from ordinate.papers.protocols.epoch_time import epoch_time
+from ordinate.papers.protocols.embedding_map import embedding_map
+from ordinate.papers.protocols.embedding_order import embedding_order
+from ordinate.papers.protocols.epoch_time import epoch_time, pairing_time
 from ordinate.papers.protocols.label_bias import label_bias
 from ordinate.papers.protocols.label_permutation import label_permutation
+from ordinate.papers.protocols.logits import logits
 from ordinate.papers.protocols.parts import KeptParts
 from ordinate.papers.protocols.reduced_data import nested_subsets, reduced_data
 from ordinate.papers.protocols.transfer import transfer
 from ordinate.papers.protocols.unseen_targets import unseen_targets
 from ordinate.papers.tables import models
 from ordinate.papers.tables.budgets import Budget
-from ordinate.papers.tables.metric_names import KS
+from ordinate.papers.tables.metric_names import KS, SHARES
 from ordinate.papers.tables.run import Run
 
 Metrics = dict[str, Any]
@@ -204,12 +207,25 @@ def _reduced_data(trial: Trial, samples: int | None = None, share: float = 1.0) 
     return _without("size", trial.measure(reduced_data, sizes=[size], seed=trial.run.seed)["rows"][0])
 
 
-def _unseen_targets(trial: Trial, ranges: Any = None) -> Metrics:
+def _unseen_targets(trial: Trial, ranges: Any = None, drawn: int | None = None) -> Metrics:
     """Leave out ranges of targets; None: three tenths of the training targets, as many as the paper's ages."""
     if ranges is None:
         ranges = np.quantile(trial.train[1], TENTHS_LEFT_OUT).tolist()
-    rows = trial.measure(unseen_targets, ranges=ranges)["rows"]
-    return _flat({row["targets"]: _without("targets", row) for row in rows})
+    figures = trial.measure(unseen_targets, ranges=ranges, drawn=drawn, seed=trial.run.seed)
+    distribution = {name: figures[name] for name in ("centres", "counts", "width")}
+    return {**_flat({row["targets"]: _without("targets", row) for row in figures["rows"]}), **distribution}
+
+
+def _embedding_order(trial: Trial) -> Metrics:
+    return embedding_order(trial.fit(), *trial.train, *trial.test)
+
+
+def _embedding_map(trial: Trial) -> Metrics:
+    return embedding_map(trial.fit(), *trial.test)
+
+
+def _logits(trial: Trial) -> Metrics:
+    return logits(trial.build(), *trial.train, shares=SHARES)
 
 
 def _label_bias(trial: Trial, boundary: Any, up: float = 0.6, down: float = 0.3) -> Metrics:
@@ -245,18 +261,34 @@ def _some(X: Any, y: NDArray[Any], count: int | None, seed: int) -> tuple[Any, N
     return take(X, rows), y[rows]
 
 
-def _epoch_time(trial: Trial, beside: Any, rounds: int = 3) -> Metrics:
+def _epoch_time(trial: Trial, beside: Any, rounds: int = 3, also: Any = None) -> Metrics:
     """Seconds of an epoch of the run's model and of others, in turns; ratios are to the first of the others."""
-    names = [trial.run.model, *beside]
-    spend = {"epochs": 2 * TIMED_EPOCHS, "phase_one": TIMED_EPOCHS, "head_epochs": 1}
-    estimators = {name: trial.build(name, spend, checkpoint_dir=None) for name in names}
+    estimators = _side_by_side(trial, beside, also)
     rows = {row["method"]: row for row in epoch_time(estimators, *trial.train, rounds=rounds)["rows"]}
-    first = rows[names[1]]["seconds"]
+    first = rows[beside[0]]["seconds"]
     return _flat({
         name: {"seconds": row["seconds"], "ratio": row["seconds"] / first, "stages": row["stages"],
                "all_stages": sum(row["stages"])}
         for name, row in rows.items()
     })  # fmt: skip
+
+
+def _pairing_time(trial: Trial, beside: Any, rounds: int = 3, also: Any = None) -> Metrics:
+    """Seconds in which the batches of an epoch are drawn, for the run's model and for others."""
+    seconds = pairing_time(_side_by_side(trial, beside, also), *trial.train, rounds=rounds)
+    return {f"seconds_{name}": value for name, value in seconds.items()}
+
+
+def _side_by_side(trial: Trial, beside: Any, also: Any) -> dict[str, Any]:
+    """The run's model and others by name, ``also`` some with settings, for a few epochs each."""
+    spend = {"epochs": 2 * TIMED_EPOCHS, "phase_one": TIMED_EPOCHS, "head_epochs": 1}
+    chosen = {name: {"model": name} for name in (trial.run.model, *beside)} | {
+        name: dict(settings) for name, settings in dict(also or {}).items()
+    }
+    return {
+        name: trial.build(settings.pop("model"), spend, checkpoint_dir=None, **settings)
+        for name, settings in chosen.items()
+    }
 
 
 def _without(name: str, row: Mapping[str, Any]) -> Metrics:
@@ -273,6 +305,6 @@ PROTOCOLS: Mapping[str, Callable[..., Metrics]] = {
     function.__name__.strip("_"): function
     for function in (
         plain, validation, imbalance, _corruption_robustness, _reduced_data, _unseen_targets, _label_bias,
-        _label_permutation, _transfer, _epoch_time,
+        _label_permutation, _transfer, _epoch_time, _pairing_time, _embedding_order, _embedding_map, _logits,
     )
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""A table with its results: as text, CSV, Markdown, and as a picture where the paper has one."""
+"""A table with its results: as text, CSV and Markdown."""
 
 import csv
 import io
@@ -6,19 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure as Picture
 
-from ordinate.data.new_files import new_file
 from ordinate.papers.tables.results import Result
 from ordinate.papers.tables.run import Run
 from ordinate.papers.tables.table import Cell, Plan, Table
-from ordinate.report.curves import MARKERS
-from ordinate.report.figures import COLOURS, rank_colours, save, styled, write_names
 from ordinate.report.text import table as aligned
 
 WIDTH = 150  # characters of a line of text
@@ -195,72 +188,3 @@ def as_csv(filled: FilledTable) -> str:
                 cell.better, one.reason,
             ])  # fmt: skip
     return file.getvalue()
-
-
-def write(filled: FilledTable, folder: Path) -> list[Path]:
-    """Write the table as .txt, .md and .csv into a folder, and its picture as .png; return the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for suffix, text in (("txt", as_text(filled)), ("md", as_markdown(filled)), ("csv", as_csv(filled))):
-        paths.append(folder / f"{filled.table.name}.{suffix}")
-        with new_file(paths[-1]) as pending:
-            pending.write_text(text, "utf-8")
-    picture = draw(filled)
-    if picture is not None:
-        paths.append(save(picture, folder / f"{filled.table.name}.png"))
-    return paths
-
-
-def draw(filled: FilledTable) -> Picture | None:
-    """Return the picture of a curve or of embeddings, None where there is nothing to draw."""
-    if filled.table.scatter:
-        return _scatter(filled)
-    if filled.table.curve is None or not any(one.values for cells in filled.cells for one in cells):
-        return None
-    return _lines(filled)
-
-
-@styled
-def _lines(filled: FilledTable) -> Picture:
-    """One panel per group, one line per row; the paper's figures, where it has them, dashed."""
-    curve, rows = filled.table.curve, filled.table.rows
-    assert curve is not None  # noqa: S101  # as `draw` saw
-    drawn = [i for i, cells in enumerate(filled.cells) if any(one.values for one in cells)]
-    groups = list(dict.fromkeys(rows[i].group for i in drawn))
-    figure, grid = plt.subplots(1, len(groups), figsize=(1.6 + 4.2 * len(groups), 3.8), squeeze=False)
-    for axes, group in zip(grid[0], groups, strict=True):
-        members = [i for i in drawn if rows[i].group == group]
-        for order, (i, colour) in enumerate(zip(members, rank_colours(len(members) + 1), strict=False)):
-            points = [(x, one) for x, one in zip(curve.places, filled.cells[i], strict=True) if one.values]
-            places, means = [x for x, _ in points], [one.ours for _, one in points]
-            spread = [one.deviation or 0.0 for _, one in points]
-            style: dict[str, Any] = {"color": colour, "marker": MARKERS[order % len(MARKERS)], "markersize": 5}
-            axes.errorbar(places, means, spread, linewidth=1.6, elinewidth=1, label=" ", **style)
-            paper = [(x, one.cell.paper) for x, one in points if isinstance(one.cell.paper, int | float)]
-            if paper:
-                axes.plot(*zip(*paper, strict=True), linestyle="--", markerfacecolor="none", **style)
-        axes.set(title=group or filled.table.title, xlabel=curve.along, ylabel=curve.measure)
-        if max(curve.places) >= 20 * min(curve.places):
-            axes.set_xscale("log")
-        write_names(axes.legend(frameon=False), [rows[i].name for i in members])
-    return figure
-
-
-@styled
-def _scatter(filled: FilledTable) -> Picture | None:
-    """The embeddings of the first run of every row, trained on genuine labels and on permuted ones."""
-    firsts = {}
-    for row, _ in enumerate(filled.table.rows):
-        done = [r for run in filled.plan.runs.get((row, 0), ()) if (r := filled.results[run]).state == "done"]
-        if done:
-            firsts[filled.table.rows[row].name] = done[0].metrics
-    if not firsts:
-        return None
-    figure, grid = plt.subplots(len(firsts), 2, figsize=(8.4, 0.6 + 3.6 * len(firsts)), squeeze=False)
-    for line, (name, metrics) in zip(grid, firsts.items(), strict=True):
-        for axes, labels in zip(line, ("genuine", "permuted"), strict=True):
-            places = np.asarray(metrics[f"places_{labels}"])
-            marks = axes.scatter(*places.T, c=metrics[f"labels_{labels}"], cmap=COLOURS, s=14, linewidths=0)
-            axes.set(title=f"{name}, {labels} labels", xticks=[], yticks=[])
-            figure.colorbar(marks, ax=axes, label="target")
-    return figure

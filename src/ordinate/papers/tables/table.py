@@ -58,11 +58,18 @@ class Choice:
 
 @dataclass(frozen=True)
 class Column(Choice):
-    """A column; ``scale`` brings the run's metric to the paper's unit, such as 100 for percent."""
+    """A column.
+
+    Args:
+        scale: brings the run's metric to the paper's unit, such as 100 for percent.
+        better: which figures are, where the metric's name does not say it.
+        item: of the list that the row's metric is.
+    """
 
     name: str
     scale: float = 1.0
     better: Literal["lower", "higher", ""] = ""
+    item: int | None = None
 
 
 @dataclass(frozen=True)
@@ -170,8 +177,8 @@ class Curve:
 class Table(Choice):
     """A table or a curve of a paper; ``note`` says what is chosen here because the paper leaves it open.
 
-    A ``curve`` is drawn as lines, a ``scatter`` as the embeddings of
-    :func:`~ordinate.papers.protocols.label_permutation.label_permutation`.
+    A ``curve`` is drawn as lines, another ``picture`` by the function of that name in
+    :data:`~ordinate.papers.tables.pictures.PICTURES`.
     """
 
     name: str
@@ -181,7 +188,7 @@ class Table(Choice):
     rows: Sequence[Row]
     note: str = ""
     curve: Curve | None = None
-    scatter: bool = False
+    picture: str = ""
 
     @cached_property
     def cells(self) -> list[list[Cell]]:
@@ -192,7 +199,10 @@ class Table(Choice):
         column = self.columns[place]
         paper = row.paper[place] if row.paper else None
         deviation = row.deviations[place] if row.deviations else None
-        return Cell(row, column, row.over(column).over(self), paper, deviation, self.name.partition("-")[0])
+        choice = row.over(column).over(self)
+        if column.item is not None:
+            choice = replace(choice, metric=f"{choice.metric}[{column.item}]")
+        return Cell(row, column, choice, paper, deviation, self.name.partition("-")[0])
 
     @property
     def datasets(self) -> list[str]:
@@ -259,7 +269,9 @@ class Table(Choice):
 
 def _elsewhere(choice: ChoiceT, most: int) -> ChoiceT:
     """A choice without what belongs to the paper's data: of ``most`` samples, a number becomes a share."""
-    conditions = {name: value for name, value in choice.conditions.items() if name not in ("ranges", "samples")}
+    conditions = {
+        name: value for name, value in choice.conditions.items() if name not in ("ranges", "samples", "drawn")
+    }
     if "samples" in choice.conditions:
         conditions["share"] = choice.conditions["samples"] / most
     return replace(choice, dataset=None, on_its_data={}, training={}, data={}, conditions=conditions)
@@ -267,7 +279,7 @@ def _elsewhere(choice: ChoiceT, most: int) -> ChoiceT:
 
 def _essence(choice: Row | Column) -> tuple[Any, ...]:
     """What tells one row or column from another on the same data set."""
-    name = choice.name if isinstance(choice, Row) else ""
+    name = choice.name if isinstance(choice, Row) else choice.item
     return name, choice.model, choice.protocol, choice.metric, repr((choice.settings, choice.conditions))
 
 

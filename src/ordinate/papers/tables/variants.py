@@ -25,8 +25,8 @@ class BareMargins(MMNPLoss):
 
 
 def _set_loss(_: Any, method: Any, options: Mapping[str, Any]) -> None:
-    """Other options of the loss: SupCR's similarity and number of positives, SupReMix's parts."""
-    loss = getattr(method, "supcr", None) or getattr(method, "supremix", None)
+    """Other options of SupReMix's loss: its parts (Table 9)."""
+    loss = method.supremix
     for name, value in options.items():
         if not hasattr(loss, name):
             raise OrdinateError("loss", f"the option {name!r}, which the loss of {type(method).__name__} lacks")

@@ -1,8 +1,10 @@
-"""The tables of SupReMix (*Supervised Contrastive Learning for Regression with Mixup*), its Figs 2 and 4."""
+"""The tables of SupReMix (*Supervised Contrastive Learning for Regression with Mixup*), its Figs 2 to 5."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from ordinate.papers.tables.metric_names import SHARES
 from ordinate.papers.tables.table import Column, Curve, Figure, Row, Table
 
 NAMES = {"mae": "MAE", "mse": "MSE", "geometric_mean_error": "GM", "pearson": "Pearson"}
@@ -20,15 +22,41 @@ AGE_DB = {"temperature": 0.5, **WINDOW}
 SQUARED = {"head_loss": "mse"}  # as the metric is; SupReMix does not say which loss its heads have
 SENTENCES = {"temperature": 1.0, "window": 1.0, **SQUARED}
 FINE_TUNED = {"scheme": "fine_tune"}
+PAIRS = "Logits are of at most 2000 training samples, without augmentation, behind the projection head."
+
+
+AIRFOIL_SUPCON = Row(
+    "SupCon", model="supcon", settings={"temperature": 1.0, "projection_dim": 128},
+    on_its_data={"bin_size": SAME_TARGET},
+)  # fmt: skip
 
 
 def _columns(*metrics: str) -> tuple[Column, ...]:
     return tuple(Column(NAMES[metric], metric=metric) for metric in metrics)
 
 
+def _over_training() -> tuple[Column, ...]:
+    return tuple(Column(f"{share:.0%} of the epochs", item=place) for place, share in enumerate(SHARES))
+
+
 def _supremix(name: str, paper: Sequence[Figure], temperature: float, window: float = 5.0, **settings: Any) -> Row:
     return Row(name, paper, model="supremix_l1", settings={"temperature": temperature, **settings},
                on_its_data={"window": window})  # fmt: skip
+
+
+def _transferred(
+    group: str, source: str, target: str, temperature: float, figures: Sequence[Sequence[Figure]]
+) -> tuple[Row, ...]:
+    """The rows of a direction of Table 8, trained as Table 13 has it for the source."""
+    rows: tuple[dict[str, Any], ...] = (
+        {"name": "Vanilla", "model": "l1"},
+        {"name": "SupCR", "model": "supcr_l1", "training": {"batch_size": 256}},
+        {"name": "SupReMix", "model": "supremix_l1", "settings": {"temperature": temperature}, "on_its_data": WINDOW},
+    )
+    return tuple(
+        Row(**row, paper=paper, group=group, dataset=target, conditions={"source": source})
+        for row, paper in zip(rows, figures, strict=True)
+    )
 
 
 def _without(name: str, paper: Sequence[Figure], *parts: str) -> Row:
@@ -43,16 +71,19 @@ def _methods(
     supcon: Mapping[str, Any] | None = None,
     simcse: Mapping[str, Any] | None = None,
     contrastive: Mapping[str, Any] | None = None,
+    batch_size: int = 256,
 ) -> tuple[Row, ...]:
-    """The rows of Tables 1 to 6: vanilla regression, its baselines, SupReMix with its temperature and window.
+    """The rows of Tables 1 to 6 and 15: vanilla regression, its baselines, SupReMix.
 
-    The others are settings for the table's data: of SupCon, of SimCSE, and of all rows but vanilla regression.
+    SupCon and SupReMix have the temperature of the table's data (Table 13). The others are settings for that data: of
+    SupCon, of SimCSE, and of all rows but vanilla regression; and the batch size of SupCR, which keeps its own (C.1).
     """
     shared = contrastive or {}
     rows: dict[str, dict[str, Any]] = {
         "Vanilla": {"model": "l1"},
-        "SupCon": {"model": "supcon", "on_its_data": {**shared, **(supcon or {})}},
-        "SupCR": {"model": "supcr_l1", "on_its_data": shared},
+        "SupCon": {"model": "supcon", "settings": {"temperature": temperature},
+                   "on_its_data": {**shared, **(supcon or {})}},
+        "SupCR": {"model": "supcr_l1", "on_its_data": shared, "training": {"batch_size": batch_size}},
         "SimCSE": {"model": "simcse", "on_its_data": simcse or {}},
         "SupReMix": {"model": "supremix_l1", "settings": {"temperature": temperature},
                      "on_its_data": {**shared, "window": window}},
@@ -74,11 +105,12 @@ TABLES = (
         _methods(
             {"Vanilla": (0.744, 0.974, 0.794), "SupCon": (0.745, 0.954, 0.786), "SimCSE": (0.756, 0.935, 0.776),
              "SupReMix": (0.760, 0.893, 0.759)}, 1.0, 1.0,
-            supcon={"temperature": 1.0, "bin_size": 0.1, "head": "linear"}, simcse={"bin_size": 0.1, "head": "linear"},
+            supcon={"bin_size": 0.1, "head": "linear"},
+            simcse={"positives_above": 2.0, "embedding_dim": None, "head": "linear"},
         ),
         dataset="stsb_dir", on_its_data=SQUARED,
-        note="Heads are trained on squared errors, as they are measured; the paper does not say. Its SimCSE "
-        "contrasts the two sentences of a pair, positives above a score of 2; here it contrasts pairs, in bins of 0.1.",
+        note="Heads are trained on squared errors, as they are measured; the paper does not say. SimCSE "
+        "contrasts the two sentences of a pair, positives above a score of 2; its head sees the features of the pair.",
     ),
     Table(
         "supremix-3", "SupReMix on IMDB-WIKI", "SupReMix, Table 3", _columns(*MAE_MSE_GM),
@@ -93,7 +125,7 @@ TABLES = (
         _methods(
             {"Vanilla": (0.834, 3.11, 15.31), "SupCon": (0.844, 3.14, 15.78), "SupCR": (0.856, 3.03, 14.69),
              "SupReMix": (0.863, 2.97, 14.37)}, 0.5, 3.0,
-            supcon={"temperature": 0.5, "bin_size": 1.0}, contrastive=FINE_TUNED,
+            supcon={"bin_size": 1.0}, contrastive=FINE_TUNED, batch_size=128,
         ),
         dataset="uk_biobank",
     ),
@@ -102,8 +134,7 @@ TABLES = (
         _columns(*MAE_MSE_GM),
         (
             Row("Vanilla", (6.56, 69.32, 8.33), model="l1"),
-            Row("SupCon", (5.68, 48.90, 6.99), model="supcon",
-                settings={"temperature": 1.0, "projection_dim": 128}, on_its_data={"bin_size": SAME_TARGET}),
+            replace(AIRFOIL_SUPCON, paper=(5.68, 48.90, 6.99)),
             Row("SupReMix", (4.88, 39.70, 6.30), model="supremix_l1", on_its_data=AIRFOIL),
         ),
         dataset="airfoil",
@@ -114,7 +145,7 @@ TABLES = (
         "supremix-6", "SupReMix on HCP-Aging", "SupReMix, Table 6", _columns(*PEARSON_MAE_MSE),
         _methods(
             {"Vanilla": (0.654, 8.99, 126.43), "SupCon": (0.592, 9.81, 160.93), "SupReMix": (0.744, 8.43, 116.11)},
-            0.5, 5.0, supcon={"temperature": 0.5, "bin_size": 1.0}, contrastive=FINE_TUNED,
+            0.5, 5.0, supcon={"bin_size": 1.0}, contrastive=FINE_TUNED,
         ),
         dataset="hcp_aging",
     ),
@@ -138,19 +169,15 @@ TABLES = (
         dataset="agedb_dir", protocol="imbalance",
     ),
     Table(
-        "supremix-8", "An encoder taken over to another data set", "SupReMix, Table 8",
-        tuple(
-            Column(f"{title} {NAMES[metric]}", dataset=target, metric=metric, conditions={"source": source})
-            for title, source, target in (("IMDB to AgeDB", "imdb_wiki_dir", "agedb_dir"),
-                                          ("AgeDB to IMDB", "agedb_dir", "imdb_wiki_dir"))
-            for metric in MAE_GM
-        ),
+        "supremix-8", "An encoder taken over to another data set", "SupReMix, Table 8", _columns(*MAE_GM),
         (
-            Row("Vanilla", (7.89, 5.01, 8.48, 5.46), model="l1"),
-            Row("SupCR", (6.60, 4.37, 8.40, 5.44), model="supcr_l1"),
-            _supremix("SupReMix", (6.11, 3.86, 8.14, 5.19), 0.5),
+            *_transferred("IMDB to AgeDB", "imdb_wiki_dir", "agedb_dir", 0.3,
+                          ((7.89, 5.01), (6.60, 4.37), (6.11, 3.86))),
+            *_transferred("AgeDB to IMDB", "agedb_dir", "imdb_wiki_dir", 0.5,
+                          ((8.48, 5.46), (8.40, 5.44), (8.14, 5.19))),
         ),
         protocol="transfer", conditions={"scheme": "linear_probe"},
+        note="The paper has its two directions side by side. Temperature and batch size are those of the source.",
     ),
     Table(
         "supremix-9", "The parts of SupReMix", "SupReMix, Table 9", _columns(*MAE_MSE_GM),
@@ -201,8 +228,9 @@ TABLES = (
                 settings={"beta": (8.0, 2.0)}),
         ),
         model="supremix_l1",
-        note="The paper names its rows by pictures; the first is Beta(2, 8), which its text calls the best, and the "
-        "order of the other two is that of its text from easy to hard.",
+        note="The paper names its rows by pictures. The first is Beta(2, 8), its figures being those of the paper's "
+        "other tables; the last is taken for Beta(8, 2), which the text calls the hardest: it is the worse of the two "
+        "in 8 of 12 figures. The text itself lists Beta(2, 8), Beta(8, 2), Beta(5, 5).",
     ),
     Table(
         "supremix-12", "The data sets of the paper", "SupReMix, Table 12",
@@ -240,7 +268,7 @@ TABLES = (
             Column(f"{name} {NAMES[metric]}", metric=metric, model=model, settings=settings)
             for metric in MAE_GM
             for name, model, settings in (
-                ("SupCon", "supcon", {}), ("SupReMix", "supremix_l1", {"temperature": 0.5, **WINDOW}))
+                ("SupCon", "supcon", {"temperature": 0.5}), ("SupReMix", "supremix_l1", {"temperature": 0.5, **WINDOW}))
         ),
         tuple(
             Row(f"{size}", figures, settings={"batch_size": size})
@@ -271,7 +299,7 @@ TABLES = (
             Row(f"{size}", figures, settings={"bin_size": float(size)})
             for size, figures in ((1, (8.23, 5.31)), (5, (8.29, 5.39)), (10, (8.50, 5.52)), (20, (9.07, 5.93)))
         ),
-        dataset="agedb_dir", model="supcon",
+        dataset="agedb_dir", model="supcon", settings={"temperature": 0.5},
     ),
     Table(
         "supremix-fig2", "Embeddings of genuine and of permuted labels", "SupReMix, Fig. 2",
@@ -280,12 +308,34 @@ TABLES = (
             Column("order genuine", metric="order_genuine"), Column("order permuted", metric="order_permuted"),
         ),
         (
-            Row("SupCon", model="supcon", on_its_data={"bin_size": SAME_TARGET}),
+            AIRFOIL_SUPCON,
             Row("SupReMix", model="supremix_l1", on_its_data=AIRFOIL),
         ),
-        dataset="airfoil", protocol="label_permutation", scatter=True,
-        note="The paper has pictures. The order is the rank correlation of distances between embeddings and between "
-        "labels, over all pairs of test samples.",
+        dataset="airfoil", protocol="label_permutation", picture="embeddings",
+        note="The paper has pictures. Network and epochs are those of Table 5. The order is the rank correlation of "
+        "distances between embeddings and between labels, over all pairs of test samples.",
+    ),
+    Table(
+        "supremix-fig3", "Logits of positive and of hard negative pairs over the training", "SupReMix, Fig. 3",
+        _over_training(),
+        (
+            Row("positive pairs, mean", metric="positive_logits"),
+            Row("1000 hardest negative pairs, mean", metric="hard_negative_logits"),
+        ),
+        dataset="agedb_dir", model="supcon", protocol="logits", settings={"temperature": 0.5},
+        picture="logits",
+        note=f"The paper has pictures of one training, which it does not name; here it is SupCon. {PAIRS}",
+    ),
+    Table(
+        "supremix-fig5", "Gap between the mean logits of positive and of negative pairs", "SupReMix, Fig. 5",
+        _over_training(),
+        (
+            Row("SupCon", model="supcon", settings={"temperature": 0.5}),
+            Row("SupReMix", model="supremix_l1", settings={"temperature": 0.5}, on_its_data=WINDOW),
+        ),
+        dataset="agedb_dir", metric="logit_gap", protocol="logits",
+        curve=Curve("share of the encoder's epochs", "mean positive less mean negative logit", SHARES),
+        note=f"The paper has a picture and no figures. {PAIRS}",
     ),
     Table(
         "supremix-fig4", "Error with ever fewer training samples", "SupReMix, Fig. 4",
