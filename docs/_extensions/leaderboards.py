@@ -12,8 +12,9 @@ RUNS = Path(__file__).parents[2] / "benchmarks" / "results" / "leaderboards"
 HEAD = """# Leaderboards
 
 Every model on the same splits of public data sets, by its own default settings, beside means that others published.
-`ordinate leaderboard NAME` runs what is missing of one and writes these tables, the picture, and every run as csv. A
-split counts once it is done for all sets that are shown, so that columns of a table are means over the same splits.
+`ordinate leaderboard NAME` runs what is missing of one and writes these tables, the picture, and every run as csv;
+those of this page are in `benchmarks/results/leaderboards`. Models of other libraries are given standardised numbers
+and one-hot categories; ours read tables as they are.
 """
 
 

@@ -20,7 +20,7 @@ PAPERS = {  # of every stage, the first where all are the same (CLOC 4.2, SupCR 
     "supremix": [ADAM, ADAM],
     "otd": [replace(ADAM, learning_rate=1e-6)],
 }
-SHAPES = {"tuab": (21, 2200), "hcp_aging": (400, 60), "uk_biobank": (1, 100, 100, 100), "airfoil": (5,)}
+SHAPES = {"tuab": (21, 2200), "hcp_aging": (400, 60), "uk_biobank": (1, 91, 109, 91), "airfoil": (5,)}
 RANKS = {"koa": 5, "retinamnist": 5, "adience": 8, "hid": 5, "idrid": 5, "bracs": 7, "clap2015": 79, "busi": 3,
          "fingers": 6, "fgnet": 4}  # fmt: skip
 PIXELS = (100, 120)  # height and width of the images in the file
@@ -49,7 +49,7 @@ def draw(recipe):
     if recipe.kind == "images":
         X = rng.integers(0, 256, (COUNT, recipe.settings["images"].get("channels", 3), *PIXELS), dtype=np.uint8)
     else:
-        X = rng.normal(size=(COUNT, *SHAPES[recipe.dataset])).astype(np.float32)
+        X = rng.standard_normal((COUNT, *SHAPES[recipe.dataset]), dtype=np.float32)
     if recipe.dataset == "mpiifacegaze":
         return X, rng.uniform(-0.7, 0.2, (COUNT, 2))
     ranks = min(RANKS.get(recipe.dataset, 0), COUNT // 3)
@@ -90,10 +90,10 @@ def test_every_recipe_takes_a_step_as_its_paper_does(name):
     assert model.transform(draw(recipe)[0]).shape == (COUNT, model.embedding_dim_)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.thorough] * (name == "supremix-ukbiobank")) for name in recipe_names()],
+@pytest.mark.typical(
+    "cloc-hid", "supcr-agedb_dir", "supcr-tuab", "supremix-airfoil", "supremix-stsb_dir", "otd-busi", "otd-fgnet"
 )
+@pytest.mark.parametrize("name", recipe_names())
 def test_every_small_version_takes_a_step_by_the_same_optimizer(name):
     recipe = read_recipe(name, quick=True)
     if recipe.kind == "volumes":
@@ -105,8 +105,9 @@ def test_every_small_version_takes_a_step_by_the_same_optimizer(name):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", [name for name in recipe_names() if "otd-busi" not in name])
+@pytest.mark.parametrize("name", [name for name in recipe_names() if name not in ("otd-busi", "otd-fingers")])
 def test_every_recipe_takes_a_step_with_its_own_network(name):
+    """But OTD's convolutions without padding or stride, a step of which takes minutes."""
     recipe = read_recipe(name)
     steps_are_the_papers(trained(recipe), recipe.method)
 

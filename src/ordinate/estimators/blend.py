@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from ordinate.methods.members import RankMembers, TargetMembers
 
 LEAST_PROBABILITY = 1e-6  # whose logarithm a loss takes
+BOOSTED_TARGETS = {
+    "learning_rate": 0.05, "max_iter": 300, "max_leaf_nodes": 15, "min_samples_leaf": 5, "l2_regularization": 1.0,
+}  # fmt: skip
 MOST_TRIED = 50  # columns tried for a split of a regression tree
 
 
@@ -146,7 +149,7 @@ class BlendRegressor(Blend, ContrastiveRegressor):
         return RandomForestRegressor(max_features=min(MOST_TRIED, self.reader_.sample_shape[0]), **options)
 
     def _boosting(self) -> HistGradientBoostingRegressor:
-        return HistGradientBoostingRegressor(random_state=0)
+        return HistGradientBoostingRegressor(**BOOSTED_TARGETS, random_state=0)
 
     def _out_of_bag(self, forest: RandomForestRegressor) -> NDArray[np.float64]:
         predicted: NDArray[np.float64] = forest.oob_prediction_[:, None]

@@ -57,6 +57,14 @@ def fill(picture, *metrics, groups=("",)):
     return FilledTable(table, Plan({(i, 0): [run] for i, run in enumerate(runs)}, {}), done)
 
 
+def test_the_embeddings_of_all_rows_stand_side_by_side():
+    one = {"places": [[0.0, 1.0], [1.0, 0.0]], "labels": [0, 1]}
+    ((name, figure),) = draw(fill("maps", one, {**one, "labels": [1, 0]}))
+    assert name == ""
+    assert [axes.get_title("left") for axes in figure.axes[:2]] == ["row 0", "row 1"]
+    assert [axes.collections[0].get_array().tolist() for axes in figure.axes[:2]] == [[0, 1], [1, 0]]
+
+
 def test_the_targets_of_a_group_are_those_of_its_first_row():
     first, other = ({"centres": [1, 2, 3], "counts": counts, "width": 1} for counts in ([4, 0, 2], [9, 9, 9]))
     ((name, figure),) = draw(fill("targets", first, other, other, groups=("two modes", "three modes")))

@@ -6,6 +6,7 @@ from typing import Any
 
 from ordinate import __version__
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 from ordinate.papers.commands.options import LeaderboardOptions
 from ordinate.papers.leaderboards import sets
 from ordinate.papers.leaderboards.boards import BOARDS, Board, board
@@ -32,6 +33,7 @@ def leaderboard(**given: Any) -> None:
         print(reason)
     if not runs:
         raise OrdinateError("leaderboard", problem=f"nothing of {chosen.name} can run here")
+    optional("matplotlib", "leaderboards", "leaderboard")  # which draws what the runs come to
     results = _results(runs, options)
     failed = [(run, result) for run, result in results.items() if result.state == "failed"]
     for run, result in failed:

@@ -70,10 +70,11 @@ def grouped_bars(groups: Sequence[str], bars: Mapping[str, Spread], title: str, 
 
 
 @styled
-def embeddings_by_labels(pictures: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Figure:
+def embeddings_by_labels(pictures: Mapping[str, Mapping[str, Mapping[str, Any]]], title: str = "{} labels") -> Figure:
     """Test embeddings of every method, trained on genuine labels and on permuted ones (SupReMix, Fig. 2).
 
-    Each method has the ``pictures`` of :func:`~ordinate.papers.protocols.label_permutation.label_permutation`.
+    Each method, a row of the figure, has the ``pictures`` of
+    :func:`~ordinate.papers.protocols.label_permutation.label_permutation`, or others by the words for ``title``.
 
     Example:
         >>> picture = {"places": [[0.0, 1.0], [1.0, 0.0]], "labels": [0.0, 1.0]}
@@ -92,7 +93,7 @@ def embeddings_by_labels(pictures: Mapping[str, Mapping[str, Mapping[str, Any]]]
             axes.set(xticks=[], yticks=[])
         row[0].set_ylabel(method, parse_math=False)
     for axes, kind in zip(grid[0], kinds, strict=True):
-        axes.set_title(f"{kind} labels")
+        axes.set_title(title.format(kind))
     figure.colorbar(points, ax=grid, label="label in training", fraction=0.05)
     return figure
 

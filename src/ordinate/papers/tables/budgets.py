@@ -10,6 +10,10 @@ from ordinate.estimators.registry import HEAD_LOSSES
 from ordinate.papers.datasets.catalogue import dataset
 
 OPTIMIZATION = ("optimizer", "schedule", "warmup", "head_learning_rate")
+SETTINGS = (  # of recipes
+    *OPTIMIZATION, "learning_rate", "weight_decay", "batch_size", "encoder", "embedding_dim", "patience",
+    "label_distance",
+)  # fmt: skip
 OF_SOME = ("text", "series", "volumes", *OPTIMIZATION, "label_distance", "rates")  # what only some budgets have
 
 
@@ -127,13 +131,7 @@ def _of_recipe(name: str, *, quick: bool) -> Budget:
         epochs,
         phases[0] if phases else max(1, epochs // 3),
         head_epochs,
-        settings["batch_size"],
-        settings["encoder"],
-        settings["embedding_dim"],
-        settings["learning_rate"],
-        settings["weight_decay"],
-        settings.get("patience"),
         rates=None if quick and recipe.method == "otd" else RATES.get(recipe.method),
-        **{name: settings.get(name) for name in (*OPTIMIZATION, "label_distance")},
+        **{setting: settings[setting] for setting in SETTINGS if setting in settings},
         **of_data,
     )

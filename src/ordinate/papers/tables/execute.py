@@ -30,6 +30,7 @@ from ordinate.papers.datasets import reading
 from ordinate.papers.datasets.catalogue import dataset
 from ordinate.papers.datasets.reading import Split
 from ordinate.papers.protocols.corruption_robustness import corruption_robustness
+from ordinate.papers.protocols.embedding_map import embedding_map
 from ordinate.papers.protocols.embedding_order import embedding_order
 from ordinate.papers.protocols.epoch_time import epoch_time, pairing_time
 from ordinate.papers.protocols.label_bias import label_bias
@@ -219,6 +220,10 @@ def _embedding_order(trial: Trial) -> Metrics:
     return embedding_order(trial.fit(), *trial.train, *trial.test)
 
 
+def _embedding_map(trial: Trial) -> Metrics:
+    return embedding_map(trial.fit(), *trial.test)
+
+
 def _logits(trial: Trial) -> Metrics:
     return logits(trial.build(), *trial.train, shares=SHARES)
 
@@ -300,6 +305,6 @@ PROTOCOLS: Mapping[str, Callable[..., Metrics]] = {
     function.__name__.strip("_"): function
     for function in (
         plain, validation, imbalance, _corruption_robustness, _reduced_data, _unseen_targets, _label_bias,
-        _label_permutation, _transfer, _epoch_time, _pairing_time, _embedding_order, _logits,
+        _label_permutation, _transfer, _epoch_time, _pairing_time, _embedding_order, _embedding_map, _logits,
     )
 }  # fmt: skip

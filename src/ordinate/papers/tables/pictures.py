@@ -74,6 +74,12 @@ def _embeddings(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
         })  # fmt: skip
 
 
+def _maps(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
+    """The embeddings of all rows side by side."""
+    for group, rows in groups.items():
+        yield group, embeddings_by_labels({"": {name: metrics for name, (_, metrics) in rows.items()}}, title="{}")
+
+
 def _targets(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
     """The targets that were trained on, which all rows of a group share."""
     yield "", training_targets({group: next(iter(rows.values()))[1] for group, rows in groups.items()})
@@ -122,6 +128,7 @@ def _search(run: Run, metrics: Mapping[str, Any]) -> Picture:
 
 PICTURES: Mapping[str, Draw] = {
     "embeddings": _embeddings,
+    "maps": _maps,
     "targets": _targets,
     "logits": _logits,
     "cosines": _cosines,

@@ -1,4 +1,4 @@
-"""The tables of CLOC and its Fig. 4.
+"""The tables of CLOC, the margins of its Section 4.5, its Figs. 4, 5 and 9.
 
 Pitawela et al., *CLOC: Contrastive Learning for Ordinal Classification with Multi-Margin N-pair Loss*.
 """
@@ -13,6 +13,10 @@ ACCURACY_AND_MAE = (
 WIDE = 1.5  # of a margin that is fixed; the paper does not give its value, learned ones end near 0.5
 ACCURACY, MAE = Column("accuracy", metric="accuracy"), Column("MAE", metric="mae")
 EQ_2 = {"reduction": "sum"}  # of the loss over the pairs of an anchor
+PICTURES = (
+    "The paper has pictures. The order is the rank correlation of distances between embeddings and between ranks, over "
+    "all pairs of test samples."
+)
 EPOCHS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100)
 
 
@@ -171,6 +175,15 @@ TABLES = (
             _margins("adience", "Adience", 0.11, 0.08, 0.20, 0.12, 0.13, 0.09, 0.12),
         ),
         model="cloc", settings=EQ_2,
+    ),
+    Table(
+        "cloc-fig5", "Embeddings of four losses by UMAP", "CLOC, Fig. 5", (Column("order", metric="order"),),
+        (Row("CE", model="cross_entropy"), *_models(SupCon=(), RnC=(), CLOC=())),
+        dataset="idrid", protocol="embedding_map", picture="maps", note=PICTURES,
+    ),
+    Table(
+        "cloc-fig9", "Embeddings of GOL and POE by UMAP", "CLOC, Fig. 9", (Column("order", metric="order"),),
+        _models(GOL=(), POE=()), dataset="idrid", protocol="embedding_map", picture="maps", note=PICTURES,
     ),
     Table(
         "cloc-fig4", "Margins in phase one, with and without the precautions against collapse", "CLOC, Fig. 4",

@@ -1,4 +1,4 @@
-"""The tables of SupCR (Zha et al., *Supervised Contrastive Regression*), its Figs 3 and 4."""
+"""The tables of SupCR (Zha et al., *Supervised Contrastive Regression*), its Figs 1, 3 and 4."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -196,6 +196,13 @@ TABLES = (
         ),
         model="supcr", protocol="epoch_time", conditions={"beside": ("supcon",)},
         note="The paper's machine has 8 TITAN RTX; the ratio is what can be compared.",
+    ),
+    Table(
+        "supcr-fig1", "Embeddings of three losses by UMAP", "SupCR, Fig. 1", (Column("order", metric="order"),),
+        (Row("L1", model="l1"), Row("SupCon", model="supcon"), Row("SupCR", model="supcr_l1")),
+        dataset="skyfinder", protocol="embedding_map", picture="maps",
+        note="The paper has pictures. The order is the rank correlation of distances between embeddings and between "
+        "temperatures, over all pairs of at most 1000 test samples.",
     ),
     Table(
         "supcr-fig3", "Error under corruptions of the images", "SupCR, Fig. 3",
