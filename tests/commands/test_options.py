@@ -89,7 +89,7 @@ FIT_REFUSES = [
     (f"{TABLE} --crop 10", "--crop: is for series"),
     (f"{TABLE} --volume-size 10", "--volume-size: is for volumes, and table.csv holds a table"),
     (f"{TABLE} --spacing 1", "--spacing: is for volumes, and table.csv holds a table"),
-    (f"{TABLE} --recipe cloc-koa", "--recipe: is for images, volumes or series, and table.csv holds a table"),
+    (f"{TABLE} --recipe cloc-koa", "--recipe: cloc-koa is for images, and table.csv holds a table"),
     (f"{TABLE} --quick", "--quick: is the small version of a recipe"),
     (f"{TABLE} --ray auto", "--ray: is alone, expected --workers N beside it"),
     (f"{TABLE} --workers 2", "--workers: is alone, expected --ray ADDRESS beside it"),

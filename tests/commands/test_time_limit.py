@@ -71,7 +71,7 @@ def test_a_limit_in_which_no_trial_can_end_still_leaves_a_model(label, capsys):
     assert "the time limit ended the training after " in said
     model = ordinate.load("model")
     assert len(model.predict(FRAME[["a", "b"]])) == len(FRAME)
-    assert len(model.history_) == 1  # an epoch of its one stage
+    assert [epoch["stage"] for epoch in model.history_] == [0, 1]  # an epoch of each stage
 
 
 def test_without_time_to_train_on_all_samples_the_best_trial_is_the_model(monkeypatch, capsys):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -42,7 +42,8 @@ def completing(folder, count, sleep):
     try:
         yield process
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # all of the group have ended
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
 
 

@@ -34,7 +34,7 @@ def critical_difference(rankings: Sequence[Ranked]) -> Figure:
     Example:
         >>> from ordinate.papers.leaderboards.standings import Ranking
         >>> figure = critical_difference([Ranking("mae", ["a", "b"], {"blend": 1.0, "ridge": 2.5, "forest": 2.5})])
-        >>> figure.axes[0].get_title()
+        >>> figure.axes[0].get_title(loc="left")
         'MAE'
     """
     most = max(len(ranking.ranks) for ranking in rankings)
