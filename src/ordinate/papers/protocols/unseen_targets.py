@@ -40,8 +40,7 @@ def unseen_targets(
         estimator: a regressor, not fitted.
         y_test: targets in and outside the ranges.
         ranges: (lowest, highest) of each range that is left out of training.
-        drawn: train on so many samples, with a Gaussian mode between every two ranges, see :func:`draw_modes`; None
-            trains on all samples outside of the ranges.
+        drawn: train on so many samples, drawn as :func:`draw_modes` does; None: on all samples outside of the ranges.
         seed: of the samples drawn.
 
     Returns:
