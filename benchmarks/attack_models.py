@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from attack_damage import BYTES, Random
 from attack_trial import Outcome, outcome_of_command, refusal_of
@@ -63,10 +64,9 @@ class Models:
         sys.addaudithook(lambda event, _: ran.append(event) if event in FORBIDDEN else None)
 
     def _fit(self, random: Random) -> None:
-        X = random.normal(size=(40, 3))
+        X = pd.DataFrame(random.normal(size=(40, 3)), columns=list("abc"))
         y = np.arange(40) % 3
-        rows = "".join(f"{a},{b},{c},{label}\n" for (a, b, c), label in zip(X, y, strict=True))
-        self.data.write_text(f"a,b,c,grade\n{rows}")
+        X.assign(grade=y).to_csv(self.data, index=False)
         texts = ["a dog", "rain again", "the car runs"] * 4
         self.samples = {"table": X, "series": random.normal(size=(12, 2, 20)), "words": texts, "tokens": texts}
         transformer = write_transformer(self.good.with_name("transformer"))
