@@ -30,7 +30,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 MEASURED, README = ROOT / "docs" / "measured.md", ROOT / "README.md"
 RESULTS = ROOT / "benchmarks" / "results"
-CITED = re.compile(r"benchmarks/(?:results/)?([\w/-]+?)\.(?:json|md|py)|`(ordinate (?:bench|table)[^`]*)`")
+CITED = re.compile(r"benchmarks/(?:results/)?([\w/-]+?)\.(?:json|csv|md|py)|`(ordinate (?:bench|table)[^`]*)`")
 NUMBER = re.compile(r"(?<![\w.,^⁻-])\d[\d,]*(?:\.\d+)?(?![\w⁰¹²³⁴-⁹]|\.\d)")
 PUBLISHED = re.compile(r"^\W*(paper|best published|.*\(published)")
 SCALES = (1.0, 100.0, 1000.0, 1e-3, 1 / 60)  # shares in percent, small units, ms, minutes
@@ -90,10 +90,21 @@ def derived(name: str) -> tuple[tuple[float, tuple[float, ...]], ...]:
         if not table.is_file():
             return ()
         with table.open(encoding="utf-8", newline="") as file:
-            lines = [line for line in csv.DictReader(file) if line["ours"]]
-        return tuple(sorted((float(line["ours"]), (float(line["deviation"] or 0),)) for line in lines))
-    content = json.loads(path.read_text(encoding="utf-8"))
+            lines = list(csv.DictReader(file))
+        if lines and "ours" in lines[0]:
+            given = [line for line in lines if line["ours"]]
+            return tuple(sorted((float(line["ours"]), (float(line["deviation"] or 0),)) for line in given))
+        content: Any = [{name: _value(cell) for name, cell in line.items() if name != "split"} for line in lines]
+    else:
+        content = json.loads(path.read_text(encoding="utf-8"))
     return tuple(sorted(set(_numbers(content)) | set(_groups(content))))
+
+
+def _value(cell: str) -> float | str:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
 
 
 def _numbers(node: Any) -> Iterator[tuple[float, tuple[float, ...]]]:

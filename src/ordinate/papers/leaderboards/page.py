@@ -1,5 +1,6 @@
 """A leaderboard as text, Markdown and CSV, and the picture of its mean ranks."""
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from ordinate.papers.leaderboards.standings import SECONDS, Ranking, Standings
 from ordinate.report.figures import save
 from ordinate.report.text import table
 
-DIGITS = 4
+LEAST_DECIMALS, MOST_DECIMALS = 4, 6
 
 Lines = tuple[Sequence[str], Sequence[Sequence[str]]]  # header and rows
 
@@ -20,13 +21,20 @@ def of_set(standings: Standings, name: str) -> Lines:
     measures = standings.board.measures
     first = measures[0]
     models = sorted(standings.means[name].items(), key=lambda item: item[1].get(first, float("inf")))
+    decimals = {m: _decimals([of[m] for of in standings.means[name].values() if m in of]) for m in measures}
     rows = []
     for model, figures in models:
         splits = len(standings.splits.get((name, model), ()))
-        shown = [f"{figures[m]:.{DIGITS}f}" if m in figures else "" for m in measures]
+        shown = [f"{figures[m]:.{decimals[m]}f}" if m in figures else "" for m in measures]
         seconds = f"{figures[SECONDS]:.1f}" if SECONDS in figures else ""
         rows.append([model, str(splits or ""), *shown, seconds])
     return ["model", "splits", *(SHOWN[m] for m in measures), SECONDS], rows
+
+
+def _decimals(values: Sequence[float]) -> int:
+    """Return as many decimals as show three digits of the least of them."""
+    least = min((abs(value) for value in values if value), default=1.0)
+    return min(max(LEAST_DECIMALS, 2 - math.floor(math.log10(least))), MOST_DECIMALS)
 
 
 def of_ranks(standings: Standings, rankings: Sequence[Ranking]) -> Lines:
