@@ -314,6 +314,9 @@ RESEALED = DAMAGES | {
     "quantiles of text": lambda config: json.loads(
         re.sub(r'"quantiles": \[[^,]+', '"quantiles": ["x"', json.dumps(config), count=1)
     ),
+    "names that are none": lambda config: config | {"feature_names_in": "1"},
+    "names that are no text": lambda config: config | {"feature_names_in": [1, 2, 3, 4]},
+    "features that are no number": lambda config: config | {"n_features_in": "x"},
     "a setting that no training has": lambda config: config | {"params": config["params"] | {"chunk_size": -1}},
     "an infinite scale": lambda config: json.loads(
         re.sub(r'"scale": [^,]+', '"scale": Infinity', json.dumps(config), count=1)

@@ -189,8 +189,13 @@ def _rebuild(
     estimator.network_config_ = config.get("network")
     estimator.reader_ = read_state(config["reader"])
     estimator.n_features_in_ = config["n_features_in"]
-    if config["feature_names_in"]:
-        estimator.feature_names_in_ = np.asarray(config["feature_names_in"], dtype=object)
+    names = config["feature_names_in"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise OrdinateError("model", problem=f"{folder / CONFIG} names features that are no text")
+    if type(estimator.n_features_in_) is not int:
+        raise OrdinateError("model", problem=f"{folder / CONFIG} counts {estimator.n_features_in_!r} features")
+    if names:
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
     estimator.history_ = history
     estimator.n_iter_ = len(history)
     estimator._restore(config["fitted"])
