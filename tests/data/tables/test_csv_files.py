@@ -90,9 +90,10 @@ def test_a_line_that_is_cut_off_is_named(tmp_path, last, packed):
         read_csv(io.BytesIO(text), "a.zip/labels.csv")
 
 
-def test_lines_that_end_in_an_empty_cell_are_whole(tmp_path):
+@pytest.mark.parametrize("header", ["x,name", "x,name,"])
+def test_lines_that_end_in_an_empty_cell_are_whole(tmp_path, header):
     path = tmp_path / "table.csv"
-    path.write_text('x,name\n1,\n2,"b\nc"\n\n3,\n')
+    path.write_text(header + '\n1,\n2,"b\nc"\n\n3,\n')
     assert len(read_csv(path, path)) == sum(map(len, read_csv_parts(path, 2))) == 3
 
 

@@ -113,7 +113,10 @@ def _lines(content: Path | IO[bytes], separator: str) -> Iterator[tuple[int, lis
             file = io.BytesIO(content.read())
         text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
         rows = csv.reader(text, delimiter=separator, skipinitialspace=True)
-        columns = len(next(row for row in rows if row))
+        first = next(row for row in rows if row)
+        while first and not first[-1]:  # its line may end in separators too
+            first.pop()
+        columns = len(first)
         for row in rows:
             yield rows.line_num, row, columns
 

@@ -33,12 +33,12 @@ class Contender:
     Args:
         build: makes the unfitted estimator by task.
         packages: that it needs, by the names they are imported by; their versions are part of the key of a run.
-        prepares: whether it takes tables as they are; others get standardised numbers and one-hot categories.
+        needs_numbers: whether it gets a table as standardised numbers and one-hot categories, or as it is.
     """
 
     build: Mapping[Task, Build]
     packages: tuple[str, ...] = ()
-    prepares: bool = False
+    needs_numbers: bool = True
 
     @property
     def facts(self) -> dict[str, str]:
@@ -60,10 +60,10 @@ def _of(module: str, name: str, seed: str = "random_state", **settings: Any) -> 
     return build
 
 
-def _pair(module: str, stem: str, *packages: str, of_ranks: Mapping[str, Any] = {}, **settings: Any) -> Contender:
+def _pair(module: str, stem: str, *packages: str, **settings: Any) -> Contender:
     """Return a contender whose classes end in Classifier and Regressor."""
     both: dict[Task, Build] = {
-        "ranks": _of(module, f"{stem}Classifier", **settings, **of_ranks),
+        "ranks": _of(module, f"{stem}Classifier", **settings),
         "continuous": _of(module, f"{stem}Regressor", **settings),
     }
     return Contender(both, packages)
@@ -82,9 +82,12 @@ def _of_aeon(name: str, _: str, seed: int) -> Any:
 
 
 CONTENDERS: Mapping[str, Contender] = {
-    "blend": Contender({task: _ours("blend", task) for task in ("ranks", "continuous")}, prepares=True),
-    **{name: Contender({"ranks": _ours(name, "ranks")}, prepares=True) for name in ("cloc", "otd")},
-    **{name: Contender({"continuous": _ours(name, "continuous")}, prepares=True) for name in ("supcr", "supremix")},
+    "blend": Contender({task: _ours("blend", task) for task in ("ranks", "continuous")}, needs_numbers=False),
+    **{name: Contender({"ranks": _ours(name, "ranks")}, needs_numbers=False) for name in ("cloc", "otd")},
+    **{
+        name: Contender({"continuous": _ours(name, "continuous")}, needs_numbers=False)
+        for name in ("supcr", "supremix")
+    },
     "LogisticAT": Contender({"ranks": _of("skordinal.classifiers", "LogisticAT", "")}, ("skordinal",)),
     "ridge": Contender({"continuous": _of("sklearn.linear_model", "RidgeCV", "", alphas=PENALTIES)}),
     "random forest": _pair("sklearn.ensemble", "RandomForest", n_estimators=TREES),
@@ -96,11 +99,11 @@ CONTENDERS: Mapping[str, Contender] = {
 }
 SERIES: Mapping[str, Contender] = {
     **{
-        name: Contender({"continuous": partial(_network, model)}, prepares=True)
+        name: Contender({"continuous": partial(_network, model)}, needs_numbers=False)
         for name, model in (("supcr", "supcr_mse"), ("supremix", "supremix_mse"), ("plain network", "mse"))
     },
-    "training mean": Contender({"continuous": _of("sklearn.dummy", "DummyRegressor", "")}, prepares=True),
-    **{name: Contender({"continuous": partial(_of_aeon, name)}, prepares=True) for name in AEON_NAMES},
+    "training mean": Contender({"continuous": _of("sklearn.dummy", "DummyRegressor", "")}, needs_numbers=False),
+    **{name: Contender({"continuous": partial(_of_aeon, name)}, needs_numbers=False) for name in AEON_NAMES},
 }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def execute(run: Run, _: Path) -> dict[str, float]:
     X, y, train, test = load(run.dataset, run.seed)
     model = contender(of.name, run.model)
     seen, unseen = (X.iloc[rows] if hasattr(X, "iloc") else X[rows] for rows in (train, test))
-    if not model.prepares:
+    if model.needs_numbers:
         seen, unseen = _prepared(seen, unseen)
     estimator = model.build[of.task](run.dataset, run.seed)
     start = time.perf_counter()
