@@ -27,6 +27,7 @@ from ordinate.metrics.ranks import (
     rank_report,
     ranked_probability_score,
 )
+from ordinate.metrics.retrieval import mean_average_precision, ndcg
 from ordinate.metrics.shots import shot_regions, shot_report
 
 __all__ = [
@@ -45,7 +46,9 @@ __all__ = [
     "knn_error",
     "local_linearity",
     "mae",
+    "mean_average_precision",
     "mse",
+    "ndcg",
     "nearest_neighbours",
     "ordered_triples",
     "pearson",

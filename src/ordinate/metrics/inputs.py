@@ -66,12 +66,28 @@ def check_embeddings(
 
 
 def check_targeted_embeddings(
-    embeddings: ArrayLike, labels: ArrayLike
+    embeddings: ArrayLike, labels: ArrayLike, names: tuple[str, str] = ("embeddings", "labels")
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return embeddings (n, d) and their continuous labels (n, p)."""
-    points, targets = _as_embeddings(embeddings, "embeddings"), _as_matrix(labels, "labels")
-    _check_rows(targets, "labels", points, "embeddings")
+    points, targets = _as_embeddings(embeddings, names[0]), _as_matrix(labels, names[1])
+    _check_rows(targets, names[1], points, names[0])
     return points, targets
+
+
+def check_targeted_references(
+    ref_emb: ArrayLike | None,
+    ref_labels: ArrayLike | None,
+    embeddings: NDArray[np.float64],
+    labels: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return reference embeddings (m, d) and their continuous labels (m, p), of which both are given."""
+    if ref_emb is None or ref_labels is None:
+        missing = "ref_emb" if ref_emb is None else "ref_labels"
+        raise OrdinateError(missing, "None", "an array whenever its counterpart is given")
+    refs, targets = check_targeted_embeddings(ref_emb, ref_labels, names=("ref_emb", "ref_labels"))
+    _check_dimensions(refs, "ref_emb", embeddings, "embeddings")
+    _check_dimensions(targets, "ref_labels", labels, "labels")
+    return refs, targets
 
 
 def check_references(

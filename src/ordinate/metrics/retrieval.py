@@ -1,0 +1,159 @@
+"""Retrieval: whether the samples most similar to a query, by cosine, have its label, or labels close to it.
+
+``embeddings`` (n, d) are the queries and ``labels`` (n,) or (n, p) their labels; ``ref_emb`` (m, d) and ``ref_labels``
+are searched. Without them every query is looked for among the others. Label distances are Euclidean. Equal cosines,
+to 12 decimals, share their places: they count as in the mean over all their orders, so that an embedding that has
+collapsed to a point gains nothing from the order in which samples come. OrdinateError is raised for shapes that do not
+fit, values that are not finite, and labels with which nothing can be measured.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ordinate.checks import check_positive
+from ordinate.errors import OrdinateError
+from ordinate.metrics.embedding import DECIMALS, unit_norm
+from ordinate.metrics.inputs import check_neighbours, check_targeted_embeddings, check_targeted_references
+
+
+def mean_average_precision(
+    embeddings: ArrayLike,
+    labels: ArrayLike,
+    *,
+    within: float = 0.0,
+    ref_emb: ArrayLike | None = None,
+    ref_labels: ArrayLike | None = None,
+) -> float:
+    """Mean over the queries of the average precision with which samples of their label are found first.
+
+    The average precision of a query is the mean, over its relevant samples, of the share of relevant ones among all
+    that are at least as similar. Queries without a relevant sample are left out.
+
+    Args:
+        embeddings: (n, d), the queries.
+        labels: (n,) or (n, p), ranks or targets.
+        within: largest label distance of a relevant sample, in units of the label; 0 for the same label alone.
+        ref_emb: (m, d), what is searched; None searches the other queries.
+        ref_labels: (m,) or (m, p), given with ``ref_emb``.
+
+    Returns:
+        A share in (0, 1]; the expected value of an embedding that knows nothing is about the share of relevant samples.
+
+    Example:
+        >>> mean_average_precision([[1.0, 0.0], [0.9, 0.1], [0.1, 0.9], [0.0, 1.0]], [0, 0, 1, 1])
+        1.0
+    """
+    within = check_positive(within, "within", or_zero=True)
+    search = _Search.over(embeddings, labels, ref_emb, ref_labels)
+    reach = within + np.abs(search.labels).max() * 10.0**-DECIMALS
+    precisions = []
+    for cosine, apart in zip(search.cosines(), search.label_distances(), strict=True):
+        relevant = apart <= reach
+        if relevant.any():
+            found, hits = _places(cosine, relevant)
+            precisions.append(np.sum(np.diff(hits, prepend=0) * hits / found) / hits[-1])
+    if not precisions:
+        raise OrdinateError("labels", "no query with a sample of its label", "at least one")
+    return float(np.mean(precisions))
+
+
+def ndcg(
+    embeddings: ArrayLike,
+    labels: ArrayLike,
+    k: int | None = None,
+    *,
+    ref_emb: ArrayLike | None = None,
+    ref_labels: ArrayLike | None = None,
+) -> float:
+    """Normalised discounted cumulative gain of the samples found, where closer labels gain more.
+
+    The gain of a sample falls evenly with its label distance to the query, from 1 to 0 at the largest distance between
+    any two labels; it is discounted by 1 / log2(1 + place) (Järvelin and Kekäläinen, 2002), summed over the first k
+    places, and divided by that of the best order.
+
+    Args:
+        embeddings: (n, d), the queries.
+        labels: (n,) or (n, p), ranks or targets.
+        k: places that count; None for all.
+        ref_emb: (m, d), what is searched; None searches the other queries.
+        ref_labels: (m,) or (m, p), given with ``ref_emb``.
+
+    Returns:
+        A share in [0, 1]; also an embedding that knows nothing has a large one, for most samples gain something.
+
+    Example:
+        >>> ndcg([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]], [0, 1, 2])
+        1.0
+    """
+    search = _Search.over(embeddings, labels, ref_emb, ref_labels)
+    places = search.size if k is None else check_neighbours(k, search.size)
+    discounts = 1 / np.log2(np.arange(search.size) + 2) * (np.arange(search.size) < places)
+    discounted = np.cumsum(discounts)
+    farthest = max(apart.max() for apart in search.label_distances())
+    if farthest == 0:
+        raise OrdinateError("labels", "all equal", "at least two labels")
+    shares = []
+    for cosine, apart in zip(search.cosines(), search.label_distances(), strict=True):
+        gains = 1 - apart / farthest
+        best = float(np.sort(gains)[::-1] @ discounts)
+        found, gained = _places(cosine, gains)
+        means = np.diff(gained, prepend=0.0) / np.diff(found, prepend=0)  # of samples that share their places
+        gain = float(means @ np.diff(discounted[found - 1], prepend=0.0))
+        shares.append(gain / best if best > 0 else 1.0)
+    return float(np.mean(shares))
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Queries and what is searched: embeddings of norm 1, (n, d) and (m, d), and labels, (n, p) and (m, p)."""
+
+    queries: NDArray[np.float64]
+    query_labels: NDArray[np.float64]
+    searched: NDArray[np.float64]
+    labels: NDArray[np.float64]
+    among_themselves: bool
+
+    @classmethod
+    def over(
+        cls, embeddings: ArrayLike, labels: ArrayLike, ref_emb: ArrayLike | None, ref_labels: ArrayLike | None
+    ) -> Self:
+        """Return the search that the arguments of a measure stand for."""
+        points, targets = check_targeted_embeddings(embeddings, labels)
+        units = unit_norm(points)
+        if ref_emb is None and ref_labels is None:
+            if len(points) < 2:
+                raise OrdinateError("embeddings", "1 sample", "at least 2")
+            return cls(units, targets, units, targets, among_themselves=True)
+        refs, ref_targets = check_targeted_references(ref_emb, ref_labels, points, targets)
+        return cls(units, targets, unit_norm(refs), ref_targets, among_themselves=False)
+
+    @property
+    def size(self) -> int:
+        """Samples that are searched for each query."""
+        return len(self.searched) - self.among_themselves
+
+    def cosines(self) -> Iterator[NDArray[np.float64]]:
+        """Yield the cosines of every query, to 12 decimals."""
+        for row, query in enumerate(self.queries):
+            yield self._without_itself(np.round(self.searched @ query, DECIMALS), row)
+
+    def label_distances(self) -> Iterator[NDArray[np.float64]]:
+        """Yield the label distances of every query."""
+        for row, label in enumerate(self.query_labels):
+            yield self._without_itself(np.linalg.norm(self.labels - label, axis=1), row)
+
+    def _without_itself(self, values: NDArray[np.float64], row: int) -> NDArray[np.float64]:
+        return np.delete(values, row) if self.among_themselves else values
+
+
+def _places(
+    cosine: NDArray[np.float64], gains: NDArray[np.float64] | NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return, for every distinct cosine from the largest, the samples that are at least as similar and their gain."""
+    order = np.argsort(-cosine)
+    last = np.flatnonzero(np.diff(cosine[order], append=-np.inf))
+    return last + 1, np.cumsum(gains[order], dtype=np.float64)[last]
