@@ -65,6 +65,7 @@ CASES = {
     ),
     "label-permutation": ({"target": "target", "drop": "grade"}, ["embeddings"], ["supcr", "supremix", "supcon"]),
     "reduced-data": ({"target": "grade", "drop": "target"}, ["error-by-size"], ["cloc", "otd", "cross_entropy"]),
+    "retrieval": ({"target": "target", "drop": "grade"}, ["retrieval"], ["supcr", "supremix", "l1"]),
     "transfer": ({"target": "grade", "drop": "target", "to": "second.csv"}, ["transfer"],
                  ["cloc", "otd", "cross_entropy"]),
     "unseen-targets": (

@@ -10,8 +10,8 @@ from ordinate.commands.options import check_numbers, default_of, flag, option
 from ordinate.errors import OrdinateError
 
 PROTOCOLS = (
-    "corruption-robustness", "epoch-time", "label-bias", "label-permutation", "reduced-data", "transfer",
-    "unseen-targets",
+    "corruption-robustness", "epoch-time", "label-bias", "label-permutation", "reduced-data", "retrieval",
+    "transfer", "unseen-targets",
 )  # fmt: skip
 OF_ONE = "of one protocol"
 SHARED = (  # with fit

@@ -34,6 +34,7 @@ from ordinate.papers.protocols.label_bias import label_bias
 from ordinate.papers.protocols.label_permutation import label_permutation
 from ordinate.papers.protocols.parts import Figures, KeptParts
 from ordinate.papers.protocols.reduced_data import reduced_data
+from ordinate.papers.protocols.retrieval import retrieval
 from ordinate.papers.protocols.transfer import transfer
 from ordinate.papers.protocols.trial import train
 from ordinate.papers.protocols.unseen_targets import unseen_targets
@@ -43,8 +44,8 @@ from ordinate.report.text import table
 LEARNED, FIXED = "cloc, learned margins", "cloc, fixed margin"  # of label-bias
 FRACTIONS = (8, 4, 2, 1)  # parts of the training samples, where no sizes are given
 SHOWN = (
-    "mae", "accuracy", "quadratic_weighted_kappa", "critical_error", "rmse", "r2", "geometric_mean_error", "order",
-    "genuine_order", "seconds", "ratio",
+    "mae", "accuracy", "quadratic_weighted_kappa", "critical_error", "rmse", "r2", "geometric_mean_error",
+    "average_precision", "ndcg", "direction", "order", "genuine_order", "seconds", "ratio",
 )  # fmt: skip
 
 
@@ -237,6 +238,14 @@ def _reduced_data(study: Study, methods: Sequence[str]) -> Outcome:
     return Outcome(records, ["size"], {"error-by-size": figure})
 
 
+def _retrieval(study: Study, methods: Sequence[str]) -> Outcome:
+    records = _run(study, methods, lambda each: each.measure(retrieval))
+    measures = ["average_precision", "ndcg", "order", "direction"]
+    shares = records.melt(["method", "seed"], measures, "measure", "value")
+    shares["measure"] = shares["measure"].str.replace("_", " ")
+    return Outcome(records, [], {"retrieval": _bars(shares, "measure", "value", "Retrieval and order", "")})
+
+
 def _transfer(study: Study, methods: Sequence[str]) -> Outcome:
     second, to = study.second, str(study.chosen.to)
     assert second is not None  # noqa: S101  # as protocol() reads it for this one
@@ -299,7 +308,8 @@ def _epoch_time(study: Study, methods: Sequence[str]) -> Outcome:
 RUN: dict[str, Callable[[Study, Sequence[str]], Outcome]] = {
     function.__name__.strip("_").replace("_", "-"): function
     for function in (
-        _corruption_robustness, _epoch_time, _label_bias, _label_permutation, _reduced_data, _transfer, _unseen_targets,
+        _corruption_robustness, _epoch_time, _label_bias, _label_permutation, _reduced_data, _retrieval,
+        _transfer, _unseen_targets,
     )
 }  # fmt: skip
 

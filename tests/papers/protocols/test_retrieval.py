@@ -1,0 +1,78 @@
+"""Retrieval as a protocol: its measures are those of the metrics, between training and test embeddings."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+from ordinate.errors import OrdinateError
+from ordinate.metrics import mean_average_precision, ndcg
+from ordinate.papers.protocols.parts import KeptParts
+from ordinate.papers.protocols.retrieval import retrieval
+from tests.estimators.examples import otd
+
+RANDOM = np.random.default_rng(0)
+X, X_TEST = RANDOM.normal(size=(60, 2)), RANDOM.normal(size=(30, 2))
+
+
+def angle(x):
+    return np.arctan2(x[:, 1], x[:, 0])
+
+
+class Itself:
+    """The embedding of a sample is the sample."""
+
+    def transform(self, X):
+        return X
+
+
+class Ranks(Itself, KNeighborsClassifier):
+    pass
+
+
+class Targets(Itself, KNeighborsRegressor):
+    pass
+
+
+class Angles(RegressorMixin, BaseEstimator):
+    """A half circle by the target, which is the sample."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+    def transform(self, X):
+        return np.stack([np.cos(X[:, 0]), np.sin(X[:, 0])], 1)
+
+
+def test_ranks_are_relevant_where_they_are_equal_and_targets_within_a_quarter_deviation():
+    y, y_test = angle(X), angle(X_TEST)
+    [row] = retrieval(Targets(), X, y, X_TEST, y_test)["rows"]
+    found = {"ref_emb": X, "ref_labels": y}
+    assert row["average_precision"] == mean_average_precision(X_TEST, y_test, within=y.std() / 4, **found)
+    assert row["ndcg"] == ndcg(X_TEST, y_test, 10, **found)
+    names = np.array(["high", "low", "none"])
+    ranks, ranks_test = np.digitize(y, [-1, 1]), np.digitize(y_test, [-1, 1])
+    [row] = retrieval(Ranks(), X, names[ranks], X_TEST, names[ranks_test])["rows"]
+    assert row["average_precision"] == mean_average_precision(X_TEST, ranks_test, ref_emb=X, ref_labels=ranks)
+    assert row["accuracy"] == np.mean(Ranks().fit(X, ranks).predict(X_TEST) == ranks_test)
+
+
+def test_an_arc_has_full_order_and_direction():
+    x, x_test = (np.sort(RANDOM.uniform(0, 3, n))[:, None] for n in (80, 40))
+    [row] = retrieval(Angles(), x, x[:, 0], x_test, x_test[:, 0])["rows"]
+    assert row["order"] == pytest.approx(1) == row["direction"]
+    assert row["mae"] == 0
+
+
+def test_a_kept_part_is_not_trained_again(tmp_path):
+    ranks = np.digitize(X[:, 0], [0])
+    first = retrieval(otd(), X, ranks, X, ranks, keep=KeptParts(tmp_path))
+    assert retrieval(otd(), X, 1 - ranks, X, ranks, keep=KeptParts(tmp_path)) == first
+
+
+def test_an_estimator_that_does_not_embed_is_refused():
+    with pytest.raises(OrdinateError, match="estimator: got KNeighborsClassifier"):
+        retrieval(KNeighborsClassifier(), X, np.zeros(60), X, np.zeros(60))
