@@ -1,0 +1,378 @@
+"""Measure where an ordered representation pays: each method beside the same network trained with the plain loss.
+
+    ORDINATE_DATA=DIR python benchmarks/pays.py [--experiments NAME ...] [--seeds 5] [--jobs 2]
+
+An experiment is a promise of the papers on a data set: few labels, unseen and out-of-range targets, wrong labels, a
+critical boundary, corrupted images, transfer, retrieval and order, embeddings of 2 to 512 dimensions. All models have
+their default settings, network and budget; the plain loss is the absolute error (targets) or cross-entropy (ranks).
+A seed is a split, or where the owner's is used a training, the same for all. What is shown is the mean of every model
+and, beside the plain loss, the mean difference of pairs with its 95% interval (Student's t over the seeds). Every
+finished run is kept in the results file; the script continues where it was stopped.
+"""
+
+import argparse
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.stats import t as student
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.registry import modality_of
+from ordinate.data.rows import take
+from ordinate.data.text.options import TextOptions
+from ordinate.decisions import predict_ranks
+from ordinate.estimators.registry import Task, build
+from ordinate.metrics import rank_report, ranked_probability_score, shot_report
+from ordinate.papers.datasets import images
+from ordinate.papers.datasets.stsb_dir import read_stsb_dir
+from ordinate.papers.leaderboards import sets
+from ordinate.papers.protocols.corruptions import CORRUPTIONS, corrupt
+from ordinate.papers.protocols.label_bias import label_bias
+from ordinate.papers.protocols.reduced_data import reduced_data
+from ordinate.papers.protocols.retrieval import retrieval
+from ordinate.papers.protocols.transfer import transfer
+from ordinate.papers.protocols.unseen_targets import unseen_targets
+from ordinate.report.text import table
+
+RESULTS = Path(__file__).parent / "results" / "pays.json"
+TARGETS, RANKS = ("l1", "supcr", "supremix"), ("cross_entropy", "cloc", "otd")  # the plain loss first
+SHARES = (0.1, 0.2, 0.5)
+WRONG = 0.3  # of the training labels, exchanged among each other
+HIGHER = ("accuracy", "quadratic_weighted_kappa", "average_precision", "ndcg", "order", "direction", "r2")
+Data = tuple[Any, NDArray[Any], Any, NDArray[Any]]  # samples and labels to train on, then to measure on
+Figures = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is measured of the models of a task on a data set.
+
+    Args:
+        data: name of the set.
+        measure: takes an unfitted estimator, the data of a seed and the seed, and returns figures by name.
+        shown: the figures that the table shows, of those that are kept.
+        settings: of all estimators.
+        epochs: of the training, CLOC's in its two phases; None for the defaults.
+    """
+
+    data: str
+    measure: Callable[[Any, Data, int], Figures]
+    shown: tuple[str, ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+    epochs: int | None = None
+
+    @property
+    def task(self) -> Task:
+        """What the labels of the set are."""
+        return "continuous" if self.data in (*sets.OF_UCI, *sets.OWN_SPLIT, "stsb_dir") else "ranks"
+
+    def build(self, model: str, seed: int) -> Any:
+        """Return the unfitted estimator of a model."""
+        settings = dict(self.settings)
+        if self.epochs is not None and model == "cloc":
+            settings["phase_epochs"] = (self.epochs * 3 // 8, self.epochs - self.epochs * 3 // 8)
+        elif self.epochs is not None:
+            settings["epochs"] = self.epochs
+        return build(model, self.task, random_state=seed, **settings)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The plain loss, and the methods."""
+        return TARGETS if self.task == "continuous" else RANKS
+
+
+def read(name: str, seed: int) -> Data:
+    """Return the samples and labels of a set under a seed."""
+    if name == "stsb_dir":
+        pairs = read_stsb_dir(Path(os.environ["ORDINATE_DATA"]) / "stsb_dir")
+        train, test = (pairs[pairs["split"] == part] for part in ("train", "test"))
+        return train[TEXTS], train["score"].to_numpy(), test[TEXTS], test["score"].to_numpy()
+    if name in ("retinamnist", "koa"):
+        pictures: Any = images.load(name)
+        y, test = pictures.labels.to_numpy(), pictures.splits.to_numpy() == "test"
+        X, train, test = pictures.samples, np.flatnonzero(~test), np.flatnonzero(test)
+    else:
+        X, y, train, test = sets.load(name, seed)
+    return take(X, train), y[train], take(X, test), y[test]
+
+
+# what is measured
+
+
+def of_parts(rows: Iterable[dict[str, Any]], key: str) -> Figures:
+    """Return the figures of a protocol's rows, named after the row's part."""
+    return {
+        f"{name}, {row[key]}": value
+        for row in rows
+        for name, value in row.items()
+        if name != key and isinstance(value, float)
+    }
+
+
+def few_labels(estimator: Any, data: Data, seed: int) -> Figures:
+    """Train on 10, 20 and 50% of the samples."""
+    sizes = [round(share * len(data[1])) for share in SHARES]
+    rows = reduced_data(estimator, *data, sizes=sizes, seed=seed)["rows"]
+    return of_parts(({**row, "share": f"{share:.0%}"} for share, row in zip(SHARES, rows, strict=True)), "share")
+
+
+def left_out(estimator: Any, data: Data, _: int, between: tuple[float, float]) -> Figures:
+    """Leave a range of targets out of training, given as shares of the targets in order."""
+    low, high = np.quantile(data[1], between)
+    low, high = (-np.inf if between[0] == 0 else low), (np.inf if between[1] == 1 else high)
+    return of_parts(unseen_targets(estimator, *data, ranges=[(low, high)])["rows"], "targets")
+
+
+def wrong_labels(estimator: Any, data: Data, seed: int) -> Figures:
+    """Exchange the labels of some training samples among each other."""
+    X, y, X_test, y_test = data
+    random = np.random.default_rng(seed)
+    moved, given = random.permutation(len(y))[: round(WRONG * len(y))], y.copy()
+    given[moved] = y[random.permutation(moved)]
+    [row] = reduced_data(estimator, X, given, X_test, y_test, sizes=[len(y)], seed=seed)["rows"]
+    return {name: value for name, value in row.items() if name != "size"}
+
+
+def biased_boundary(estimator: Any, data: Data, seed: int, boundary: tuple[int, int]) -> Figures:
+    """Bias the labels at one boundary, as CLOC's Table 3 does; CLOC has a fixed margin there."""
+    if "critical_margins" in estimator.get_params():
+        estimator = clone(estimator).set_params(critical_margins={boundary: 1.2})
+    [row] = label_bias(estimator, *data, boundary=boundary, seed=seed)["rows"]
+    return {name: value for name, value in row.items() if name != "relabelled"}
+
+
+def neighbours(estimator: Any, data: Data, _: int) -> Figures:
+    """Search the training samples by the embeddings of the test samples."""
+    return dict(retrieval(estimator, *data)["rows"][0])
+
+
+def neighbours_by_size(estimator: Any, data: Data, seed: int) -> Figures:
+    """Embeddings of 2 to 512 dimensions."""
+    rows = (
+        {"size": str(size), **neighbours(clone(estimator).set_params(embedding_dim=size), data, seed)}
+        for size in (2, 8, 64, 512)
+    )
+    return of_parts(rows, "size")
+
+
+def of_pictures(estimator: Any, data: Data, seed: int) -> Figures:
+    """One training: both decisions, neighbours, errors at boundaries; every fourth test image corrupted in 19 ways."""
+    X, y, X_test, y_test = data
+    model = clone(estimator).fit(X, y)
+    figures = neighbours(FrozenEstimator(model), data, seed)
+    probabilities = model.predict_proba(X_test)
+    report = rank_report(y_test, predict_ranks(probabilities, "median"), probabilities.shape[1])
+    figures |= {f"{name}, median": report[name] for name in ("mae", "accuracy")}
+    figures["ranked_probability_score"] = ranked_probability_score(y_test, probabilities)
+    some = np.arange(0, len(y_test), 4)
+    pixels = modality_of(X).pictures(take(X_test, some))
+    assert pixels is not None
+    scores = []
+    for name in CORRUPTIONS:
+        blurred = model.predict_proba(corrupt(pixels, name, SEVERITY, seed))
+        error = np.abs(blurred.argmax(1) - y_test[some]).mean()
+        scores.append((error, ranked_probability_score(y_test[some], blurred)))
+    figures["mae, corrupted"], figures["ranked_probability_score, corrupted"] = map(float, np.mean(scores, axis=0))
+    for low, margin in enumerate(getattr(model, "margins_", ())):
+        figures[f"margin {low} | {low + 1}"] = float(margin)
+    for low, error in enumerate(
+        rank_report(y_test, model.predict(X_test), probabilities.shape[1])["adjacent_error_rates"]
+    ):
+        figures[f"error {low} | {low + 1}"] = float(error)
+    return figures
+
+
+def shifted(estimator: Any, data: Data, _: int) -> Figures:
+    """Train on the lower 70% of the first column, measure the probabilities on the samples above."""
+    X, y, X_test, y_test = data
+    column = X.iloc[:, 0].to_numpy()
+    edge = np.quantile(column, 0.7)
+    model = clone(estimator).fit(X[column <= edge], y[column <= edge])
+    figures = {}
+    for name, rows in (("alike", X_test.iloc[:, 0] <= edge), ("shifted", X_test.iloc[:, 0] > edge)):
+        true, probabilities = y_test[rows], model.predict_proba(X_test[rows])
+        figures[f"ranked_probability_score, {name}"] = ranked_probability_score(true, probabilities)
+        figures[f"mae, {name}"] = rank_report(true, model.predict(X_test[rows]), probabilities.shape[1])["mae"]
+    return figures
+
+
+def rare_targets(estimator: Any, data: Data, _: int) -> Figures:
+    """Errors where training pairs of a similarity are many, medium and few, in bins of 0.1."""
+    X, y, X_test, y_test = data
+    report = shot_report(y, y_test, clone(estimator).fit(X, y).predict(X_test), bin_size=0.1)
+    rows = ({"region": region, **figures} for region, figures in report.items())
+    return of_parts(rows, "region")
+
+
+def other_domain(estimator: Any, data: Data, seed: int) -> Figures:
+    """Train on the aerofoils of all chords but the longest; of that one 50 samples are for the new layer."""
+    X, y = pd.concat([data[0], data[2]]), np.concatenate([data[1], data[3]])
+    here = (X["chord_m"] == X["chord_m"].max()).to_numpy()
+    rows = np.random.default_rng(seed).permutation(np.flatnonzero(here))
+    few, rest = rows[:50], rows[50:]
+    model = clone(estimator).fit(X[~here], y[~here])
+    return of_parts(transfer(model, X.iloc[few], y[few], X.iloc[rest], y[rest], seed=seed)["rows"], "scheme")
+
+
+TEXTS = ["sentence1", "sentence2"]
+SENTENCES: dict[str, Any] = {"encoder": "minilm", "text": TextOptions()}
+FEW = tuple(f"mae, {share:.0%}" for share in SHARES)
+SMALL: dict[str, Any] = {"encoder": "test_resnet", "batch_size": 32, "images": ImageOptions(size=28)}
+X_RAYS: dict[str, Any] = {
+    "encoder": "efficientnet_lite0",
+    "images": ImageOptions(size=(60, 100), channels=1, augmentation="koa", pretrained=True),
+}
+SEVERITY = 3
+SEEN = (
+    "accuracy", "mae", "mae, median", "average_precision", "ndcg", "order", "direction", "mae, corrupted",
+    "ranked_probability_score", "ranked_probability_score, corrupted",
+)  # fmt: skip
+FOUND = ("average_precision", "ndcg", "order", "direction", "mae")
+EXPERIMENTS = {
+    "few labels: airfoil": Experiment("airfoil", few_labels, FEW),
+    "few labels: concrete": Experiment("concrete", few_labels, FEW),
+    "few labels: LEV": Experiment("lev", few_labels, FEW),
+    "few labels: RetinaMNIST": Experiment("retinamnist", few_labels, FEW, SMALL, epochs=20),
+    **{
+        f"unseen targets: {name}": Experiment(
+            name, partial(left_out, between=(0.4, 0.6)), ("mae, all", "mae, seen", "mae, unseen")
+        )
+        for name in ("airfoil", "concrete")
+    },
+    **{
+        f"out-of-range targets: {name}": Experiment(
+            name, partial(left_out, between=(0.9, 1)), ("mae, all", "mae, seen", "mae, unseen")
+        )
+        for name in ("airfoil", "concrete")
+    },
+    "wrong labels: airfoil": Experiment("airfoil", wrong_labels, ("mae",)),
+    "wrong labels: concrete": Experiment("concrete", wrong_labels, ("mae",)),
+    "wrong labels: LEV": Experiment("lev", wrong_labels, ("mae", "accuracy")),
+    "wrong labels: Car": Experiment("car", wrong_labels, ("mae", "accuracy")),
+    "wrong labels: RetinaMNIST": Experiment("retinamnist", wrong_labels, ("mae", "accuracy"), SMALL, epochs=20),
+    "biased boundary: LEV, 2 | 3": Experiment(
+        "lev", partial(biased_boundary, boundary=(2, 3)), ("mae", "accuracy", "critical_error")
+    ),
+    "biased boundary: Car, 1 | 2": Experiment(
+        "car", partial(biased_boundary, boundary=(1, 2)), ("mae", "accuracy", "critical_error")
+    ),
+    "retrieval: airfoil": Experiment("airfoil", neighbours, FOUND),
+    "retrieval: concrete": Experiment("concrete", neighbours, FOUND),
+    "retrieval: FloodModeling1": Experiment("floodmodeling1", neighbours, FOUND),
+    "retrieval: LEV": Experiment("lev", neighbours, (*FOUND, "accuracy")),
+    "retrieval: Car": Experiment("car", neighbours, (*FOUND, "accuracy")),
+    "pictures: RetinaMNIST": Experiment("retinamnist", of_pictures, SEEN, SMALL, epochs=20),
+    "pictures: KOA": Experiment("koa", of_pictures, SEEN, X_RAYS, epochs=8),
+    "sizes of embeddings: concrete": Experiment(
+        "concrete", neighbours_by_size, tuple(f"{name}, {size}" for size in (2, 8, 64, 512) for name in ("mae", "ndcg"))
+    ),
+    "shifted samples: LEV": Experiment(
+        "lev", shifted, ("ranked_probability_score, alike", "ranked_probability_score, shifted", "mae, shifted")
+    ),
+    "few labels: STS-B-DIR": Experiment("stsb_dir", few_labels, FEW, SENTENCES),
+    "rare targets: STS-B-DIR": Experiment(
+        "stsb_dir", rare_targets, ("mae, all", "mae, many", "mae, medium", "mae, few", "pearson, all"), SENTENCES
+    ),
+    "transfer: airfoil": Experiment("airfoil", other_domain, ("mae, linear_probe", "mae, fine_tune")),
+}  # fmt: skip
+
+
+# runs
+
+
+def run(name: str, model: str, seed: int) -> dict[str, Any]:
+    """Return one run: what a model comes to in an experiment under a seed."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    experiment = EXPERIMENTS[name]
+    start = time.perf_counter()
+    figures = experiment.measure(experiment.build(model, seed), read(experiment.data, seed), seed)
+    seconds = round(time.perf_counter() - start, 1)
+    return {"experiment": name, "model": model, "seed": seed, "figures": figures, "seconds": seconds}
+
+
+def difference(ours: NDArray[np.float64], plain: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the mean difference of pairs, and half its 95% interval."""
+    pairs = ours - plain
+    half = student.ppf(0.975, len(pairs) - 1) * pairs.std(ddof=1) / np.sqrt(len(pairs)) if len(pairs) > 1 else np.inf
+    return float(pairs.mean()), float(half)
+
+
+def show(runs: list[dict[str, Any]]) -> None:
+    """Print every experiment: means, and differences to the plain loss; a star marks those beyond their interval."""
+    for name, experiment in EXPERIMENTS.items():
+        by_model = {
+            model: {
+                each["seed"]: each["figures"] for each in runs if (each["experiment"], each["model"]) == (name, model)
+            }
+            for model in experiment.models
+        }
+        plain = by_model[experiment.models[0]]
+        rows = []
+        for model, figures in by_model.items():
+            both = sorted(figures.keys() & plain.keys())
+            cells = []
+            for key in experiment.shown if both else ():
+                own, other = (np.array([of[seed][key] for seed in both]) for of in (figures, plain))
+                cell = f"{own.mean():.4g}"
+                if model != experiment.models[0]:
+                    mean, half = difference(own, other)
+                    better = mean > 0 if key.split(",")[0] in HIGHER else mean < 0
+                    cell += f" ({mean:+.3g} ± {half:.2g}{' *' if abs(mean) > half and better else ''})"
+                cells.append(cell)
+            if cells:
+                rows.append([model, *cells, str(len(both))])
+        if rows:
+            print(f"\n{name}\n" + table(["", *(key.replace("_", " ") for key in experiment.shown), "seeds"], rows))
+
+
+def main() -> None:
+    """Measure what is not in the results yet, and show all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--experiments", nargs="+", default=list(EXPERIMENTS), metavar="NAME", help="or their first words"
+    )
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    names = [name for name in EXPERIMENTS if name.startswith(tuple(options.experiments))]
+    runs = json.loads(options.results.read_text()) if options.results.exists() else []
+    done = {(each["experiment"], each["model"], each["seed"]) for each in runs}
+    wanted = [
+        (name, model, seed)
+        for seed in range(options.seeds)
+        for name in names
+        for model in EXPERIMENTS[name].models
+        if (name, model, seed) not in done
+    ]
+    finished = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(delayed(run)(*each) for each in wanted)
+    for number, each in enumerate(finished, 1):
+        runs.append(each)
+        pending = options.results.with_suffix(".tmp")
+        pending.write_text(json.dumps(sorted(runs, key=_place), indent=1) + "\n")
+        pending.replace(options.results)
+        print(f"{number}/{len(wanted)} {each['experiment']}, {each['model']}, {each['seconds']} s", flush=True)
+    show(runs)
+
+
+def _place(each: dict[str, Any]) -> tuple[int, str, int]:
+    return list(EXPERIMENTS).index(each["experiment"]), each["model"], each["seed"]
+
+
+if __name__ == "__main__":
+    main()
