@@ -7,7 +7,8 @@ critical boundary, corrupted images, transfer, retrieval and order, embeddings o
 their default settings, network and budget; the plain loss is the absolute error (targets) or cross-entropy (ranks).
 A seed is a split, or where the owner's is used a training, the same for all. What is shown is the mean of every model
 and, beside the plain loss, the mean difference of pairs with its 95% interval (Student's t over the seeds). Every
-finished run is kept in the results file; the script continues where it was stopped.
+finished run is kept in the results file; the script continues where it was stopped. The tables beside that file are
+those of the documentation, of what has three seeds or more.
 """
 
 import argparse
@@ -31,7 +32,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.registry import modality_of
+from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.data.rows import take
 from ordinate.data.text.options import TextOptions
 from ordinate.decisions import predict_ranks
@@ -53,6 +54,7 @@ TARGETS, RANKS = ("l1", "supcr", "supremix"), ("cross_entropy", "cloc", "otd")  
 SHARES = (0.1, 0.2, 0.5)
 WRONG = 0.3  # of the training labels, exchanged among each other
 HIGHER = ("accuracy", "quadratic_weighted_kappa", "average_precision", "ndcg", "order", "direction", "r2")
+PIXELS: dict[str, tuple[Any, int]] = {"retinamnist": (28, 3), "koa": ((60, 100), 1)}  # size and channels
 Data = tuple[Any, NDArray[Any], Any, NDArray[Any]]  # samples and labels to train on, then to measure on
 Figures = dict[str, float]
 
@@ -101,10 +103,11 @@ def read(name: str, seed: int) -> Data:
         pairs = read_stsb_dir(Path(os.environ["ORDINATE_DATA"]) / "stsb_dir")
         train, test = (pairs[pairs["split"] == part] for part in ("train", "test"))
         return train[TEXTS], train["score"].to_numpy(), test[TEXTS], test["score"].to_numpy()
-    if name in ("retinamnist", "koa"):
+    if name in PIXELS:
         pictures: Any = images.load(name)
-        y, test = pictures.labels.to_numpy(), pictures.splits.to_numpy() == "test"
-        X, train, test = pictures.samples, np.flatnonzero(~test), np.flatnonzero(test)
+        y, tested = pictures.labels.to_numpy(), pictures.splits.to_numpy() == "test"
+        preprocessing = choose_preprocessing(pictures.samples, *PIXELS[name])
+        X, train, test = decode(pictures.samples, preprocessing)[0], np.flatnonzero(~tested), np.flatnonzero(tested)
     else:
         X, y, train, test = sets.load(name, seed)
     return take(X, train), y[train], take(X, test), y[test]
@@ -179,11 +182,9 @@ def of_pictures(estimator: Any, data: Data, seed: int) -> Figures:
     figures |= {f"{name}, median": report[name] for name in ("mae", "accuracy")}
     figures["ranked_probability_score"] = ranked_probability_score(y_test, probabilities)
     some = np.arange(0, len(y_test), 4)
-    pixels = modality_of(X).pictures(take(X_test, some))
-    assert pixels is not None
     scores = []
     for name in CORRUPTIONS:
-        blurred = model.predict_proba(corrupt(pixels, name, SEVERITY, seed))
+        blurred = model.predict_proba(corrupt(X_test[some], name, SEVERITY, seed))
         error = np.abs(blurred.argmax(1) - y_test[some]).mean()
         scores.append((error, ranked_probability_score(y_test[some], blurred)))
     figures["mae, corrupted"], figures["ranked_probability_score, corrupted"] = map(float, np.mean(scores, axis=0))
@@ -231,12 +232,13 @@ def other_domain(estimator: Any, data: Data, seed: int) -> Figures:
 TEXTS = ["sentence1", "sentence2"]
 SENTENCES: dict[str, Any] = {"encoder": "minilm", "text": TextOptions()}
 FEW = tuple(f"mae, {share:.0%}" for share in SHARES)
-SMALL: dict[str, Any] = {"encoder": "test_resnet", "batch_size": 32, "images": ImageOptions(size=28)}
+SMALL: dict[str, Any] = {"encoder": "test_resnet", "batch_size": 32, "images": ImageOptions()}
 X_RAYS: dict[str, Any] = {
     "encoder": "efficientnet_lite0",
-    "images": ImageOptions(size=(60, 100), channels=1, augmentation="koa", pretrained=True),
+    "images": ImageOptions(augmentation="koa", pretrained=True),
 }
 SEVERITY = 3
+ENOUGH = 3  # seeds, for the documentation
 SEEN = (
     "accuracy", "mae", "mae, median", "average_precision", "ndcg", "order", "direction", "mae, corrupted",
     "ranked_probability_score", "ranked_probability_score, corrupted",
@@ -312,32 +314,68 @@ def difference(ours: NDArray[np.float64], plain: NDArray[np.float64]) -> tuple[f
     return float(pairs.mean()), float(half)
 
 
+def compared(runs: list[dict[str, Any]], name: str) -> list[list[str]]:
+    """Return a row per figure: the plain loss, each method with its difference, and the pairs of runs.
+
+    ``+`` marks a difference for the better beyond its interval, ``-`` one for the worse.
+    """
+    experiment = EXPERIMENTS[name]
+    by_model = {
+        model: {each["seed"]: each["figures"] for each in runs if (each["experiment"], each["model"]) == (name, model)}
+        for model in experiment.models
+    }
+    seeds = sorted(set.intersection(*(set(figures) for figures in by_model.values())))
+    if not seeds:
+        return []
+    rows = []
+    for key in experiment.shown:
+        plain, *others = (np.array([figures[seed][key] for seed in seeds]) for figures in by_model.values())
+        cells = [f"{plain.mean():.3f}"]
+        for ours in others:
+            mean, half = difference(ours, plain)
+            gain = mean if key.split(",")[0] in HIGHER else -mean
+            mark = "" if abs(gain) <= half else " +" if gain > 0 else " -"
+            cells.append(f"{ours.mean():.3f} ({mean:+.3f} ± {half:.3f}){mark}")
+        rows.append([key.replace("_", " "), *cells, str(len(seeds))])
+    return rows
+
+
+def header(name: str) -> list[str]:
+    """Return what the columns of :func:`compared` are."""
+    return ["", *(model.replace("_", "-") for model in EXPERIMENTS[name].models), "seeds"]
+
+
 def show(runs: list[dict[str, Any]]) -> None:
-    """Print every experiment: means, and differences to the plain loss; a star marks those beyond their interval."""
-    for name, experiment in EXPERIMENTS.items():
-        by_model = {
-            model: {
-                each["seed"]: each["figures"] for each in runs if (each["experiment"], each["model"]) == (name, model)
-            }
-            for model in experiment.models
-        }
-        plain = by_model[experiment.models[0]]
-        rows = []
-        for model, figures in by_model.items():
-            both = sorted(figures.keys() & plain.keys())
-            cells = []
-            for key in experiment.shown if both else ():
-                own, other = (np.array([of[seed][key] for seed in both]) for of in (figures, plain))
-                cell = f"{own.mean():.4g}"
-                if model != experiment.models[0]:
-                    mean, half = difference(own, other)
-                    better = mean > 0 if key.split(",")[0] in HIGHER else mean < 0
-                    cell += f" ({mean:+.3g} ± {half:.2g}{' *' if abs(mean) > half and better else ''})"
-                cells.append(cell)
-            if cells:
-                rows.append([model, *cells, str(len(both))])
+    """Print every experiment."""
+    for name in EXPERIMENTS:
+        rows = compared(runs, name)
         if rows:
-            print(f"\n{name}\n" + table(["", *(key.replace("_", " ") for key in experiment.shown), "seeds"], rows))
+            print(f"\n{name}\n" + table(header(name), rows))
+
+
+def as_markdown(runs: list[dict[str, Any]]) -> str:
+    """Return the tables of the documentation, one per experiment, those of a promise below one heading."""
+
+    def line(cells: Iterable[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    lines, promise, drawn = [], "", 0
+    for name in EXPERIMENTS:
+        rows = compared(runs, name)
+        if not rows or int(rows[0][-1]) < ENOUGH:
+            continue
+        if name.split(":")[0] != promise:
+            promise = name.split(":")[0]
+            lines += [f"### {promise[0].upper()}{promise[1:]}", ""]
+        lines += [line([name.partition(": ")[2], *header(name)[1:]]), "|---" * len(rows[0]) + "|"]
+        for row in rows:
+            lines.append(
+                line(f"**{cell[:-2]}**" if cell.endswith(" +") else cell.replace(") -", ") ▾") for cell in row)
+            )
+            drawn += len(row) - 3
+        lines.append("")
+    lines += [f"Of {drawn} differences, one in twenty lies beyond its interval by chance.", ""]
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -366,6 +404,7 @@ def main() -> None:
         pending = options.results.with_suffix(".tmp")
         pending.write_text(json.dumps(sorted(runs, key=_place), indent=1) + "\n")
         pending.replace(options.results)
+        options.results.with_suffix(".md").write_text(as_markdown(runs), encoding="utf-8")
         print(f"{number}/{len(wanted)} {each['experiment']}, {each['model']}, {each['seconds']} s", flush=True)
     show(runs)
 
