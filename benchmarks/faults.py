@@ -10,8 +10,8 @@ lines each of them executes, in the processes that it starts too. `run` plants e
 runs the tests that execute its line, those of the mirrored test file first, then the fastest, up to one that fails with
 the fault and passes without. A line that runs at import, or that no test was seen to execute, as compiled ones, takes
 all tests that execute any line of its file. Without a map these are the files of tests that `make quick` finds nearest
-to the file, which takes less than to run all tests once, and may miss a test that would catch the fault. --first names
-tests that are likely to catch it.
+to the file, after the one that caught the fault in the results, which takes less than to run all tests once, and may
+miss a test that would catch the fault. --first names tests that are likely to catch it.
 
 Outcomes: caught; survived; no test executes it (nor does any other test of the file catch it); time limit. Each is
 written at once; faults that have one are skipped, unless --again.
@@ -43,7 +43,8 @@ NOT_COPIED = (".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "*.egg-
 def run(mapped: Path | None, faults: list[Fault], options: argparse.Namespace) -> None:
     """Seed those of the faults that have no outcome yet, and write the outcomes."""
     code = mapped if mapped is not None and (mapped / "src").is_dir() else ROOT
-    known = {one["id"]: one for one in json.loads(options.out.read_text())} if options.out.is_file() else {}
+    known = _outcomes(options.out)
+    before = {one["id"]: [one["test"].partition("::")[0]] for one in _outcomes(RESULTS).values() if one["test"]}
     chosen = [fault for fault in faults if fault.id in (options.fault or [fault.id])]
     chosen = [fault for fault in chosen if options.again or fault.id not in known]
     lines: Lines = {} if mapped is None else read_lines(mapped, {fault.place(code)[0] for fault in chosen})
@@ -55,7 +56,7 @@ def run(mapped: Path | None, faults: list[Fault], options: argparse.Namespace) -
         try:
             executes = True
             if mapped is None:
-                tests = nearest([fault.place()[0]])
+                tests = [*before.get(fault.id, []), *nearest([fault.place()[0]])]
             else:
                 tests, executes = tests_at(*fault.place(code), lines, durations)
             return copy.outcome(fault, list(dict.fromkeys([*options.first, *tests])), executes, options.limit)
@@ -74,6 +75,10 @@ def run(mapped: Path | None, faults: list[Fault], options: argparse.Namespace) -
             pool.shutdown(cancel_futures=True)
     caught = sum(known[fault.id]["outcome"] == "caught" for fault in faults if fault.id in known)
     print(f"{caught} of {len(faults)} caught")
+
+
+def _outcomes(path: Path) -> dict[str, dict[str, Any]]:
+    return {one["id"]: one for one in json.loads(path.read_text())} if path.is_file() else {}
 
 
 def _keep(one: dict[str, Any], known: dict[str, dict[str, Any]], faults: list[Fault], out: Path) -> None:

@@ -9,6 +9,7 @@ And which tests `make thorough` alone runs, by three markers:
 
 import functools
 import gc
+import importlib
 import importlib.metadata
 import os
 import signal
@@ -29,6 +30,7 @@ check_shapes()
 importlib.metadata.entry_points = functools.cache(importlib.metadata.entry_points)  # Lightning's Trainer asks each time
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # kernels run without a GPU; read when Triton is imported
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # or each seed and each Trainer loads a driver to ask
 hypothesis.settings.register_profile("ordinate", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("ordinate")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job
@@ -78,4 +80,16 @@ def unpainted():
     """Build pictures and do not paint them, which takes half of a small ``fit``; test_cli.py and report's tests do."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("matplotlib.figure.Figure.savefig", lambda figure, path, **options: Path(path).touch())
+        yield
+
+
+@pytest.fixture(scope="module")
+def few_trees():
+    """Grow 60 trees and 10 boosted ones where a blend has 200 and up to 300, most of a small one's time."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(importlib.import_module("ordinate.estimators.simple_models").FOREST, "n_estimators", 60)
+        patch.setitem(importlib.import_module("ordinate.estimators.blend").BOOSTED_TARGETS, "max_iter", 10)
+        patch.setitem(HistGradientBoostingClassifier.__init__.__kwdefaults__, "max_iter", 10)
         yield

@@ -16,6 +16,8 @@ from ordinate.cli import main
 from tests import processes
 from tests.command_line import ONE_THREAD, ORDINATE, draw, fit_model, one_line, ordinate_command, read, write_table
 
+pytestmark = pytest.mark.usefixtures("unpainted")
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
@@ -82,7 +84,7 @@ def test_a_fit_killed_again_and_again_ends_with_the_files_of_one_that_was_not(ta
 
 @pytest.fixture
 def command(table):
-    return ["fit", table, "--target", "grade", "--method", "cloc", "--epochs", "40", "--quiet", "--out"]
+    return ["fit", table, "--target", "grade", "--method", "cloc", "--epochs", "24", "--quiet", "--out"]
 
 
 @pytest.fixture

@@ -32,20 +32,22 @@ TEXT = np.array(NAMES, dtype=object)[np.digitize(NOISY, [-1.2, -0.3, 0.3, 1.2])]
 QUICK = {"embedding_dim": 8, "batch_size": 32, "random_state": 0}
 COSTS = cost_matrix(5, {(1, 2): 6.0}).tolist()
 
-pytestmark = pytest.mark.usefixtures("unpainted")
+pytestmark = pytest.mark.usefixtures("unpainted", "few_trees")
 
 RANKS = [name for name, model in models().items() if "ranks" in model.estimators and model.embeds]
 CONTINUOUS = [name for name, model in models().items() if "continuous" in model.estimators and name != "simcse"]
 
 
-def fitted(name, task, **options):
-    epochs = {"cloc": {"phase_epochs": (15, 15)}}.get(name)
+def fitted(name, task, epochs=4, **options):
     model = build(name, task).set_params(**QUICK)
-    if epochs is None:
-        epochs = {"epochs": (3, 3) if isinstance(model.epochs, tuple) else 30}
+    halves = (epochs // 2, epochs // 2)
+    if name == "cloc":
+        model.set_params(phase_epochs=halves)
+    else:
+        model.set_params(epochs=halves if isinstance(model.epochs, tuple) else epochs)
     if task == "ranks":
         options["class_order"] = NAMES
-    model.set_params(**epochs, **options)
+    model.set_params(**options)
     return model.fit(frame(X), TEXT if task == "ranks" else TARGET)
 
 
@@ -110,12 +112,12 @@ def test_every_decision_is_the_same_at_every_face(name, tmp_path):
     answers = {}
     for key, decision in {"mode": "mode", "median": "median", "costs": COSTS}.items():
         (tmp_path / key).mkdir()
-        answers[key] = hold_ranks_together(fitted(name, "ranks", decision=decision), tmp_path / key).tolist()
+        answers[key] = hold_ranks_together(fitted(name, "ranks", 30, decision=decision), tmp_path / key).tolist()
     assert answers["mode"] != answers["costs"]
     if name != "otd":  # whose three neighbours seldom tell mode from median
         assert answers["mode"] != answers["median"]
     usual = "median" if name == "coral" else "mode"
-    assert fitted(name, "ranks").predict(frame(NEW)).tolist() == answers[usual]
+    assert fitted(name, "ranks", 30).predict(frame(NEW)).tolist() == answers[usual]
 
 
 def test_predict_takes_another_decision_than_the_model_was_trained_with(tmp_path):

@@ -58,7 +58,7 @@ def table(folder):
     names = [HOSTILE, *(f"patient {i}" for i in range(1, 100))]
     X = X.assign(**{HOSTILE: 1.0})
     X.loc[[0, 1, 60], "text"] = HOSTILE
-    model = cloc(phase_epochs=(6, 6), critical_margins={(1, 2): 0.8}).fit(X[:60], y[:60])
+    model = cloc(phase_epochs=(3, 3), critical_margins={(1, 2): 0.8}).fit(X[:60], y[:60])
     return write_report(
         model, X[60:], y[60:], folder / "table.html", training=(X[:60], y[:60]), target=HOSTILE, names=names,
         costs=COSTS, sweep={**SWEEP, "boundary_name": "1 | 2"}, command="ordinate report", facts={"Data": HOSTILE},
@@ -126,7 +126,7 @@ def test_axe_finds_nothing_serious(open_page, each, theme):
     assert [(rule["id"], [node["html"][:120] for node in rule["nodes"]][:3]) for rule in serious] == []
 
 
-@pytest.mark.typical("390", "table")
+@pytest.mark.typical("390")
 @pytest.mark.parametrize("width", [390, 768, 1280])
 def test_nothing_is_wider_than_the_window(open_page, each, width):
     page = open_page(each, width=width)

@@ -4,5 +4,5 @@ import pytest
 
 
 @pytest.fixture(scope="module", autouse=True)
-def without_pictures(unpainted):
-    """No command's test looks at a picture here."""
+def quickly(unpainted, few_trees):
+    """No command's test looks at a picture here, nor at how well a blend predicts."""

@@ -7,7 +7,7 @@ import pytest
 from ordinate.cli import main
 from ordinate.commands.division import divide
 from ordinate.commands.labels import Label
-from ordinate.estimators import embedding_estimator
+from ordinate.estimators import training_samples
 from ordinate.estimators.holdout import hold_out
 
 RANDOM = np.random.default_rng(0)
@@ -33,7 +33,7 @@ def held_out(monkeypatch):
         found.append((set(np.asarray(groups)[rows]), set(np.asarray(groups)[others])))
         return rows, others
 
-    monkeypatch.setattr(embedding_estimator, "hold_out", record)
+    monkeypatch.setattr(training_samples, "hold_out", record)
     return found
 
 

@@ -24,6 +24,10 @@ ESSENTIAL = {
     "check_classifiers_train",
     "check_regressors_train",
 }
+REPEATED = {
+    "check_estimator_sparse_matrix",  # as check_estimator_sparse_array
+    "check_transformer_data_not_an_array",  # as check_classifier_data_not_an_array and that of regressors
+}
 EQUIVALENCE = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
     "samples that are repeated meet in batches, and are standardised with their repetitions",
@@ -56,15 +60,24 @@ def run_check(estimator, check):
     check(estimator)
 
 
+def parametrize_with_every_check(estimators, expected_failed_checks=lambda _: EQUIVALENCE):
+    """``parametrize_with_checks``; what repeats a check with other containers, or is known to fail, is thorough."""
+    return _parametrize(estimators, expected_failed_checks, lambda name: name not in REPEATED)
+
+
 def parametrize_with_essential_checks(estimators, expected_failed_checks=lambda _: EQUIVALENCE):
     """Of ``parametrize_with_checks`` the essential ones; the others are thorough."""
+    return _parametrize(estimators, expected_failed_checks, ESSENTIAL.__contains__)
+
+
+def _parametrize(estimators, expected_failed_checks, chosen):
     mark = parametrize_with_checks(estimators, expected_failed_checks=expected_failed_checks)
     names, cases = mark.args
-    return pytest.mark.parametrize(names, [_mark(case) for case in cases], **mark.kwargs)
+    return pytest.mark.parametrize(names, [_mark(case, chosen) for case in cases], **mark.kwargs)
 
 
-def _mark(case):
+def _mark(case, chosen):
     case = case if isinstance(case, ParameterSet) else pytest.param(*case)
     check = case.values[1]
-    plain = not check.keywords and check.func.__name__ in ESSENTIAL
+    plain = not case.marks and not check.keywords and chosen(check.func.__name__)
     return case if plain else pytest.param(*case.values, marks=[*case.marks, pytest.mark.thorough], id=case.id)

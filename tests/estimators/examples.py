@@ -10,19 +10,19 @@ SMALL = {"embedding_dim": 8, "batch_size": 24, "random_state": 0}
 
 
 def cloc(**options):
-    return CLOCClassifier(**{**SMALL, "phase_epochs": (2, 2), **options})
+    return CLOCClassifier(**{**SMALL, "phase_epochs": (1, 1), **options})
 
 
 def otd(**options):
-    return OTDClassifier(**{**SMALL, "epochs": 4, **options})
+    return OTDClassifier(**{**SMALL, "epochs": 2, **options})
 
 
 def supcr(**options):
-    return SupCRRegressor(**{**SMALL, "epochs": (2, 2), **options})
+    return SupCRRegressor(**{**SMALL, "epochs": (1, 1), **options})
 
 
 def supremix(**options):
-    return SupReMixRegressor(**{**SMALL, "epochs": (2, 2), **options})
+    return SupReMixRegressor(**{**SMALL, "epochs": (1, 1), **options})
 
 
 CLASSIFIERS, REGRESSORS = [cloc, otd], [supcr, supremix]

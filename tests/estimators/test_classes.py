@@ -1,5 +1,7 @@
 """scikit-learn's contract of classes, whatever kind of labels: its scorers and ensembles see the same model."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -47,10 +49,27 @@ def scores(model, y):
     return found
 
 
+@cache
+def plain(make):
+    """The model of the ranks themselves."""
+    return make().fit(X, RANKS)
+
+
+@cache
+def plain_scores(make):
+    return scores(plain(make), RANKS)
+
+
+@pytest.mark.typical(
+    "text with class_order-cloc",
+    "ordered categorical-coral",
+    "polars Enum-cloc",
+    "whole numbers that fall-coral",
+)
 @every_model
 @every_kind_of_label
 def test_every_scorer_sees_the_same_model_whatever_the_labels(make, y, options):
-    expected = scores(make().fit(X, RANKS), RANKS)
+    expected = plain_scores(make)
     found = scores(make(**options).fit(X, y), y)
     assert {"accuracy", "neg_log_loss", "roc_auc_ovr", "roc_auc_ovo", "f1_macro"} <= found.keys()
     of_classes = {name: value for name, value in expected.items() if name in found}
@@ -69,7 +88,7 @@ def test_classes_are_sorted_and_columns_follow_them(make, y, options):
     by_class, by_rank = model.predict_proba(X), model.rank_probabilities(X)
     for place, label in enumerate(model.classes_.tolist()):
         assert (by_class[:, place] == by_rank[:, model.ordered_classes_.tolist().index(label)]).all()
-    np.testing.assert_array_equal(by_rank, make().fit(X, RANKS).predict_proba(X))
+    np.testing.assert_array_equal(by_rank, plain(make).predict_proba(X))
 
 
 ENSEMBLES = {
@@ -117,7 +136,7 @@ def test_codes_in_the_place_of_text_are_said():
     with pytest.warns(UserWarning, match="0 = high, 1 = low, 2 = mid"):
         model = cloc(class_order=NAMES).fit(X, codes)
     assert model.ordered_classes_.tolist() == [1, 2, 0]
-    np.testing.assert_array_equal(model.rank_probabilities(X), cloc().fit(X, RANKS).rank_probabilities(X))
+    np.testing.assert_array_equal(model.rank_probabilities(X), plain(cloc).rank_probabilities(X))
 
 
 NO_CODES = {"too high": RANKS + 1, "too low": RANKS - 1, "not all": np.minimum(RANKS, 1)}

@@ -85,8 +85,6 @@ DATA = {
     "cloc-table-model.onnx",
     "supcr-series-model.onnx",
     "otd-images-model.onnx",
-    "otd-table-model.pt2",
-    "cloc-series-model.pt2",
     "supremix-images-model.pt2",
 )
 @both_formats
@@ -106,7 +104,7 @@ def test_the_graph_is_the_estimator(make, kind, name, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {name, f"{name}.json"}
 
 
-@pytest.mark.typical("model.onnx")
+@pytest.mark.typical("model.pt2")
 @both_formats
 def test_the_network_of_otd_is_exported(name, tmp_path, monkeypatch):
     monkeypatch.setattr("ordinate.encoders.image.OTDConvNet", partial(OTDConvNet, width=4, hidden=16))
@@ -117,7 +115,7 @@ def test_the_network_of_otd_is_exported(name, tmp_path, monkeypatch):
         assert_is_the_model(model, draw_images(side=44, seed=1)[0], path, 1e-6, n)
 
 
-@pytest.mark.typical("linear-model.pt2", "ridge-model.pt2", "neighbours-model.onnx")
+@pytest.mark.typical("linear-model.pt2", "neighbours-model.onnx")
 @both_formats
 @pytest.mark.parametrize("head", ["linear", "ridge", "neighbours"])
 def test_every_head_predicts_in_units_of_the_labels(head, name, tmp_path):
@@ -209,7 +207,7 @@ def fitted():
     return fit(otd, *draw_table())
 
 
-@pytest.mark.typical("embedding-model.onnx", "probability-model.pt2", "rank-model.pt2")
+@pytest.mark.typical("embedding-model.onnx", "rank-model.pt2")
 @both_formats
 @pytest.mark.parametrize(
     ("output", "change"),

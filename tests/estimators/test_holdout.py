@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators import embedding_estimator
+from ordinate.estimators import training_samples
 from ordinate.estimators.holdout import hold_out
 from tests.estimators.examples import draw_table, for_every_estimator, labels_for, otd, ranks_of, supcr
 
@@ -21,7 +21,7 @@ def divisions(monkeypatch):
         found.append(hold_out(*arguments, **options))
         return found[-1]
 
-    monkeypatch.setattr(embedding_estimator, "hold_out", record)
+    monkeypatch.setattr(training_samples, "hold_out", record)
     return found
 
 

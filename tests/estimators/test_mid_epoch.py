@@ -68,7 +68,7 @@ def test_a_fit_killed_within_epochs_ends_with_the_weights_and_the_history_of_one
     whole = fit_dropout(make, **options)
     options = {**options, "checkpoint_dir": tmp_path}
     last = whole.n_iter_ - 1
-    for epoch in (1, last):  # in the first stage and in the last
+    for epoch in (0, last):  # in the first stage and in the last
         died = processes.run(fit_and_die_in_batch, partial(fit_dropout, make), options, epoch, 3, 0.0)
         assert died == -signal.SIGKILL
     trained_batches.clear()

@@ -86,7 +86,7 @@ def fit_and_die(path, folder, batch):
 
     def step_and_die(method, data, batch_idx):
         loss = step(method, data, batch_idx)
-        if (method.current_epoch, batch_idx) == (3, batch):
+        if (method.current_epoch, batch_idx) == (1, batch):
             processes.kill_me()
         return loss
 
@@ -135,7 +135,7 @@ def test_a_table_without_rows_or_columns_is_an_error(path):
 
 @pytest.mark.parametrize(("make", "stratified"), [(cloc, True), (supcr, False)])
 def test_no_more_than_so_many_samples_are_held_out_for_validation(make, stratified, monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.embedding_estimator.MOST_VALIDATION", 4)
+    monkeypatch.setattr("ordinate.estimators.training_samples.MOST_VALIDATION", 4)
     seen = []
     monkeypatch.setattr(
         StagedMethod, "validation_step", lambda method, batch, _: seen.append(len(batch[1])) or

@@ -78,9 +78,8 @@ def every_case(rank, shares):
 @pytest.fixture(
     scope="module",
     params=[
-        (2, "equal"),
-        (4, "unequal"),
-        *(pytest.param(case, marks=pytest.mark.thorough) for case in [(2, "unequal"), (4, "equal")]),
+        (2, "unequal"),
+        *(pytest.param(case, marks=pytest.mark.thorough) for case in [(2, "equal"), (4, "equal"), (4, "unequal")]),
     ],
     ids=str,
 )

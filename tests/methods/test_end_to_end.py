@@ -37,6 +37,7 @@ def test_the_loss_of_a_batch_is_the_heads(loss):
     assert torch.equal(method.batch_loss(data.x, data.y), expected)
 
 
+@pytest.mark.typical("l1", "dldl_v2", "corn")
 @for_every_loss
 def test_targets_are_learned(loss):
     data = targets(96, dims=2)

@@ -1,5 +1,7 @@
 """Labels of a plain data loader: (n,) and (n, 1) train the same weights, other shapes are refused."""
 
+from functools import cache
+
 import lightning.pytorch as lightning
 import pytest
 import torch
@@ -28,6 +30,12 @@ def fit(build, change=lambda y: y):
     return method.state_dict(), method.history
 
 
+@cache
+def fit_once(build, change=lambda y: y):
+    """What ``fit`` gives, for all tests that compare with it."""
+    return fit(build, change)
+
+
 def column(y):
     return y.reshape(-1, 1)
 
@@ -43,15 +51,18 @@ def whole(y):
 @for_every_method
 @pytest.mark.parametrize("change", [column, vector])
 def test_a_label_per_row_and_a_column_of_labels_train_the_same_weights(build, change):
-    (weights, history), (expected, expected_history) = fit(build, change), fit(build)
+    (weights, history), (expected, expected_history) = fit(build, change), fit_once(build)
     assert [name for name in expected if not torch.equal(weights[name], expected[name])] == []
     assert history == expected_history
 
 
+@pytest.mark.typical("uint8", "float64")
 @for_every_method
-@pytest.mark.parametrize("dtype", [torch.int32, torch.uint8, torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "dtype", [torch.int32, torch.uint8, torch.float32, torch.float64], ids=["int32", "uint8", "float32", "float64"]
+)
 def test_the_dtype_of_labels_changes_nothing_but_rounding(build, dtype):
-    (weights, _), (expected, _) = fit(build, lambda y: whole(y).to(dtype)), fit(build, whole)
+    (weights, _), (expected, _) = fit(build, lambda y: whole(y).to(dtype)), fit_once(build, whole)
     for name, value in expected.items():
         torch.testing.assert_close(weights[name], value, rtol=1e-4, atol=1e-4, check_dtype=False)
 

@@ -1,4 +1,4 @@
-"""What all estimators share: parameters, reading X, the encoder, training, embeddings, saving."""
+"""What all estimators share: parameters, reading X, the encoder, training, embeddings."""
 
 import hashlib
 from abc import abstractmethod
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
@@ -18,13 +18,12 @@ from torch import Tensor, nn
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.memory import require_memory
-from ordinate.data.rows import column_of, take
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.streamed import StreamedPixels
 from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.blocks import network_parameters
 from ordinate.encoders.given import is_named
-from ordinate.encoders.network import feature_width, reason
+from ordinate.encoders.network import feature_width
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
@@ -32,30 +31,34 @@ from ordinate.estimators.encoder_parameters import EncoderParameters
 from ordinate.estimators.encoder_setting import check_encoder
 from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.frozen_features import frozen_features
-from ordinate.estimators.holdout import check_groups, hold_out
+from ordinate.estimators.inference import Inference
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.persistence import save_estimator
-from ordinate.estimators.sample_weights import CheckedSamples, check_sample_weight, relative_weights
+from ordinate.estimators.sample_weights import CheckedSamples, relative_weights
+from ordinate.estimators.saving import Saving
 from ordinate.estimators.seed import draw_seed
 from ordinate.estimators.training_parameters import RUNTIME, TrainingParameters
+from ordinate.estimators.training_samples import TrainingSamples
 from ordinate.functional.inputs import check_positive, check_whole
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.step_cost import measure_step, training_memory
-from ordinate.methods.threads import few_for_little
 from ordinate.randomness import own_random_numbers
 
 if TYPE_CHECKING:
     from ordinate.methods.staged import StagedMethod
 
 MUCH = 2**30  # bytes of memory, which a training announces
-READ_AT_ONCE = 4096  # samples
 MOST_EMBEDDED = 50_000  # training samples that neighbours and ridge regression keep; a random part of more
-MOST_VALIDATION = 10_000  # samples held out by themselves: a loss of all their pairs is taken every epoch
 
 
 @estimator_dataclass
 class EmbeddingEstimator(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, EncoderParameters, TrainingParameters
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    Saving,
+    EncoderParameters,
+    TrainingParameters,
+    TrainingSamples,
+    Inference,
 ):
     """Fit an encoder by one of the methods and embed samples with it.
 
@@ -90,8 +93,6 @@ class EmbeddingEstimator(
     method_: "StagedMethod" = field(init=False)
     embedding_dim_: int = field(init=False)
 
-    stratified = False  # whether samples are held out rank by rank
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -102,15 +103,6 @@ class EmbeddingEstimator(
         return tags
 
     # what an estimator defines
-
-    @abstractmethod
-    def _targets(self, y: Any, *, reset: bool) -> NDArray[Any]:
-        """Check labels and return what the method trains on: ranks (n,) or targets (n, p)."""
-
-    @property
-    def unweighted(self) -> str | None:
-        """Why samples cannot be weighted, of methods for which that has no meaning; None of others."""
-        return None
 
     @property
     def views_of_images(self) -> int:
@@ -208,53 +200,6 @@ class EmbeddingEstimator(
         batches = self._batches(samples.targets, seed)
         self.n_batches_ = len(batches)
         return training_data, validation_data, batches
-
-    def _checked(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, reset: bool) -> CheckedSamples:
-        """Return samples and their training targets, which must be as many; those of weight 0 are left out."""
-        X, y = inputs.unpack(X, y)
-        if y is None:
-            raise OrdinateError("y", problem=f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X = inputs.check_input(self, X, reset=reset)
-        if sample_weight is None:
-            samples = CheckedSamples(X, self._targets(y, reset=reset), groups=groups)
-        else:
-            samples = self._weighted(X, y, sample_weight, groups, reset=reset)
-        if len(samples.targets) != len(samples.X):
-            raise _other_number(samples.targets, samples.X)
-        return samples
-
-    def _weighted(self, X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool) -> CheckedSamples:
-        """Return the samples whose weight is above 0."""
-        if self.unweighted is not None:
-            raise OrdinateError("sample_weight", "weights", "None", f"{type(self).__name__}: {self.unweighted}")
-        weights = check_sample_weight(sample_weight, len(X))
-        counted = np.flatnonzero(weights)
-        if len(counted) == len(X):
-            return CheckedSamples(X, self._targets(y, reset=reset), weights, groups)
-        if len(y) != len(X):
-            raise _other_number(y, X)
-        groups = None if groups is None else check_groups(groups, len(X))
-        targets = self._targets(take(y, counted), reset=reset)
-        if reset:
-            self._check_left_out(take(y, np.flatnonzero(weights == 0)))
-        return CheckedSamples(take(X, counted, renumber=True), targets, weights[counted], column_of(groups, counted))
-
-    def _check_left_out(self, y: Any) -> None:
-        """Raise where labels of training samples of weight 0 must not be left out."""
-
-    def _weights_in_training(self, samples: CheckedSamples) -> NDArray[np.float64] | None:
-        """Return what training samples weigh."""
-        return samples.weights
-
-    def _hold_out(self, samples: CheckedSamples, seed: int) -> tuple[CheckedSamples, CheckedSamples | None]:
-        """Return the samples to train on, and those to validate on."""
-        share = min(self.validation_fraction, MOST_VALIDATION / len(samples))
-        rows, held_out = hold_out(samples.targets, samples.groups, share, seed, stratify=self.stratified)
-        if len(rows) < 4:
-            raise OrdinateError(
-                "validation_fraction", f"{self.validation_fraction}, leaves {len(rows)} of {len(samples)} samples"
-            )
-        return samples.take(rows), samples.take(held_out) if len(held_out) else None
 
     def _read_data(
         self, samples: CheckedSamples, held_out: CheckedSamples | None, folder: Path | None
@@ -416,102 +361,6 @@ class EmbeddingEstimator(
         check_is_fitted(self)
         return self._embed(self._read(X)).numpy()
 
-    def _read(self, X: Any) -> Tensor:
-        """Return samples as a batch of the encoder."""
-        return inputs.read_new(self, X)
-
-    def _embed(self, x: Tensor) -> Tensor:
-        """Embed in float64, so that a sample's embedding does not depend on the rest of its batch."""
-        if self.reader_.in_float32:
-            return self._embed_in_float32(x)
-        rows = self.reader_.embedded_at_once(x)
-        embeddings = torch.empty(len(x), self.embedding_dim_, dtype=torch.float64)
-        with torch.no_grad(), few_for_little(self.method_, x, min(rows, len(x))):
-            for place, part in zip(embeddings.split(rows), x.split(rows), strict=True):
-                place.copy_(self.method_(part.double()))
-        return embeddings
-
-    def _embed_rows(self, x: Any, rows: NDArray[np.int64]) -> Tensor:
-        """Embed some samples, a few thousand of which are read at a time."""
-        if isinstance(x, StreamedPixels):
-            part: Any = x.part(rows)
-            return self._embed(part)
-        return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(READ_AT_ONCE)])
-
-    def _embed_in_float32(self, x: Tensor) -> Tensor:
-        """Embed in float32, on the GPU if there is one; float64 would take image networks far longer."""
-        at_once, device = self.reader_.embedded_at_once(x), self._device
-        encoder = self.method_.encoder.to(device)
-        with torch.no_grad():
-            parts = [encoder(part.to(device)).double().cpu() for part in x.split(at_once)]
-        encoder.cpu()
-        return torch.cat(parts)
-
-    @property
-    def _on_gpu(self) -> bool:
-        return self.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
-
-    @property
-    def _device(self) -> torch.device:
-        return torch.device("cuda" if self._on_gpu else "cpu")
-
-    def _prepare_inference(self) -> None:
-        """Let go of the Trainer, so that the method can be pickled and copied, and set the dtype of prediction."""
-        method = self.method_
-        method._trainer = None
-        method._fabric_optimizers = []
-        method.cpu().double().eval()
-        if self.reader_.in_float32:
-            method.encoder.float()
-
     @property
     def _n_features_out(self) -> int:
         return self.embedding_dim_
-
-    # saving
-
-    def save(self, folder: str | Path) -> None:
-        """Write the fitted model to a folder: weights as safetensors, the rest as readable JSON.
-
-        The folder must not hold anything yet; it appears whole or not at all. :func:`ordinate.load` reads it.
-        """
-        check_is_fitted(self)
-        save_estimator(self, Path(folder))
-
-    def _saved_params(self) -> dict[str, Any]:
-        """Return the parameters that a saved model keeps: no code, and nothing that runs the training alone."""
-        settings: dict[str, Any] = self.get_params() | {"logger": None, "callbacks": None, "cluster": None}
-        if not isinstance(self.strategy, str):
-            settings["strategy"] = None
-        if callable(self.optimizer):  # whoever fits it again gives it again, as its name alone is refused
-            settings["optimizer"] = repr(self.optimizer)
-        return settings
-
-    def _state(self) -> dict[str, Any]:
-        """Fitted values besides the weights, ready for JSON."""
-        return {}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Set the fitted values that :meth:`_state` gave."""
-
-    def _restore_method(self, weights: dict[str, Tensor]) -> None:
-        """Build the method anew and give it the saved weights."""
-        self.method_ = self._method_around(self._new_encoder(for_saved_weights=True))
-        try:
-            self.method_.load_state_dict(weights)
-        except RuntimeError as error:
-            if not callable(self.encoder):
-                raise
-            raise OrdinateError("encoder", problem=f"does not fit the saved weights: {reason(error)}") from error
-        self._prepare_inference()
-
-    def _tensors(self) -> dict[str, Tensor]:
-        """Fitted tensors besides the method's."""
-        return {}
-
-    def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
-        """Set the fitted tensors that :meth:`_tensors` gave."""
-
-
-def _other_number(y: Any, X: Any) -> OrdinateError:
-    return OrdinateError("y", f"{len(y)} labels for {len(X)} samples", "one per sample")

@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import check_grad
 from scipy.sparse import csr_array
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ordinate.errors import OrdinateError
 from ordinate.papers.estimators.lmnn import (
@@ -14,6 +13,7 @@ from ordinate.papers.estimators.lmnn import (
     lmnn_loss,
     target_neighbours,
 )
+from tests.estimators.conformity import parametrize_with_essential_checks
 
 
 def draw(n=30, d=3, num_classes=3, seed=0):
@@ -117,7 +117,7 @@ def test_it_turns_away_from_a_feature_that_only_disturbs():
     assert model.n_iter_ <= model.max_iter
 
 
-@parametrize_with_checks([LargeMarginNearestNeighbours()])
+@parametrize_with_essential_checks([LargeMarginNearestNeighbours()], lambda _: {})
 def test_scikit_learn_checks_the_map(estimator, check):
     check(estimator)
 

@@ -67,7 +67,7 @@ def test_what_is_given_stays_unfitted_and_keeps_its_settings(tmp_path):
     [
         ({"a": supcr()}, "estimators: got 1, expected two or more"),
         ({"a": supcr(), "b": LinearRegression()}, "estimators: got LinearRegression as 'b'"),
-        ({"a": supcr(), "b": supcr(epochs=(1, 1))}, "estimators: got one epoch in the first stage of 'b'"),
+        ({"a": supcr(epochs=(2, 1)), "b": supcr(epochs=(1, 1))}, "estimators: got one epoch in the first stage of 'b'"),
     ],
 )
 def test_what_cannot_be_timed_is_an_error(estimators, message):
