@@ -37,7 +37,7 @@ from ordinate.data.rows import take
 from ordinate.data.text.options import TextOptions
 from ordinate.decisions import predict_ranks
 from ordinate.estimators.registry import Task, build
-from ordinate.metrics import rank_report, ranked_probability_score, shot_report
+from ordinate.metrics import accuracy, adjacent_error_rates, mae, ranked_probability_score, shot_report
 from ordinate.papers.datasets import images
 from ordinate.papers.datasets.stsb_dir import read_stsb_dir
 from ordinate.papers.leaderboards import sets
@@ -101,8 +101,9 @@ def read(name: str, seed: int) -> Data:
     """Return the samples and labels of a set under a seed."""
     if name == "stsb_dir":
         pairs = read_stsb_dir(Path(os.environ["ORDINATE_DATA"]) / "stsb_dir")
-        train, test = (pairs[pairs["split"] == part] for part in ("train", "test"))
-        return train[TEXTS], train["score"].to_numpy(), test[TEXTS], test["score"].to_numpy()
+        seen, unseen = (pairs[pairs["split"] == part] for part in ("train", "test"))
+        return seen[TEXTS], seen["score"].to_numpy(), unseen[TEXTS], unseen["score"].to_numpy()
+    X: Any
     if name in PIXELS:
         pictures: Any = images.load(name)
         y, tested = pictures.labels.to_numpy(), pictures.splits.to_numpy() == "test"
@@ -178,8 +179,8 @@ def of_pictures(estimator: Any, data: Data, seed: int) -> Figures:
     model = clone(estimator).fit(X, y)
     figures = neighbours(FrozenEstimator(model), data, seed)
     probabilities = model.predict_proba(X_test)
-    report = rank_report(y_test, predict_ranks(probabilities, "median"), probabilities.shape[1])
-    figures |= {f"{name}, median": report[name] for name in ("mae", "accuracy")}
+    median = predict_ranks(probabilities, "median")
+    figures |= {"mae, median": mae(y_test, median), "accuracy, median": accuracy(y_test, median)}
     figures["ranked_probability_score"] = ranked_probability_score(y_test, probabilities)
     some = np.arange(0, len(y_test), 4)
     scores = []
@@ -190,9 +191,7 @@ def of_pictures(estimator: Any, data: Data, seed: int) -> Figures:
     figures["mae, corrupted"], figures["ranked_probability_score, corrupted"] = map(float, np.mean(scores, axis=0))
     for low, margin in enumerate(getattr(model, "margins_", ())):
         figures[f"margin {low} | {low + 1}"] = float(margin)
-    for low, error in enumerate(
-        rank_report(y_test, model.predict(X_test), probabilities.shape[1])["adjacent_error_rates"]
-    ):
+    for low, error in enumerate(adjacent_error_rates(y_test, model.predict(X_test), probabilities.shape[1])):
         figures[f"error {low} | {low + 1}"] = float(error)
     return figures
 
@@ -207,7 +206,7 @@ def shifted(estimator: Any, data: Data, _: int) -> Figures:
     for name, rows in (("alike", X_test.iloc[:, 0] <= edge), ("shifted", X_test.iloc[:, 0] > edge)):
         true, probabilities = y_test[rows], model.predict_proba(X_test[rows])
         figures[f"ranked_probability_score, {name}"] = ranked_probability_score(true, probabilities)
-        figures[f"mae, {name}"] = rank_report(true, model.predict(X_test[rows]), probabilities.shape[1])["mae"]
+        figures[f"mae, {name}"] = mae(true, model.predict(X_test[rows]))
     return figures
 
 
@@ -221,6 +220,7 @@ def rare_targets(estimator: Any, data: Data, _: int) -> Figures:
 
 def other_domain(estimator: Any, data: Data, seed: int) -> Figures:
     """Train on the aerofoils of all chords but the longest; of that one 50 samples are for the new layer."""
+    X: Any
     X, y = pd.concat([data[0], data[2]]), np.concatenate([data[1], data[3]])
     here = (X["chord_m"] == X["chord_m"].max()).to_numpy()
     rows = np.random.default_rng(seed).permutation(np.flatnonzero(here))
