@@ -83,6 +83,7 @@ class PixelReader(Reader):
     files_class: ClassVar[type[Any]]
     decoded_class: ClassVar[type[DecodedSamples]]
     stream: bool | None = None  # as the options say it; not saved
+    draws = False  # training samples are drawn whenever they are read; not saved
 
     def __init__(
         self,
@@ -119,6 +120,7 @@ class PixelReader(Reader):
                 require_readable(failures, len(sample), cls.modality_name)
             known = np.delete(known, list(failures), axis=0)
         reader = cls(preprocessing, *moments(known), options.workers, notes)
+        reader.draws = isinstance(pixels, StreamedPixels) and pixels.draws
         if hasattr(options, "stream"):
             reader.stream = options.stream
         return reader, cls.decoded_class(pixels, preprocessing)

@@ -36,7 +36,9 @@ class ImageOptions:
         workers: processes that decode, and that augment where it takes long; 0 for none.
         stream: decode image files as batches need them, in every epoch, and keep none: True, False (all are decoded
             before training; past 4 GiB their pixels lie in an unnamed file), or None, where they would take more than
-            half of the memory that is available. Mean and deviation are then those of 512 images.
+            half of the memory that is available. Mean and deviation are then those of 512 images. A ``Dataset`` that
+            streams (True) is asked for every view in every epoch, in place of once, so that its transforms stay random;
+            held-out samples and prediction use it as it is.
         skip_unreadable: of files that stream, replace one that cannot be read by another with the nearest label, and
             warn; by default it is an error, when it is met.
 
