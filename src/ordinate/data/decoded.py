@@ -121,8 +121,7 @@ class PixelReader(Reader):
             known = np.delete(known, list(failures), axis=0)
         reader = cls(preprocessing, *moments(known), options.workers, notes)
         reader.draws = isinstance(pixels, StreamedPixels) and pixels.draws
-        if hasattr(options, "stream"):
-            reader.stream = options.stream
+        reader.stream = options.stream
         return reader, cls.decoded_class(pixels, preprocessing)
 
     @classmethod
@@ -193,11 +192,11 @@ def stream(
 
     What ``options.stream`` leaves open, the memory decides, and ``say`` is told.
     """
-    asked = getattr(options, "stream", False)
-    note = too_large((len(files), preprocessing.channels, *preprocessing.size)) if asked is None else None
+    shape = (len(files), preprocessing.channels, *preprocessing.size)
+    note = too_large(shape) if options.stream is None else None
     if note is not None:
         say(note)
-    return StreamedPixels(files, preprocessing, options.workers) if asked or note is not None else None
+    return StreamedPixels(files, preprocessing, options.workers) if options.stream or note is not None else None
 
 
 def decode_samples(

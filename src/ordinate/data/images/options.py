@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ordinate.checks import check_streaming
 from ordinate.data.images.augmentation import check_augmentation
 from ordinate.data.images.files import MAX_PIXELS
 from ordinate.errors import OrdinateError
@@ -90,9 +91,7 @@ class ImageOptions:
             self.require_one_view("frozen", "True")
         check_whole(self.max_pixels, "max_pixels")
         check_whole(self.workers, "workers", least=0)
-        for name, values in (("stream", (True, False, None)), ("skip_unreadable", (True, False))):
-            if not any(getattr(self, name) is value for value in values):
-                raise OrdinateError(name, repr(getattr(self, name)), " or ".join(map(str, values)))
+        check_streaming(self)
 
     def require_one_view(self, name: str, value: str) -> None:
         """Raise where views are asked for of images that pass the network once."""
