@@ -50,7 +50,7 @@ def by_the_first(decide: Callable[[], Any]) -> Any:
 @cache
 def _store() -> Any:
     """Return what the processes meet by, whether they have joined a process group or not."""
-    from torch.distributed import rendezvous
+    from torch.distributed.rendezvous import rendezvous
 
     return next(iter(rendezvous("env://", timeout=LONGEST)))[0]
 
