@@ -126,7 +126,6 @@ def test_torchrun_keeps_to_a_time_limit(tmp_path):
 def test_devices_keep_to_a_time_limit(tmp_path, capsys):
     assert main(["fit", "table.csv", *OPTIONS, "--devices", "2", "--time-limit", "0.001", "--out", "model"]) == 0
     assert "note: the time limit ended the training after" in capsys.readouterr().out
-    assert load("model").method_.hurried
 
 
 def test_a_strategy_that_runs_the_command_again_is_refused(capsys):
