@@ -40,11 +40,9 @@ class DatasetImages(ImageFiles):
     archive = None
     draws = True
 
-    def __init__(
-        self, dataset: Dataset[Any], rows: NDArray[np.int64] | None = None, draw: tuple[int, ...] = ()
-    ) -> None:
-        self.dataset: Any = dataset
-        self.rows = np.arange(len(self.dataset)) if rows is None else rows
+    def __init__(self, dataset: Any, rows: NDArray[np.int64] | None = None, draw: tuple[int, ...] = ()) -> None:
+        self.dataset = dataset
+        self.rows: NDArray[Any] = np.arange(len(self.dataset)) if rows is None else rows
         self.draw = draw
 
     def __len__(self) -> int:
