@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 
 import torch
@@ -35,17 +36,20 @@ def run(target, *args, daemon=True):
 def together(count, target, folder, *args):
     """Run ``target(rank, *args)`` in ``count`` processes that see each other, and return what each returns."""
     folder.mkdir()
-    processes = [start(_among, rank, count, target, folder, args) for rank in range(count)]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    processes = [start(_among, rank, count, port, target, folder, args) for rank in range(count)]
     for process in processes:
         process.join()
     assert [process.exitcode for process in processes] == [0] * count
     return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(count)]
 
 
-def _among(rank, count, target, folder, args):
+def _among(rank, count, port, target, folder, args):
     # as torchrun sets them, for Lightning; the processes meet at the first one's address
     elastic = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count, "GROUP_RANK": 0}
-    os.environ.update({name: str(value) for name, value in elastic.items()} | {"TORCHELASTIC_RUN_ID": "tests"})
+    elastic |= {"TORCHELASTIC_RUN_ID": "tests", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    os.environ.update({name: str(value) for name, value in elastic.items()})
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder / 'meet'}", rank=rank, world_size=count)
     torch.save(target(rank, *args), folder / f"{rank}.pt")
     torch.distributed.barrier()

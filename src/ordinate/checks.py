@@ -43,6 +43,14 @@ def check_choice(value: str, choices: Sequence[str], name: str) -> str:
     return value
 
 
+def check_streaming(options: object) -> None:
+    """Raise where ``stream`` of some options is not True, False or None, or ``skip_unreadable`` not True or False."""
+    for name, values in (("stream", (True, False, None)), ("skip_unreadable", (True, False))):
+        value = getattr(options, name)
+        if not any(value is each for each in values):
+            raise OrdinateError(name, repr(value), " or ".join(map(str, values)))
+
+
 def check_num_classes(num_classes: int) -> int:
     """Return the number of ranks C, at least 2."""
     return check_whole(num_classes, "num_classes", least=2)

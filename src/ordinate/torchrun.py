@@ -1,7 +1,16 @@
 """The processes that ``torchrun`` started this command or script in."""
 
 import hashlib
+import itertools
+import json
 import os
+from collections.abc import Callable
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+LONGEST = timedelta(days=7)  # that the others wait for a decision, as a training may lie before it
+_decisions = itertools.count()
 
 
 def joined_processes() -> int:
@@ -23,6 +32,27 @@ def shared_number() -> int:
     """A number that all processes of this run have, and hardly another run."""
     told = [os.environ.get(name, "") for name in ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT")]
     return int.from_bytes(hashlib.sha256("|".join(told).encode()).digest()[:8], "big")
+
+
+def by_the_first(decide: Callable[[], Any]) -> Any:
+    """Return, in all processes, what the first decides, such as by its clock: a value that JSON holds.
+
+    All processes ask for the same decisions in the same order; ``decide`` is called in the first alone.
+    """
+    if joined_processes() == 1:
+        return decide()
+    key = f"ordinate/{next(_decisions)}"
+    if is_first_process():
+        _store().set(key, json.dumps(decide()))
+    return json.loads(_store().get(key))
+
+
+@cache
+def _store() -> Any:
+    """Return what the processes meet by, whether they have joined a process group or not."""
+    from torch.distributed.rendezvous import rendezvous
+
+    return next(iter(rendezvous("env://", timeout=LONGEST)))[0]
 
 
 def _by_torchrun() -> bool:

@@ -2,11 +2,13 @@
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pandas as pd
 import psutil
 import pytest
@@ -14,8 +16,14 @@ import torch
 
 from ordinate import load
 from ordinate.cli import main
+from ordinate.commands import fit as fit_command
+from ordinate.commands import time_plan
+from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.image_plan import ImagePlan
 from ordinate.estimators.seed import draw_seed
+from ordinate.methods.time_budget import TimeBudget
 from tests import processes
+from tests.data import pictures
 from tests.estimators.examples import draw_table, ranks_of
 
 OPTIONS = ["--target", "grade", "--method", "cloc", "--optimizer", "sgd", "--learning-rate", "0.02", "--quiet",
@@ -76,11 +84,48 @@ def test_processes_that_are_killed_continue(tmp_path):
     assert_near("undisturbed", "killed")
 
 
-def test_what_one_process_alone_can_do_is_refused():
-    process = start(2, "--time-limit", "1")
-    _, errors = process.communicate()
-    assert process.returncode != 0
-    assert errors.count("ordinate: --time-limit: is for one process; give --epochs under torchrun") == 1
+SMALL = ImagePlan("test_resnet", False, False, (12, 12), 2, 2, seconds=7.0, after=1.0)
+
+
+def fit_images_among(rank, folder):
+    """Fit by a plan and a clock that only the first process has."""
+    os.chdir(folder)
+    ahead = 0 if rank == 0 else 500  # seconds, of the process that is not to decide
+    clock = time.monotonic
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as said:
+        patch.setattr(time_plan, "plan_images", lambda *_, **__: {0: SMALL}[rank])
+        patch.setattr(fit_command, "_show", lambda *_: 0)  # report and pictures, which take the longest
+        patch.setattr(TimeBudget.__init__, "__kwdefaults__", {"clock": lambda: clock() + ahead, "start": None})
+        fit_command.fit(FitOptions("knees", time_limit=10, accelerator="cpu", quiet=True, out="model"))
+    return said.getvalue()
+
+
+def test_the_first_process_plans_images_and_keeps_the_time(tmp_path):
+    ranks = np.arange(60) % 3
+    pictures.write(tmp_path / "knees", pictures.draw(ranks), [f"{rank}/{i:02}.png" for i, rank in enumerate(ranks)])
+    first, other = processes.together(2, fit_images_among, tmp_path / "meeting", tmp_path)
+    plan = "plan: test_resnet at 12 x 12 pixels, 2 epochs; cloc, otd: the best on a part is trained on all"
+    for said in (first, other):
+        assert plan in said
+        assert [line for line in said.splitlines() if line.startswith("trying")] == ["trying cloc", "trying otd"]
+    assert "model, metrics" in first
+    assert "model, metrics" not in other
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["params"]["encoder"] == "test_resnet"
+    assert [path.name for path in tmp_path.glob("model*")] == ["model"]
+
+
+@pytest.mark.thorough
+def test_torchrun_keeps_to_a_time_limit(tmp_path):
+    process = start(2, "--time-limit", "0.01", "--out", "model")
+    said, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert "note: the time limit ended the training after" in said
+
+
+@pytest.mark.thorough
+def test_devices_keep_to_a_time_limit(tmp_path, capsys):
+    assert main(["fit", "table.csv", *OPTIONS, "--devices", "2", "--time-limit", "0.001", "--out", "model"]) == 0
+    assert "note: the time limit ended the training after" in capsys.readouterr().out
 
 
 def test_a_strategy_that_runs_the_command_again_is_refused(capsys):

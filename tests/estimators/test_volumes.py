@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import ordinate
+from ordinate.data.streamed import StreamedPixels
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
@@ -49,6 +50,22 @@ def test_the_age_of_new_volumes_is_learned():
     assert model.transform(NEW).shape == (12, 8)
     assert model.n_features_in_ == 1
     assert isinstance(model.method_.encoder, ResNet3d18)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_volumes_that_stream_train_the_weights_of_volumes_in_memory(tmp_path, workers):
+    paths = scans.write(tmp_path, DRAWN, [f"{place}.nii" for place in range(24)])
+    options = {"epochs": 2, "validation_fraction": 0.25}
+    expected = fit(otd, paths, **options)
+    model = fit(otd, paths, volumes=VolumeOptions(workers=workers, stream=True), **options)
+    for name, value in expected.method_.state_dict().items():
+        assert torch.equal(value, model.method_.state_dict()[name]), name
+    assert model.history_ == expected.history_
+    assert isinstance(model._read(paths), StreamedPixels)
+    np.testing.assert_array_equal(model.predict(paths), expected.predict(paths))
+    paths[5].write_bytes(b"")
+    with pytest.raises(OrdinateError, match=f"{paths[5].name}: is empty, expected a NIfTI volume"):
+        model.predict(paths)
 
 
 @for_every_estimator

@@ -128,6 +128,9 @@ def _add_jobs(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=int, default=1, metavar="N",
         help="processes that share the work, each with one thread (%(default)s: this one with all its threads)",
     )  # fmt: skip
+    parser.add_argument(
+        "--ray", metavar="ADDRESS", help="of a Ray cluster, or auto, that runs the --jobs on its machines, one CPU each"
+    )
 
 
 def _add_out(parser: argparse.ArgumentParser, text: str, default: str | None = None, *, required: bool = False) -> None:

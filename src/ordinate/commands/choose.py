@@ -1,6 +1,5 @@
 """Which of the methods that fit a label is trained: the one that validates best."""
 
-import json
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,13 +11,14 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.plan import Plan
 from ordinate.commands.samples import Samples
 from ordinate.commands.time_plan import TimePlan
-from ordinate.commands.workspace import write_record
+from ordinate.commands.workspace import read_record, write_record
 from ordinate.data.rows import column_of, take
 from ordinate.estimators.choice import Choice, Trial, choose_within
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.methods.time_budget import training_until
 from ordinate.report.evaluation import measure
+from ordinate.torchrun import by_the_first
 
 VALIDATION_FRACTION = 0.2
 LAST = "last_training.json"  # likewise: what follows once they have been tried
@@ -56,10 +56,8 @@ def choose(
     """
     if len(plan.candidates) == 1:
         return Chosen(plan.candidates[0], options)
-    if (
-        time.budget is not None
-        and time.until - time.budget.spent < LEAST_TO_TRY
-        and not (checkpoints / CHOICE).exists()
+    if time.budget is not None and by_the_first(
+        lambda: time.left_to_train < LEAST_TO_TRY and not (checkpoints / CHOICE).exists()
     ):
         print(f"no time within {options.time_limit:g} minutes to try several: trains {plan.candidates[0]}, the first")
         return Chosen(plan.candidates[0], options)
@@ -93,7 +91,7 @@ def choose(
     if choice.untried:
         print(f"no time within {options.time_limit:g} minutes for {', '.join(choice.untried)}")
     name = str(choice.chosen)
-    last = _last_training(checkpoints / LAST, choice, name, time.until - time.budget.spent, growth, options)
+    last = by_the_first(lambda: _last_training(checkpoints / LAST, choice, name, time.left_to_train, growth, options))
     if last["trial"]:
         with training_until(time.end):
             return Chosen(name, options, (train(name), part), notes.get(name))  # read from its checkpoint
@@ -104,8 +102,8 @@ def _last_training(
     record: Path, choice: Choice, name: str, left: float, growth: float, options: FitOptions
 ) -> dict[str, Any]:
     """Return, and keep, the epochs of the training on all samples, and whether the trial's model replaces it."""
-    if record.exists():
-        kept: dict[str, Any] = json.loads(record.read_text())
+    kept: dict[str, Any] | None = read_record(record)
+    if kept is not None:
         return kept
     epochs = options.epochs
     if name in choice.epochs:

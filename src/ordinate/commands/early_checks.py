@@ -29,8 +29,6 @@ def check_fit(options: FitOptions) -> None:
         raise OrdinateError(
             "--strategy", options.strategy, "one such as ddp_spawn", "other strategies start under torchrun"
         )
-    if not alone and options.time_limit is not None:
-        raise OrdinateError("--time-limit", problem="is for one process", hint="give --epochs under torchrun")
     if options.recipe is not None:
         read_recipe(options.recipe, quick=options.quick)
     check_data(options.data, options.target)

@@ -170,7 +170,8 @@ class FitOptions:
     )
     stream: bool = option(
         False,
-        "decode image files when batches need them, and keep none (by itself where memory does not hold them)",
+        "decode files of images or volumes when batches need them, and keep none (by itself where memory does not "
+        "hold them)",
         group=IMAGES,
     )
     max_pixels: int | None = option(
@@ -382,7 +383,7 @@ def volume_options(settings: dict[str, Any], options: FitOptions) -> "VolumeOpti
     """Return the recipe's options of volumes, with those of the command line, as in 100 or 2x2x1.5, in their place."""
     from ordinate.data.volumes.options import VolumeOptions
 
-    read = dict(settings)
+    read = settings | {name: True for name in ("stream", "skip_unreadable") if getattr(options, name)}
     for name, option_name, number in (("size", "volume_size", int), ("spacing", "spacing", float)):
         given = getattr(options, option_name)
         if given is None:

@@ -27,6 +27,7 @@ def predict(
     costs: str | None,
     critical: list[str],
     jobs: int = 1,
+    ray: str | None = None,
     out: str | None,
 ) -> None:
     """Write the predictions to ``out``, or print them; the arguments are the options of the command line."""
@@ -41,7 +42,7 @@ def predict(
     def parts() -> Iterator[pd.DataFrame]:
         batches = read_batches(estimator, data)
         method = "rank_probabilities" if isinstance(estimator, RankClassifier) else "predict"
-        for X, predicted in with_progress(map_batches(estimator, method, batches, jobs), len(batches)):
+        for X, predicted in with_progress(map_batches(estimator, method, batches, jobs, ray), len(batches)):
             frame = _table(estimator, X, predicted)
             if held_out is not None and calibration is not None:
                 frame["lower"], frame["upper"] = held_out.sets(predicted, calibration)

@@ -24,7 +24,16 @@ from ordinate.metrics.inputs import check_neighbours
 from ordinate.report.text import table
 
 
-def search(model: str, query: str, among: str, target: str | None, k: int, out: str | None, jobs: int = 1) -> None:
+def search(
+    model: str,
+    query: str,
+    among: str,
+    target: str | None,
+    k: int,
+    out: str | None,
+    jobs: int = 1,
+    ray: str | None = None,
+) -> None:
     """Print the k samples of ``among`` nearest to every sample of ``query``, or write them to ``out``.
 
     Rows of a table or an array are numbered from 0; images go by their paths. ``target`` is the column of the labels
@@ -35,8 +44,8 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     references, labels = _references(among, target)
     check_neighbours(k, len(references))
     queries = read_batches(estimator, query)
-    asked = np.concatenate([embeddings for _, embeddings in map_batches(estimator, "transform", queries, jobs)])
-    parts = _embedded(estimator, references, labels, among, target, jobs)
+    asked = np.concatenate([embeddings for _, embeddings in map_batches(estimator, "transform", queries, jobs, ray)])
+    parts = _embedded(estimator, references, labels, among, target, (jobs, ray))
     found = search_parts(estimator, asked, with_progress(parts, len(references)), k)
     columns: dict[str, Any] = {
         "query": np.repeat(_names(queries.samples, np.arange(len(queries))), k),
@@ -74,7 +83,12 @@ def _references(data: str, target: str | None) -> tuple[Any, Any]:
 
 
 def _embedded(
-    estimator: EmbeddingEstimator, references: Any, labels: Any, data: str, target: str | None, jobs: int
+    estimator: EmbeddingEstimator,
+    references: Any,
+    labels: Any,
+    data: str,
+    target: str | None,
+    workers: tuple[int, str | None],
 ) -> Iterator[tuple[Any, Any]]:
     """Yield the embeddings of the samples to search and their labels, batch by batch."""
     X = references
@@ -91,7 +105,7 @@ def _embedded(
             known.append(None if several is None else next(several))
             yield part
 
-    for _, embeddings in map_batches(estimator, "transform", samples(), jobs):
+    for _, embeddings in map_batches(estimator, "transform", samples(), *workers):
         y = known.popleft()
         if isinstance(y, pd.DataFrame) and target is not None:
             y = y[target]

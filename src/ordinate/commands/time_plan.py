@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,12 @@ from ordinate.commands.division import TEST_FRACTION
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.image_plan import ImagePlan, plan_images
 from ordinate.commands.labels import understand_label
-from ordinate.commands.workspace import write_record
+from ordinate.commands.workspace import read_record, write_record
 from ordinate.data.images.pixels import Preprocessing
-from ordinate.errors import OrdinateError
 from ordinate.estimators.choice import LEAST_TRAINING
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd
 from ordinate.report.page.projections import MOST_FOR_TSNE
-from ordinate.torchrun import joined_processes
+from ordinate.torchrun import by_the_first, is_first_process
 
 # Time of what follows the training, over that of the start, which tells how busy the machine is
 MEASURES, REPORT, PICTURES = 0.5, 0.4, 1.2
@@ -55,13 +55,12 @@ class TimePlan:
         budget = None
         if options.time_limit is not None:
             budget = TimeBudget(60 * options.time_limit, start=started)
-            budget.continue_from(folder / SPENT)
+            if is_first_process():  # by whose clock all go
+                budget.continue_from(folder / SPENT)
         plan = cls(options, folder, budget, start=max(LEAST_START, time.monotonic() - started))
-        kept = folder / PLAN
-        if kept.exists():
-            read: dict[str, Any] = json.loads(kept.read_text())
-            if read["options"] == json.loads(json.dumps(options.determining)):
-                plan.images = ImagePlan(**{**read["images"], "size": tuple(read["images"]["size"])})
+        kept: dict[str, Any] | None = by_the_first(lambda: read_record(folder / PLAN))
+        if kept is not None and kept["options"] == json.loads(json.dumps(options.determining)):
+            plan.images = _image_plan(kept["images"])
         return plan
 
     def plan_for(
@@ -69,10 +68,6 @@ class TimePlan:
     ) -> tuple[int, int]:
         """Plan a training on images that take ``reading`` seconds to decode; return the size that they are to have."""
         if self.images is None:
-            if joined_processes() > 1:  # each would measure another plan
-                raise OrdinateError(
-                    "--recipe", problem="under torchrun, training on images is not planned", expected="a recipe"
-                )
             if self.budget is not None and reading > MOST_READING * self.budget.seconds:
                 print(
                     f"note: reading {len(labels)} images takes about {_minutes(reading)}, and cannot be cut short; "
@@ -84,7 +79,8 @@ class TimePlan:
             counts = (1,) if alone else (2, 1)
             if self.budget is not None and counts != (1,):
                 counts = (5, *counts)
-            self.images = plan_images(
+            planned = partial(
+                plan_images,
                 images.size,
                 images.channels,
                 math.ceil(len(labels) * (1 - (options.test_fraction or TEST_FRACTION))),
@@ -95,10 +91,13 @@ class TimePlan:
                 fixed_size=fixed_size,
                 gpu=options.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available(),
             )
+            self.images = _image_plan(by_the_first(lambda: asdict(planned())))
         return self.images.size
 
     def keep(self) -> None:
-        """Write the plan to the folder, and the time spent from now on."""
+        """Write the plan to the folder, and the time spent from now on, in the first process."""
+        if not is_first_process():
+            return
         if self.budget is not None:
             self.budget.keep_in(self.folder / SPENT)
         if self.images is not None:
@@ -114,6 +113,11 @@ class TimePlan:
         if self.budget is not None:
             after = 0.0 if self.images is None else min(self.images.after, MOST_RESERVED * self.budget.seconds)
             self.until = self.budget.seconds - self._reserve - after
+
+    @property
+    def left_to_train(self) -> float:
+        """Seconds until the trainings have to end."""
+        return math.inf if self.budget is None else self.until - self.budget.spent
 
     @property
     def end(self) -> TrainingEnd | None:
@@ -156,6 +160,10 @@ class TimePlan:
         if self.budget is None:
             return 0.0
         return min((MEASURES + REPORT + PICTURES) * self.start, MOST_RESERVED * self.budget.seconds)
+
+
+def _image_plan(fields: dict[str, Any]) -> ImagePlan:
+    return ImagePlan(**{**fields, "size": tuple(fields["size"])})
 
 
 def _minutes(seconds: float) -> str:

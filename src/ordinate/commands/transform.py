@@ -17,11 +17,11 @@ from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches, read_batches
 
 
-def transform(model: str, data: str, *, jobs: int = 1, out: str) -> None:
+def transform(model: str, data: str, *, jobs: int = 1, ray: str | None = None, out: str) -> None:
     """Write embeddings to ``out``: a table with the paths of files where there are some, or an array in an npy file."""
     estimator = load(model)
     batches = read_batches(estimator, data)
-    embedded = with_progress(map_batches(estimator, "transform", batches, jobs), len(batches))
+    embedded = with_progress(map_batches(estimator, "transform", batches, jobs, ray), len(batches))
     if out.lower().endswith(".npy"):
         with new_file(Path(out)) as pending:
             shape = (len(batches), estimator.embedding_dim_)

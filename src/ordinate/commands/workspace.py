@@ -23,6 +23,11 @@ def write_record(path: Path, record: Any) -> None:
     pending.replace(path)
 
 
+def read_record(path: Path) -> Any:
+    """Return what was written there; None where nothing was."""
+    return json.loads(path.read_text()) if path.exists() else None
+
+
 class Workspace:
     """``OUT.partial`` beside the result ``OUT``, locked while a command works in it: its first process.
 
@@ -83,7 +88,7 @@ class Workspace:
     def begin(self, part: str) -> int:
         """Return how often a part of the work was begun before, in runs that ended in the middle of it."""
         record = self.partial / f"{part}.json"
-        before: int = json.loads(record.read_text()) if record.exists() else 0
+        before: int = read_record(record) or 0
         write_record(record, before + 1)
         return before
 

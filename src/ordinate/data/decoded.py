@@ -83,6 +83,7 @@ class PixelReader(Reader):
     files_class: ClassVar[type[Any]]
     decoded_class: ClassVar[type[DecodedSamples]]
     stream: bool | None = None  # as the options say it; not saved
+    draws = False  # training samples are drawn whenever they are read; not saved
 
     def __init__(
         self,
@@ -119,8 +120,8 @@ class PixelReader(Reader):
                 require_readable(failures, len(sample), cls.modality_name)
             known = np.delete(known, list(failures), axis=0)
         reader = cls(preprocessing, *moments(known), options.workers, notes)
-        if hasattr(options, "stream"):
-            reader.stream = options.stream
+        reader.draws = isinstance(pixels, StreamedPixels) and pixels.draws
+        reader.stream = options.stream
         return reader, cls.decoded_class(pixels, preprocessing)
 
     @classmethod
@@ -191,11 +192,11 @@ def stream(
 
     What ``options.stream`` leaves open, the memory decides, and ``say`` is told.
     """
-    asked = getattr(options, "stream", False)
-    note = too_large((len(files), preprocessing.channels, *preprocessing.size)) if asked is None else None
+    shape = (len(files), preprocessing.channels, *preprocessing.size)
+    note = too_large(shape) if options.stream is None else None
     if note is not None:
         say(note)
-    return StreamedPixels(files, preprocessing, options.workers) if asked or note is not None else None
+    return StreamedPixels(files, preprocessing, options.workers) if options.stream or note is not None else None
 
 
 def decode_samples(

@@ -15,6 +15,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.utils.data import Dataset
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.view_batches import DrawView
@@ -249,6 +250,13 @@ class Modality(ABC):
 
     def check_unseen(self, seen: Any, unseen: Any) -> None:  # noqa: B027  # what was decoded can be read
         """Raise where samples could not be read as learned from the training samples ``seen``."""
+
+    def of_dataset(self, dataset: Dataset[Any], options: Any) -> Any | None:
+        """Return samples that a Dataset is asked for whenever they are needed; None where it is to be read once.
+
+        They have ``labels(workers)``.
+        """
+        return None
 
     def describe(self, X: Any) -> str:
         """Return the shape of a sample, for the line that a command prints of its data."""

@@ -111,7 +111,8 @@ class ShuffledBatches(SharedBatches):
 
     def split(self, random: np.random.Generator) -> list[NDArray[np.int64]]:
         """Return the samples of an epoch in batches; here, at random."""
-        return np.array_split(random.permutation(self.size), len(self))
+        rows = np.arange(self.size, dtype=np.min_scalar_type(self.size))  # half of the memory, where samples are many
+        return np.array_split(random.permutation(rows), len(self))
 
     def complete(self, batch: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
         """Return the batch as the loss needs it; here, as it is."""
@@ -150,11 +151,10 @@ class RankBatches(ShuffledBatches):
     ) -> None:
         super().__init__(len(ranks), batch_size, seed, num_processes, process)
         self.ranks = np.asarray(ranks)
-        small = np.min_scalar_type(len(self.ranks))  # half of the memory, where samples are many
-        self.members = {int(rank): np.flatnonzero(self.ranks == rank).astype(small) for rank in np.unique(self.ranks)}
-        self.required = {rank: count for rank, count in (required or {}).items() if rank in self.members}
+        counts = np.bincount(self.ranks)
+        self.required = {rank: count for rank, count in (required or {}).items() if counts[rank : rank + 1].any()}
         self.distinct = distinct
-        self.pairs = [rank for rank, members in self.members.items() if len(members) >= 2]
+        self.pairs = np.flatnonzero(counts >= 2).tolist()
         if distinct > len(self.pairs):
             raise OrdinateError(
                 "labels", f"{len(self.pairs)} ranks with two samples or more", f"{distinct} (CLOC, Section 3.3)"
@@ -174,7 +174,7 @@ class RankBatches(ShuffledBatches):
         lacking = count - int((self.ranks[batch] == rank).sum())
         if lacking <= 0:
             return batch
-        candidates = np.setdiff1d(self.members[rank], batch)
+        candidates = np.setdiff1d(np.flatnonzero(self.ranks == rank), batch)
         return np.concatenate([batch, random.permutation(candidates)[:lacking]])
 
 

@@ -35,7 +35,8 @@ class StreamedPixels:
     order. The same rows give the same pixels, whichever process reads them.
 
     Args:
-        files: n of them, which the preprocessing can read; rows of them can be selected.
+        files: n of them, which the preprocessing can read; rows of them can be selected. They say whether a sample is
+            drawn whenever it is read, as those of a Dataset may be (``draws``), and have ``drawn`` then.
         preprocessing: see :class:`~ordinate.data.decoded.Preprocessing`.
         workers: processes that decode.
         labels: (n,) or (n, p), where a file that cannot be read is to be replaced by another with the nearest label,
@@ -52,6 +53,7 @@ class StreamedPixels:
         self.workers = workers
         self.shape = torch.Size((len(files), preprocessing.channels, *preprocessing.size))
         self.ndim = len(self.shape)
+        self.draws: bool = files.draws
         self.labels = labels
         self._replaced: dict[int, int] = {}
         self._unreadable = None if labels is None else torch.zeros(len(files), dtype=torch.bool).share_memory_()
@@ -75,15 +77,19 @@ class StreamedPixels:
     def __getitem__(self, rows: Any) -> Tensor:
         return self.read(rows)[0]
 
-    def read(self, rows: Any) -> tuple[Tensor, list[int]]:
-        """Return the pixels of some rows, and the rows that they are of where a file could not be read."""
+    def read(self, rows: Any, seed: int | None = None) -> tuple[Tensor, list[int]]:
+        """Return the pixels of some rows, and the rows that they are of where a file could not be read.
+
+        With a ``seed``, samples that are drawn are so for every place of the batch by itself.
+        """
         if isinstance(rows, slice):
             rows = range(*rows.indices(len(self)))
         read = [self._replaced.get(row, row) for row in np.asarray(rows).tolist()]
         pixels = np.empty((len(read), *self.shape[1:]), dtype=np.uint8)
         for place, row in enumerate(read):
             try:
-                pixels[place] = self.preprocessing.read(self.files, row)
+                files = self.files.drawn(seed, place) if self.draws and seed is not None else self.files
+                pixels[place] = self.preprocessing.read(files, row)
             except OrdinateError as error:
                 if self.labels is None:
                     raise
@@ -138,9 +144,9 @@ class StreamedPixels:
         raise error
 
 
-def read_rows(x: Tensor | StreamedPixels, rows: list[int]) -> tuple[Tensor, list[int]]:
+def read_rows(x: Tensor | StreamedPixels, rows: list[int], seed: int | None = None) -> tuple[Tensor, list[int]]:
     """Return samples, and the rows that their labels have: others where one could not be read."""
-    return x.read(rows) if isinstance(x, StreamedPixels) else (x[rows], rows)
+    return x.read(rows, seed) if isinstance(x, StreamedPixels) else (x[rows], rows)
 
 
 def loaded(x: Tensor | StreamedPixels) -> Tensor:

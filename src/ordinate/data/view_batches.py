@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sized
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset
@@ -68,12 +69,15 @@ class ViewBatches(Dataset[tuple[Tensor, ...]]):
 
     def __getitem__(self, request: Request) -> tuple[Tensor, ...]:
         seed, rows = request
-        x, rows = read_rows(self.x, rows)
+        views = self.views
+        if isinstance(self.x, StreamedPixels) and self.x.draws:  # every view is read by itself
+            rows, views = np.repeat(rows, views).tolist(), 1
+        x, rows = read_rows(self.x, rows, seed)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)  # views are drawn on the CPU; seeding every device takes longer
-            drawn = self.augmentation(x.repeat_interleave(self.views, dim=0))
+            drawn = self.augmentation(x.repeat_interleave(views, dim=0))
         labels = (self.y,) if self.weights is None else (self.y, self.weights)
-        return drawn, *(part[rows].repeat_interleave(self.views, dim=0) for part in labels)
+        return drawn, *(part[rows].repeat_interleave(views, dim=0) for part in labels)
 
     def requests(self, batches: EpochSampler, seed: int) -> "SeededBatches":
         """Return the sampler that a DataLoader is to have."""

@@ -15,6 +15,7 @@ from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.functional.inputs import check_whole
+from ordinate.methods.ray_cluster import connect
 
 
 def read_batches(estimator: EmbeddingEstimator, data: str | Path) -> Batches:
@@ -67,7 +68,7 @@ def trained_columns(estimator: EmbeddingEstimator, X: Any, data: str | Path) -> 
 
 
 def map_batches(
-    estimator: EmbeddingEstimator, method: str, batches: Iterable[Any], jobs: int = 1
+    estimator: EmbeddingEstimator, method: str, batches: Iterable[Any], jobs: int = 1, ray: str | None = None
 ) -> Iterator[tuple[Any, Any]]:
     """Yield every batch with what a method of the estimator returns for it, in the order of the batches.
 
@@ -76,23 +77,21 @@ def map_batches(
         method: its name, such as ``"predict"`` or ``"transform"``.
         batches: of samples; at most two for each process are held at a time.
         jobs: processes that share the work, each with one thread; 1 is this process alone, with all its threads.
+        ray: address of a Ray cluster whose machines run the processes, as in
+            :class:`~ordinate.methods.ray_cluster.RayCluster`; the files of images must be there too. One of them is a
+            task with a CPU; what a machine that is lost had to do, others do.
 
     Raises:
         OrdinateError: of the method, with the place of the batch; several processes for an encoder on a GPU.
     """
-    if check_whole(jobs, "jobs") > 1 and estimator.reader_.in_float32 and estimator._on_gpu:
+    if check_whole(jobs, "jobs") > 1 and ray is None and estimator.reader_.in_float32 and estimator._on_gpu:
         raise OrdinateError("jobs", jobs, "1 where the encoder runs on a GPU")
     held: deque[Any] = deque()
-    loader = DataLoader(
-        _Applied(estimator, method),
-        sampler=_Kept(batches, held),
-        batch_size=None,
-        collate_fn=_as_it_is,
-        num_workers=0 if jobs == 1 else usable_workers(jobs),
-    )
+    applied, kept = _Applied(estimator, method), _Kept(batches, held)
+    results = _in_processes(applied, kept, jobs) if ray is None else _on_cluster(ray, applied, kept, jobs)
     said: set[str] = set()
     place = 0
-    for result, warned in loader:
+    for result, warned in results:
         X = held.popleft()
         for message in warned:
             if message not in said:
@@ -102,6 +101,30 @@ def map_batches(
             raise result if place == 0 else _placed(result, place, len(X))
         place += len(X)
         yield X, result
+
+
+def _in_processes(applied: "_Applied", batches: "_Kept", jobs: int) -> Iterator[Any]:
+    """Yield what processes of this machine make of batches, in their order."""
+    workers = 0 if jobs == 1 else usable_workers(jobs)
+    return iter(DataLoader(applied, sampler=batches, batch_size=None, collate_fn=_as_it_is, num_workers=workers))
+
+
+def _on_cluster(address: str, applied: "_Applied", batches: "_Kept", jobs: int) -> Iterator[Any]:
+    """Yield what tasks of a Ray cluster make of batches, at most two for each of ``jobs`` at a time, in their order."""
+    ray, ours = connect(address, num_cpus=jobs)
+    try:
+        task = ray.remote(num_cpus=1)(_Applied.__getitem__)
+        model = ray.put(applied)
+        pending: deque[Any] = deque()
+        for X in batches:
+            pending.append(task.remote(model, X))
+            if len(pending) == 2 * jobs:
+                yield ray.get(pending.popleft())
+        while pending:
+            yield ray.get(pending.popleft())
+    finally:
+        if ours:
+            ray.shutdown()
 
 
 class _Applied(Dataset[Any]):

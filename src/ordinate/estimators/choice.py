@@ -3,11 +3,13 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ordinate.errors import OrdinateError
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
+from ordinate.torchrun import by_the_first, is_first_process
 
 LEAST_TRAINING = 0.04  # of the limit, for a training that starts too late
 AFTER_THE_FIRST = 0.5  # of the longest trial so far: the least time that a further trial, beyond the first two, is for
@@ -65,6 +67,8 @@ def choose_within(
         growth: training samples over those of a trial.
         record: file that keeps what is known; a choice that was stopped continues from it.
 
+    Under torchrun all processes choose together, by the clock of the first.
+
     Example:
         >>> trials = {"cloc": Trial(0.4), "otd": Trial(0.3)}
         >>> choose_within(["cloc", "otd"], trials.__getitem__, TimeBudget(60), until=50).chosen
@@ -72,14 +76,13 @@ def choose_within(
     """
     if not candidates:
         raise OrdinateError("candidates", "none", "at least one name")
-    choice = Choice()
-    if record is not None and record.exists():
-        choice = Choice(**json.loads(record.read_text()))
+    choice = Choice(**by_the_first(lambda: _kept(record)))
     for place, name in enumerate(() if choice.chosen else candidates):
         if name in choice.errors or name in choice.untried:
             continue
         if name not in choice.shares:
-            share = _share(choice, min(FIRST, len(candidates)) - place, until - budget.spent, growth)
+            to_come = min(FIRST, len(candidates)) - place
+            share = by_the_first(partial(_share, choice, to_come, until - budget.spent, growth))
             if share <= 0 and choice.errors:
                 choice.untried.append(name)
                 continue
@@ -87,7 +90,8 @@ def choose_within(
             _keep(choice, record)
         began, end = choice.shares[name]
         with training_until(TrainingEnd(budget, end, LEAST_TRAINING * budget.seconds)):
-            tried = trial(name)
+            own = trial(name)
+        tried = Trial(*by_the_first(partial(tuple, own)))
         choice.errors[name], choice.seconds[name] = tried.error, budget.spent - began
         if tried.epochs is not None:
             choice.epochs[name] = tried.epochs
@@ -111,8 +115,12 @@ def _share(choice: Choice, to_come: int, left: float, growth: float) -> float:
     return share if share > (0 if to_come > 0 else AFTER_THE_FIRST * longest) else 0.0
 
 
+def _kept(record: Path | None) -> dict[str, Any]:
+    return json.loads(record.read_text()) if record is not None and record.exists() else {}
+
+
 def _keep(choice: Choice, record: Path | None) -> None:
-    if record is None:
+    if record is None or not is_first_process():
         return
     record.parent.mkdir(parents=True, exist_ok=True)
     pending = record.with_suffix(".tmp")

@@ -147,7 +147,8 @@ class EmbeddingEstimator(
                 ones; images (n, channels, height, width), volumes (n, channels, depth, height, width), or paths of
                 either.
             y: classifiers: (n,), labels of at least two ranks, for CLOC two of them with two samples each. Regressors:
-                (n,) real targets, not all equal; SupCR also supports (n, p). A Dataset or DataLoader may bring them.
+                (n,) real targets, not all equal; SupCR also supports (n, p). A Dataset or DataLoader may bring them; a
+                Dataset that streams is read once for them.
             sample_weight: (n,), at least 0, by which a sample counts: as an anchor in contrastive losses, in other
                 losses and in the heads, and in what is measured on held-out samples. Only ratios matter. A sample of
                 weight 0 is left out. Whole weights are as good as repeated samples on average, not exactly, as

@@ -15,11 +15,15 @@ from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 
 
-def unpack(X: Any, y: Any) -> tuple[Any, Any]:
+def unpack(X: Any, y: Any, estimator: Any = None) -> tuple[Any, Any]:
     """Return samples that other libraries hold as arrays and tables, and their labels where y is None.
 
-    Samples of a Dataset or DataLoader are read once: what it draws at random, it draws once.
+    Samples of a Dataset or DataLoader are read once: what it draws at random, it draws once. Those of a Dataset that
+    streams, by the options of the estimator, are read whenever they are needed; for their labels once.
     """
+    samples, workers = _streamed(X, estimator)
+    if samples is not None:
+        return samples, samples.labels(workers) if y is None else y
     if isinstance(X, DataLoader):
         return _of_batches(X, y)
     if isinstance(X, Dataset):
@@ -29,6 +33,16 @@ def unpack(X: Any, y: Any) -> tuple[Any, Any]:
     if hasattr(X, "to_pandas") and not isinstance(X, ParquetTable):  # of polars, pyarrow or datasets
         return X.to_pandas(), y
     return X, y
+
+
+def _streamed(X: Any, estimator: Any) -> tuple[Any, int]:
+    """Return the samples of a Dataset that streams, and the processes that read them; None for anything else."""
+    for modality in modalities() if isinstance(X, Dataset) and not isinstance(X, IterableDataset) else ():
+        options: Any = getattr(estimator, modality.parameter, None)
+        samples = modality.of_dataset(X, options)
+        if samples is not None:
+            return samples, options.workers
+    return None, 0
 
 
 def _of_batches(loader: DataLoader[Any], y: Any) -> tuple[Any, Any]:
@@ -63,6 +77,12 @@ def _of_items(items: Dataset[Any], y: Any) -> tuple[Any, Any]:
     if y is None and samples and labels[0] is not None:
         y = np.asarray([np.asarray(label) for label in labels])
     return stacked, y
+
+
+def unlabelled(X: Any, estimator: Any) -> Any:
+    """Return samples as :func:`unpack` does, without their labels."""
+    samples, _ = _streamed(X, estimator)
+    return unpack(X, None)[0] if samples is None else samples
 
 
 def check_options(estimator: Any) -> None:
@@ -104,7 +124,7 @@ def read(reader: Reader, X: Any, folder: Path | None = None) -> Tensor:
 
 def read_new(estimator: Any, X: Any) -> Tensor:
     """Return new samples of a fitted estimator as the batch of its encoder."""
-    X = unpack(X, None)[0]
+    X = unlabelled(X, estimator)
     modality = modality_of(X, estimator)
     check_kind(estimator.reader_, modality)
     return estimator.reader_.read(modality.check(estimator, X, reset=False))

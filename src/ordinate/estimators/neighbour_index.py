@@ -134,7 +134,7 @@ class NeighbourIndex:
     @classmethod
     def build(cls, estimator: EmbeddingEstimator, X: Any, y: ArrayLike | None = None) -> "NeighbourIndex":
         """Return an index of samples X, of the estimator's kind of data, with labels y."""
-        X, y = inputs.unpack(X, y)
+        X, y = inputs.unpack(X, y, estimator)
         return cls(estimator, estimator.transform(X), y)
 
     def __len__(self) -> int:

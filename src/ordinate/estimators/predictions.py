@@ -53,7 +53,7 @@ class Predictions:
         Raises:
             OrdinateError: samples or labels that the model does not know, or another number of labels than samples.
         """
-        X, y = inputs.unpack(X, y)
+        X, y = inputs.unpack(X, y, model)
         read = model._read(X)
         if isinstance(model, RankClassifier):
             true: NDArray[Any] = to_ranks(y, model.ordered_classes_)

@@ -87,9 +87,9 @@ def check_labels(y: Any) -> NDArray[Any]:
 
 def to_ranks(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
     """Return the rank 0..C-1 of every label."""
-    labels = check_labels(y)
     position = {label: rank for rank, label in enumerate(classes.tolist())}
-    unknown = sorted({str(label) for label in labels.tolist() if label not in position})
+    codes, found = pd.factorize(check_labels(y))
+    unknown = sorted({str(label) for label in found.tolist() if label not in position})
     if unknown:
         raise OrdinateError("y", f"unknown labels {unknown[:5]}", classes.tolist())
-    return np.array([position[label] for label in labels.tolist()], dtype=np.int64)
+    return np.array([position[label] for label in found.tolist()], dtype=np.int64)[codes]

@@ -32,7 +32,7 @@ class TrainingSamples:
 
     def _checked(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, reset: bool) -> CheckedSamples:
         """Return samples and their training targets, which must be as many; those of weight 0 are left out."""
-        X, y = inputs.unpack(X, y)
+        X, y = inputs.unpack(X, y, self)
         if y is None:
             raise OrdinateError("y", problem=f"{type(self).__name__} requires y to be passed, but the target y is None")
         X = inputs.check_input(self, X, reset=reset)

@@ -7,7 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +17,6 @@ from typing import Any
 import lightning.pytorch as lightning
 import torch
 from lightning.pytorch.callbacks import Callback, Checkpoint
-from tqdm import tqdm
 
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.resumable_loader import ResumableLoader
@@ -27,12 +26,14 @@ from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest
 from ordinate.methods.devices import check_accelerator
+from ordinate.methods.progress import ProgressBar, ProgressRecord, followed_progress
 from ordinate.methods.ray_cluster import RayCluster
 from ordinate.methods.staged import StagedMethod
 from ordinate.methods.threads import few_for_little
 from ordinate.methods.time_budget import training_end
 
 CHECKPOINT = "last.ckpt"
+PROGRESS = "progress.json"  # beside it, while a cluster trains
 CHECKPOINT_SECONDS = 600.0  # between two checkpoints in the middle of an epoch
 LOGGERS = ("lightning.pytorch", "lightning.fabric")
 ROWS_AT_ONCE, IMAGES_AT_ONCE, VOLUMES_AT_ONCE = 4096, 64, 4  # in validation
@@ -92,7 +93,7 @@ def train(
             )  # fmt: skip
     callbacks: list[Callback] = [EpochSeed(seed), QuietProcess()]
     if progress:
-        callbacks.append(ProgressBar(method))
+        callbacks.append(ProgressBar())
     resume = None
     if folder is not None:
         callbacks.append(TrainingCheckpoint(folder, CHECKPOINT_SECONDS))
@@ -108,7 +109,11 @@ def train(
         shared = folder.resolve()  # other machines have another current folder
         data = (training_data, batches, validation_data)
         work = partial(train, method, *data, folder=shared, seed=seed, progress=False, run=run)
-        cluster.run(work, shared, options)
+        record = shared / PROGRESS
+        with followed_progress(record, method.epochs) if progress else nullcontext():
+            if progress:
+                options["callbacks"] = [*options.get("callbacks", ()), ProgressRecord(record)]
+            cluster.run(work, shared, options)
         _take_over(method, _read_checkpoint(folder / CHECKPOINT, run))
         return method.history
     method.end = training_end()
@@ -248,35 +253,6 @@ class TrainingCheckpoint(Checkpoint):
         if isinstance(pl_module, StagedMethod) and not pl_module.finished:
             pl_module.finish()
             self.keep(trainer)
-
-
-class ProgressBar(Callback):
-    """One bar over all epochs, with the stage, the losses and the expected end."""
-
-    def __init__(self, method: StagedMethod) -> None:
-        self.method = method
-
-    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        self.bar = tqdm(
-            total=trainer.max_epochs, initial=trainer.current_epoch, unit="epoch", dynamic_ncols=True,
-            disable=not trainer.is_global_zero,
-        )  # fmt: skip
-
-    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        metrics = trainer.callback_metrics
-        shown = ("train_loss", "val_loss", "val_accuracy", "val_mae")
-        self.bar.set_description(self.method.stage.name, refresh=False)
-        self.bar.set_postfix({name: f"{float(metrics[name]):.3g}" for name in shown if name in metrics}, refresh=False)
-        self.bar.update()
-
-    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        self.bar.close()
-
-    def on_exception(
-        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
-    ) -> None:
-        if hasattr(self, "bar"):
-            self.bar.close()
 
 
 @contextmanager

@@ -40,6 +40,8 @@ class ImageFiles:
         (3, ['c.png', 'a.png'])
     """
 
+    draws = False  # an image is the same whenever it is read
+
     def __init__(self, paths: "Iterable[str | Path] | LargeStringArray", archive: str | Path | None = None) -> None:
         pa = optional("pyarrow", "images", "images")
         names = paths if isinstance(paths, pa.LargeStringArray) else [str(path) for path in paths]

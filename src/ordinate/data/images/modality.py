@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch.utils.data import Dataset
 
 from ordinate.data.decoded import stream
+from ordinate.data.images.dataset_images import DatasetImages
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.folds import FOLDS, hold_out
 from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
@@ -61,6 +63,9 @@ class ImageModality(Modality):
         self, X: Images | Decoded, options: ImageOptions, *, encoder: Encoder, progress: bool
     ) -> tuple[ImageReader, Decoded]:
         return ImageReader.fit(X, options, progress=progress)
+
+    def of_dataset(self, dataset: Dataset[Any], options: ImageOptions | None) -> DatasetImages | None:
+        return DatasetImages(dataset) if options is not None and options.stream else None
 
     def describe(self, X: Decoded) -> str:
         height, width = X.preprocessing.size

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ordinate.checks import check_streaming
 from ordinate.data.images.augmentation import check_augmentation
 from ordinate.data.images.files import MAX_PIXELS
 from ordinate.errors import OrdinateError
@@ -36,7 +37,9 @@ class ImageOptions:
         workers: processes that decode, and that augment where it takes long; 0 for none.
         stream: decode image files as batches need them, in every epoch, and keep none: True, False (all are decoded
             before training; past 4 GiB their pixels lie in an unnamed file), or None, where they would take more than
-            half of the memory that is available. Mean and deviation are then those of 512 images.
+            half of the memory that is available. Mean and deviation are then those of 512 images. A ``Dataset`` that
+            streams (True) is asked for every view in every epoch, in place of once, so that its transforms stay random;
+            held-out samples and prediction use it as it is.
         skip_unreadable: of files that stream, replace one that cannot be read by another with the nearest label, and
             warn; by default it is an error, when it is met.
 
@@ -88,9 +91,7 @@ class ImageOptions:
             self.require_one_view("frozen", "True")
         check_whole(self.max_pixels, "max_pixels")
         check_whole(self.workers, "workers", least=0)
-        for name, values in (("stream", (True, False, None)), ("skip_unreadable", (True, False))):
-            if not any(getattr(self, name) is value for value in values):
-                raise OrdinateError(name, repr(getattr(self, name)), " or ".join(map(str, values)))
+        check_streaming(self)
 
     def require_one_view(self, name: str, value: str) -> None:
         """Raise where views are asked for of images that pass the network once."""

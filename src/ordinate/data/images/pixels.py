@@ -173,11 +173,13 @@ def _readable(images: Images, rows: Sequence[int], max_pixels: int) -> Iterator[
 
 
 def _open(images: Images, index: int, max_pixels: int) -> "Image":
-    if isinstance(images, ImageFiles):
-        return images.open(index, max_pixels)
+    return images.open(index, max_pixels) if isinstance(images, ImageFiles) else as_picture(images[index])
+
+
+def as_picture(pixels: NDArray[np.uint8]) -> "Image":
+    """Return pixels (c, h, w), c 1 or 3, as a picture of Pillow."""
     from PIL import Image
 
-    pixels = images[index]
     return Image.fromarray(pixels[0] if len(pixels) == 1 else np.ascontiguousarray(pixels.transpose(1, 2, 0)))
 
 

@@ -65,7 +65,8 @@ class ImageReader(PixelReader):
 
     def views(self, options: ImageOptions, usual: int) -> Views:
         augmentation = Augmentation(options.augmentation, self._seen(options))
-        return Views(augmentation, options.views or (usual if augmentation.changes else 1), options.workers)
+        differ = augmentation.changes or self.draws
+        return Views(augmentation, options.views or (usual if differ else 1), options.workers)
 
     def options(self) -> ImageOptions:
         used = self.preprocessing

@@ -1,7 +1,7 @@
 """Images in tar shards, as WebDataset lays them out: ``key.jpg`` beside ``key.cls`` or ``key.json``.
 
 A pass over the headers of all shards finds where every image lies, and reads the labels; then images are read in any
-order. An image takes 8 bytes of memory.
+order. An image takes 8 bytes, which lie in memory or, of large sets, in a file that later runs use again.
 """
 
 import hashlib
@@ -22,6 +22,7 @@ from torch.utils.data import Dataset
 
 from ordinate.data import object_store
 from ordinate.data.images.files import SUFFIXES, ImageFiles, file_stamp
+from ordinate.data.images.shard_index import Index, index_file, keep_index, kept_index
 from ordinate.data.paths import is_url
 from ordinate.data.streamed import Loader
 from ordinate.data.worker_processes import usable_workers
@@ -101,7 +102,9 @@ class Shards(ImageFiles):
 def index_shards(shards: Sequence[str], columns: Sequence[str] | None = None) -> tuple[Shards, pd.DataFrame]:
     """Return the images of shards in their order, and a table of what is known of them, one row each.
 
-    Its columns are ``cls``, where there are such files, and the single values of the json files.
+    That of 100,000 images or more is kept in ``~/.cache/ordinate/shards`` (or ``$ORDINATE_CACHE/shards``) until a shard
+    is changed, see :mod:`~ordinate.data.images.shard_index`. Its columns are ``cls``, where there are such files, and
+    the single values of the json files.
 
     Args:
         shards: paths or URLs of tar files that are not compressed.
@@ -111,6 +114,13 @@ def index_shards(shards: Sequence[str], columns: Sequence[str] | None = None) ->
         OrdinateError: a shard that is damaged or compressed, a key with two images, an image without a label that
             others have, a label that cannot be read.
     """
+    path = index_file(shards, columns)
+    places, table = kept_index(path) or keep_index(path, _read_headers(shards, columns))
+    return Shards(shards, places), table
+
+
+def _read_headers(shards: Sequence[str], columns: Sequence[str] | None) -> Index:
+    """Return the places of all images, and the table of what is known of them."""
     workers = usable_workers(os.cpu_count() or 1) if len(shards) > 1 else 0
     passes = Loader(
         _Passes(shards, columns),
@@ -123,8 +133,7 @@ def index_shards(shards: Sequence[str], columns: Sequence[str] | None = None) ->
     for number, (blocks, frame) in enumerate(passes):
         places.append(blocks.astype(np.uint64) | np.uint64(number << 32))
         frames.append(frame)
-    table = pd.concat(frames, ignore_index=True)
-    return Shards(shards, np.concatenate(places)), table
+    return np.concatenate(places), pd.concat(frames, ignore_index=True)
 
 
 def _as_it_is(found: Any) -> Any:

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.data.decoded import stream
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request, are_paths
+from ordinate.data.streamed import StreamedPixels
 from ordinate.data.volumes.labelled import holds_volumes, read_labelled_volumes, read_volumes
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.data.volumes.reader import VolumeReader
@@ -31,7 +33,7 @@ class VolumeModality(Modality):
     readers = (VolumeReader,)
     parameter = "volumes"
     options_class = VolumeOptions
-    command_options = ("volume_size", "spacing", "skip_unreadable")
+    command_options = ("volume_size", "spacing", "stream", "skip_unreadable")
 
     def recognises(self, X: Any, options: VolumeOptions | None = None) -> bool:
         if isinstance(X, VolumeFiles | DecodedVolumes) or getattr(X, "ndim", 2) == 5:
@@ -52,7 +54,8 @@ class VolumeModality(Modality):
         return f"{' x '.join(map(str, X.preprocessing.size))} voxels"
 
     def paths(self, X: Any) -> NDArray[np.str_] | None:
-        return X.paths if isinstance(X, VolumeFiles) else None
+        files = X.pixels.files if isinstance(X, DecodedVolumes) and isinstance(X.pixels, StreamedPixels) else X
+        return files.paths if isinstance(files, VolumeFiles) else None
 
     def opens(self, path: str | Path) -> bool:
         return holds_volumes(path)
@@ -71,6 +74,10 @@ class VolumeModality(Modality):
         chosen, notes = choose_volume_preprocessing(X, options)
         for note in notes:
             request.say(f"note: {note}")
+        if isinstance(X, VolumeFiles):
+            streamed = stream(X, chosen, options, lambda note: request.say(f"note: {note}"))
+            if streamed is not None:
+                return DecodedVolumes(streamed, chosen), {}
         voxels, failures = decode_volumes(X, chosen, options.workers, request.progress)
         return DecodedVolumes(voxels, chosen), failures
 

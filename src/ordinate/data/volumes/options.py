@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ordinate.checks import check_streaming
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_positive, check_whole
 
@@ -24,6 +25,11 @@ class VolumeOptions:
         intensity: (low, high) that become 0 and 1, such as ``(-1000, 1000)`` for CT in Hounsfield units; None uses
             the 0.5th and 99.5th percentile of each volume's own voxels that are not 0, as T1 has no unit.
         workers: processes that read, 0 for none.
+        stream: read files as batches need them, in every epoch, and keep none: True, False (all are read before
+            training; past 4 GiB they lie in an unnamed file), or None, where they would take more than half of the
+            memory that is available. Mean and deviation are then those of 512 volumes.
+        skip_unreadable: of files that stream, replace one that cannot be read by another with the nearest label, and
+            warn; by default it is an error, when it is met.
 
     Example:
         >>> VolumeOptions(size=100, spacing=2.0).spacing
@@ -34,6 +40,8 @@ class VolumeOptions:
     spacing: float | tuple[float, float, float] | None = None
     intensity: tuple[float, float] | None = None
     workers: int = field(default=2, repr=False, compare=False)  # changes nothing but time
+    stream: bool | None = field(default=None, repr=False, compare=False)
+    skip_unreadable: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.size is not None:
@@ -45,6 +53,7 @@ class VolumeOptions:
         if self.intensity is not None:
             object.__setattr__(self, "intensity", _range(self.intensity))
         check_whole(self.workers, "workers", least=0)
+        check_streaming(self)
 
 
 def _three(given: Any, name: str, expected: str) -> tuple[Any, ...]:

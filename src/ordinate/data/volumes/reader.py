@@ -23,7 +23,6 @@ class VolumeReader(PixelReader):
 
     kind = "volumes"
     modality_name = "volumes"
-    stream = False
     preprocessing_class = VolumePreprocessing
     files_class = VolumeFiles
     decoded_class = DecodedVolumes

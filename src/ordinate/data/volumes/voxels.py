@@ -17,6 +17,7 @@ from jaxtyping import Float, UInt8
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.data.decoded import LOOKED_AT, DecodedSamples, check_size, decode_samples, evenly_spread
+from ordinate.data.images.files import ImageFiles
 from ordinate.data.memory import require_memory
 from ordinate.data.paths import reading
 from ordinate.data.volumes.options import VolumeOptions
@@ -39,6 +40,8 @@ class VolumeFiles:
         (3, ['c.nii', 'a.nii.gz'])
     """
 
+    draws = False  # a volume is the same whenever it is read
+
     def __init__(self, paths: Iterable[str | Path]) -> None:
         self.paths: NDArray[np.str_] = np.array([str(path) for path in paths], dtype=np.str_)
 
@@ -47,6 +50,14 @@ class VolumeFiles:
 
     def __getitem__(self, rows: ArrayLike | slice) -> "VolumeFiles":
         return VolumeFiles(np.atleast_1d(self.paths[rows if isinstance(rows, slice) else np.asarray(rows)]))
+
+    def name(self, index: int) -> str:
+        """Return the path of a file."""
+        return str(self.paths[index])
+
+    def digest(self) -> bytes:
+        """Return a digest of the names, sizes and times of the files, of which none is read."""
+        return ImageFiles(self.paths).digest()
 
     def extent(self, index: int) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
         """Return, from the header alone, the number of channels, and voxels and mm per voxel along the axes of RAS."""

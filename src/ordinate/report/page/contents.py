@@ -104,7 +104,7 @@ def gather_predictions(predictions: Predictions, training: tuple[Any, Any] | Non
 
 
 def _training(model: EmbeddingEstimator, X: Any, y: Any) -> tuple[Tensor, NDArray[Any]]:
-    X, y = inputs.unpack(X, y)
+    X, y = inputs.unpack(X, y, model)
     samples = model._read(X)
     if isinstance(model, RankClassifier):
         labels: NDArray[Any] = to_ranks(y, model.ordered_classes_)

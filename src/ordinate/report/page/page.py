@@ -86,7 +86,7 @@ def write_report(
         raise OrdinateError("projections", repr(projections), f"some of {', '.join(PROJECTIONS)}")
     if coverage is not None and not {"promised", "measured", "mean_size"} <= set(coverage.columns):
         raise OrdinateError("coverage", f"the columns {list(coverage.columns)}", "promised, measured and mean_size")
-    X, y = inputs.unpack(X, y)
+    X, y = inputs.unpack(X, y, model)
     given = len(X)
     if names is not None and len(names) != given:
         raise OrdinateError("names", len(names), f"{given}, one per sample")

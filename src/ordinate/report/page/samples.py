@@ -23,7 +23,7 @@ MISSING = 255
 
 def show_samples(contents: Contents, X: Any) -> Shown:
     """Return the samples for the page, ready for JSON: ``kind``, what it needs, and a ``note`` on what is left out."""
-    shown = contents.model.reader_.shown(inputs.unpack(X, None)[0], contents.inputs)
+    shown = contents.model.reader_.shown(inputs.unlabelled(X, contents.model), contents.inputs)
     if isinstance(shown, pd.DataFrame):
         return _rows(shown)
     return _pictures(shown) if shown.ndim == 4 else _curves(shown)

@@ -1,0 +1,127 @@
+"""Images of a ``torch.utils.data.Dataset``, which is asked for a sample anew whenever it is needed."""
+
+import hashlib
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch.utils.data import Dataset
+
+from ordinate.data.decoded import evenly_spread
+from ordinate.data.images.files import MAX_PIXELS, ImageFiles
+from ordinate.data.images.pixels import as_images, as_picture
+from ordinate.data.paths import reading
+from ordinate.data.streamed import Loader
+from ordinate.data.worker_processes import usable_workers
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+LOOKED_AT = 16  # samples that tell one Dataset from another
+
+
+class DatasetImages(ImageFiles):
+    """Images of a Dataset; an index opens one, an array of indices or a mask selects some.
+
+    What the Dataset draws at random, from the generators of torch, NumPy and Python, follows from the sample, and in
+    training from the epoch and the place in it too.
+
+    Args:
+        dataset: its samples are (image, ...) or the image: a tensor or array (c, h, w) or (h, w), uint8 or floats from
+            0 to 1, or a picture of Pillow.
+        rows: those that are used; None for all.
+        draw: numbers that its random numbers follow from besides.
+    """
+
+    archive = None
+    draws = True
+
+    def __init__(self, dataset: Any, rows: NDArray[np.int64] | None = None, draw: tuple[int, ...] = ()) -> None:
+        self.dataset = dataset
+        self.rows: NDArray[Any] = np.arange(len(self.dataset)) if rows is None else rows
+        self.draw = draw
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, rows: ArrayLike | slice) -> "DatasetImages":
+        selected = self.rows[rows if isinstance(rows, slice) else np.asarray(rows)]
+        return DatasetImages(self.dataset, np.atleast_1d(selected), self.draw)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return DatasetImages, (self.dataset, self.rows, self.draw)
+
+    def drawn(self, *draw: int) -> "DatasetImages":
+        """Return the same images with what is random in them drawn from these numbers too."""
+        return DatasetImages(self.dataset, self.rows, draw)
+
+    @property
+    def paths(self) -> NDArray[np.str_]:
+        return np.array([self.name(index) for index in range(len(self))])
+
+    def name(self, index: int) -> str:
+        return f"sample {self.rows[index]} of the Dataset"
+
+    def open(self, index: int, max_pixels: int = MAX_PIXELS) -> "Image":
+        """Return an image as the Dataset gives it, of any size; whatever it raises is an `OrdinateError`."""
+        with reading(self.name(index)):
+            return as_picture(self._item(index)[0])
+
+    def labels(self, workers: int) -> NDArray[Any] | None:
+        """Return the second part of every sample, read by worker processes; None where there is none."""
+        held = Loader(_Labels(self), batch_size=None, num_workers=usable_workers(workers), generator=torch.Generator())
+        labels = [None if label is None else np.asarray(label) for label in held]
+        return None if not labels or labels[0] is None else np.asarray(labels)
+
+    def digest(self) -> bytes:
+        """Return a digest of the class of the Dataset, the rows, and a few images."""
+        digest = hashlib.sha256(f"{type(self.dataset).__module__}.{type(self.dataset).__qualname__}".encode())
+        digest.update(self.rows.tobytes())
+        for row in evenly_spread(len(self), LOOKED_AT):
+            digest.update(self.open(row).tobytes())
+        return digest.digest()
+
+    def repeated(self) -> list[list[int]]:
+        """Return no groups: samples have no names."""
+        return []
+
+    def _item(self, index: int) -> tuple[NDArray[np.uint8], Any]:
+        """Return an image (c, h, w) of the Dataset, and its label."""
+        row = int(self.rows[index])
+        with _seeded(hash((row, *self.draw)) % 2**63):
+            item = self.dataset[row]
+        image, *rest = item if isinstance(item, tuple | list) else (item,)
+        pixels = np.asarray(image)
+        return as_images(pixels[None, None] if pixels.ndim == 2 else pixels[None])[0], rest[0] if rest else None
+
+
+class _Labels(Dataset[Any]):
+    """The labels of the samples of a Dataset."""
+
+    def __init__(self, images: DatasetImages) -> None:
+        self.images = images
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.images._item(index)[1]
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Draw from a seed, and leave the random numbers of torch, NumPy and Python as they were."""
+    python, arrays = random.getstate(), np.random.get_state()  # noqa: NPY002  # which a Dataset may draw from
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed % 2**32)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(arrays)  # noqa: NPY002
