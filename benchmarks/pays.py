@@ -277,8 +277,8 @@ EXPERIMENTS = {
     "retrieval: FloodModeling1": Experiment("floodmodeling1", neighbours, FOUND),
     "retrieval: LEV": Experiment("lev", neighbours, (*FOUND, "accuracy")),
     "retrieval: Car": Experiment("car", neighbours, (*FOUND, "accuracy")),
-    "pictures: RetinaMNIST": Experiment("retinamnist", of_pictures, SEEN, SMALL, epochs=20),
-    "pictures: KOA": Experiment("koa", of_pictures, SEEN, X_RAYS, epochs=8),
+    "images: RetinaMNIST": Experiment("retinamnist", of_pictures, SEEN, SMALL, epochs=20),
+    "images: KOA": Experiment("koa", of_pictures, SEEN, X_RAYS, epochs=8),
     "sizes of embeddings: concrete": Experiment(
         "concrete", neighbours_by_size, tuple(f"{name}, {size}" for size in (2, 8, 64, 512) for name in ("mae", "ndcg"))
     ),
@@ -359,14 +359,15 @@ def as_markdown(runs: list[dict[str, Any]]) -> str:
     def line(cells: Iterable[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
+    promises = list(dict.fromkeys(name.split(":")[0] for name in EXPERIMENTS))
     lines, promise, drawn = [], "", 0
-    for name in EXPERIMENTS:
+    for name in sorted(EXPERIMENTS, key=lambda name: promises.index(name.split(":")[0])):
         rows = compared(runs, name)
         if not rows or int(rows[0][-1]) < ENOUGH:
             continue
         if name.split(":")[0] != promise:
             promise = name.split(":")[0]
-            lines += [f"### {promise[0].upper()}{promise[1:]}", ""]
+            lines += [f"## {promise[0].upper()}{promise[1:]}", ""]
         lines += [line([name.partition(": ")[2], *header(name)[1:]]), "|---" * len(rows[0]) + "|"]
         for row in rows:
             lines.append(

@@ -47,7 +47,8 @@ def test_a_model_that_is_saved_and_loaded_predicts_the_same(make, tmp_path):
 
 @for_every_regressor
 def test_a_fit_that_is_stopped_resumes_with_the_statistics_it_had(make, tmp_path, monkeypatch):
-    whole = make(imbalance=ALL_THREE).fit(X, Y)
+    epochs = 4 if make is end_to_end else (2, 2)
+    whole = make(imbalance=ALL_THREE, epochs=epochs).fit(X, Y)
 
     write = TrainingCheckpoint.on_train_epoch_end
 
@@ -59,9 +60,9 @@ def test_a_fit_that_is_stopped_resumes_with_the_statistics_it_had(make, tmp_path
     with monkeypatch.context() as patch:
         patch.setattr(TrainingCheckpoint, "on_train_epoch_end", write_and_stop)
         with pytest.raises(RuntimeError, match="stopped"):
-            make(imbalance=ALL_THREE, checkpoint_dir=tmp_path).fit(X, Y)
+            make(imbalance=ALL_THREE, epochs=epochs, checkpoint_dir=tmp_path).fit(X, Y)
     assert (tmp_path / CHECKPOINT).exists()
-    resumed = make(imbalance=ALL_THREE, checkpoint_dir=tmp_path).fit(X, Y)
+    resumed = make(imbalance=ALL_THREE, epochs=epochs, checkpoint_dir=tmp_path).fit(X, Y)
     assert resumed.history_ == whole.history_
     for name, value in whole.method_.state_dict().items():
         assert torch.equal(resumed.method_.state_dict()[name], value), name

@@ -66,7 +66,9 @@ def test_pixels_stream_by_themselves_where_memory_does_not_hold_them(paths, monk
 def test_nothing_is_decoded_twice_or_kept(paths, monkeypatch):
     at_once = []
     read = StreamedPixels.read
-    monkeypatch.setattr(StreamedPixels, "read", lambda x, rows: at_once.append(len(rows)) or read(x, rows))
+    monkeypatch.setattr(
+        StreamedPixels, "read", lambda x, rows, *draw: at_once.append(len(rows)) or read(x, rows, *draw)
+    )
     model = fit(otd, paths, replace(VIEWS, stream=True), epochs=2)
     model.reader_.batch_size = 7  # samples that pass the encoder together in prediction
     at_once.clear()

@@ -126,3 +126,4 @@ def epochs_of_cut(model: EmbeddingEstimator) -> int | None:
 def _say_errors(errors: dict[str, float]) -> None:
     if errors:
         print("validation MAE: " + ", ".join(f"{name} {error:.4f}" for name, error in errors.items()))
+        print('what speaks for which: "Which method and when" in the documentation')

@@ -175,7 +175,7 @@ def test_the_reader_learns_the_mean_and_deviation_of_the_training_voxels_and_kee
     np.testing.assert_allclose(reader.mean, shares.mean((0, 2, 3, 4)), rtol=1e-12)
     np.testing.assert_allclose(reader.scale, shares.std((0, 2, 3, 4)), rtol=1e-12)
     again = VolumeReader.from_dict(reader.to_dict())
-    assert vars(again) == vars(reader)
+    assert vars(again) == {name: value for name, value in vars(reader).items() if name not in ("stream", "draws")}
     np.testing.assert_array_equal(again.transform(array).numpy(), decoded.pixels)
 
 

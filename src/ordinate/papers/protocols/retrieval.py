@@ -39,8 +39,7 @@ def retrieval(
 
     Args beyond those of :mod:`ordinate.papers.protocols`:
         estimator: not fitted, with ``transform`` once fitted.
-        within: largest label distance of samples that are relevant to each other, in units of the label; None for 0,
-            the same rank, or a quarter of the training targets' standard deviation.
+        within: largest label distance of relevant samples; None for the same rank, or targets within 1/4 deviation.
 
     Returns:
         ``rows``, one of them: the scores of the predictions; ``average_precision``, see
