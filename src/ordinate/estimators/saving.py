@@ -1,7 +1,7 @@
 """How an estimator is saved, and restored from what was saved."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -10,9 +10,6 @@ from torch import Tensor
 from ordinate.encoders.network import reason
 from ordinate.errors import OrdinateError
 from ordinate.estimators.persistence import save_estimator
-
-if TYPE_CHECKING:
-    pass
 
 
 class Saving(BaseEstimator):

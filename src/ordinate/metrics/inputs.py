@@ -81,13 +81,19 @@ def check_targeted_references(
     labels: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return reference embeddings (m, d) and their continuous labels (m, p), of which both are given."""
-    if ref_emb is None or ref_labels is None:
-        missing = "ref_emb" if ref_emb is None else "ref_labels"
-        raise OrdinateError(missing, "None", "an array whenever its counterpart is given")
-    refs, targets = check_targeted_embeddings(ref_emb, ref_labels, names=("ref_emb", "ref_labels"))
+    references = both_given(ref_emb, ref_labels)
+    refs, targets = check_targeted_embeddings(*references, names=("ref_emb", "ref_labels"))
     _check_dimensions(refs, "ref_emb", embeddings, "embeddings")
     _check_dimensions(targets, "ref_labels", labels, "labels")
     return refs, targets
+
+
+def both_given(ref_emb: ArrayLike | None, ref_labels: ArrayLike | None) -> tuple[ArrayLike, ArrayLike]:
+    """Return references and their labels, of which neither is None."""
+    if ref_emb is None or ref_labels is None:
+        missing = "ref_emb" if ref_emb is None else "ref_labels"
+        raise OrdinateError(missing, "None", "an array whenever its counterpart is given")
+    return ref_emb, ref_labels
 
 
 def check_references(

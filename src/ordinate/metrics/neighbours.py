@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics.embedding import DECIMALS, unit_norm
-from ordinate.metrics.inputs import check_embeddings, check_neighbours, check_references
+from ordinate.metrics.inputs import both_given, check_embeddings, check_neighbours, check_references
 
 CHUNK = 1 << 22  # cosines held at a time
 
@@ -149,10 +149,7 @@ def _references(
     """Where neighbours are looked for (m, d), and their ranks (m,): the references, or the queries themselves."""
     if ref_emb is None and ref_labels is None:
         return queries, ranks
-    if ref_emb is None or ref_labels is None:
-        missing = "ref_emb" if ref_emb is None else "ref_labels"
-        raise OrdinateError(missing, "None", "an array whenever its counterpart is given")
-    return check_references(ref_emb, ref_labels, queries)
+    return check_references(*both_given(ref_emb, ref_labels), queries)
 
 
 def _no_labels(embeddings: ArrayLike) -> NDArray[np.float64]:

@@ -58,7 +58,8 @@ def retrieval(
         (True, True, True)
     """
     estimator = with_order_of(estimator, y)
-    check_labels(X, y), check_labels(X_test, y_test, "y_test")
+    check_labels(X, y)
+    check_labels(X_test, y_test, "y_test")
     if not hasattr(estimator, "transform"):
         raise OrdinateError("estimator", type(estimator).__name__, "one that embeds samples (transform)")
     if is_classifier(estimator):
