@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
+from ordinate.estimators.contrastive_regressor import best_head
 from tests.estimators.examples import (
     cloc,
     draw_frame,
@@ -271,8 +272,30 @@ def test_neighbours_and_ridge_keep_a_part_of_many_samples(monkeypatch):
     for module in ("otd", "contrastive_regressor"):
         monkeypatch.setattr(f"ordinate.estimators.{module}.MOST_EMBEDDED", 20)
     ranks = ranks_of(TARGET)
-    classifier = otd(validation_fraction=0).fit(X, ranks)
+    classifier = otd(validation_fraction=0, n_neighbors=3).fit(X, ranks)
     assert np.bincount(classifier.neighbours_.ranks).tolist() == [6, 6, 6]
     regressor = supcr(head="neighbours", validation_fraction=0).fit(X, TARGET)
     assert len(regressor.head_.targets) == 20
     assert np.isfinite(supcr(head="ridge", validation_fraction=0).fit(X, TARGET).predict(X)).all()
+
+
+def test_regressors_stop_on_tables_with_validation_samples_unless_they_train_as_their_paper():
+    X, target = draw_table(40)
+    series = np.random.default_rng(0).normal(size=(40, 1, 16))
+    assert supcr().fit(X, target).method_.stages[0].patience == 50
+    for model in (
+        supcr().fit(series, target),
+        supcr(validation_fraction=0.0).fit(X, target),
+        supcr(optimization="paper").fit(X, target),
+        supcr(patience=None).fit(X, target),
+    ):
+        assert model.method_.stages[0].patience is None
+
+
+def test_ridge_is_the_head_unless_another_is_better_by_a_standard_error():
+    ridge = torch.tensor([1.0, 2.0, 3.0, 2.0])
+    scattered = ridge + torch.tensor([0.5, -0.6, 0.4, -0.5])
+    assert best_head({"linear": scattered, "ridge": ridge}) == "ridge"
+    assert best_head({"linear": scattered, "ridge": ridge}, torch.tensor([0.1, 1.0, 0.1, 1.0])) == "linear"
+    assert best_head({"linear": ridge - 0.1, "ridge": ridge, "neighbours": ridge - 0.2}) == "neighbours"
+    assert best_head({"linear": ridge}) == "linear"

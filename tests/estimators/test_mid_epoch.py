@@ -80,7 +80,7 @@ def test_a_fit_killed_within_epochs_ends_with_the_weights_and_the_history_of_one
 
 def test_a_checkpoint_of_lightnings_own_is_enough(tmp_path):
     """For those who have a Trainer of their own."""
-    data = DataModule(supcr(encoder=with_dropout, batch_size=8), X, TARGET)
+    data = DataModule(supcr(encoder=with_dropout, batch_size=8, validation_fraction=0.1), X, TARGET)
 
     def train(*callbacks, resumed=None):
         method = data.new_method()

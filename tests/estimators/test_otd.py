@@ -60,3 +60,11 @@ def test_an_end_in_relu_keeps_embeddings_at_or_above_0_through_saving_and_export
 def test_an_unknown_criterion_is_refused():
     with pytest.raises(OrdinateError, match="monitored: got 'kappa', expected one of 'loss', 'accuracy'"):
         otd(monitored="kappa").fit(X, Y)
+
+
+def test_nine_neighbours_vote_on_tables_and_three_on_other_data(tmp_path):
+    table = otd().fit(X, Y)
+    series = otd().fit(np.random.default_rng(0).normal(size=(24, 1, 16)), np.arange(24) % 3)
+    assert (table.neighbours_.k, series.neighbours_.k, otd(n_neighbors=5).fit(X, Y).neighbours_.k) == (9, 3, 5)
+    table.save(tmp_path / "model")
+    np.testing.assert_array_equal(ordinate.load(tmp_path / "model").predict_proba(X), table.predict_proba(X))

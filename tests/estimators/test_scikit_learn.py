@@ -12,7 +12,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
 from tests.estimators.conformity import (
-    EQUIVALENCE,
     parametrize_with_essential_checks,
     parametrize_with_every_check,
     run_check,
@@ -31,18 +30,13 @@ from tests.estimators.examples import (
 X, TARGET = draw_table()
 
 
-def exceptions(estimator):
-    votes = "three neighbours of one class vote for it, whatever they weigh"
-    return EQUIVALENCE | ({"check_class_weight_classifiers": votes} if isinstance(estimator, OTDClassifier) else {})
-
-
-@parametrize_with_every_check([CLOCClassifier(phase_epochs=(5, 10)), SupCRRegressor(epochs=(10, 10))], exceptions)
+@parametrize_with_every_check([CLOCClassifier(phase_epochs=(5, 10)), SupCRRegressor(epochs=(10, 10))])
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
     run_check(estimator, check)
 
 
-@parametrize_with_essential_checks([OTDClassifier(epochs=15), SupReMixRegressor(epochs=(10, 10))], exceptions)
+@parametrize_with_essential_checks([OTDClassifier(epochs=15), SupReMixRegressor(epochs=(10, 10))])
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_what_the_others_could_break(estimator, check):
     run_check(estimator, check)

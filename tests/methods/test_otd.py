@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from ordinate import functional
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.methods import OTD, Optimization, otd, training
+from ordinate.methods import OTD, Optimization, training
 from ordinate.metrics import is_rank_ordered, rank_cosine_matrix
 from tests.functional import brute_force
 from tests.methods.examples import encoder, ranks, train
@@ -65,11 +65,12 @@ def test_the_validation_accuracy_is_that_of_the_three_nearest_training_embedding
 
 
 @pytest.mark.parametrize(("most", "kept"), [(20_000, 48), (32, 32), (33, 48)])
-def test_the_newest_training_embeddings_of_an_epoch_are_kept_until_it_is_validated(most, kept, monkeypatch):
-    monkeypatch.setattr(otd, "MOST_SEEN", most)
+def test_the_newest_training_embeddings_of_an_epoch_are_kept_until_it_is_validated(most, kept):
     sizes = []
 
     class Watcher(OTD):
+        most_seen = most
+
         def validate_embeddings(self, x, y):
             sizes.append(sum(len(y) for _, y in self.seen))
             return super().validate_embeddings(x, y)

@@ -1,7 +1,11 @@
 """SupCR's stages: the encoder under the contrastive loss, the head after it, beside it or on it frozen."""
 
+import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 from ordinate import functional
@@ -156,3 +160,48 @@ def test_a_validation_set_of_two_has_no_contrastive_loss():
     history = train(supcr(epochs=(1, 1)), targets(), targets(2, seed=1))
     assert "val_contrast" not in history[0]
     assert "val_loss" in history[1]
+
+
+def test_the_encoder_is_validated_by_ridge_regression_on_the_embeddings_of_the_epoch():
+    data, held_out = targets(48), targets(30, seed=1)
+    still = Optimization("sgd", 1e-12, 0.0)
+    method = supcr(data, epochs=(1, 1), patience=1, optimization=still)
+    first, second = train(method, data, held_out, batch_size=16)
+    with torch.no_grad():
+        probe = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-6, 4, 21))).fit(method(data.x), data.y)
+        expected = np.abs(probe.predict(method(held_out.x)).reshape(-1, 1) - held_out.y.numpy()).mean()
+        assert first["val_mae"] == pytest.approx(expected, abs=1e-4)
+        assert second["val_mae"] == pytest.approx(
+            (method.predict(held_out.x) - held_out.y).abs().mean().item(), abs=1e-4
+        )
+    assert method.seen == []
+
+
+def test_without_patience_the_encoder_is_not_probed():
+    (entry, _) = train(supcr(epochs=(1, 1)), targets(), targets(seed=1))
+    assert "val_mae" not in entry
+
+
+def test_patience_ends_the_encoder_where_its_embeddings_become_worse_and_leaves_the_head_its_epochs():
+    data, held_out = targets(), targets(seed=1)
+
+    class Worsening(SupCR):
+        def error(self, predicted, y, weights=None):
+            epoch = self.current_epoch
+            return super().error(y + (abs(epoch - 4) + 1.0 if self.stage_index == 0 else epoch), y, weights)
+
+    torch.manual_seed(0)
+    method = Worsening(encoder(0), DIM, 1, epochs=(30, 12), patience=3, **FAST)
+    history = train(method, data, held_out)
+    assert [entry["stage"] for entry in history] == 8 * [0] + 12 * [1]
+    assert [round(entry["val_mae"]) for entry in history[:8]] == [5, 4, 3, 2, 1, 2, 3, 4]
+
+
+def test_of_epochs_that_validation_cannot_tell_apart_the_last_is_the_best():
+    method = supcr(patience=3)
+    lowest = torch.tensor([1.0, 1.0, 1.0, 1.0])
+    scattered = torch.tensor([0.0, 2.2, 0.0, 2.2])  # higher by 0.1, a sixth of its standard error
+    for errors, best in ((lowest, True), (scattered, True), (lowest + 0.1, False), (lowest - 0.1, True)):
+        method.errors = errors
+        assert method.is_best(float(errors.mean())) == best
+        method.best_value = min(method.best_value, float(errors.mean()))

@@ -110,13 +110,10 @@ def _continuous(result: Path, checkpoints: Path, seed: int) -> dict[str, Any]:
         "ridge": make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 13))),
         "gradient boosting": HistGradientBoostingRegressor(random_state=seed),
     }
-    # few and noisy samples: stop where validation samples stop to gain
     ours: dict[str, EmbeddingEstimator] = {
         "Blend": BlendRegressor(checkpoint_dir=checkpoints / "blend-target", verbose=1, random_state=seed),
-        "SupCR": SupCRRegressor(patience=50, checkpoint_dir=checkpoints / "supcr", verbose=1, random_state=seed),
-        "SupReMix": SupReMixRegressor(
-            patience=50, checkpoint_dir=checkpoints / "supremix", verbose=1, random_state=seed
-        ),
+        "SupCR": SupCRRegressor(checkpoint_dir=checkpoints / "supcr", verbose=1, random_state=seed),
+        "SupReMix": SupReMixRegressor(checkpoint_dir=checkpoints / "supremix", verbose=1, random_state=seed),
     }
     measured = {}
     for name, model in (baselines | ours).items():

@@ -65,6 +65,8 @@ class Reader(ABC):
     graph_dtype: ClassVar[torch.dtype] = torch.float32  # in which an exported graph computes embeddings
     export_note: ClassVar[str | None] = None  # how a raw sample becomes the input of that graph; None: no export
     weight_decay: ClassVar[float | None] = None  # that suits encoders of such samples; None leaves it to the method
+    patience: ClassVar[int | None] = None  # epochs without gain after which a regressor's encoder has learned enough
+    n_neighbors: ClassVar[int | None] = None  # embeddings that vote for ranks best; None leaves it to the method
     has_dropout: ClassVar[bool] = False  # encoders have dropout, so that two passes differ
     steps_are_long: ClassVar[bool] = False  # training steps are slow enough to be measured and announced
     hub_tasks: ClassVar[tuple[str, str]] = ("tabular-classification", "tabular-regression")  # on the Hugging Face hub

@@ -2,12 +2,15 @@
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pandas as pd
 import torch
+from jaxtyping import Float
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
@@ -16,11 +19,14 @@ from torch import Tensor, nn
 
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
+from ordinate.data.modality import Reader
 from ordinate.data.part import random_part
+from ordinate.data.registry import modality_of
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.sample_weights import CheckedSamples
 from ordinate.functional.inputs import check_choice, check_positive, check_whole
 from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.heads.binned import BinSize
@@ -35,8 +41,32 @@ if TYPE_CHECKING:
     from ordinate.methods.regression import Regression
     from ordinate.methods.staged import Stage
 
+FEW_SAMPLES = 500
+USUAL_HEAD = "ridge"  # exact, so that others have to predict validation samples better than by chance
 MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 holds
 HEADS = ("linear", "ridge", "neighbours")
+
+
+def best_head(errors: Mapping[str, Float[Tensor, " n"]], weights: Float[Tensor, " n"] | None = None) -> str:
+    """Return the name of the head to take by the absolute errors of validation samples.
+
+    That is ridge regression, if it is among several, unless another one's errors are lower by more than a standard
+    error of the difference, and of those the one with the lowest errors.
+
+    Example:
+        >>> ridge, linear = torch.tensor([1.0, 1.0, 1.0, 1.0]), torch.tensor([1.2, 0.6, 0.9, 1.2])
+        >>> best_head({"linear": linear, "ridge": ridge}), best_head({"linear": linear - 0.3, "ridge": ridge})
+        ('ridge', 'linear')
+    """
+    mean = {name: float(weighted_mean(each, weights)) for name, each in errors.items()}
+    usual = USUAL_HEAD if USUAL_HEAD in errors else next(iter(errors))
+    better = [usual]
+    for name, each in errors.items():
+        gains = errors[usual] - each
+        deviation = float(weighted_mean((gains - weighted_mean(gains, weights)).square(), weights)) ** 0.5
+        if mean[usual] - mean[name] > deviation / len(gains) ** 0.5:
+            better.append(name)
+    return min(better, key=mean.__getitem__)
 
 
 @estimator_dataclass
@@ -46,9 +76,9 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     Args:
         scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after it,
             ``"regularise"`` both from the start.
-        head: ``"linear"`` (trained by ``head_loss``), ``"ridge"``, ``"neighbours"``, or ``"auto"``: whichever
-            predicts the validation samples best (the linear one if there are none). Ridge and neighbours see at most
-            50,000 training samples.
+        head: ``"linear"`` (trained by ``head_loss``), ``"ridge"``, ``"neighbours"``, or ``"auto"``: ridge, unless
+            another predicts the validation samples better by more than a standard error (the linear one if there are
+            none). Ridge and neighbours see at most 50,000 training samples.
         head_loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
             ``"corn"``.
         n_neighbors: training embeddings whose targets the head ``"neighbours"`` averages.
@@ -57,7 +87,12 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         epochs: of the encoder and of the head.
         imbalance: what to do about rare targets: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, FDS or
             RankSim; None does nothing. LDS and FDS reach the head ``"linear"`` alone; ``"auto"`` is then that one.
-
+        patience: end the training of an encoder after this many epochs in which the validation samples' errors have
+            clearly risen, and go back; those of ridge regression on its embeddings where it has no head yet. None
+            trains all epochs. By default 50 for tables, unless ``optimization`` is the paper's, and None for other
+            data.
+        validation_fraction: share of the samples held out for validation, at most 10,000 of them; 0 for none; not used
+            below 20 samples. By default 0.1, and 0.2 of fewer than 500 where ``patience`` goes by them.
         weight_decay: by default 1e-4.
         head_learning_rate: the highest one of the second stage, of a head or of fine-tuning; by default ten times
             ``learning_rate``, a hundred times for heads on bins.
@@ -67,7 +102,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         head_scores_: the validation error of each.
     """
 
-    validation_fraction: float = 0.1
+    validation_fraction: float | None = None
+    patience: int | Literal["auto"] | None = "auto"
     scheme: Scheme = "linear_probe"
     head: str = "auto"
     head_loss: HeadLoss = "l1"
@@ -79,6 +115,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     method_: "Regression | TargetMembers" = field(init=False)
 
     multi_output = True
+    _is_validated = False
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -142,6 +179,28 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     def _training_options(self) -> dict[str, Any]:
         return {**super()._training_options(), "head_loss": self.head_loss, "bin_size": self.bin_size}
 
+    def _patience(self) -> int | None:
+        if self.patience != "auto":
+            return self.patience
+        return self._usual_patience(type(self.reader_)) if self._is_validated else None
+
+    def _usual_patience(self, reader: type[Reader]) -> int | None:
+        return None if self.optimization == "paper" else reader.patience
+
+    def _validation_share(self, samples: CheckedSamples) -> float:
+        if self.validation_fraction is not None:
+            return self.validation_fraction
+        stops = self.patience is not None
+        if self.patience == "auto":
+            stops = self._usual_patience(modality_of(samples.X).readers[0]) is not None
+        return 0.2 if stops and len(samples) < FEW_SAMPLES else 0.1
+
+    def _read_data(
+        self, samples: CheckedSamples, held_out: CheckedSamples | None, folder: Path | None
+    ) -> tuple[ArrayBatches | ViewBatches, ArrayBatches | None]:
+        self._is_validated = held_out is not None
+        return super()._read_data(samples, held_out, folder)
+
     def _scheme_options(self) -> dict[str, Any]:
         """Return the options that the methods which train an encoder and then a head share, by name."""
         # on frozen embeddings, classifiers of many bins need large weights
@@ -171,21 +230,19 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         super()._check_parameters()
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
-        """Choose the head with the lowest absolute error on the validation samples."""
+        """Choose the head by the absolute errors of the validation samples."""
         names = self._candidates() if validation is not None else self._candidates()[:1]
         rows = random_part(len(training.x), MOST_EMBEDDED)
         embeddings = self._embed_rows(training.x, rows).float().double()  # as a saved model holds them
         weights = None if training.weights is None else training.weights[rows].double()
         heads = {name: self._fit_head(name, embeddings, training.y[rows].double(), weights) for name in names}
-        self.head_scores_: dict[str, float] = {}
+        self.head_name_, self.head_scores_ = names[0], {}
         if validation is not None:
             with torch.no_grad():
                 seen = self._embed(validation.x)
-                self.head_scores_ = {
-                    name: float(weighted_mean((head(seen) - validation.y).abs(), validation.weights))
-                    for name, head in heads.items()
-                }
-        self.head_name_ = min(self.head_scores_, key=self.head_scores_.__getitem__) if self.head_scores_ else names[0]
+                errors = {name: (head(seen) - validation.y).abs().mean(1) for name, head in heads.items()}
+            self.head_scores_ = {name: float(weighted_mean(each, validation.weights)) for name, each in errors.items()}
+            self.head_name_ = best_head(errors, validation.weights)
         self.head_ = heads[self.head_name_]
 
     def _candidates(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import hashlib
 from abc import abstractmethod
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -82,10 +82,10 @@ class EmbeddingEstimator(
         n_features_in_, feature_names_in_, n_iter_: as in scikit-learn.
     """
 
-    patience: int | None = None
+    patience: int | Literal["auto"] | None = None
     batch_size: int | None = None
     chunk_size: int | None = None
-    validation_fraction: float = 0.0
+    validation_fraction: float | None = 0.0
     checkpoint_dir: str | Path | None = None
     verbose: int = 0
     random_state: Any = None
@@ -195,7 +195,7 @@ class EmbeddingEstimator(
         held_out = None
         if validation is not None:
             held_out = self._checked(*validation, reset=False)
-        elif self.validation_fraction > 0 and len(samples) >= 20:
+        elif len(samples) >= 20 and self._validation_share(samples) > 0:
             samples, held_out = self._hold_out(samples, seed)
         training_data, validation_data = self._read_data(samples, held_out, folder)
         batches = self._batches(samples.targets, seed)
@@ -321,14 +321,16 @@ class EmbeddingEstimator(
 
     def _check_parameters(self) -> None:
         for name, least in (("batch_size", 4), ("chunk_size", 1), ("patience", 1)):
-            if getattr(self, name) is not None:
+            if getattr(self, name) not in (None, getattr(type(self), name)):
                 check_whole(getattr(self, name), name, least)
         inputs.check_options(self)
         check_encoder(self)
         if not isinstance(self.imbalance, Imbalance | None):
             raise OrdinateError("imbalance", repr(self.imbalance), "Imbalance(...) or None")
-        if check_positive(self.validation_fraction, "validation_fraction", or_zero=True) >= 1:
-            raise OrdinateError("validation_fraction", repr(self.validation_fraction), "a share from 0 to below 1")
+        share = self.validation_fraction
+        is_usual = share is None and type(self).validation_fraction is None
+        if not is_usual and check_positive(cast(float, share), "validation_fraction", or_zero=True) >= 1:
+            raise OrdinateError("validation_fraction", repr(share), "a share from 0 to below 1")
         self._check_training()
         if self.cluster is not None and self.checkpoint_dir is None:
             raise OrdinateError("checkpoint_dir", "None", "a folder that all machines of the cluster share")
@@ -347,9 +349,13 @@ class EmbeddingEstimator(
     def _training_options(self) -> dict[str, Any]:
         """Return the options that the training methods share, by name."""
         return {
-            "patience": self.patience,
+            "patience": self._patience(),
             "chunk_size": self.chunk_size,
         } | ({} if self.optimization == "paper" else {"optimization": self._usual_optimization(self._weight_decay())})
+
+    def _patience(self) -> int | None:
+        """Return ``patience``, or what suits the data."""
+        return cast("int | None", self.patience)
 
     @abstractmethod
     def _weight_decay(self) -> float:

@@ -30,7 +30,8 @@ class OTDClassifier(VotingClassifier):
     """Classify ranks by OTD: they are spread evenly over a half circle, and the nearest neighbours vote.
 
     Args:
-        n_neighbors: training embeddings, nearest by cosine, that vote; 3 in the paper's Table 2.
+        n_neighbors: training embeddings, nearest by cosine, that vote; by default 9 for tables, and otherwise 3, as in
+            the paper's Table 2.
         by_rank: let every rank of a batch count the same; False for eq. 5, the plain mean over all triplets, of which
             large ranks have their size's cube.
         monitored: what the best epoch of ``patience`` is chosen by, ``"loss"`` or, as in the paper, ``"accuracy"``,
@@ -94,7 +95,7 @@ class OTDClassifier(VotingClassifier):
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         self.method_.seen.clear()
-        rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, self.n_neighbors)
+        rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, self._voters)
         weights = None if training.weights is None else training.weights[rows]
         self._set_neighbours(unit(self._embed_rows(training.x, rows)), training.y[rows], weights)
 

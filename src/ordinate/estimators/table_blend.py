@@ -5,7 +5,7 @@ import time
 from abc import abstractmethod
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import torch
@@ -89,7 +89,7 @@ class Blend(EmbeddingEstimator):
     linear: bool = True
     trees: bool = True
     epochs: int | None = None
-    patience: int | None = 40
+    patience: int | Literal["auto"] | None = 40
     refit: float = 0.2
     validation_fraction: float = 0.0
     method_: "Members" = field(init=False)

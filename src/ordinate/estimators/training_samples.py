@@ -1,7 +1,7 @@
 """The samples that an estimator is fitted on: checked, weighted, some of them held out."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ MOST_VALIDATION = 10_000  # samples held out by themselves: a loss of all their 
 class TrainingSamples:
     """The part of an estimator that turns ``X``, ``y``, weights and groups into checked samples."""
 
-    validation_fraction: float
+    validation_fraction: float | None
     stratified = False  # whether samples are held out rank by rank
 
     @abstractmethod
@@ -67,9 +67,13 @@ class TrainingSamples:
         """Return what training samples weigh."""
         return samples.weights
 
+    def _validation_share(self, samples: CheckedSamples) -> float:
+        """Return ``validation_fraction``, or what suits the samples."""
+        return cast(float, self.validation_fraction)
+
     def _hold_out(self, samples: CheckedSamples, seed: int) -> tuple[CheckedSamples, CheckedSamples | None]:
         """Return the samples to train on, and those to validate on."""
-        share = min(self.validation_fraction, MOST_VALIDATION / len(samples))
+        share = min(self._validation_share(samples), MOST_VALIDATION / len(samples))
         rows, held_out = hold_out(samples.targets, samples.groups, share, seed, stratify=self.stratified)
         if len(rows) < 4:
             raise OrdinateError(

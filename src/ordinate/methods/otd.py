@@ -7,23 +7,22 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
-from ordinate.functional.global_batch import all_processes, gathered, joined_value, processes, summed
+from ordinate.functional.global_batch import all_processes, joined_value, processes, summed
 from ordinate.functional.inputs import check_ranks
 from ordinate.functional.precision import wide
 from ordinate.functional.similarity import unit
 from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.losses.angular_triangle import AngularTriangleLoss
-from ordinate.methods.balanced import BalancedMethod
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
+from ordinate.methods.seen_embeddings import SeenEmbeddings
 from ordinate.methods.staged import Stage
 from ordinate.options import Monitored
 
 NEIGHBOURS = 3
-MOST_SEEN = 20_000  # training embeddings, the newest, that those of validation are compared with
 
 
-class OTD(BalancedMethod):
+class OTD(SeenEmbeddings):
     """Encoder under the angular triangle loss over all triplets that a batch offers (OTD, eq. 5).
 
     Every sample passes the encoder once. Batches come from :class:`~ordinate.data.samplers.RankBatches` with the
@@ -51,8 +50,6 @@ class OTD(BalancedMethod):
         (torch.Size([16, 8]), True)
     """
 
-    shared_in_epoch = (*BalancedMethod.shared_in_epoch, "seen")
-
     def __init__(
         self,
         encoder: nn.Module,
@@ -72,29 +69,21 @@ class OTD(BalancedMethod):
         self.encoder = encoder
         self.loss = AngularTriangleLoss(num_classes, reduction="none" if by_rank else "mean")
         self.by_rank = by_rank
-        self.monitor = "val_loss" if monitored == "loss" else "val_error"
-        self.seen: list[tuple[Tensor, Tensor]] = []
+        self.monitored = monitored
+
+    @property
+    def monitor(self) -> str:
+        return "val_loss" if self.monitored == "loss" else "val_error"
 
     def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
         return check_ranks(y, len(y), self.loss.num_classes)
-
-    def on_train_epoch_start(self) -> None:
-        super().on_train_epoch_start()
-        self.seen.clear()
 
     def batch_loss(
         self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
-        group = all_processes()
-        self.seen.append((gathered(unit(embeddings.detach()), group)[0], gathered(y, group)[0]))
-        while sum(len(ranks) for _, ranks in self.seen[1:]) >= MOST_SEEN:
-            del self.seen[0]
+        self.see(unit(embeddings), y)
         return self.with_ranks(self.triangle(embeddings, y, weights), embeddings, y)
-
-    def on_train_epoch_end(self) -> None:
-        super().on_train_epoch_end()
-        self.seen.clear()
 
     def triangle(
         self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
@@ -118,8 +107,7 @@ class OTD(BalancedMethod):
         with suppress(OrdinateError):  # a validation set of few ranks offers no triplet
             logs["val_loss"] = self.triangle(x, y, weights)
         if self.seen:
-            parts = zip(*self.seen, strict=True)
-            bank, ranks = (torch.cat([each.to(x.device) for each in part])[-MOST_SEEN:] for part in parts)
+            bank, ranks = self.all_seen(x.device)
             nearest = (unit(x) @ bank.T).topk(min(NEIGHBOURS, len(bank))).indices
             logs["val_accuracy"] = weighted_mean(wide(ranks[nearest].mode(1).values == y), weights)
             if self.monitor == "val_error":

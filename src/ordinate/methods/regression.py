@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from contextlib import suppress
-from typing import get_args
+from typing import Any, get_args
 
 import torch
 from jaxtyping import Float
@@ -13,13 +13,17 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered, mean_over_all
 from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.heads.regression_head import RegressionHead
+from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.balanced import BalancedMethod
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.optimization import Optimization
+from ordinate.methods.seen_embeddings import SeenEmbeddings
 from ordinate.methods.staged import Stage
 from ordinate.options import Scheme
 
 SCHEMES = get_args(Scheme)
+MOST_PROBED = 1000  # training samples
+NO_DIFFERENCE = 0.5  # standard errors
 
 
 class Regression(BalancedMethod):
@@ -36,6 +40,19 @@ class Regression(BalancedMethod):
         super().__init__(stages, chunk_size, balance)
         self.encoder = encoder
         self.head = head
+        self.errors: Tensor | None = None
+
+    def _forget_best(self) -> None:
+        super()._forget_best()
+        self.best_errors: Tensor | None = None
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_save_checkpoint(checkpoint)
+        checkpoint["stage"]["best_errors"] = self.best_errors
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_load_checkpoint(checkpoint)
+        self.best_errors = checkpoint["stage"].get("best_errors")
 
     def as_labels(self, y: Tensor) -> Float[Tensor, "n p"]:
         return self.head.as_targets(y, len(y))
@@ -57,16 +74,43 @@ class Regression(BalancedMethod):
         """The head's loss of the validation set, and its error in units of the targets."""
         return {
             "val_loss": weighted_mean(self.head.sample_losses(embeddings, y), weights),
-            "val_mae": weighted_mean((self.head(embeddings) - y).abs(), weights),
+            "val_mae": self.error(self.head(embeddings), y, weights),
         }
 
+    def error(
+        self, predicted: Float[Tensor, "n p"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
+        """Return the mean absolute error of the validation set, and keep those of its samples for ``patience``."""
+        errors = (predicted - y).abs().mean(1).detach()
+        self.errors = errors if weights is None else errors * weights / weights.mean()
+        return self.errors.mean()
 
-class ContrastiveRegression(Regression):
+    @property
+    def monitor(self) -> str:
+        return "val_mae"
+
+    def is_best(self, value: float) -> bool:
+        """Return whether no epoch of the stage had errors smaller by more than half a standard error.
+
+        Of epochs that few validation samples cannot tell apart the last has the smallest learning rate.
+        """
+        if value < self.best_value or self.errors is None or self.best_errors is None:
+            self.best_errors = self.errors
+            return value < self.best_value
+        excess = self.errors - self.best_errors
+        return bool(excess.mean() < NO_DIFFERENCE * excess.std(correction=0) / len(excess) ** 0.5)
+
+
+class ContrastiveRegression(Regression, SeenEmbeddings):
     """An encoder trained by a contrastive loss, and a head on it, by one of three schemes.
 
     ``"linear_probe"`` trains the encoder, freezes it and trains the head; ``"fine_tune"`` trains encoder and head
     together in the second stage; ``"regularise"`` has one stage, whose loss is the head's plus ``contrast_weight``
     times the contrastive one.
+
+    With ``patience`` the first of two stages is validated by the error of ridge regression on the embeddings of its
+    epoch's last 1000 training samples: the contrastive loss rises long before its embeddings predict worse. A head
+    alone, on embeddings that stay, trains all its epochs.
 
     Args:
         encoder: maps a batch to embeddings (n, d).
@@ -99,11 +143,14 @@ class ContrastiveRegression(Regression):
         else:
             stages = (
                 Stage("encoder", epochs[0], optimization, patience),
-                Stage("head" if scheme == "linear_probe" else "fine-tuning", epochs[1], head_optimization, patience),
+                Stage("head", epochs[1], head_optimization)
+                if scheme == "linear_probe"
+                else Stage("fine-tuning", epochs[1], head_optimization, patience),
             )
         super().__init__(encoder, head, stages, chunk_size, balance)
         self.scheme = scheme
         self.contrast_weight = contrast_weight
+        self.most_seen = MOST_PROBED
 
     @abstractmethod
     def contrast(
@@ -114,6 +161,11 @@ class ContrastiveRegression(Regression):
     def contrast_parameters(self) -> list[nn.Parameter]:
         """Parameters beside the encoder's that the contrastive loss trains."""
         return []
+
+    @property
+    def probes(self) -> bool:
+        """Whether the encoder's embeddings are validated by ridge regression."""
+        return self.stage_index == 0 and self.scheme != "regularise" and self.stage.patience is not None
 
     @property
     def trains_head_only(self) -> bool:
@@ -151,6 +203,8 @@ class ContrastiveRegression(Regression):
             return self.with_ranks(self.head_loss(embeddings, y, weights), embeddings, y)
         x, y, weights = self.views(x, y, weights)
         embeddings = self.embed(x)
+        if self.probes:
+            self.see(embeddings, y)
         loss = self.contrast(embeddings, y, weights)
         if self.scheme == "regularise":
             loss = self.head_loss(embeddings, y, weights) + self.contrast_weight * loss
@@ -171,4 +225,14 @@ class ContrastiveRegression(Regression):
             logs |= self.validate_head(x, y, weights)
         elif "val_contrast" in logs:
             logs["val_loss"] = logs["val_contrast"]
-        return logs
+        return logs | self.validate_by_ridge(x, y, weights)
+
+    def validate_by_ridge(
+        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
+        """The error of ridge regression on the epoch's training embeddings, where patience goes by it."""
+        if not self.seen:
+            return {}
+        seen, targets = self.all_seen(torch.device("cpu"))  # where there is float64
+        predicted = fit_ridge(seen.double(), targets.double())(x.cpu().double())
+        return {"val_mae": self.error(predicted.to(x), y, weights)}

@@ -112,7 +112,6 @@ class StagedMethod(lightning.LightningModule, ABC):
         (5, torch.Size([]))
     """
 
-    monitor = "val_loss"
     encoder: nn.Module
     encoder_learning_rate: float | None = None  # of the encoder's network, at its highest; None for that of the stage
     shared_in_epoch: ClassVar[tuple[str, ...]] = ("logged", "step")  # see epoch_state
@@ -159,6 +158,11 @@ class StagedMethod(lightning.LightningModule, ABC):
     def stage(self) -> Stage:
         """The stage that training is in."""
         return self.stages[self.stage_index]
+
+    @property
+    def monitor(self) -> str:
+        """What ``patience`` goes by, of what validation logs; the training loss where validation does not log it."""
+        return "val_loss"
 
     @property
     def epochs(self) -> int:
@@ -328,9 +332,10 @@ class StagedMethod(lightning.LightningModule, ABC):
         complete = complete or cut
         if self.stage.patience is not None:
             value = float(self.trainer.callback_metrics.get(self.monitor, self.trainer.callback_metrics["train_loss"]))
-            value = self.trainer.strategy.broadcast(value)  # to the digit the same in every process
-            if value < self.best_value:
-                self.best_value, self.best_epoch = value, self.current_epoch
+            value, is_best = self.trainer.strategy.broadcast((value, self.is_best(value)))  # the same in every process
+            self.best_value = min(self.best_value, value)
+            if is_best:
+                self.best_epoch = self.current_epoch
                 self.best_weights = {name: copy.deepcopy(value) for name, value in self.state_dict().items()}
             complete = complete or (
                 self.current_epoch - max(self.best_epoch, self.stage_start - 1) >= self.stage.patience
@@ -341,6 +346,10 @@ class StagedMethod(lightning.LightningModule, ABC):
         self.history.append({"epoch": float(self.current_epoch), **metrics})
         if complete:
             self._end_stage()
+
+    def is_best(self, value: float) -> bool:
+        """Return whether an epoch with this value of ``monitor`` is the best of its stage so far."""
+        return value < self.best_value
 
     def finish(self) -> None:
         """End the training in the present stage, with its best weights."""

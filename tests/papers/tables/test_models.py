@@ -48,6 +48,10 @@ def test_settings_go_before_the_budget():
     assert build("supcr_dex", "continuous", budget=BUDGET, batch_size=32, bin_size=0.5).batch_size == 32
 
 
+def test_three_neighbours_vote_as_in_the_paper():
+    assert build("otd", "ranks").n_neighbors == 3
+
+
 def test_all_ranks_are_known_to_a_classifier():
     assert build("otd", "ranks", num_classes=4).class_order == [0, 1, 2, 3]
 

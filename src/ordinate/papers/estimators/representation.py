@@ -1,7 +1,7 @@
 """The baselines that learn a representation, behind scikit-learn's interface."""
 
 from dataclasses import field, replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -269,7 +269,8 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
         ((1,), (1, 64))
     """
 
-    validation_fraction: float = 0.1
+    validation_fraction: float | None = None
+    patience: int | Literal["auto"] | None = "auto"
     positives_above: float | None = None
     imbalance: Imbalance | None = field(default=None, init=False)
     method_: Regression = field(init=False)

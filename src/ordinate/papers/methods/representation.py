@@ -138,7 +138,9 @@ class RepresentationRegression(ContrastiveRegression):
     ) -> dict[str, Tensor]:
         if not isinstance(self.loss, NTXentLoss):
             return super().validate_embeddings(x, y, weights)
-        return self.validate_head(x, y, weights) if self.stage_index == 1 or self.scheme == "regularise" else {}
+        if self.stage_index == 1 or self.scheme == "regularise":
+            return self.validate_head(x, y, weights)
+        return self.validate_by_ridge(x, y, weights)
 
 
 def compare(loss: nn.Module, embeddings: Tensor, labels: Tensor, weights: Tensor | None) -> Float[Tensor, ""]:
