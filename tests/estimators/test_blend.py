@@ -34,7 +34,7 @@ both = pytest.mark.parametrize(("make", "y"), [(ranks, RANKS), (targets, TARGET)
 
 
 @parametrize_with_essential_checks(
-    [BlendClassifier(members=2, folds=2, epochs=20), BlendRegressor(members=2, folds=2, epochs=20)],
+    [BlendClassifier(members=2, folds=2, epochs=20, decision="mode"), BlendRegressor(members=2, folds=2, epochs=20)],
     expected_failed_checks=lambda _: EQUIVALENCE,
 )
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")

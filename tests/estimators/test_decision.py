@@ -8,7 +8,7 @@ import torch
 import ordinate
 from ordinate.decisions import compare_rules
 from ordinate.errors import OrdinateError
-from tests.estimators.examples import cloc, draw_table, for_every_classifier, otd, ranks_of
+from tests.estimators.examples import cloc, draw_series, draw_table, for_every_classifier, otd, ranks_of
 
 X, TARGET = draw_table(80)
 NOISY = ranks_of(TARGET + np.random.default_rng(0).normal(scale=0.8, size=80), 5)
@@ -24,8 +24,21 @@ def test_it_changes_no_weight_and_no_probability(make, decision):
     np.testing.assert_array_equal(decided.predict_proba(X), plain.predict_proba(X))
 
 
+@for_every_classifier
+def test_on_tables_the_median_is_the_usual_rule_and_none_is_the_papers(make):
+    model = make(decision="auto").fit(X, NOISY)
+    by_median, by_mode = (make(decision=rule).fit(X, NOISY).predict(X) for rule in ("median", "mode"))
+    np.testing.assert_array_equal(model.predict(X), by_median)
+    np.testing.assert_array_equal(model.set_params(decision=None).predict(X), by_mode)
+
+
+def test_elsewhere_the_usual_rule_is_the_papers():
+    series, target = draw_series()
+    assert cloc().fit(series, ranks_of(target)).rule == "mode"
+
+
 def test_another_rule_after_the_fit_needs_no_other_fit():
-    model = cloc(phase_epochs=(10, 10)).fit(X, NOISY)
+    model = cloc(phase_epochs=(10, 10), decision="mode").fit(X, NOISY)
     by_mode = model.predict(X)
     by_median = model.set_params(decision="median").predict(X)
     assert (by_mode != by_median).any()

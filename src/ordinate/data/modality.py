@@ -67,6 +67,7 @@ class Reader(ABC):
     weight_decay: ClassVar[float | None] = None  # that suits encoders of such samples; None leaves it to the method
     patience: ClassVar[int | None] = None  # epochs without gain after which a regressor's encoder has learned enough
     n_neighbors: ClassVar[int | None] = None  # embeddings that vote for ranks best; None leaves it to the method
+    decision: ClassVar[str | None] = None  # of ranks, from their probabilities; None leaves it to the method
     has_dropout: ClassVar[bool] = False  # encoders have dropout, so that two passes differ
     steps_are_long: ClassVar[bool] = False  # training steps are slow enough to be measured and announced
     hub_tasks: ClassVar[tuple[str, str]] = ("tabular-classification", "tabular-regression")  # on the Hugging Face hub

@@ -70,6 +70,8 @@ def build(
     spent = {} if budget is None else _spend(name, budget, parameters)
     chosen = {**spent, **model(name).settings, **IN_TABLES.get(name, {}), **settings}
     of_run = {"checkpoint_dir": checkpoint_dir, "random_state": seed}
+    if "decision" in parameters:
+        chosen.setdefault("decision", None)  # as in the papers
     chosen |= {option: value for option, value in of_run.items() if option in parameters}
     if num_classes is not None and "class_order" in parameters:
         chosen["class_order"] = list(range(num_classes))
