@@ -246,6 +246,7 @@ def test_a_run_that_was_stopped_keeps_its_plan_and_its_time(monkeypatch, capsys)
     assert (config["params"]["encoder"], config["params"]["images"]["size"]) == ("test_resnet", [12, 12])
 
 
+@pytest.mark.thorough
 def test_the_plan_can_be_typed_and_gives_the_same_model(monkeypatch):
     data = write()
     chosen = image_plan.ImagePlan("test_resnet", False, False, (12, 12), 3, 1, seconds=7.0, after=1.0)
@@ -307,6 +308,7 @@ def test_what_streams_is_told_of_by_name_when_it_is_met(capsys):
         assert f"their place: knees/{name}\n" in out
 
 
+@pytest.mark.thorough
 def test_the_same_file_on_both_sides_is_told_of_by_name_and_size(capsys):
     drawn, table = DRAWN.copy(), TABLE.assign(split=SPLITS)
     drawn[59] = drawn[5]

@@ -70,6 +70,7 @@ def content(path):
     return {file.name: file.read_bytes() for file in Path(path).iterdir()}
 
 
+@pytest.mark.thorough
 def test_a_fit_killed_again_and_again_ends_with_the_files_of_one_that_was_not(table, folder):
     command = ["fit", table, "--target", "grade", "--epochs", "9", "--quiet", "--out"]
     assert processes.run(fit_quietly, [*command, "whole"]) == 0
@@ -123,6 +124,7 @@ def test_a_folder_in_use_is_refused_and_an_interrupted_run_continues(running, co
     assert content("model") == content("whole")
 
 
+@pytest.mark.thorough
 def test_a_reader_that_leaves_early_is_no_error(model):
     pd.concat([draw()] * 40).to_csv("new.csv", index=False)  # more predictions than a pipe holds
     command = f"{ORDINATE} predict {model} new.csv | head -n 1"

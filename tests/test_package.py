@@ -193,6 +193,7 @@ def test_the_losses_train_with_torch_numpy_and_jaxtyping_alone():
     assert run.returncode == 0, run.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="takes away what Linux has")
 def test_every_module_can_be_imported_where_there_is_no_posix():
     run = subprocess.run([sys.executable, "-c", WITHOUT_POSIX], capture_output=True, text=True, check=False)

@@ -29,6 +29,7 @@ def test_otd_orders_the_ranks_of_balance_scale_and_beats_the_neighbours_of_its_f
     assert is_rank_ordered(rank_cosine_matrix(embedded[test], y[test], 3))
 
 
+@pytest.mark.typical("SupCRRegressor")
 @pytest.mark.parametrize("make", [SupCRRegressor, SupReMixRegressor])
 def test_the_regressors_predict_the_sound_of_airfoils(make):
     frame = pd.read_csv(Path(DATA) / "uci_airfoil" / "airfoil_self_noise.csv.gz")

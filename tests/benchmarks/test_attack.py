@@ -15,6 +15,7 @@ from tests.benchmarks.conftest import BENCHMARKS
 from tests.command_line import ONE_THREAD
 
 
+@pytest.mark.thorough
 def test_what_is_tried_holds(tmp_path):
     command = [sys.executable, BENCHMARKS / "attack.py", "--small", "--out", tmp_path / "found.json"]
     done = subprocess.run(command, env=ONE_THREAD, capture_output=True, text=True, check=False)

@@ -11,6 +11,8 @@ import ordinate
 from ordinate.commands import demo
 
 SHORT = {
+    "BlendClassifier": {"members": 2, "folds": 2, "epochs": 2},
+    "BlendRegressor": {"members": 2, "folds": 2, "epochs": 2},
     "CLOCClassifier": {"phase_epochs": (2, 2)},
     "OTDClassifier": {"epochs": 2},
     "SupCRRegressor": {"epochs": (2, 1)},
@@ -19,8 +21,8 @@ SHORT = {
 
 
 @pytest.fixture
-def short(monkeypatch):
-    """The four methods, trained for few epochs."""
+def short(monkeypatch, few_trees):
+    """The four methods and the blends, trained for few epochs."""
     for name, epochs in SHORT.items():
         monkeypatch.setattr(demo, name, partial(getattr(demo, name), **epochs))
 

@@ -52,6 +52,7 @@ def test_a_process_that_ends_there_ends_there_twice_at_most(monkeypatch, capsys)
     assert json.loads(Path("model/metrics.json").read_text())["method"] == "cloc"
 
 
+@pytest.mark.thorough
 def test_rows_that_are_all_alike_give_a_model_and_a_page():
     table = pd.DataFrame({"size": 1.5, "grade": np.arange(4500) % 3})
     table["shape"] = np.where(np.arange(4500) < 4490, 0.0, 1.0)

@@ -40,6 +40,7 @@ def test_the_graph_lies_in_this_folder_under_the_models_name(model, tmp_path, ca
     assert probability.sum(1).tolist() == pytest.approx([1, 1])
 
 
+@pytest.mark.thorough
 def test_out_names_another_file(tmp_path, capsys):
     pytest.importorskip("onnxruntime")
     export("knees-model", "onnx", "grades.onnx")

@@ -41,6 +41,7 @@ def fitted_on_a_frame(out, monkeypatch, **options):
         return fitted(out, **options)
 
 
+@pytest.mark.typical("plain", "group")
 @pytest.mark.parametrize(
     "options",
     [

@@ -47,6 +47,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.typical("fit", "fit, choosing a method")
 @pytest.mark.parametrize(("arguments", "fits"), COMMANDS.values(), ids=COMMANDS)
 def test_no_group_is_on_both_sides(arguments, fits, held_out):
     assert main([*arguments, "--target", "target", "--group", "subject", "--epochs", "2", "--quiet"]) == 0

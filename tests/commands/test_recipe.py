@@ -39,6 +39,7 @@ def test_a_table_trains_as_supremix_does_on_airfoil_and_the_model_predicts():
     assert pd.read_csv("predicted.csv")["prediction"].notna().all()
 
 
+@pytest.mark.thorough
 def test_text_trains_as_supremix_does_on_sentences():
     assert fit("pairs.csv", "--text", "s", "t", "--recipe", "supremix-stsb_dir") == 0
     params = json.loads(Path("model/config.json").read_text())["params"]

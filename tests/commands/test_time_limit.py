@@ -43,6 +43,7 @@ def train(label, **options):
     return json.loads(Path("model/metrics.json").read_text())["method"]
 
 
+@pytest.mark.typical("grade")
 @pytest.mark.parametrize("label", IN_ORDER)
 def test_methods_come_first_and_heads_after_them_and_the_lowest_error_is_trained(label, capsys):
     chosen = train(label, time_limit=30)
@@ -93,6 +94,7 @@ def test_a_limited_run_says_how_to_train_its_model_again(monkeypatch, capsys):
     assert Path("again/weights.safetensors").read_bytes() == Path("model/weights.safetensors").read_bytes()
 
 
+@pytest.mark.thorough
 def test_the_time_before_reading_counts_and_so_does_that_of_a_run_that_was_stopped(monkeypatch):
     seen = []
     begin = TimePlan.begin_training
@@ -135,6 +137,7 @@ def test_time_for_reading_is_not_planned_for_training(reading, tmp_path, monkeyp
     assert ("reading 300 images takes about 95 seconds" in capsys.readouterr().out) == (reading == 95.0)
 
 
+@pytest.mark.thorough
 def test_a_stopped_choice_goes_on_with_the_next_candidate(monkeypatch, capsys):
     judge, judged = module.measure, []
 

@@ -100,6 +100,7 @@ def fit_images_among(rank, folder):
     return said.getvalue()
 
 
+@pytest.mark.thorough
 def test_the_first_process_plans_images_and_keeps_the_time(tmp_path):
     ranks = np.arange(60) % 3
     pictures.write(tmp_path / "knees", pictures.draw(ranks), [f"{rank}/{i:02}.png" for i, rank in enumerate(ranks)])

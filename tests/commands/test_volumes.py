@@ -53,6 +53,7 @@ def test_a_folder_of_volumes_leaves_a_model_that_predicts_them_and_a_report(caps
     assert pd.read_csv("found.csv")["neighbour"].iloc[0].endswith("00.nii.gz")
 
 
+@pytest.mark.thorough
 def test_uk_biobanks_subjects_stand_on_one_side_and_are_resampled(capsys):
     subjects = [1000000 + i for i in range(36)]
     write([f"{subject}_20252_2_0/T1/T1_brain_to_MNI.nii.gz" for subject in subjects], subject=subjects, age=AGES)
@@ -61,6 +62,7 @@ def test_uk_biobanks_subjects_stand_on_one_side_and_are_resampled(capsys):
     assert config["reader"]["size"] == [8, 8, 8]
 
 
+@pytest.mark.thorough
 def test_the_recipe_of_uk_biobank_is_for_volumes(tmp_path):
     write(path=NAMES, age=AGES)
     config = train("brains", target="age", recipe="supremix-ukbiobank", quick=True, volume_size="8", spacing="2")
@@ -79,6 +81,7 @@ def test_unreadable_volumes_are_named_and_can_be_left_out(capsys):
     assert "35 samples of 16 x 16 x 16 voxels, 3 ranks" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_an_npz_of_volumes_is_trained_on(capsys):
     np.savez("volumes.npz", X=DRAWN, grade=RANKS)
     train("volumes.npz", target="grade", method="cloc")

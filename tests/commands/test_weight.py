@@ -49,6 +49,7 @@ def test_a_column_weighs_training_and_held_out_samples_and_is_no_feature(tmp_pat
     assert (again.predict_proba(held_out[["a", "b", "c"]]) == model.predict_proba(held_out[["a", "b", "c"]])).all()
 
 
+@pytest.mark.thorough
 def test_images_have_their_weights_in_labels_csv(tmp_path):
     names = [f"{row}.png" for row in range(24)]
     for row, name in enumerate(names):

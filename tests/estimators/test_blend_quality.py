@@ -1,6 +1,7 @@
 """The blend against what its parts are alone."""
 
 import numpy as np
+import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -15,6 +16,7 @@ def tree_data(n=400, seed=0):
     return X, ((np.floor(7 * X[:, 0]) + np.floor(5 * X[:, 1])) % 4).astype(int)
 
 
+@pytest.mark.thorough
 def test_trees_have_a_share_where_they_predict_best_and_lines_where_they_do():
     X, y = tree_data()
     model = ranks(epochs=30).fit(X, y)

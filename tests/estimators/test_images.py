@@ -262,6 +262,7 @@ def fit_and_keep(path, folder):
     torch.save(model.method_.state_dict(), path)
 
 
+@pytest.mark.thorough
 @pytest.mark.typical("1")
 @pytest.mark.parametrize("epoch", [0, 1])
 def test_a_killed_fit_on_views_ends_with_the_weights_of_one_that_was_not(tmp_path, epoch):

@@ -35,6 +35,7 @@ class Uneven(Dataset):
 SERIES, TARGET = draw_uneven()
 
 
+@pytest.mark.typical("cloc", "supremix")
 @for_every_estimator
 def test_a_list_and_a_padded_array_are_the_same_series(make):
     labels = labels_for(make, TARGET)
@@ -52,6 +53,7 @@ def test_a_series_has_its_embedding_whatever_is_embedded_with_it():
     np.testing.assert_allclose(model.predict(SERIES[:3]), model.predict(SERIES)[:3], rtol=0, atol=1e-10)
 
 
+@pytest.mark.thorough
 def test_a_dataset_of_series_of_several_lengths_is_taken():
     given = otd(epochs=1).fit(SERIES, ranks_of(TARGET)).transform(SERIES)
     dataset = otd(epochs=1).fit(Uneven(), ranks_of(TARGET))

@@ -44,6 +44,7 @@ def fit(make, X=DRAWN, **options):
     return model.fit(X, RANKS if make in CLASSIFIERS else AGES)
 
 
+@pytest.mark.thorough
 def test_the_age_of_new_volumes_is_learned():
     model = fit(supremix, epochs=(15, 15), learning_rate=3e-3)
     assert np.abs(model.predict(NEW) - NEW_AGES).mean() < 5  # 13 would be the mean's
@@ -52,6 +53,7 @@ def test_the_age_of_new_volumes_is_learned():
     assert isinstance(model.method_.encoder, ResNet3d18)
 
 
+@pytest.mark.typical("2")
 @pytest.mark.parametrize("workers", [0, 2])
 def test_volumes_that_stream_train_the_weights_of_volumes_in_memory(tmp_path, workers):
     paths = scans.write(tmp_path, DRAWN, [f"{place}.nii" for place in range(24)])
@@ -166,6 +168,7 @@ def fit_and_keep(path, folder):
     torch.save(fit(supremix, checkpoint_dir=folder).method_.state_dict(), path)
 
 
+@pytest.mark.thorough
 def test_a_killed_fit_ends_with_the_weights_of_one_that_was_not(tmp_path):
     assert processes.run(fit_and_die, str(tmp_path / "state"), 1) == -signal.SIGKILL
     for name, folder in (("resumed", str(tmp_path / "state")), ("whole", None)):  # each in a new process, as users do

@@ -148,6 +148,7 @@ def test_a_generator_fixes_the_drawn_shares():
     assert first == again != other
 
 
+@pytest.mark.typical("compiled")
 def test_drawn_shares_follow_the_beta_distribution():
     generator = torch.Generator().manual_seed(0)
     drawn = torch.tensor([draws((2.0, 8.0), generator) for _ in range(300)])

@@ -126,6 +126,7 @@ def test_fds_counts_the_epochs_of_the_stage_that_trains_the_head(scheme, epochs)
     assert found.balance.smoothing.seen.sum() == len(DATA.y.unique())
 
 
+@pytest.mark.typical("SupReMix", "EndToEnd")
 @for_every_method
 def test_training_with_all_three_brings_the_error_down(kind):
     imbalance = Imbalance(lds="sqrt_inverse", fds=True, ranksim=0.01)

@@ -16,6 +16,7 @@ FAST = Optimization("adam", 0.01, 0.0, schedule="cosine", warmup=0.1)
 STILL = Optimization("sgd", 1e-12)
 
 
+@pytest.mark.typical("True")
 @pytest.mark.parametrize("by_rank", [False, True])
 def test_the_loss_falls_and_the_ranks_end_ordered_on_a_half_circle(by_rank):
     method, data = OTD(encoder(), 4, epochs=60, by_rank=by_rank, optimization=FAST), ranks(96)

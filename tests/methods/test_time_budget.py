@@ -99,6 +99,7 @@ def test_a_head_that_was_not_trained_does_not_predict(name, head, monkeypatch):
     assert whole.head_name_ == "linear"
 
 
+@pytest.mark.typical("cloc")
 @pytest.mark.parametrize("name", SEVERAL)
 def test_with_time_enough_nothing_changes(name, monkeypatch):
     build, labels = SEVERAL[name]

@@ -40,6 +40,7 @@ print(result, len(held), peak)
 """
 
 
+@pytest.mark.thorough
 def test_the_peak_is_that_of_the_pass_whatever_it_gives_back():
     """In a new process, as probes are: a heap with holes takes large tensors in, and keeps them."""
     command = [sys.executable, "-c", PASS_OF_KNOWN_SIZE]

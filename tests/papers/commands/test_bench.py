@@ -49,6 +49,7 @@ def one_line(capsys):
     return err.removeprefix("ordinate: ").strip()
 
 
+@pytest.mark.thorough
 def test_a_bench_leaves_every_figure_and_a_picture(folder, capsys):
     assert main([*SMALL, "--sizes", "128", "16"]) == 0
     out, err = capsys.readouterr()

@@ -99,6 +99,7 @@ def test_what_cannot_be_is_refused(options, message):
         LeaderboardOptions(**options).check()
 
 
+@pytest.mark.thorough
 def test_the_command_runs_in_worker_processes(tmp_path):
     command = [sys.executable, "-P", "-m", "ordinate", "leaderboard", "tabular-regression", "--sets", "diabetes"]
     options = ["--models", "ridge", "--splits", "1", "--jobs", "1"]

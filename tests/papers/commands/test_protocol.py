@@ -75,6 +75,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.typical("label-bias", "reduced-data", "retrieval")
 @pytest.mark.parametrize(("options", "pictures", "methods"), CASES.values(), ids=CASES)
 def test_every_protocol_writes_figures_and_pictures(file, options, pictures, methods, request, tmp_path):
     name = request.node.callspec.id
@@ -89,6 +90,7 @@ def test_every_protocol_writes_figures_and_pictures(file, options, pictures, met
     assert not folder.with_name(f"{folder.name}.partial").exists()
 
 
+@pytest.mark.thorough
 def test_corruption_robustness_takes_images(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     y = np.tile([0, 1, 2], 8)

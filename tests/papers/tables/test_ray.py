@@ -46,6 +46,7 @@ def test_runs_are_executed_once_each_and_errors_and_deaths_stay_with_their_run(c
     assert cluster.is_initialized()  # it is not ours to end
 
 
+@pytest.mark.thorough
 def test_threads_are_the_cpus_and_threads_of_a_run(cluster, database):
     (result,) = complete_on("auto", make_runs(1, "threads"), database, threads=2).values()
     assert result.metrics == {"torch": 2}
@@ -57,6 +58,7 @@ def test_a_run_that_the_cluster_has_no_room_for_is_an_error(cluster, database, o
         complete_on("auto", make_runs(1), database, **options)
 
 
+@pytest.mark.thorough
 def test_a_cluster_can_be_started_for_one_call(database):
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'ordinate[cluster]'")
     ray.shutdown()

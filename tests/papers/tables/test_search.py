@@ -96,6 +96,7 @@ def search_slowly(folder):
         return search_here(database, RANGES, 12, together=4, jobs=2, make_run=partial(make_run, sleep=0.1))
 
 
+@pytest.mark.thorough
 def test_a_search_that_is_killed_goes_on_to_the_same_end(tmp_path):
     needs_optuna()
     draw, started = random.Random(0), []

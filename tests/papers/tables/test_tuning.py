@@ -37,6 +37,7 @@ def database(tmp_path):
         yield opened
 
 
+@pytest.mark.thorough
 @needs_data
 def test_every_seed_gets_the_settings_that_validated_best_on_its_own_split(tmp_path, database):
     plan = small_plan("O-Net", seeds=2)

@@ -144,6 +144,7 @@ def test_a_run_whose_worker_is_killed_goes_on_in_its_state_folder_three_times(da
 # what is killed and interrupted
 
 
+@pytest.mark.thorough
 def test_twenty_kills_at_random_moments_end_with_the_results_of_a_call_without(database, tmp_path):
     draw, runs, sleep = random.Random(0), make_runs(60, sleep=0.02), 0.02
     kept = []
