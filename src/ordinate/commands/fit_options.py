@@ -69,8 +69,8 @@ class FitOptions:
     decision: str | None = option(
         None,
         "the rank that is predicted: the most probable (mode: fewest wrong ranks) or the median of the probabilities "
-        "(least mean distance of ranks); without it the median for tables, and otherwise that of the method's paper: the "
-        "mode, or the median for orcnn, corn_ranks and coral",
+        "(least mean distance of ranks); without it the median for tables, and otherwise that of the method's paper: "
+        "the mode, or the median for orcnn, corn_ranks and coral",
         choices=("mode", "median"),
     )
     drop: str = option("", "columns to leave out, separated by commas", metavar="COLUMNS")
