@@ -18,8 +18,10 @@ from torch import Tensor, nn
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.memory import require_memory
+from ordinate.data.pooled_batches import PooledBatches
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.streamed import StreamedPixels
+from ordinate.data.streamed import Streamed, StreamedPixels
+from ordinate.data.tables.streamed_rows import StreamedRows
 from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.blocks import network_parameters
 from ordinate.encoders.given import is_named
@@ -176,7 +178,7 @@ class EmbeddingEstimator(
             self._finish(training_data, validation_data)
             if validation_data is not None:
                 self._evaluate(validation_data)
-        self.reader_.notes += [x.note for x in read if isinstance(x, StreamedPixels) and x.note is not None]
+        self.reader_.notes += [x.note for x in read if isinstance(x, Streamed) and x.note is not None]
         return self
 
     def _prepare(
@@ -199,6 +201,8 @@ class EmbeddingEstimator(
             samples, held_out = self._hold_out(samples, seed)
         training_data, validation_data = self._read_data(samples, held_out, folder)
         batches = self._batches(samples.targets, seed)
+        if isinstance(training_data.x, StreamedRows):
+            batches = PooledBatches(batches, training_data.x.blocks)
         self.n_batches_ = len(batches)
         return training_data, validation_data, batches
 
@@ -284,7 +288,7 @@ class EmbeddingEstimator(
         digest = hashlib.sha256("\n".join([type(self).__name__, *described, str(seed)]).encode())
         for data in (training, validation):
             for part in () if data is None else (data.x, data.y, data.weights):
-                if isinstance(part, StreamedPixels):
+                if isinstance(part, Streamed):
                     digest.update(part.digest())
                 elif part is not None:
                     digest.update(np.ascontiguousarray(part.numpy()).data)  # without a copy of all samples
