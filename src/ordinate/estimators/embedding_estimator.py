@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.memory import require_memory
+from ordinate.data.part import random_part
 from ordinate.data.pooled_batches import PooledBatches
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.streamed import Streamed, StreamedPixels
@@ -48,6 +49,7 @@ from ordinate.randomness import own_random_numbers
 if TYPE_CHECKING:
     from ordinate.methods.staged import StagedMethod
 
+MOST_LABELS = 2**20  # of samples that stream, from which the scales of a method are learned; a random part of more
 MUCH = 2**30  # bytes of memory, which a training announces
 MOST_EMBEDDED = 50_000  # training samples that neighbours and ridge regression keep; a random part of more
 
@@ -165,7 +167,7 @@ class EmbeddingEstimator(
         seed = batches.seed
         read = [data.x for data in (training_data, validation_data) if data is not None]
         with own_random_numbers(seed, gpus=True):
-            self.method_ = self._new_method(training_data.y)
+            self.method_ = self._new_method(labels_to_learn_from(training_data))
             self._require_memory()
             if self.verbose and self.reader_.steps_are_long:
                 print(self._step_cost(training_data.x))
@@ -375,3 +377,11 @@ class EmbeddingEstimator(
     @property
     def _n_features_out(self) -> int:
         return self.embedding_dim_
+
+
+def labels_to_learn_from(training: ArrayBatches | ViewBatches) -> Tensor:
+    """Return the training labels from which a method learns their scale: a random part of very many that stream."""
+    y = training.y
+    if not isinstance(training.x, StreamedRows) or len(y) <= MOST_LABELS:
+        return y
+    return y[torch.from_numpy(random_part(len(y), MOST_LABELS))]

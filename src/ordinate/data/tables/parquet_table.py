@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
+from ordinate.data.large_labels import are_large, empty_labels
 from ordinate.data.paths import require_path
 from ordinate.data.tables.files import PARQUET, require_columns
 from ordinate.data.tables.row_groups import RowGroups, changed
@@ -152,6 +153,21 @@ class ParquetTable:
         step = -(-int((stops - places[groups]).sum()) // most)
         rows = np.concatenate([np.arange(*run, step) for run in zip(places[groups], stops, strict=True)])
         return self.decided()[rows if self.order is None else self.order[rows]]
+
+    def labels(self) -> "pd.Series[Any] | NDArray[Any]":
+        """Return the one column of the table; more than 128 MiB of whole numbers or floats lie in a file."""
+        if len(self.columns) != 1:
+            raise OrdinateError("y", f"a table of {len(self.columns)} columns", "one column, as table[['label']]")
+        (name,) = self.columns
+        kind = self._columns[name].dtype
+        if not isinstance(kind, np.dtype) or kind.kind not in "iuf" or not are_large(len(self), kind):
+            return self[name]
+        values = empty_labels((len(self),), kind)
+        for places, frame in self.in_order(ROWS_AT_ONCE):
+            if frame[name].isna().any():  # whole numbers become floats
+                raise OrdinateError("y", problem=f"{name!r} has missing labels", expected="one label per row")
+            values[places] = frame[name]
+        return values
 
     def digest(self) -> bytes:
         """Return which columns and rows of the files these are, in a few bytes."""
@@ -310,6 +326,11 @@ class ParquetTable:
 def is_plain_index(key: NDArray[Any], n: int) -> bool:
     """Return whether an array holds whole numbers from 0 to below n."""
     return key.dtype.kind in "iu" and key.ndim == 1 and len(key) > 0 and key.min() >= 0 and key.max() < n
+
+
+def streams(X: Any) -> bool:
+    """Return whether samples are a table in parquet files that training decodes as it needs its rows."""
+    return isinstance(X, ParquetTable) and X.streams
 
 
 def in_memory(X: Any) -> Any:
