@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-
 MANY = 2**26  # rows, an order of which takes seconds and a GB
 
 

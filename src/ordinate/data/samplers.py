@@ -121,9 +121,7 @@ class ShuffledBatches(SharedBatches):
         """Return the batch as the loss needs it; here, as it is."""
         return batch
 
-    def added(
-        self, rows: NDArray[np.int64], blocks: RowBlocks, random: np.random.Generator
-    ) -> NDArray[np.int64]:
+    def added(self, rows: NDArray[np.int64], blocks: RowBlocks, random: np.random.Generator) -> NDArray[np.int64]:
         """Return other rows, of few blocks drawn at random, that batches of these rows need; here, none."""
         return rows[:0]
 
@@ -175,9 +173,7 @@ class RankBatches(ShuffledBatches):
                 "labels", f"{len(self.pairs)} ranks with two samples or more", f"{distinct} (CLOC, Section 3.3)"
             )
 
-    def added(
-        self, rows: NDArray[np.int64], blocks: RowBlocks, random: np.random.Generator
-    ) -> NDArray[np.int64]:
+    def added(self, rows: NDArray[np.int64], blocks: RowBlocks, random: np.random.Generator) -> NDArray[np.int64]:
         """Return other rows, of few blocks drawn at random, of the ranks that these rows lack."""
         counts = np.bincount(self.ranks[rows], minlength=max((*self.required, *self.pairs), default=0) + 1)
         lacking = {rank: count - int(counts[rank]) for rank, count in self.required.items() if counts[rank] < count}

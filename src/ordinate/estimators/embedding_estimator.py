@@ -47,6 +47,7 @@ from ordinate.methods.step_cost import measure_step, training_memory
 from ordinate.randomness import own_random_numbers
 
 if TYPE_CHECKING:
+    from ordinate.data.tables.parquet_table import ParquetTable
     from ordinate.methods.staged import StagedMethod
 
 MOST_LABELS = 2**20  # of samples that stream, from which the scales of a method are learned; a random part of more
@@ -137,7 +138,7 @@ class EmbeddingEstimator(
     def fit(
         self,
         X: ArrayLike | pd.DataFrame,
-        y: ArrayLike | None = None,
+        y: "ArrayLike | ParquetTable | None" = None,
         sample_weight: ArrayLike | None = None,
         validation: tuple[Any, ...] | None = None,
         groups: ArrayLike | None = None,
@@ -150,7 +151,8 @@ class EmbeddingEstimator(
                 several lengths as a list of arrays (channels, length) or with NaN after the last point of the shorter
                 ones; images (n, channels, height, width), volumes (n, channels, depth, height, width), or paths of
                 either.
-            y: classifiers: (n,), labels of at least two ranks, for CLOC two of them with two samples each. Regressors:
+            y: a ParquetTable of one column, of which more than 128 MiB of numbers are not read into memory, or
+                classifiers: (n,), labels of at least two ranks, for CLOC two of them with two samples each. Regressors:
                 (n,) real targets, not all equal; SupCR also supports (n, p). A Dataset or DataLoader may bring them; a
                 Dataset that streams is read once for them.
             sample_weight: (n,), at least 0, by which a sample counts: as an anchor in contrastive losses, in other

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from ordinate.data.array_batches import ArrayBatches
-from ordinate.data.large_labels import are_in_file, computed, in_parts
 from ordinate.data.label_density import LabelBins
+from ordinate.data.large_labels import are_in_file, computed, in_parts
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -94,7 +94,9 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
 
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.int64]:
         large = are_in_file(y)
-        different = np.unique(np.concatenate([np.unique(check_labels(part)) for _, part in in_parts(y)])) if large else y
+        different = (
+            np.unique(np.concatenate([np.unique(check_labels(part)) for _, part in in_parts(y)])) if large else y
+        )
         if reset:
             self._set_classes(find_classes(different, self.class_order))
             if self.decision is not None:

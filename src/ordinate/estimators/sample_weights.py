@@ -42,7 +42,9 @@ class CheckedSamples:
 
     def without(self, rows: NDArray[np.int64]) -> Self:
         """Return all but few rows of a parquet table, by index."""
-        weights, groups = (None if column is None else np.delete(column, rows) for column in (self.weights, self.groups))
+        weights, groups = (
+            None if column is None else np.delete(column, rows) for column in (self.weights, self.groups)
+        )
         return type(self)(self.X.without(rows), without(self.targets, rows), weights, groups)
 
 

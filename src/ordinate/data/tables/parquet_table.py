@@ -202,7 +202,7 @@ class ParquetTable:
 
     def _row_groups(self, *, text_as_codes: bool) -> RowGroups:
         with self._reading():
-            groups = RowGroups(self.path, self.columns, text_as_codes=text_as_codes)
+            groups = RowGroups(self.path, list(self.columns), text_as_codes=text_as_codes)
         self._check_rows(int(groups.starts[-1]))
         return groups
 
@@ -236,7 +236,7 @@ class ParquetTable:
         """
         groups = self.row_groups
         places = self.places(groups.starts)
-        for group in np.flatnonzero(np.diff(places)):
+        for group in np.flatnonzero(np.diff(places)).tolist():
             place, start = int(places[group]), int(groups.starts[group])
             for part in self.readable(groups.read(group, rows)):
                 stop = int(self.places(np.array(start + len(part))))

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ordinate.errors import OrdinateError
 
@@ -110,6 +109,4 @@ def changed(path: Path, found: int, expected: int) -> OrdinateError:
     """Return the error that files are no longer those that were opened."""
     if found == expected:
         return OrdinateError(path, problem="has changed since it was opened", hint="open it anew")
-    return OrdinateError(
-        path, problem=f"holds {found} rows, and {expected} when it was opened", hint="open it anew"
-    )
+    return OrdinateError(path, problem=f"holds {found} rows, and {expected} when it was opened", hint="open it anew")

@@ -37,13 +37,14 @@ class StreamedRows(Streamed):
     """
 
     dtype = torch.float32
+    _kept: Tensor | None
+    workers = 0  # handing a batch over from another process takes longer than decoding it
 
     def __init__(self, table: ParquetTable, features: "TableFeatures") -> None:
         self.table = table
         self.features = features
         self.shape = torch.Size((len(table), features.width))
         self._few = 4 * self.shape.numel() <= KEPT_BYTES
-        self.workers = 0 if self._few else 1
         self._unseen = torch.zeros(len(features.columns), dtype=torch.bool).share_memory_()
         self._groups = table.row_groups
         at_once = min(MOST_AT_ONCE, max(1, COLUMNS_AT_ONCE // len(features.columns)))
@@ -106,7 +107,7 @@ class StreamedRows(Streamed):
 
     def _forget(self) -> None:
         self._process = os.getpid()
-        self._kept: Tensor | None = None
+        self._kept = None
         self._decoded: OrderedDict[int, NDArray[np.float32]] = OrderedDict()
         self._readers: OrderedDict[int, Iterator[Any]] = OrderedDict()  # by the block that each comes to next
 
@@ -115,7 +116,9 @@ class StreamedRows(Streamed):
         if block not in self._decoded:
             self._decoded[block] = self._decode(block)
             held = sum(map(len, self._decoded.values()))
-            while held > 3 * self.blocks.pool_rows and len(self._decoded) > 1:  # a pool, and what is left of another
+            while (
+                held > 4 * self.blocks.pool_rows and len(self._decoded) > 1
+            ):  # two pools, of at most twice as many rows
                 held -= len(self._decoded.popitem(last=False)[1])
         self._decoded.move_to_end(block)
         return self._decoded[block]
