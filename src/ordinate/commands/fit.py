@@ -27,7 +27,7 @@ from ordinate.commands.workspace import Workspace
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, take
-from ordinate.data.streamed import StreamedPixels
+from ordinate.data.streamed import Streamed
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
@@ -199,7 +199,7 @@ def _show(
     A failure to draw one of them is printed and never loses the model.
     """
     (rows, test_rows), y = division, plan.label.values
-    if isinstance(predictions.inputs, StreamedPixels) and predictions.inputs.note is not None:
+    if isinstance(predictions.inputs, Streamed) and predictions.inputs.note is not None:
         print(f"note: held out: {predictions.inputs.note}")
     facts = {"Data": options.data, "Data, sha256": samples.digest}
     if options.weight is not None:

@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from ordinate.data.streamed import StreamedPixels, read_rows
+from ordinate.data.streamed import Streamed, read_rows
 from ordinate.data.worker_processes import usable_workers
 
 
@@ -15,11 +15,11 @@ class ArrayBatches(Dataset[tuple[Tensor, ...]]):
     Worker processes read those that are not in memory.
     """
 
-    def __init__(self, x: Tensor | StreamedPixels, y: Tensor, weights: Tensor | None = None) -> None:
+    def __init__(self, x: Tensor | Streamed, y: Tensor, weights: Tensor | None = None) -> None:
         self.x: Any = x
         self.y = y
         self.weights = weights
-        self.workers = usable_workers(x.workers) if isinstance(x, StreamedPixels) else 0
+        self.workers = usable_workers(x.workers) if isinstance(x, Streamed) else 0
 
     def __len__(self) -> int:
         return len(self.x)

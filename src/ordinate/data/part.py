@@ -3,15 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
+MANY = 2**26  # rows, an order of which takes seconds and a GB
 
-def random_part(n: int, most: int) -> NDArray[np.int64]:
+
+def random_part(n: int, most: int, seed: int = 0) -> NDArray[np.int64]:
     """Return ``most`` of n rows, ascending; all of them where there are no more.
 
     Example:
         >>> random_part(3, most=5).tolist(), len(random_part(1000, most=5))
         ([0, 1, 2], 5)
     """
-    return np.sort(np.random.default_rng(0).permutation(n)[:most])
+    random = np.random.default_rng(seed)
+    return np.sort(random.permutation(n)[:most] if n <= MANY else random.choice(n, min(n, most), replace=False))
 
 
 def random_part_of_ranks(ranks: NDArray[np.int64], most: int, least: int) -> NDArray[np.int64]:

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.data.streamed import StreamedPixels
+from ordinate.data.streamed import Streamed
 
 
 def take(X: Any, rows: NDArray[np.int64], *, renumber: bool = False) -> Any:
     """Return rows of a table, array, files or list; ``renumber`` gives those of pandas the index 0, 1, ..."""
-    if isinstance(X, StreamedPixels):
+    if isinstance(X, Streamed):
         return X.part(rows)
     if isinstance(X, pd.DataFrame | pd.Series):
         taken = X.iloc[rows]

@@ -1,12 +1,14 @@
 """Batches of indices: seeded, every sample once per epoch, and fit for the loss they feed."""
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import DistributedSampler
 
+from ordinate.data.row_blocks import RowBlocks
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, place_among, processes
 from ordinate.functional.inputs import check_whole
@@ -66,6 +68,7 @@ class ShuffledBatches(SharedBatches):
         self.num_processes = num_processes
         self.process = process
         self.epoch = 0
+        self.count = max(1, -(-size // batch_size))
         self.share()
 
     def share(self) -> slice:
@@ -102,7 +105,7 @@ class ShuffledBatches(SharedBatches):
         return self
 
     def __len__(self) -> int:
-        return max(1, -(-self.size // self.batch_size))
+        return self.count
 
     def __iter__(self) -> Iterator[list[int]]:
         random, share = np.random.default_rng([self.seed, self.epoch]), self.share()
@@ -117,6 +120,16 @@ class ShuffledBatches(SharedBatches):
     def complete(self, batch: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
         """Return the batch as the loss needs it; here, as it is."""
         return batch
+
+    def added(self, rows: NDArray[np.int64], blocks: RowBlocks, random: np.random.Generator) -> NDArray[np.int64]:
+        """Return other rows, of few blocks drawn at random, that batches of these rows need; here, none."""
+        return rows[:0]
+
+    def part(self, rows: NDArray[np.int64], count: int, added: NDArray[np.int64]) -> Self:
+        """Return the rule for ``count`` batches of some rows, counted from 0, which ``added`` ones complete."""
+        part = copy(self)
+        part.size, part.count = len(rows), count
+        return part
 
 
 class RankBatches(ShuffledBatches):
@@ -159,6 +172,32 @@ class RankBatches(ShuffledBatches):
             raise OrdinateError(
                 "labels", f"{len(self.pairs)} ranks with two samples or more", f"{distinct} (CLOC, Section 3.3)"
             )
+
+    def added(self, rows: NDArray[np.int64], blocks: RowBlocks, random: np.random.Generator) -> NDArray[np.int64]:
+        """Return other rows, of few blocks drawn at random, of the ranks that these rows lack."""
+        counts = np.bincount(self.ranks[rows], minlength=max((*self.required, *self.pairs), default=0) + 1)
+        lacking = {rank: count - int(counts[rank]) for rank, count in self.required.items() if counts[rank] < count}
+        others = [rank for rank in self.pairs if counts[rank] < 2]
+        for rank in random.permutation(others)[: max(0, self.distinct - len(self.pairs) + len(others))].tolist():
+            lacking[rank] = max(lacking.get(rank, 0), 2 - int(counts[rank]))
+        found = [rows[:0]]
+        for block in random.permutation(len(blocks)) if lacking else ():
+            there = blocks.rows(block)
+            ranks = self.ranks[there]
+            for rank in list(lacking):
+                found.append(np.setdiff1d(there[ranks == rank], rows))
+                lacking[rank] -= len(found[-1])
+                if lacking[rank] <= 0:
+                    del lacking[rank]
+            if not lacking:
+                break
+        return np.concatenate(found)
+
+    def part(self, rows: NDArray[np.int64], count: int, added: NDArray[np.int64]) -> Self:
+        part = super().part(rows, count, added)
+        part.ranks = self.ranks[np.concatenate([rows, added])]
+        part.pairs = np.flatnonzero(np.bincount(part.ranks) >= 2).tolist()
+        return part
 
     def complete(self, batch: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
         """Return the batch with what it lacks added at its end."""
@@ -203,6 +242,11 @@ class LabelSpreadBatches(ShuffledBatches):
     ) -> None:
         self.labels = _along_a_line(np.asarray(labels, dtype=np.float64))
         super().__init__(len(self.labels), batch_size, seed, num_processes, process)
+
+    def part(self, rows: NDArray[np.int64], count: int, added: NDArray[np.int64]) -> Self:
+        part = super().part(rows, count, added)
+        part.labels = self.labels[rows]
+        return part
 
     def split(self, random: np.random.Generator) -> list[NDArray[np.int64]]:
         """Return the samples of an epoch in batches, one of every stratum in each."""

@@ -1,7 +1,8 @@
-"""Samples that do not fit into memory: pixels that are decoded whenever a batch needs them."""
+"""Samples that do not fit into memory, which are decoded whenever a batch needs them, and such pixels."""
 
 import math
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,6 +14,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from ordinate.data.memory import available_memory
 from ordinate.data.part import random_part
+from ordinate.data.row_blocks import RowBlocks
 from ordinate.data.samplers import InOrder
 from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
@@ -28,11 +30,63 @@ SHARE_OF_MEMORY = 0.5  # that pixels may take
 WITHOUT_MEMINFO = 4 * 2**30  # bytes of pixels, where the system does not say how much memory is available
 
 
-class StreamedPixels:
+class Streamed(ABC):
+    """Samples (n, ...) that stand where a tensor of all would, and are decoded when they are read.
+
+    The same rows give the same samples, whichever process reads them.
+    """
+
+    dtype: torch.dtype
+    shape: torch.Size
+    workers: int  # processes that decode
+    draws: bool = False  # whether a sample is drawn at random whenever it is read
+    blocks: RowBlocks | None = None  # of samples that are read together, where batches must come from few of them
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions, as a tensor has it."""
+        return len(self.shape)
+
+    def dim(self) -> int:
+        """Return the number of dimensions, as a tensor does."""
+        return self.ndim
+
+    def is_floating_point(self) -> bool:
+        """Return whether the samples are floating-point numbers, as a tensor does."""
+        return self.dtype.is_floating_point
+
+    def __getitem__(self, rows: Any) -> Tensor:
+        return self.read(rows)[0]
+
+    @abstractmethod
+    def read(self, rows: Any, seed: int | None = None) -> tuple[Tensor, list[int]]:
+        """Return some samples, and the rows that they are of where others could not be read."""
+
+    @abstractmethod
+    def part(self, rows: NDArray[Any] | slice) -> Self:
+        """Return some of the samples, still to be decoded."""
+
+    @abstractmethod
+    def split(self, at_once: int) -> Iterator[Tensor]:
+        """Yield all samples in their order, so many at a time."""
+
+    @abstractmethod
+    def digest(self) -> bytes:
+        """Return what tells the samples from others in a few bytes, without reading them."""
+
+    @property
+    @abstractmethod
+    def note(self) -> str | None:
+        """What to say of the samples that were read so far; None for nothing."""
+
+
+class StreamedPixels(Streamed):
     """Pixels (n, c, *size), uint8, of files that are decoded when they are read, and not kept.
 
-    It stands where a tensor of all pixels would: ``pixels[rows]`` is a tensor of some, :meth:`split` reads all in their
-    order. The same rows give the same pixels, whichever process reads them.
+    ``pixels[rows]`` is a tensor of some, :meth:`split` reads all in their order.
 
     Args:
         files: n of them, which the preprocessing can read; rows of them can be selected. They say whether a sample is
@@ -52,18 +106,10 @@ class StreamedPixels:
         self.preprocessing = preprocessing
         self.workers = workers
         self.shape = torch.Size((len(files), preprocessing.channels, *preprocessing.size))
-        self.ndim = len(self.shape)
-        self.draws: bool = files.draws
+        self.draws = files.draws
         self.labels = labels
         self._replaced: dict[int, int] = {}
         self._unreadable = None if labels is None else torch.zeros(len(files), dtype=torch.bool).share_memory_()
-
-    def __len__(self) -> int:
-        return len(self.files)
-
-    def dim(self) -> int:
-        """Return the number of dimensions, as a tensor does."""
-        return self.ndim
 
     def part(self, rows: NDArray[Any] | slice) -> Self:
         """Return some of the samples, still to be decoded."""
@@ -73,9 +119,6 @@ class StreamedPixels:
     def replacing(self, labels: NDArray[Any]) -> Self:
         """Return the same samples, of which one that cannot be read is replaced by another with the nearest label."""
         return type(self)(self.files, self.preprocessing, self.workers, labels)
-
-    def __getitem__(self, rows: Any) -> Tensor:
-        return self.read(rows)[0]
 
     def read(self, rows: Any, seed: int | None = None) -> tuple[Tensor, list[int]]:
         """Return the pixels of some rows, and the rows that they are of where a file could not be read.
@@ -144,14 +187,19 @@ class StreamedPixels:
         raise error
 
 
-def read_rows(x: Tensor | StreamedPixels, rows: list[int], seed: int | None = None) -> tuple[Tensor, list[int]]:
+def read_rows(x: Tensor | Streamed, rows: list[int], seed: int | None = None) -> tuple[Tensor, list[int]]:
     """Return samples, and the rows that their labels have: others where one could not be read."""
-    return x.read(rows, seed) if isinstance(x, StreamedPixels) else (x[rows], rows)
+    return x.read(rows, seed) if isinstance(x, Streamed) else (x[rows], rows)
 
 
-def loaded(x: Tensor | StreamedPixels) -> Tensor:
+def blocks_of(x: Tensor | Streamed) -> RowBlocks | None:
+    """Return the blocks of samples that are read together, where batches must come from few of them."""
+    return x.blocks if isinstance(x, Streamed) else None
+
+
+def loaded(x: Tensor | Streamed) -> Tensor:
     """Return all samples in memory."""
-    return torch.cat([*x.split(LOADED_AT_ONCE)]) if isinstance(x, StreamedPixels) else x
+    return torch.cat([*x.split(LOADED_AT_ONCE)]) if isinstance(x, Streamed) else x
 
 
 def too_large(shape: tuple[int, ...]) -> str | None:

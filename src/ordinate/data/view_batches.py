@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from ordinate.data.samplers import SharedBatches
-from ordinate.data.streamed import StreamedPixels, read_rows
+from ordinate.data.streamed import Streamed, read_rows
 from ordinate.data.worker_processes import usable_workers
 from ordinate.functional.global_batch import all_processes, place_among
 
@@ -50,7 +50,7 @@ class ViewBatches(Dataset[tuple[Tensor, ...]]):
 
     def __init__(
         self,
-        x: Tensor | StreamedPixels,
+        x: Tensor | Streamed,
         y: Tensor,
         augmentation: DrawView,
         views: int,
@@ -62,7 +62,7 @@ class ViewBatches(Dataset[tuple[Tensor, ...]]):
         self.augmentation = augmentation
         self.views = views
         self.weights = weights
-        self.workers = usable_workers(workers) if augmentation.takes_long or isinstance(x, StreamedPixels) else 0
+        self.workers = usable_workers(workers) if augmentation.takes_long or isinstance(x, Streamed) else 0
 
     def __len__(self) -> int:
         return len(self.x)
@@ -70,7 +70,7 @@ class ViewBatches(Dataset[tuple[Tensor, ...]]):
     def __getitem__(self, request: Request) -> tuple[Tensor, ...]:
         seed, rows = request
         views = self.views
-        if isinstance(self.x, StreamedPixels) and self.x.draws:  # every view is read by itself
+        if isinstance(self.x, Streamed) and self.x.draws:  # every view is read by itself
             rows, views = np.repeat(rows, views).tolist(), 1
         x, rows = read_rows(self.x, rows, seed)
         with torch.random.fork_rng(devices=[]):

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
+from ordinate.data.large_labels import are_in_file, computed, in_parts
 from ordinate.data.modality import Reader
 from ordinate.data.part import random_part
 from ordinate.data.registry import modality_of
@@ -67,6 +68,15 @@ def best_head(errors: Mapping[str, Float[Tensor, " n"]], weights: Float[Tensor, 
         if mean[usual] - mean[name] > deviation / len(gains) ** 0.5:
             better.append(name)
     return min(better, key=mean.__getitem__)
+
+
+def _check_deviation(deviation: float) -> None:
+    if not MIN_DEVIATION < deviation < MAX_DEVIATION:
+        raise OrdinateError(
+            "y",
+            f"values past the range of float32 or too close for it, with a deviation of {deviation:g}",
+            "rescaled targets",
+        )
 
 
 @estimator_dataclass
@@ -141,6 +151,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
                 raise OrdinateError("y", f"{y.shape[1]} targets per sample", "one", "SupCRRegressor supports several")
             y = column_or_1d(y, warn=True)
+        if are_in_file(y):
+            return self._large_targets(y, reset=reset)
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
         if targets.ndim > 2:
             raise OrdinateError("y", f"shape {targets.shape}", "(n,) or (n, p)")
@@ -151,20 +163,29 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
                 raise OrdinateError("y", "1 sample", "at least two to contrast")
             if (targets == targets[0]).all():
                 raise OrdinateError("y", f"the one value {targets.flat[0]:g} for every sample", "targets that differ")
-            self.target_offset_ = targets.reshape(len(targets), -1).mean(axis=0)
-            if getattr(self, "label_distance", "l1") not in ("l1", "l2"):  # others may change with a shift
-                self.target_offset_ = np.zeros_like(self.target_offset_)
+            self._set_offset(targets.reshape(len(targets), -1).mean(axis=0))
         matrix = targets.reshape(len(targets), -1)
         if matrix.shape[1] != len(self.target_offset_):
             raise OrdinateError("y", f"{matrix.shape[1]} targets per sample", len(self.target_offset_))
         centred = matrix - self.target_offset_
-        if reset and not MIN_DEVIATION < centred.std() < MAX_DEVIATION:
-            raise OrdinateError(
-                "y",
-                f"values past the range of float32 or too close for it, with a deviation of {centred.std():g}",
-                "rescaled targets",
-            )
+        if reset:
+            _check_deviation(centred.std())
         return centred.astype(np.float32)
+
+    def _large_targets(self, y: NDArray[Any], *, reset: bool) -> NDArray[np.float32]:
+        """Return very many labels (n,) of a file as targets (n, 1) in another."""
+        if reset:
+            self.target_is_vector_, self.target_dim_ = True, 1
+            finite = {"ensure_2d": False, "dtype": np.float64, "input_name": "y", "estimator": self}
+            mean = sum(check_array(part, **finite).sum() for _, part in in_parts(y)) / len(y)
+            _check_deviation((sum(np.square(part - mean).sum() for _, part in in_parts(y)) / len(y)) ** 0.5)
+            self._set_offset(np.array([mean]))
+        return computed(y, (len(y), 1), np.float32, lambda part: (part - self.target_offset_)[:, None])
+
+    def _set_offset(self, mean: NDArray[np.float64]) -> None:
+        """Count targets from their mean, unless distances between them may change with a shift."""
+        shifts = getattr(self, "label_distance", "l1") in ("l1", "l2")
+        self.target_offset_ = mean if shifts else np.zeros_like(mean)
 
     def _new_method(self, targets: Tensor) -> "Regression | TargetMembers":
         self.label_bins_ = None if self.imbalance is None else LabelBins.over(targets, self.imbalance.bin_size)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from torch.utils.data import DataLoader
 
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator, labels_to_learn_from
 from ordinate.methods.staged import StagedMethod
 from ordinate.methods.training import training_loader, validation_loader
 from ordinate.randomness import own_random_numbers
@@ -58,7 +58,7 @@ class DataModule(lightning.LightningDataModule):
     def new_method(self) -> StagedMethod:
         """Return the untrained method of the estimator, which may be trained on this data, with its own encoder."""
         with own_random_numbers(self.batches.seed, gpus=True):
-            return self.estimator._new_method(self.training_data.y)
+            return self.estimator._new_method(labels_to_learn_from(self.training_data))
 
     def train_dataloader(self) -> DataLoader[Any]:
         return training_loader(self.training_data, self.batches, self.batches.seed)

@@ -18,8 +18,10 @@ from torch import Tensor, nn
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.memory import require_memory
+from ordinate.data.part import random_part
+from ordinate.data.pooled_batches import PooledBatches
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.streamed import StreamedPixels
+from ordinate.data.streamed import Streamed, StreamedPixels, blocks_of
 from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.blocks import network_parameters
 from ordinate.encoders.given import is_named
@@ -44,8 +46,10 @@ from ordinate.methods.step_cost import measure_step, training_memory
 from ordinate.randomness import own_random_numbers
 
 if TYPE_CHECKING:
+    from ordinate.data.tables.parquet_table import ParquetTable
     from ordinate.methods.staged import StagedMethod
 
+MOST_LABELS = 2**20  # of samples that stream, from which the scales of a method are learned; a random part of more
 MUCH = 2**30  # bytes of memory, which a training announces
 MOST_EMBEDDED = 50_000  # training samples that neighbours and ridge regression keep; a random part of more
 
@@ -133,7 +137,7 @@ class EmbeddingEstimator(
     def fit(
         self,
         X: ArrayLike | pd.DataFrame,
-        y: ArrayLike | None = None,
+        y: "ArrayLike | ParquetTable | None" = None,
         sample_weight: ArrayLike | None = None,
         validation: tuple[Any, ...] | None = None,
         groups: ArrayLike | None = None,
@@ -146,7 +150,8 @@ class EmbeddingEstimator(
                 several lengths as a list of arrays (channels, length) or with NaN after the last point of the shorter
                 ones; images (n, channels, height, width), volumes (n, channels, depth, height, width), or paths of
                 either.
-            y: classifiers: (n,), labels of at least two ranks, for CLOC two of them with two samples each. Regressors:
+            y: a ParquetTable of one column, of which more than 128 MiB of numbers are not read into memory, or
+                classifiers: (n,), labels of at least two ranks, for CLOC two of them with two samples each. Regressors:
                 (n,) real targets, not all equal; SupCR also supports (n, p). A Dataset or DataLoader may bring them; a
                 Dataset that streams is read once for them.
             sample_weight: (n,), at least 0, by which a sample counts: as an anchor in contrastive losses, in other
@@ -163,7 +168,7 @@ class EmbeddingEstimator(
         seed = batches.seed
         read = [data.x for data in (training_data, validation_data) if data is not None]
         with own_random_numbers(seed, gpus=True):
-            self.method_ = self._new_method(training_data.y)
+            self.method_ = self._new_method(labels_to_learn_from(training_data))
             self._require_memory()
             if self.verbose and self.reader_.steps_are_long:
                 print(self._step_cost(training_data.x))
@@ -176,7 +181,7 @@ class EmbeddingEstimator(
             self._finish(training_data, validation_data)
             if validation_data is not None:
                 self._evaluate(validation_data)
-        self.reader_.notes += [x.note for x in read if isinstance(x, StreamedPixels) and x.note is not None]
+        self.reader_.notes += [x.note for x in read if isinstance(x, Streamed) and x.note is not None]
         return self
 
     def _prepare(
@@ -199,6 +204,9 @@ class EmbeddingEstimator(
             samples, held_out = self._hold_out(samples, seed)
         training_data, validation_data = self._read_data(samples, held_out, folder)
         batches = self._batches(samples.targets, seed)
+        blocks = blocks_of(training_data.x)
+        if blocks is not None:
+            batches = PooledBatches(batches, blocks)
         self.n_batches_ = len(batches)
         return training_data, validation_data, batches
 
@@ -284,7 +292,7 @@ class EmbeddingEstimator(
         digest = hashlib.sha256("\n".join([type(self).__name__, *described, str(seed)]).encode())
         for data in (training, validation):
             for part in () if data is None else (data.x, data.y, data.weights):
-                if isinstance(part, StreamedPixels):
+                if isinstance(part, Streamed):
                     digest.update(part.digest())
                 elif part is not None:
                     digest.update(np.ascontiguousarray(part.numpy()).data)  # without a copy of all samples
@@ -371,3 +379,11 @@ class EmbeddingEstimator(
     @property
     def _n_features_out(self) -> int:
         return self.embedding_dim_
+
+
+def labels_to_learn_from(training: ArrayBatches | ViewBatches) -> Tensor:
+    """Return the training labels from which a method learns their scale: a random part of very many that stream."""
+    y = training.y
+    if blocks_of(training.x) is None or len(y) <= MOST_LABELS:
+        return y
+    return y[torch.from_numpy(random_part(len(y), MOST_LABELS))]

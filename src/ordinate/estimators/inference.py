@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ordinate.data.modality import Reader
-from ordinate.data.streamed import StreamedPixels
+from ordinate.data.streamed import Streamed
 from ordinate.estimators import inputs
 from ordinate.methods.threads import few_for_little
 
@@ -43,7 +43,7 @@ class Inference:
 
     def _embed_rows(self, x: Any, rows: NDArray[np.int64]) -> Tensor:
         """Embed some samples, a few thousand of which are read at a time."""
-        if isinstance(x, StreamedPixels):
+        if isinstance(x, Streamed):
             part: Any = x.part(rows)
             return self._embed(part)
         return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(READ_AT_ONCE)])

@@ -19,8 +19,11 @@ def unpack(X: Any, y: Any, estimator: Any = None) -> tuple[Any, Any]:
     """Return samples that other libraries hold as arrays and tables, and their labels where y is None.
 
     Samples of a Dataset or DataLoader are read once: what it draws at random, it draws once. Those of a Dataset that
-    streams, by the options of the estimator, are read whenever they are needed; for their labels once.
+    streams, by the options of the estimator, are read whenever they are needed; for their labels once. Labels in
+    parquet files are read, very many of them into a file of their own.
     """
+    if isinstance(y, ParquetTable):
+        y = y.labels()
     samples, workers = _streamed(X, estimator)
     if samples is not None:
         return samples, samples.labels(workers) if y is None else y

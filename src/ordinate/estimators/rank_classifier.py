@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
+from ordinate.data.large_labels import are_in_file, computed, in_parts
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -100,12 +101,18 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
             return self._probabilities(embeddings).double().numpy()
 
     def _targets(self, y: Any, *, reset: bool) -> NDArray[np.int64]:
+        large = are_in_file(y)
+        different = (
+            np.unique(np.concatenate([np.unique(check_labels(part)) for _, part in in_parts(y)])) if large else y
+        )
         if reset:
-            self._set_classes(find_classes(y, self.class_order))
+            self._set_classes(find_classes(different, self.class_order))
             if not (self.decision is None or self._is_auto):
                 check_decision(self.decision, len(self.ordered_classes_))
-        ranks = to_ranks(y, self.ordered_classes_)
-        if reset and len(np.unique(ranks)) < 2:
+        ranks = to_ranks(different, self.ordered_classes_)
+        if large:
+            ranks = computed(y, y.shape, np.int64, lambda part: to_ranks(part, self.ordered_classes_))
+        if reset and len(self.ordered_classes_ if large else np.unique(ranks)) < 2:
             raise OrdinateError(
                 "y", f"{len(ranks)} sample(s) of one class, {self.classes_.tolist()}", "at least two classes"
             )

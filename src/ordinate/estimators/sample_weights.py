@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ordinate.checks import check_positive
+from ordinate.data.large_labels import without
 from ordinate.data.rows import column_of, take
 from ordinate.errors import OrdinateError
 
@@ -38,6 +39,13 @@ class CheckedSamples:
         weights = None if self.weights is None else self.weights[rows]
         X = take(self.X, rows, renumber=True)
         return type(self)(X, self.targets[rows], weights, column_of(self.groups, rows))
+
+    def without(self, rows: NDArray[np.int64]) -> Self:
+        """Return all but few rows of a parquet table, by index."""
+        weights, groups = (
+            None if column is None else np.delete(column, rows) for column in (self.weights, self.groups)
+        )
+        return type(self)(self.X.without(rows), without(self.targets, rows), weights, groups)
 
 
 def check_sample_weight(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:

@@ -6,12 +6,15 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.data.part import random_part
 from ordinate.data.rows import column_of, take
+from ordinate.data.tables.parquet_table import streams
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.holdout import check_groups, hold_out
 from ordinate.estimators.sample_weights import CheckedSamples, check_sample_weight
 
+DRAWN_FROM = 100_000  # samples, at random, of many that stream, as an order of all takes long and much memory
 MOST_VALIDATION = 10_000  # samples held out by themselves: a loss of all their pairs is taken every epoch
 
 
@@ -74,6 +77,12 @@ class TrainingSamples:
     def _hold_out(self, samples: CheckedSamples, seed: int) -> tuple[CheckedSamples, CheckedSamples | None]:
         """Return the samples to train on, and those to validate on."""
         share = min(self._validation_share(samples), MOST_VALIDATION / len(samples))
+        if streams(samples.X) and samples.groups is None and len(samples) > DRAWN_FROM:
+            some = random_part(len(samples), DRAWN_FROM, seed)
+            _, held_out = hold_out(
+                samples.targets[some], None, share * len(samples) / len(some), seed, stratify=self.stratified
+            )
+            return samples.without(some[held_out]), samples.take(some[held_out])
         rows, held_out = hold_out(samples.targets, samples.groups, share, seed, stratify=self.stratified)
         if len(rows) < 4:
             raise OrdinateError(

@@ -17,6 +17,7 @@ from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import CONSTANT, Reader
 from ordinate.data.saved_fields import checked_fields
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
+from ordinate.data.tables.streamed_rows import StreamedRows, unseen_warning
 from ordinate.data.tables.views import TableViews
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, build_given_encoder, is_named
@@ -27,6 +28,7 @@ KNOTS = 200  # quantiles kept of a column
 MOST_CATEGORIES = 1000  # of a column, each of which becomes a column, however many rows there are
 ROWS_AT_ONCE = 1 << 16  # in float64
 MOST_PERIODIC = 1000  # numbers and normal scores; the embedding's weights, and the first layer's, grow with them
+LEARNED_FROM = 2**20  # rows of a parquet table that streams
 IN_MEMORY = 2**27  # bytes of a parquet table's numbers from which they lie in a file
 
 
@@ -154,9 +156,18 @@ class TableFeatures(Reader):
 
     @classmethod
     def fit(cls, frame: pd.DataFrame | ParquetTable) -> "TableFeatures":
-        """Learn the columns of ``frame`` (n, columns), one after the other; those of a single value become zeros."""
+        """Learn the columns of ``frame`` (n, columns), one after the other; those of a single value become zeros.
+
+        Those of a parquet table that streams are learned from about a million rows from all over it.
+        """
         columns: list[Column] = []
         notes: list[str] = []
+        if isinstance(frame, ParquetTable) and frame.streams:
+            all_rows, frame = len(frame), frame.spread(LEARNED_FROM)
+            notes.append(
+                f"{all_rows:,} rows are decoded as they are needed; medians, scales, quantiles and categories are "
+                f"those of {len(frame):,} of them"
+            )
         twice = frame.columns[frame.columns.duplicated()].tolist()
         if twice:
             raise OrdinateError("columns", f"{twice[:5]} twice", "one name per column")
@@ -196,29 +207,41 @@ class TableFeatures(Reader):
             )
         if out is None:
             out = np.empty((len(frame), self.width), dtype=np.float32)
-        unseen: dict[str, set[str]] = {column.name: set() for column in self.columns}
+        unseen: dict[str, set[str]] = {name: set() for name in self.names}
         parts = frame[self.names].in_order(ROWS_AT_ONCE) if isinstance(frame, ParquetTable) else [(slice(None), frame)]
         for places, part in parts:
             rows = out[places]  # of the matrix itself where they are a slice
-            start = 0
-            for column in self.columns:
-                unseen[column.name] |= column.fill(part[column.name], rows[:, start : start + column.width])
-                start += column.width
+            for name, values in self.fill(part, rows).items():
+                unseen[name] |= values
             if not isinstance(places, slice):
                 out[places] = rows
         for name in filter(unseen.__getitem__, unseen):
-            shown = ", ".join(sorted(unseen[name])[:5])
-            warnings.warn(f"column {name!r}: {shown} not seen in training, taken as missing", UserWarning, 2)
+            warnings.warn(unseen_warning(name, unseen[name]), UserWarning, 2)
         return out
 
+    def fill(self, frame: pd.DataFrame, out: NDArray[np.float32]) -> dict[str, set[str]]:
+        """Write the rows (n, width) of a table, and return the categories of each column never seen in training."""
+        unseen, start = {}, 0
+        for column in self.columns:
+            unseen[column.name] = column.fill(frame[column.name], out[:, start : start + column.width])
+            start += column.width
+        return unseen
+
     def check(self, frame: pd.DataFrame | ParquetTable) -> None:
-        """Raise where the numbers of a table with these columns cannot be read."""
+        """Raise where the numbers of a table with these columns cannot be read, of one that streams in a part of it."""
+        if isinstance(frame, ParquetTable) and frame.streams:
+            frame = frame.spread(LEARNED_FROM)
         for column in self.columns:
             if isinstance(column, NumericColumn):
                 column.fill(frame[column.name], np.empty((len(frame), column.width), dtype=np.float32))
 
-    def read(self, X: pd.DataFrame | ParquetTable, folder: Path | None = None) -> Tensor:
-        """Return the matrix; that of a large parquet table lies in a file in ``folder``, or among temporary files."""
+    def read(self, X: pd.DataFrame | ParquetTable, folder: Path | None = None) -> Any:
+        """Return the matrix; that of a large parquet table lies in a file in ``folder``, or among temporary files.
+
+        Of a table that streams return :class:`~ordinate.data.tables.streamed_rows.StreamedRows`.
+        """
+        if isinstance(X, ParquetTable) and X.streams:
+            return StreamedRows(X[self.names], self)
         shape = (len(X), self.width)
         in_file = isinstance(X, ParquetTable) and 4 * shape[0] * shape[1] > IN_MEMORY
         return torch.from_numpy(self.transform(X, mapped_matrix(shape, folder) if in_file else None))

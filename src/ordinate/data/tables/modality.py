@@ -57,7 +57,7 @@ class Tables(Modality):
         if X.shape[0] == 0 or X.shape[1] == 0:
             raise OrdinateError("X", f"a {type(X).__name__} of shape {X.shape}", "at least one row and one column")
         if isinstance(X, ParquetTable):
-            return X
+            return X.decided()
         return X.reset_index(drop=True).set_axis([str(name) for name in X.columns], axis=1)
 
     def fit(self, X: Table, options: None, *, encoder: Encoder, progress: bool) -> tuple[TableFeatures, Table]:

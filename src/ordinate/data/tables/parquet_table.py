@@ -1,19 +1,27 @@
 """A table in parquet files, of which a column is read when it is asked for."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import union_categoricals
 
+from ordinate.data.large_labels import are_large, empty_labels
 from ordinate.data.paths import require_path
 from ordinate.data.tables.files import PARQUET, require_columns
+from ordinate.data.tables.row_groups import RowGroups, changed
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
-BUFFER = 1 << 20  # bytes of a column that are read from a file at a time
+ROWS_AT_ONCE = 1 << 16
+SPREAD_OVER = 16  # row groups at least
+STREAMED_FROM = 2**26  # values, rows times columns, of a table from which training decodes rows as it needs them
 
 
 class ParquetTable:
@@ -25,11 +33,16 @@ class ParquetTable:
     ``table["price"]`` reads a column (a Series, numbered from 0); ``table[["rooms", "area"]]`` is the table of these
     columns, and ``table[rows]`` that of these rows, an index array, a mask or a slice: neither reads anything.
 
+    A table of more than 2**26 values (rows times columns; 4 million rows of 16 columns) is streamed: training decodes
+    rows as it needs them, and learns the columns from about a million rows in place of all. The order of its batches
+    is then another, so that its model is not that of the DataFrame; see docs/measured.md for what that takes.
+
     Args:
         path: a file, or a folder of files of the same columns as Spark, Dask or pandas write one; subfolders named
             ``year=2024`` make a column.
         drop: columns to leave out, such as the label.
         categorical: columns whose numbers are codes, not amounts.
+        stream: True streams smaller tables too, False never streams.
 
     Raises:
         OrdinateError: no parquet, no rows, or a column that is not there; later, files that have changed.
@@ -45,7 +58,14 @@ class ParquetTable:
 
     ndim = 2
 
-    def __init__(self, path: str | Path, *, drop: Sequence[str] = (), categorical: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        drop: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        stream: bool | None = None,
+    ) -> None:
         optional("pyarrow", "parquet", "parquet")
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetDataset
@@ -64,10 +84,12 @@ class ParquetTable:
         require_columns(self._columns, [*drop, *categorical], self.path)
         self._columns = self._columns.drop(columns=list(drop))
         self._categorical = frozenset(categorical)
-        self._rows: NDArray[np.int64] | None = None  # all
+        self._rows: NDArray[np.int64] | None = None  # all, but
+        self._without = np.empty(0, dtype=np.int64)  # these, ascending
+        self._stream = stream
 
     def __len__(self) -> int:
-        return self._rows_in_files if self._rows is None else len(self._rows)
+        return self._rows_in_files - len(self._without) if self._rows is None else len(self._rows)
 
     @property
     def columns(self) -> "pd.Index[str]":
@@ -84,16 +106,105 @@ class ParquetTable:
     def __getitem__(self, key: Any) -> "pd.Series[Any] | ParquetTable":
         if isinstance(key, str):
             return self._read(key)
-        view = object.__new__(ParquetTable)
-        view.__dict__.update(self.__dict__)
+        view = self._view()
         if not isinstance(key, slice) and np.asarray(key).dtype.kind in "OUT":
             names = [str(name) for name in key]
             require_columns(self._columns, names, self.path)
             view._columns = self._columns[names]
         else:
-            here = np.arange(len(self)) if self._rows is None else self._rows
-            view._rows = here[key]
+            rows = key if isinstance(key, np.ndarray) and is_plain_index(key, len(self)) else np.arange(len(self))[key]
+            view._rows, view._without = self.in_files(rows), self._without[:0]
         return view
+
+    @property
+    def streams(self) -> bool:
+        """Whether training decodes the rows as it needs them, as they are too many for a matrix of all."""
+        return len(self) * len(self.columns) > STREAMED_FROM if self._stream is None else self._stream
+
+    def _view(self) -> "ParquetTable":
+        view = object.__new__(ParquetTable)
+        view.__dict__.update(self.__dict__)
+        view.__dict__.pop("order", None)
+        return view
+
+    def decided(self) -> "ParquetTable":
+        """Return the table, of which no part streams if it does not, and every part if it does."""
+        view = self._view()
+        view._stream = self.streams
+        return view
+
+    def without(self, rows: NDArray[np.int64]) -> "ParquetTable":
+        """Return the table of all other rows; few of all of them take little memory."""
+        if self._rows is not None:
+            return self[np.delete(np.arange(len(self)), rows)]
+        view = self._view()
+        view._without = np.union1d(self._without, self.in_files(rows))
+        return view
+
+    def spread(self, most: int) -> "ParquetTable":
+        """Return about so many of the rows, from all over the files: every k-th of some row groups."""
+        if len(self) <= most:
+            return self
+        places = self.places(self.row_groups.starts)
+        groups = np.flatnonzero(np.diff(places))
+        count = min(len(groups), max(SPREAD_OVER, -(-most * len(groups) // len(self))))
+        groups = groups[np.unique(np.linspace(0, len(groups) - 1, count).round().astype(np.int64))]
+        stops = np.minimum(places[groups + 1], places[groups] + most)
+        step = -(-int((stops - places[groups]).sum()) // most)
+        rows = np.concatenate([np.arange(*run, step) for run in zip(places[groups], stops, strict=True)])
+        return self.decided()[rows if self.order is None else self.order[rows]]
+
+    def labels(self) -> "pd.Series[Any] | NDArray[Any]":
+        """Return the one column of the table; more than 128 MiB of whole numbers or floats lie in a file."""
+        if len(self.columns) != 1:
+            raise OrdinateError("y", f"a table of {len(self.columns)} columns", "one column, as table[['label']]")
+        (name,) = self.columns
+        kind = self._columns[name].dtype
+        if not isinstance(kind, np.dtype) or kind.kind not in "iuf" or not are_large(len(self), kind):
+            return self[name]
+        values = empty_labels((len(self),), kind)
+        for places, frame in self.in_order(ROWS_AT_ONCE):
+            if frame[name].isna().any():  # whole numbers become floats
+                raise OrdinateError("y", problem=f"{name!r} has missing labels", expected="one label per row")
+            values[places] = frame[name]
+        return values
+
+    def digest(self) -> bytes:
+        """Return which columns and rows of the files these are, in a few bytes."""
+        digest = hashlib.sha256(repr((list(self.columns), sorted(self._categorical), len(self))).encode())
+        for rows in (self._rows, self._without):
+            digest.update(b"all" if rows is None else np.ascontiguousarray(rows).data)
+        return digest.digest()
+
+    def in_files(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where in the files rows of the table lie, counted over all of them."""
+        if self._rows is not None:
+            return self._rows[rows]
+        return rows + np.searchsorted(self._without - np.arange(len(self._without)), rows, side="right")
+
+    def places(self, rows_in_files: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many rows of the table come before rows of the files, in the order of the files."""
+        if self._rows is None:
+            return rows_in_files - np.searchsorted(self._without, rows_in_files)
+        return np.searchsorted(self._rows, rows_in_files, sorter=self.order)
+
+    @cached_property
+    def order(self) -> NDArray[np.int64] | None:
+        """The rows (n,) in the order of the files; None where they are in it."""
+        if self._rows is None or (self._rows[1:] >= self._rows[:-1]).all():
+            return None
+        return np.argsort(self._rows, kind="stable")
+
+    @property
+    def row_groups(self) -> RowGroups:
+        """What reads some of the row groups of these columns."""
+        return self._row_groups(text_as_codes=True)
+
+    def _row_groups(self, *, text_as_codes: bool) -> RowGroups:
+        with self._reading():
+            groups = RowGroups(self.path, list(self.columns), text_as_codes=text_as_codes)
+        self._check_rows(int(groups.starts[-1]))
+        return groups
 
     def __repr__(self) -> str:
         return f"ParquetTable({str(self.path)!r}): {self.shape[0]:,} rows, {self.shape[1]} columns"
@@ -104,7 +215,7 @@ class ParquetTable:
 
     def head(self, n: int) -> pd.DataFrame:
         """Return the first ``n`` rows in memory; a table of some of the rows is read by column first."""
-        if self._rows is not None:
+        if not self._is_whole:
             return self[slice(n)].to_pandas()
         return next(self.batches(n))
 
@@ -113,107 +224,113 @@ class ParquetTable:
 
         A table of some of the rows is read batch by batch, each from the start.
         """
-        if self._rows is None:
-            yield from self._batches_of_files(rows)
+        if self._is_whole:
+            yield from map(self.as_frame, self._parts(rows))
         else:
             yield from (self[slice(start, start + rows)].to_pandas() for start in range(0, len(self), rows))
 
     def in_order(self, rows: int) -> Iterator[tuple[slice | NDArray[np.int64], pd.DataFrame]]:
         """Yield the rows in the order in which they lie in the files, and their places in the table.
 
-        The files are read once, ``rows`` rows at a time, of which a table of some of them may hold fewer.
+        Row groups that hold some are read once, ``rows`` rows at a time.
         """
-        order = None if self._rows is None else np.argsort(self._rows, kind="stable")
-        start = 0
-        for frame in self._batches_of_files(rows):
-            stop = start + len(frame)
-            if self._rows is None or order is None:
-                yield slice(start, stop), frame
-            else:
-                places = order[slice(*np.searchsorted(self._rows, (start, stop), sorter=order))]
-                if len(places):
-                    yield places, frame.iloc[self._rows[places] - start].reset_index(drop=True)
-            start = stop
-
-    def _batches_of_files(self, rows: int) -> Iterator[pd.DataFrame]:
-        from pyarrow import ArrowException
-
-        found = 0
-        try:
-            for part in self._parts(rows):
-                found += len(part)
-                yield self._as_frame(part)
-        except (ArrowException, OSError, ValueError) as error:
-            raise self._unreadable(error) from error
-        self._check_rows(found)
+        groups = self.row_groups
+        places = self.places(groups.starts)
+        for group in np.flatnonzero(np.diff(places)).tolist():
+            place, start = int(places[group]), int(groups.starts[group])
+            for part in self.readable(groups.read(group, rows)):
+                stop = int(self.places(np.array(start + len(part))))
+                if stop > place:
+                    here = np.arange(place, stop) if self.order is None else self.order[place:stop]
+                    frame = self.as_frame(part, self.in_files(here) - start)
+                    yield slice(place, stop) if self.order is None else here, frame
+                place, start = stop, start + len(part)
+                if place == places[group + 1]:
+                    break
 
     def _parts(self, rows: int) -> Iterator[Any]:
-        """Yield arrow tables of ``rows`` rows, the last one of what is left."""
+        """Yield arrow tables of ``rows`` rows of the files, the last one of what is left."""
         import pyarrow as pa
-        from pyarrow.dataset import HivePartitioning, dataset
-        from pyarrow.parquet import ParquetFile
 
-        subfolders = HivePartitioning.discover(infer_dictionary=True)  # as pandas reads them
-        files = dataset(self.path, format="parquet", partitioning=subfolders)
-        names = [name for name in files.schema.names if name in self.columns]
-        schema = pa.schema([files.schema.field(name) for name in names], files.schema.metadata)
-        held = schema.empty_table()
-        for file in files.get_fragments():
-            with file.open() as source:
-                # a scan of the dataset, and a buffer made before, would hold whole row groups
-                there = ParquetFile(source, pre_buffer=False, buffer_size=BUFFER)
-                present = [name for name in names if name in there.schema_arrow.names]
-                for batch in there.iter_batches(rows, columns=present):
-                    part = _complete(pa.Table.from_batches([batch]), file, files.partitioning, schema)
-                    held = pa.concat_tables([held, part])
-                    while len(held) >= rows:
-                        yield held.slice(0, rows)
-                        held = held.slice(rows)
-        if len(held):
+        groups, held = self._row_groups(text_as_codes=False), None
+        for group in range(len(groups)):
+            for part in self.readable(groups.read(group, rows)):
+                held = part if held is None else pa.concat_tables([held, part])
+                while len(held) >= rows:
+                    yield held.slice(0, rows)
+                    held = held.slice(rows)
+        if held is not None and len(held):
             yield held
 
-    def _as_frame(self, part: Any) -> pd.DataFrame:
-        """Return an arrow table as pandas would have read it."""
-        frame = part.to_pandas().reset_index(drop=True)
+    def readable(self, parts: Iterator[Any]) -> Iterator[Any]:
+        """Yield what is read of the files, and raise what goes wrong as an `OrdinateError` that names them."""
+        with self._reading():
+            yield from parts
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        from pyarrow import ArrowException
+
+        try:
+            yield
+        except OrdinateError:
+            raise
+        except (ArrowException, OSError, ValueError) as error:
+            raise self._unreadable(error) from error
+
+    def as_frame(self, part: Any, rows: NDArray[np.int64] | None = None) -> pd.DataFrame:
+        """Return some rows of an arrow table, or all, as pandas would have read them."""
+        if rows is not None and not np.array_equal(rows, np.arange(len(part))):
+            part = part.take(rows)
+        frame = part.unify_dictionaries().to_pandas(use_threads=False).reset_index(drop=True)
         frame = frame.set_axis(part.schema.names, axis=1)[list(self.columns)]
         return frame.astype(dict.fromkeys(self._categorical.intersection(part.schema.names), "category"))
 
     def _read(self, name: str) -> "pd.Series[Any]":
         require_columns(self._columns, [name], self.path)
-        try:
-            values = pd.read_parquet(self.path, columns=[name]).iloc[:, 0]
-        except (OSError, ValueError) as error:
-            raise self._unreadable(error) from error
-        self._check_rows(len(values))
+        if self._stream and not self._is_whole:
+            values = self._read_where_they_lie(name)
+        else:
+            with self._reading():
+                values = pd.read_parquet(self.path, columns=[name]).iloc[:, 0]
+            self._check_rows(len(values))
+            if not self._is_whole:
+                values = values.iloc[self.in_files(np.arange(len(self)))]
         if name in self._categorical:
             values = values.astype("category")
-        if self._rows is not None:
-            values = values.iloc[self._rows]
         return values.reset_index(drop=True).rename(name)
+
+    def _read_where_they_lie(self, name: str) -> "pd.Series[Any]":
+        """Return a column of some rows, for which only the row groups are read that hold any."""
+        view = self[[name]]
+        view._categorical = frozenset()
+        parts = [frame[name] for _, frame in view.in_order(ROWS_AT_ONCE)]
+        if isinstance(parts[0].dtype, pd.CategoricalDtype):
+            values = pd.Series(union_categoricals(parts, ignore_order=True))
+        else:
+            values = pd.concat(parts, ignore_index=True)
+        return values if self.order is None else values.iloc[np.argsort(self.order)]
+
+    @property
+    def _is_whole(self) -> bool:
+        return self._rows is None and len(self._without) == 0
 
     def _check_rows(self, found: int) -> None:
         if found != self._rows_in_files:
-            raise OrdinateError(
-                self.path,
-                problem=f"holds {found} rows, and {self._rows_in_files} when it was opened",
-                hint="open it anew",
-            )
+            raise changed(self.path, found, self._rows_in_files)
 
     def _unreadable(self, error: Exception) -> OrdinateError:
         return OrdinateError(self.path, problem=f"could not be read: {str(error).splitlines()[0]}")
 
 
-def _complete(part: Any, file: Any, partitioning: Any, schema: Any) -> Any:
-    """Return rows of a file of a dataset with the columns that the names of its folders make, in the schema's order."""
-    import pyarrow as pa
-    from pyarrow.dataset import get_partition_keys
+def is_plain_index(key: NDArray[Any], n: int) -> bool:
+    """Return whether an array holds whole numbers from 0 to below n."""
+    return key.dtype.kind in "iu" and key.ndim == 1 and len(key) > 0 and key.min() >= 0 and key.max() < n
 
-    for name, value in get_partition_keys(file.partition_expression).items():
-        if name in schema.names:
-            values = partitioning.dictionaries[partitioning.schema.get_field_index(name)]
-            places = pa.array(np.full(len(part), values.index(value).as_py(), dtype=np.int32))
-            part = part.append_column(name, pa.DictionaryArray.from_arrays(places, values))
-    return part.select(schema.names).cast(schema)
+
+def streams(X: Any) -> bool:
+    """Return whether samples are a table in parquet files that training decodes as it needs its rows."""
+    return isinstance(X, ParquetTable) and X.streams
 
 
 def in_memory(X: Any) -> Any:

@@ -12,7 +12,7 @@ from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adapti
 
 from ordinate.data.part import random_part
 from ordinate.data.series.reader import series_lengths
-from ordinate.data.streamed import StreamedPixels, loaded
+from ordinate.data.streamed import Streamed, loaded
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.cloc import CLOCClassifier
@@ -113,7 +113,7 @@ def _training(model: EmbeddingEstimator, X: Any, y: Any) -> tuple[Tensor, NDArra
         _check_targets(labels, "training")
     if len(labels) != len(samples):
         raise OrdinateError("training", f"{len(labels)} labels for {len(samples)} samples", "one per sample")
-    if isinstance(samples, StreamedPixels):
+    if isinstance(samples, Streamed):
         rows = random_part(len(samples), MOST_STREAMED)
         return loaded(samples.part(rows)), labels[rows]
     return samples, labels

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ordinate.data.part import random_part
 from ordinate.data.rows import take
-from ordinate.data.streamed import StreamedPixels
+from ordinate.data.streamed import Streamed
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -91,7 +91,7 @@ def write_report(
     if names is not None and len(names) != given:
         raise OrdinateError("names", len(names), f"{given}, one per sample")
     suspects = None if suspects is None else check_suspects(suspects, given)
-    streams = predictions is not None and isinstance(predictions.inputs, StreamedPixels)
+    streams = predictions is not None and isinstance(predictions.inputs, Streamed)
     most = MOST_STREAMED if streams else MOST_SAMPLES
     if given > most and len(y) == given:
         part = random_part(given, most)

@@ -1,0 +1,76 @@
+"""Rows of a file in blocks, and pools of blocks that training draws its batches from."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class RowBlocks:
+    """Rows of a file in blocks that are read together, and pools of blocks from all over the file.
+
+    Args:
+        bounds: (b+1,), the rows before each of b blocks, and all, counted in the order of the file.
+        runs: (b,), what is read in one go: blocks of the same number that follow one another.
+        pool_rows: about how many rows a pool has.
+        at_once: parts of the file that a pool has blocks of.
+        order: (n,), the row that stands at each place in the order of the file; None where they are in that order.
+
+    Example:
+        >>> blocks = RowBlocks(np.arange(0, 101, 5), np.arange(20) // 4, pool_rows=40, at_once=4)
+        >>> [len(pool) for pool in blocks.pools(np.random.default_rng(0))]
+        [20, 20, 20, 40]
+    """
+
+    def __init__(
+        self,
+        bounds: NDArray[np.int64],
+        runs: NDArray[np.int64],
+        pool_rows: int,
+        at_once: int,
+        order: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.bounds = bounds
+        self.runs = runs
+        self.pool_rows = pool_rows
+        self.at_once = at_once
+        self._order = order
+        self._places: NDArray[np.int64] | None = None
+        if order is not None:
+            self._places = np.empty_like(order)
+            self._places[order] = np.arange(len(order))
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def rows(self, block: int) -> NDArray[np.int64]:
+        """Return the rows of a block, in the order of the file."""
+        places = np.arange(self.bounds[block], self.bounds[block + 1])
+        return places if self._order is None else self._order[places]
+
+    def find(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the blocks of rows, and their places in these."""
+        places = rows if self._places is None else self._places[rows]
+        blocks = np.searchsorted(self.bounds, places, side="right") - 1
+        return blocks, places - self.bounds[blocks]
+
+    def pools(self, random: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+        """Yield all rows once, in pools whose blocks come from every part of the file; each run is read in order."""
+        filled = np.flatnonzero(np.diff(self.bounds))
+        parts = [self._runs_in_random_order(part, random) for part in np.array_split(filled, self.at_once)]
+        pool: list[NDArray[np.int64]] = []
+        held, left = 0, int(self.bounds[-1])
+        for turn in range(len(parts[0])):  # the longest
+            pool += [self.rows(part[turn]) for part in parts if turn < len(part)]
+            held = sum(map(len, pool))
+            # what is left for the last pool must not be few blocks, which may be of one label
+            if 2 * held >= self.pool_rows and 2 * (left - held) >= self.pool_rows:
+                yield np.concatenate(pool)
+                left -= held
+                pool = []
+        if pool:
+            yield np.concatenate(pool)
+
+    def _runs_in_random_order(self, blocks: NDArray[np.int64], random: np.random.Generator) -> list[int]:
+        runs = np.split(blocks, np.flatnonzero(np.diff(self.runs[blocks])) + 1)
+        return [int(block) for run in random.permutation(len(runs)) for block in runs[run]]

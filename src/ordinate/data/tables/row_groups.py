@@ -1,0 +1,112 @@
+"""The row groups of parquet files, read some rows at a time."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ordinate.errors import OrdinateError
+
+BUFFER = 1 << 16  # bytes of a column that are read from a file at a time
+
+
+class RowGroups:
+    """Where the row groups of a parquet file, or of a folder of them, lie, and what reads one.
+
+    Args:
+        path: of the file or folder.
+        names: columns to read.
+        text_as_codes: read text as codes and the values that they stand for, which takes less time and memory.
+
+    Attributes:
+        starts: (g+1,), the rows before each of g row groups, and all.
+
+    Raises:
+        OrdinateError: in reading, files that have changed.
+    """
+
+    def __init__(self, path: Path, names: Sequence[str], *, text_as_codes: bool) -> None:
+        import pyarrow as pa
+        from pyarrow.dataset import HivePartitioning, dataset
+
+        self.path = path
+        subfolders = HivePartitioning.discover(infer_dictionary=True)  # as pandas reads them
+        found = dataset(path, format="parquet", partitioning=subfolders)
+        fields = [found.schema.field(name) for name in found.schema.names if name in names]
+        texts = [field for field in fields if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
+        self._codes = [field.name for field in texts] if text_as_codes else []
+        fields = [
+            field.with_type(pa.dictionary(pa.int32(), field.type)) if field.name in self._codes else field
+            for field in fields
+        ]
+        self._schema = pa.schema(fields, found.schema.metadata)
+        self._partitioning = found.partitioning
+        self._files = list(found.get_fragments())
+        self._stats = [_stat(file) for file in self._files]
+        groups = [(place, group) for place, file in enumerate(self._files) for group in file.row_groups]
+        self._places = [(place, group.id) for place, group in groups]
+        self.starts = np.cumsum([0, *(group.num_rows for _, group in groups)], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def read(self, group: int, rows: int) -> Iterator[Any]:
+        """Yield arrow tables of ``rows`` rows of a group, the last one of what is left."""
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetFile
+
+        place, there = self._places[group]
+        file = self._files[place]
+        if _stat(file) != self._stats[place]:
+            raise self._changed()
+        held = self._schema.empty_table()
+        with file.open() as source:
+            # a scan of the dataset, and a buffer made before, would hold whole row groups
+            opened = ParquetFile(
+                source, metadata=file.metadata, pre_buffer=False, buffer_size=BUFFER, read_dictionary=self._codes
+            )
+            present = [name for name in self._schema.names if name in opened.schema_arrow.names]
+            for batch in opened.iter_batches(rows, row_groups=[there], columns=present, use_threads=False):
+                held = pa.concat_tables([held, self._complete(pa.Table.from_batches([batch]), file)])
+                while len(held) >= rows:
+                    yield held.slice(0, rows)
+                    held = held.slice(rows)
+        if len(held):
+            yield held
+
+    def _complete(self, part: Any, file: Any) -> Any:
+        """Return rows of a file with the columns that the names of its folders make, in the schema's order."""
+        import pyarrow as pa
+        from pyarrow.dataset import get_partition_keys
+
+        for name, value in get_partition_keys(file.partition_expression).items():
+            if name in self._schema.names:
+                values = self._partitioning.dictionaries[self._partitioning.schema.get_field_index(name)]
+                codes = pa.array(np.full(len(part), values.index(value).as_py(), dtype=np.int32))
+                part = part.append_column(name, pa.DictionaryArray.from_arrays(codes, values))
+        return part.select(self._schema.names).cast(self._schema)
+
+    def digest(self) -> bytes:
+        """Return the names, sizes and times of the files in a few bytes; no row is read."""
+        files = [(file.path, *stat) for file, stat in zip(self._files, self._stats, strict=True)]
+        return hashlib.sha256(repr(files).encode()).digest()
+
+    def _changed(self) -> OrdinateError:
+        from pyarrow.parquet import ParquetDataset
+
+        found = sum(part.count_rows() for part in ParquetDataset(self.path).fragments)
+        return changed(self.path, found, int(self.starts[-1]))
+
+
+def _stat(file: Any) -> tuple[int, int]:
+    stat = Path(file.path).stat()
+    return stat.st_size, stat.st_mtime_ns
+
+
+def changed(path: Path, found: int, expected: int) -> OrdinateError:
+    """Return the error that files are no longer those that were opened."""
+    if found == expected:
+        return OrdinateError(path, problem="has changed since it was opened", hint="open it anew")
+    return OrdinateError(path, problem=f"holds {found} rows, and {expected} when it was opened", hint="open it anew")

@@ -1,0 +1,157 @@
+"""Rows of parquet files that are decoded whenever a batch needs them."""
+
+import os
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ordinate.data.row_blocks import RowBlocks
+from ordinate.data.streamed import Streamed
+from ordinate.data.tables.parquet_table import ParquetTable
+
+if TYPE_CHECKING:
+    from ordinate.data.tables.features import TableFeatures
+
+POOL_BYTES = 2**25  # of the rows that batches are drawn from
+KEPT_BYTES = 2**25  # of rows that are few enough to be decoded once
+MOST_AT_ONCE = 8  # parts of the files that a pool has rows of
+COLUMNS_AT_ONCE = 256  # that are being read: the reader of each holds pages of about 2 MB
+FEWEST_ROWS = 64  # of a block
+
+
+class StreamedRows(Streamed):
+    """The float32 rows (n, width) of a parquet table, of which those of some pools are in memory.
+
+    They are decoded a block at a time, and a row group is read on where it was left, so that batches drawn from pools
+    of :attr:`blocks` decode every row once per epoch.
+
+    Args:
+        table: of n rows.
+        features: what turns its rows into numbers.
+    """
+
+    dtype = torch.float32
+    blocks: RowBlocks
+    _kept: Tensor | None
+    workers = 0  # handing a batch over from another process takes longer than decoding it
+
+    def __init__(self, table: ParquetTable, features: "TableFeatures") -> None:
+        self.table = table
+        self.features = features
+        self.shape = torch.Size((len(table), features.width))
+        self._few = 4 * self.shape.numel() <= KEPT_BYTES
+        self._unseen = torch.zeros(len(features.columns), dtype=torch.bool).share_memory_()
+        self._groups = table.row_groups
+        at_once = min(MOST_AT_ONCE, max(1, COLUMNS_AT_ONCE // len(features.columns)))
+        self._block_rows = max(FEWEST_ROWS, POOL_BYTES // (4 * at_once * features.width))
+        starts = self._groups.starts
+        blocks = -(-np.diff(starts) // self._block_rows)  # of each group
+        self._first = np.cumsum([0, *blocks])
+        group = np.repeat(np.arange(len(blocks)), blocks)
+        self._starts = starts[group] + (np.arange(self._first[-1]) - self._first[group]) * self._block_rows
+        self.blocks = RowBlocks(
+            table.places(np.append(self._starts, starts[-1])), group, at_once * self._block_rows, at_once, table.order
+        )
+        self._forget()
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def part(self, rows: NDArray[Any] | slice) -> Self:
+        """Return some of the rows, still to be decoded."""
+        return type(self)(self.table[rows], self.features)
+
+    def read(self, rows: Any, seed: int | None = None) -> tuple[Tensor, list[int]]:
+        """Return rows, and their numbers."""
+        wanted = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows)
+        if self._process != os.getpid():  # files that another process opened have one place for both to read from
+            self._forget()
+        if self._few:
+            if self._kept is None:
+                self._kept = torch.from_numpy(self.features.transform(self.table))
+            return self._kept[wanted], rows
+        decoded = np.empty((len(wanted), self.shape[1]), dtype=np.float32)
+        blocks, places = self.blocks.find(wanted)
+        for block in np.unique(blocks):
+            here = blocks == block
+            decoded[here] = self._block(int(block))[places[here]]
+        return torch.from_numpy(decoded), rows
+
+    def split(self, at_once: int) -> Iterator[Tensor]:
+        """Yield all rows in their order, so many at a time."""
+        return (self[start : start + at_once] for start in range(0, len(self), at_once))
+
+    def digest(self) -> bytes:
+        """Return the names, sizes and times of the files, and which columns and rows are used, in a few bytes."""
+        return self._groups.digest() + self.table.digest()
+
+    @property
+    def note(self) -> str | None:
+        """What to say of values that were not among those that the columns were learned from; None without any."""
+        names = [self.features.names[place] for place in self._unseen.nonzero()[:, 0].tolist()]
+        if not names:
+            return None
+        return f"values of {', '.join(names)} that were not among the rows learned from are taken as missing"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"table": self.table, "features": self.features, "_unseen": self._unseen}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["table"], state["features"])  # type: ignore[misc]  # files are opened anew
+        self._unseen = state["_unseen"]
+
+    def _forget(self) -> None:
+        self._process = os.getpid()
+        self._kept = None
+        self._decoded: OrderedDict[int, NDArray[np.float32]] = OrderedDict()
+        self._readers: OrderedDict[int, Iterator[Any]] = OrderedDict()  # by the block that each comes to next
+
+    def _block(self, block: int) -> NDArray[np.float32]:
+        """Return the rows (m, width) of a block in the order of the files."""
+        if block not in self._decoded:
+            self._decoded[block] = self._decode(block)
+            held = sum(map(len, self._decoded.values()))
+            while (
+                held > 4 * self.blocks.pool_rows and len(self._decoded) > 1
+            ):  # two pools, of at most twice as many rows
+                held -= len(self._decoded.popitem(last=False)[1])
+        self._decoded.move_to_end(block)
+        return self._decoded[block]
+
+    def _decode(self, block: int) -> NDArray[np.float32]:
+        part = self._next(block)
+        wanted = self.table.in_files(self.blocks.rows(block)) - self._starts[block]
+        frame = self.table.as_frame(part, wanted)
+        decoded = np.empty((len(frame), self.shape[1]), dtype=np.float32)
+        unseen = self.features.fill(frame, decoded)
+        for place, name in enumerate(self.features.names):
+            if unseen[name] and not self._unseen[place]:
+                self._unseen[place] = True
+                warnings.warn(unseen_warning(name, unseen[name]), UserWarning, stacklevel=5)
+        return decoded
+
+    def _next(self, block: int) -> Any:
+        """Return a block of the files, from the reader that stands before it where there is one."""
+        group = int(self.blocks.runs[block])
+        reader = self._readers.pop(block, None)
+        if reader is None:
+            reader = self.table.readable(self._groups.read(group, self._block_rows))
+            for _ in range(block - int(self._first[group])):
+                next(reader)
+        part = next(reader)
+        if block + 1 < self._first[group + 1]:
+            self._readers[block + 1] = reader
+        if len(self._readers) > self.blocks.at_once + 1:
+            self._readers.popitem(last=False)
+        return part
+
+
+def unseen_warning(name: str, values: set[str]) -> str:
+    """Return what to say of values of a column that were not there when it was learned."""
+    return f"column {name!r}: {', '.join(sorted(values)[:5])} not seen in training, taken as missing"
