@@ -19,7 +19,7 @@ class RowBlocks:
     Example:
         >>> blocks = RowBlocks(np.arange(0, 101, 5), np.arange(20) // 4, pool_rows=40, at_once=4)
         >>> [len(pool) for pool in blocks.pools(np.random.default_rng(0))]
-        [20, 20, 20, 40]
+        [20, 20, 20, 20, 20]
     """
 
     def __init__(

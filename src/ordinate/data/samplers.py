@@ -68,8 +68,8 @@ class ShuffledBatches(SharedBatches):
         self.num_processes = num_processes
         self.process = process
         self.epoch = 0
-        self.count = max(1, -(-size // batch_size))
         self.share()
+        self.count = max(1, -(-size // batch_size))
 
     def share(self) -> slice:
         """Return which samples of a batch are this process's; torch.distributed may be set up after the sampler.

@@ -28,14 +28,15 @@ class ParquetTable:
     """Rows of a parquet file, or of a folder of them, that stay there: what is read is one column at a time.
 
     It stands for the DataFrame that ``pandas.read_parquet`` gives, wherever an estimator accepts X, and gives the same
-    model and predictions, bit for bit, without its memory.
+    model and predictions, bit for bit, without its memory, unless it streams.
 
     ``table["price"]`` reads a column (a Series, numbered from 0); ``table[["rooms", "area"]]`` is the table of these
     columns, and ``table[rows]`` that of these rows, an index array, a mask or a slice: neither reads anything.
 
     A table of more than 2**26 values (rows times columns; 4 million rows of 16 columns) is streamed: training decodes
     rows as it needs them, and learns the columns from about a million rows in place of all. The order of its batches
-    is then another, so that its model is not that of the DataFrame; see docs/measured.md for what that takes.
+    is then another, so that its model is not that of the DataFrame. ``y=ParquetTable(path)[["price"]]`` keeps more than
+    128 MiB of labels out of memory, too.
 
     Args:
         path: a file, or a folder of files of the same columns as Spark, Dask or pandas write one; subfolders named
