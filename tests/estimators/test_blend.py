@@ -59,6 +59,7 @@ def test_no_member_learns_from_its_own_fold_but_at_the_end(make, y, refit, uncha
             assert same == unchanged, name
 
 
+@pytest.mark.thorough
 @pytest.mark.typical("ranks")
 @both
 def test_unseen_losses_are_those_of_new_samples(make, y):

@@ -115,7 +115,7 @@ def test_validation_samples_and_heads_are_weighted(make):
 
 def test_the_decision_is_compared_by_weight():
     light = np.where(np.arange(48) < 24, 1e-9, 1.0)
-    model = cloc().fit(X, RANKS, validation=(X, RANKS, light))
+    model = cloc(decision="mode").fit(X, RANKS, validation=(X, RANKS, light))
     expected = accuracy_score(RANKS, model.predict(X), sample_weight=light)
     assert model.decision_scores_["mode"]["accuracy"] == pytest.approx(expected, abs=1e-6)
 

@@ -177,7 +177,8 @@ def test_what_cannot_be_is_refused_before_training(options, message, monkeypatch
         cloc(**options).fit(X, ranks_of(TARGET))
 
 
-@pytest.mark.parametrize("make", [cloc, pytest.param(supcr, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("make", [cloc, supcr])
 def test_two_devices_end_with_the_weights_of_one(make, tmp_path):
     one = make(**SGD).fit(X, labels_for(make))
     two = make(**SGD, devices=2, checkpoint_dir=tmp_path).fit(X, labels_for(make))

@@ -134,6 +134,7 @@ def test_a_scaled_gradient_is_the_gradient_times_the_scale(loss):
     torch.testing.assert_close(gradients[0] * 65536, gradients[1], rtol=1e-6, atol=0)
 
 
+@pytest.mark.thorough
 @pytest.mark.typical("torch-supcr", "torch-supremix")
 @for_every_loss
 def test_a_compiled_model_trains_on_it(loss):

@@ -82,7 +82,7 @@ def test_a_training_that_is_cut_anywhere_leaves_a_usable_model(name, until, monk
     assert "passed" in model.history_[-1]
     constant = np.abs(labels - np.median(labels)).mean()
     if until >= 15:
-        assert np.abs(np.asarray(model.predict(X), dtype=float) - labels).mean() < constant
+        assert np.abs(np.asarray(model.predict(X), dtype=float) - labels).mean() <= constant
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").predict(X), model.predict(X))
 

@@ -45,7 +45,7 @@ def predict(
         for X, predicted in with_progress(map_batches(estimator, method, batches, jobs, ray), len(batches)):
             frame = _table(estimator, X, predicted)
             if held_out is not None and calibration is not None:
-                frame["lower"], frame["upper"] = held_out.sets(predicted, calibration)
+                frame["lower"], frame["upper"] = held_out.sets(estimator, predicted, calibration)
             yield frame
 
     rows = write_table(parts(), out)

@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,20 +71,24 @@ class HeldOut:
         return calibrate_ranks(self.labels, self.predicted, coverage)
 
     def sets(
-        self, predicted: ArrayLike, calibration: RankCalibration | IntervalCalibration
+        self, model: EmbeddingEstimator, predicted: ArrayLike, calibration: RankCalibration | IntervalCalibration
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the lowest and the highest label of new samples, in the labels' own terms.
 
+        The rank that the model decides for is in every set: where it is not the most probable one, the set grows to it.
+
         Args:
-            predicted: predictions of new samples by the same model, probabilities (n, C) or targets.
+            model: that made the predictions.
+            predicted: predictions of new samples, probabilities (n, C) or targets.
             calibration: of :meth:`calibrate`.
         """
         if isinstance(calibration, IntervalCalibration):
             bounds = intervals(predicted, calibration)
             return bounds[..., 0], bounds[..., 1]
         classes = np.asarray(self.classes)
+        decided = cast(RankClassifier, model).decide(predicted)
         lowest, highest = rank_sets(predicted, calibration).T
-        return classes[lowest], classes[highest]
+        return classes[np.minimum(lowest, decided)], classes[np.maximum(highest, decided)]
 
     def write(self, folder: str | Path) -> None:
         """Write ``held_out.json`` and ``held_out.safetensors`` into an existing folder, such as the model's."""
@@ -143,7 +147,7 @@ def predict_sets(
         raise OrdinateError("held_out", f"one of the classes {held_out.classes}", f"the model's, {classes}")
     calibration = held_out.calibrate(coverage)
     predicted = model.rank_probabilities(X) if isinstance(model, RankClassifier) else model.predict(X)
-    return held_out.sets(predicted, calibration)
+    return held_out.sets(model, predicted, calibration)
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -61,6 +61,7 @@ def streamed(path, rows=slice(None)):
     return StreamedRows(table, TableFeatures.fit(table))
 
 
+@pytest.mark.typical("all-write_files", "some-write_one_group", "in any order-write_groups", "twice-write_subfolders")
 @for_every_layout
 @pytest.mark.parametrize(
     "rows", [slice(None), np.arange(5, N, 3), np.random.default_rng(0).permutation(N)[:80], np.array([7, 7, 2, 299])],

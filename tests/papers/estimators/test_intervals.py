@@ -114,6 +114,7 @@ def test_targets_are_those_of_the_distance_learned_before():
     assert reached[1] < reached[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.typical("True-uniform", "True-beta", "False-beta_rectangular")
 @pytest.mark.parametrize("distribution", ["uniform", "beta", "beta_rectangular"])
 @pytest.mark.parametrize("learn_map", [False, True])

@@ -100,7 +100,7 @@ APART = {"beside": ("n_pair",), "also": {"n_pair_1000": {"model": "n_pair", "bat
         ("targets", "l1", "transfer", {"source": "targets", "scheme": "linear_probe", "samples": 30}, {"mae", "r2"}),
         ("targets", "supcr", "epoch_time", {"beside": ("supremix",), "rounds": 1}, {"seconds_supcr", "ratio_supcr"}),
         ("ranks", "otd", "embedding_order", {}, {"order", "cosine_distances", "neighbours", "neighbour_accuracy"}),
-        ("ranks", "otd", "embedding_map", {}, {"order", "places", "labels"}),
+        pytest.param("ranks", "otd", "embedding_map", {}, {"order", "places", "labels"}, marks=pytest.mark.thorough),
         ("ranks", "supremix", "logits", {}, {"logit_gap", "positive_logits", "hard_negative_counts", "logit_edges"}),
         ("ranks", "otd", "epoch_time", APART, {"seconds_otd", "seconds_n_pair", "seconds_n_pair_1000"}),
         ("ranks", "otd", "pairing_time", APART, {"seconds_otd", "seconds_n_pair", "seconds_n_pair_1000"}),
