@@ -117,9 +117,8 @@ class StreamedRows(Streamed):
         if block not in self._decoded:
             self._decoded[block] = self._decode(block)
             held = sum(map(len, self._decoded.values()))
-            while (
-                held > 4 * self.blocks.pool_rows and len(self._decoded) > 1
-            ):  # two pools, of at most twice as many rows
+            most = 4 * self.blocks.pool_rows  # two pools, of at most twice as many rows
+            while held > most and len(self._decoded) > 1:
                 held -= len(self._decoded.popitem(last=False)[1])
         self._decoded.move_to_end(block)
         return self._decoded[block]
