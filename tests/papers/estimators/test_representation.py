@@ -67,7 +67,8 @@ def exceptions(estimator):
 
 
 @parametrize_with_essential_checks(
-    [RepresentationClassifier(epochs=15), RepresentationRegressor(loss="simclr", epochs=(5, 10))], exceptions
+    [RepresentationClassifier(epochs=15, decision="mode"), RepresentationRegressor(loss="simclr", epochs=(5, 10))],
+    exceptions,
 )
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
@@ -76,7 +77,10 @@ def test_scikit_learn_checks_the_estimator(estimator, check):
 
 @pytest.mark.thorough
 @parametrize_with_essential_checks(
-    [RepresentationClassifier(loss="dino", head="neighbours", epochs=5), RepresentationRegressor(epochs=(10, 10))],
+    [
+        RepresentationClassifier(loss="dino", head="neighbours", epochs=5, decision="mode"),
+        RepresentationRegressor(epochs=(10, 10)),
+    ],
     exceptions,
 )
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
