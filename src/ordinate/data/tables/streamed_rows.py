@@ -99,12 +99,8 @@ class StreamedRows(Streamed):
             return None
         return f"values of {', '.join(names)} that were not among the rows learned from are taken as missing"
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"table": self.table, "features": self.features, "_unseen": self._unseen}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["table"], state["features"])  # type: ignore[misc]  # files are opened anew
-        self._unseen = state["_unseen"]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.table, self.features), {"_unseen": self._unseen}  # files are opened anew
 
     def _forget(self) -> None:
         self._process = os.getpid()
