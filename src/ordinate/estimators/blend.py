@@ -1,16 +1,16 @@
 """The blend behind scikit-learn's interface, of ranks and of a continuous target."""
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.ensemble import (
+    ExtraTreesRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
-    RandomForestRegressor,
 )
 from torch import Tensor, nn
 
@@ -21,10 +21,12 @@ from ordinate.encoders.members import BlendEncoder
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.simple_models import MOST_PER_TREE
 from ordinate.estimators.table_blend import Blend
 from ordinate.heads.cumulative_link import fit_cumulative_link
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Imbalance
+from ordinate.methods.time_budget import training_end
 from ordinate.options import HeadLoss, Scheme
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
 
 LEAST_PROBABILITY = 1e-6  # whose logarithm a loss takes
 BOOSTED_TARGETS = {
-    "learning_rate": 0.05, "max_iter": 300, "max_leaf_nodes": 15, "min_samples_leaf": 5, "l2_regularization": 1.0,
+    "learning_rate": 0.05, "max_iter": 400, "max_leaf_nodes": 63, "min_samples_leaf": 2, "l2_regularization": 1.0,
+    "max_features": 0.4,
 }  # fmt: skip
 MOST_TRIED = 50  # columns tried for a split of a regression tree
 
@@ -122,6 +125,7 @@ class BlendRegressor(Blend, ContrastiveRegressor):
 
     multi_output = False
     loss_name = "squared error, in variances of the target,"
+    errors_to_gain: ClassVar[dict[str, float]] = {"members": 1.0, "linear": 1.0, "boosting": 1.0, "trees": 1.0}
 
     def _build_method(self, encoder: nn.Module) -> "TargetMembers":
         from ordinate.methods.members import TargetMembers
@@ -145,13 +149,16 @@ class BlendRegressor(Blend, ContrastiveRegressor):
             layer.bias.copy_(ridge.linear.bias * ridge.target_scale + ridge.target_mean)
         return nn.Sequential(layer.requires_grad_(False), nn.Identity())
 
-    def _forest(self, **options: Any) -> RandomForestRegressor:
-        return RandomForestRegressor(max_features=min(MOST_TRIED, self.reader_.sample_shape[0]), **options)
+    def _forest(self, **options: Any) -> ExtraTreesRegressor:
+        return ExtraTreesRegressor(max_features=min(MOST_TRIED, self.reader_.sample_shape[0]), **options)
+
+    def _bags(self, samples: int) -> bool:
+        return samples > MOST_PER_TREE or training_end() is not None
 
     def _boosting(self) -> HistGradientBoostingRegressor:
         return HistGradientBoostingRegressor(**BOOSTED_TARGETS, random_state=0)
 
-    def _out_of_bag(self, forest: RandomForestRegressor) -> NDArray[np.float64]:
+    def _out_of_bag(self, forest: ExtraTreesRegressor) -> NDArray[np.float64]:
         predicted: NDArray[np.float64] = forest.oob_prediction_[:, None]
         return predicted
 

@@ -16,7 +16,7 @@ FOREST = {"n_estimators": 200, "random_state": 0}
 MOST_PER_TREE = 5000  # samples
 FEWEST_TREES, SHARE_OF_TREES = 10, 0.2  # of a forest, and of the time of a training that has to end
 MOST_BOOSTED = 1000  # columns
-MOST_REFITTED = 20_000  # samples of all fits of boosted trees together that measure them
+MOST_REFITTED = 2_000_000  # numbers that all fits of boosted trees which measure them read together
 
 Model = TypeVar("Model", bound=nn.Module)
 Fit = Callable[[Tensor, Tensor, Tensor | None], Model]  # of inputs, labels and weights
@@ -78,10 +78,10 @@ def arrays(x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[NDArray[Any], 
 
 
 def boosting_folds(fold: NDArray[np.int64], columns: int) -> NDArray[np.int64] | None:
-    """Return the folds by which boosted trees are measured, fewer for many samples; None for too many columns."""
+    """Return the folds by which boosted trees are measured, fewer for large tables; None for too many columns."""
     if columns > MOST_BOOSTED:
         return None
-    return fold % min(int(fold.max()) + 1, max(2, MOST_REFITTED // len(fold)))
+    return fold % min(int(fold.max()) + 1, max(2, MOST_REFITTED // (len(fold) * columns)))
 
 
 def leaves_time(seconds: float) -> bool:

@@ -5,7 +5,7 @@ import time
 from abc import abstractmethod
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 import torch
@@ -43,7 +43,6 @@ from ordinate.torchrun import joined_processes
 if TYPE_CHECKING:
     from ordinate.methods.members import Members
 
-ERRORS_TO_GAIN = {"trees": 2.0, "boosting": 2.0}  # standard errors by which trees must gain, which often do by chance
 SMALLEST_BATCH, LARGEST_BATCH = 64, 1024  # usual ones: more samples allow longer steps
 MOST_PERIODIC = 100  # numbers that get a periodic embedding, which takes memory and time for each
 MOST_MEASURED = 20_000  # samples that simple models see, and on which the members are validated
@@ -61,8 +60,8 @@ class Blend(EmbeddingEstimator):
         members: networks that are trained as one.
         folds: parts of the samples; each member trains without one of them, and validates on it.
         linear: blend a linear model with the members.
-        trees: blend a random forest with them, and then boosted trees, where either gains by more than two standard
-            errors.
+        trees: blend a forest of random trees with them, and boosted trees, where either gains by more than two standard
+            errors (of targets one).
         batch_size: samples per batch; by default 64, and more where there are more than 4,096, up to 1,024.
         epochs: most of them; by default 1000, or as many as 6000 batches make if that is fewer.
         patience: end training after this many epochs without a lower validation loss, and go back to the best.
@@ -95,6 +94,9 @@ class Blend(EmbeddingEstimator):
     method_: "Members" = field(init=False)
 
     loss_name = "loss"
+    # the parts in the order in which their shares are chosen, and the standard errors by which each must gain; trees of
+    # ranks often do by chance
+    errors_to_gain: ClassVar[dict[str, float]] = {"members": 1.0, "linear": 1.0, "trees": 2.0, "boosting": 2.0}
 
     @property
     def _num_classes(self) -> int | None:
@@ -111,7 +113,11 @@ class Blend(EmbeddingEstimator):
 
     @abstractmethod
     def _forest(self, **options: Any) -> Any:
-        """Return a random forest of scikit-learn to fit."""
+        """Return a forest of scikit-learn to fit."""
+
+    def _bags(self, samples: int) -> bool:
+        """Whether each tree of a forest sees a bag of the samples, and is measured on the others."""
+        return True
 
     @abstractmethod
     def _boosting(self) -> Any:
@@ -192,9 +198,10 @@ class Blend(EmbeddingEstimator):
             simple.linear = self._fit_linear(x.double(), y, weights)
             simple.unseen["linear"] = unseen_by_fold(self._fit_linear, x.double(), y, weights, fold, outputs)
         if self.trees:
-            forest = grow(self._forest(oob_score=self._groups is None, **FOREST), x, y, weights)
+            is_measured = self._groups is None and self._bags(len(x))
+            forest = self._grow(x, y, weights, oob_score=is_measured)
             simple.trees = Trees.of_forest(forest, self._num_classes)
-            if self._groups is None:
+            if is_measured:
                 simple.unseen["trees"] = self._out_of_bag(forest)
             else:
                 simple.unseen["trees"] = unseen_by_fold(self._fit_trees, x, y, weights, fold, outputs)
@@ -221,17 +228,22 @@ class Blend(EmbeddingEstimator):
     def _fit_boosting(self, x: Tensor, y: Tensor, weights: Tensor | None) -> BoostedTrees:
         return BoostedTrees.of_boosting(self._boosting().fit(*arrays(x, y, weights)), self._num_classes)
 
+    def _grow(self, x: Tensor, y: Tensor, weights: Tensor | None, *, oob_score: bool = False) -> Any:
+        forest = self._forest(bootstrap=self._bags(len(x)), oob_score=oob_score, **FOREST)
+        return grow(forest, x, y, weights)
+
     def _fit_trees(self, x: Tensor, y: Tensor, weights: Tensor | None) -> Trees:
-        return Trees.of_forest(grow(self._forest(**FOREST), x, y, weights), self._num_classes)
+        return Trees.of_forest(self._grow(x, y, weights), self._num_classes)
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Choose the shares by what each part predicts of samples that it has not seen."""
         simple = self._simple
         predictions = {"members": self.method_.unseen.double().numpy(), **simple.unseen}
+        predictions = {name: predictions[name] for name in self.errors_to_gain if name in predictions}
         losses = partial(self._losses, y=simple.y)
         start = [name for name in ("members", "linear") if name in predictions]
         self.shares_ = choose_shares(
-            predictions, losses, dict.fromkeys(start, 1 / len(start)), simple.weights, ERRORS_TO_GAIN
+            predictions, losses, dict.fromkeys(start, 1 / len(start)), simple.weights, self.errors_to_gain
         )  # fmt: skip
         blended = blend(predictions, self.shares_)
         self.unseen_losses_ = {
