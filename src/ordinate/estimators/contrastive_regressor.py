@@ -1,8 +1,9 @@
 """What the regressors share: targets, the choice of the head, prediction."""
 
+import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -17,6 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 from torch import Tensor, nn
 
+from ordinate.checks import check_share
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.large_labels import are_in_file, computed, in_parts
@@ -27,7 +29,7 @@ from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.sample_weights import CheckedSamples
+from ordinate.estimators.sample_weights import CheckedSamples, relative_weights
 from ordinate.functional.inputs import check_choice, check_positive, check_whole
 from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.heads.binned import BinSize
@@ -35,6 +37,7 @@ from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
 from ordinate.heads.neighbours import NeighbourMean
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Imbalance
+from ordinate.methods.time_budget import training_end
 from ordinate.options import HeadLoss, Scheme
 
 if TYPE_CHECKING:
@@ -103,6 +106,9 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             data.
         validation_fraction: share of the samples held out for validation, at most 10,000 of them; 0 for none; not used
             below 20 samples. By default 0.1, and 0.2 of fewer than 500 where ``patience`` goes by them.
+        refit: where ``patience`` went by a share of the samples of a table, train on all of them for this share of the
+            epochs up to the best one, while the learning rate falls to 0; 0 for none. The head stays the one that was
+            chosen before. Fine-tuning and a training with a time limit do without.
         weight_decay: by default 1e-4.
         head_learning_rate: the highest one of the second stage, of a head or of fine-tuning; by default ten times
             ``learning_rate``, a hundred times for heads on bins.
@@ -114,6 +120,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
 
     validation_fraction: float | None = None
     patience: int | Literal["auto"] | None = "auto"
+    refit: float = 0.2
     scheme: Scheme = "linear_probe"
     head: str = "auto"
     head_loss: HeadLoss = "l1"
@@ -220,6 +227,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         self, samples: CheckedSamples, held_out: CheckedSamples | None, folder: Path | None
     ) -> tuple[ArrayBatches | ViewBatches, ArrayBatches | None]:
         self._is_validated = held_out is not None
+        parts = [part.weights for part in (samples, held_out) if part is not None and part.weights is not None]
+        self._all_weights = relative_weights(np.concatenate(parts)) if len(parts) == 2 else None
         return super()._read_data(samples, held_out, folder)
 
     def _scheme_options(self) -> dict[str, Any]:
@@ -248,15 +257,13 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         check_whole(self.n_neighbors, "n_neighbors")
         if self.head_learning_rate is not None:
             check_positive(self.head_learning_rate, "head_learning_rate")
+        check_share(self.refit, "refit")
         super()._check_parameters()
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Choose the head by the absolute errors of the validation samples."""
         names = self._candidates() if validation is not None else self._candidates()[:1]
-        rows = random_part(len(training.x), MOST_EMBEDDED)
-        embeddings = self._embed_rows(training.x, rows).float().double()  # as a saved model holds them
-        weights = None if training.weights is None else training.weights[rows].double()
-        heads = {name: self._fit_head(name, embeddings, training.y[rows].double(), weights) for name in names}
+        heads = self._heads(training, names)
         self.head_name_, self.head_scores_ = names[0], {}
         if validation is not None:
             with torch.no_grad():
@@ -265,6 +272,35 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             self.head_scores_ = {name: float(weighted_mean(each, validation.weights)) for name, each in errors.items()}
             self.head_name_ = best_head(errors, validation.weights)
         self.head_ = heads[self.head_name_]
+
+    def _refit(
+        self, training: ArrayBatches | ViewBatches, validation: ArrayBatches, folder: Path | None, **options: Any
+    ) -> None:
+        first, *rest = self.method_.stages
+        is_table = isinstance(training.x, Tensor) and self._usual_patience(type(self.reader_)) is not None
+        is_fine_tuned = self.scheme == "fine_tune" and rest
+        if not self.refit or not is_table or first.patience is None or is_fine_tuned or training_end() is not None:
+            return
+        everything = ArrayBatches(
+            torch.cat([training.x, validation.x]), torch.cat([training.y, validation.y]), self._all_weights
+        )
+        best, history = self.method_.best_epochs[0], self.history_
+        rate = first.optimization.learning_rate_at(best / first.epochs)
+        falling = replace(first.optimization, learning_rate=rate, schedule="cosine", warmup=0.0)
+        again = replace(first, epochs=math.ceil(self.refit * best), optimization=falling, patience=None)
+        self.method_.stages = (again, *(rest if self.head_name_ == "linear" else ()))
+        if folder is not None:
+            folder = folder / "all samples"
+            folder.mkdir(exist_ok=True)
+        self.method_.float().train()
+        self._train(everything, self._batches(everything.y.numpy(), options["seed"]), None, folder=folder, **options)
+        later = [
+            {**each, "epoch": each["epoch"] + len(history), "stage": each["stage"] + 1 + len(rest)}
+            for each in self.history_
+        ]
+        self.history_ = history + later
+        self.n_iter_ = len(self.history_)
+        self.head_ = self._heads(everything, (self.head_name_,))[self.head_name_]
 
     def _candidates(self) -> tuple[str, ...]:
         """Return the names of the heads to choose from, the one to take without validation samples first."""
@@ -288,6 +324,13 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         """Whether the last stage, which trains the head, had a whole epoch before the time for it was over."""
         last = len(self.method_.stages) - 1
         return last == 0 or any(epoch["stage"] == last and "passed" not in epoch for epoch in self.method_.history)
+
+    def _heads(self, training: ArrayBatches | ViewBatches, names: Sequence[str]) -> dict[str, nn.Module]:
+        """Return heads on the embeddings of training samples, by name."""
+        rows = random_part(len(training.x), MOST_EMBEDDED)
+        embeddings = self._embed_rows(training.x, rows).float().double()  # as a saved model holds them
+        weights = None if training.weights is None else training.weights[rows].double()
+        return {name: self._fit_head(name, embeddings, training.y[rows].double(), weights) for name in names}
 
     def _fit_head(self, name: str, embeddings: Tensor, targets: Tensor, weights: Tensor | None) -> nn.Module:
         if name == "linear":

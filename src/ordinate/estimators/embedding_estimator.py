@@ -132,6 +132,11 @@ class EmbeddingEstimator(
     def _evaluate(self, validation: ArrayBatches) -> None:
         """Measure the fitted model on its validation samples."""
 
+    def _refit(
+        self, training: ArrayBatches | ViewBatches, validation: ArrayBatches, folder: Path | None, **options: Any
+    ) -> None:
+        """Train on the share of the samples that was validated on, too."""
+
     # fitting
 
     def fit(
@@ -181,6 +186,8 @@ class EmbeddingEstimator(
             self._finish(training_data, validation_data)
             if validation_data is not None:
                 self._evaluate(validation_data)
+                if validation is None:
+                    self._refit(training_data, validation_data, folder, seed=seed, run=run)
         self.reader_.notes += [x.note for x in read if isinstance(x, Streamed) and x.note is not None]
         return self
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -78,9 +77,7 @@ class Members(StagedMethod):
 
     def begin_stage(self) -> None:
         if self.stage_index == 1:
-            first = [epoch["val_loss"] for epoch in self.history if "val_loss" in epoch]
-            last = len(first) if self.stages[0].patience is None else 1 + int(np.argmin(first))
-            self.stages = (self.stages[0], replace(self.stage, epochs=math.ceil(self.refit * last)))
+            self.stages = (self.stages[0], replace(self.stage, epochs=math.ceil(self.refit * self.best_epochs[0])))
 
     def batch_loss(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> Float[Tensor, ""]:
         losses = self.sample_losses(self.head.outputs(self.embed(x)), y)

@@ -50,7 +50,17 @@ class Stage:
 
 STATE = {"index": "stage_index", "start": "stage_start"} | {
     name: name
-    for name in ("best_value", "best_epoch", "best_weights", "history", "finished", "run", "window", "hurried")
+    for name in (
+        "best_value",
+        "best_epoch",
+        "best_weights",
+        "best_epochs",
+        "history",
+        "finished",
+        "run",
+        "window",
+        "hurried",
+    )
 }  # of a checkpoint, by attribute
 PLAIN = (int, float, str, tuple, list, dict, type(None))  # what a checkpoint holds without code
 
@@ -87,7 +97,8 @@ class StagedMethod(lightning.LightningModule, ABC):
     Subclasses give the loss of a batch in :meth:`batch_loss`, which sees labels as :meth:`as_labels` returns them, so
     that those of a data loader may be (n,) or (n, 1), of any dtype; they may end a stage of their own accord in
     :meth:`stage_is_complete`, act on its start in :meth:`begin_stage` and :meth:`on_first_batch`, and log what
-    validation embeddings show in :meth:`validate_embeddings`. What each epoch logged is kept in ``history``.
+    validation embeddings show in :meth:`validate_embeddings`. What each epoch logged is kept in ``history``, and in
+    ``best_epochs`` how many epochs of each stage that has ended led to the weights that it left.
 
     A batch is ``(x, y)``, or ``(x, y, weights)`` with a weight (n,) above 0 for each sample, of mean 1 over the
     training samples. The weights then are a further argument of the two methods.
@@ -143,6 +154,7 @@ class StagedMethod(lightning.LightningModule, ABC):
         self.stage_index = 0
         self.stage_start = 0
         self._forget_best()
+        self.best_epochs: list[int] = []
         self.history: list[dict[str, float]] = []
         self.finished = False
         self.window: tuple[float, float] | None = None  # the time of the stage, on the clock of its end
@@ -353,10 +365,17 @@ class StagedMethod(lightning.LightningModule, ABC):
 
     def finish(self) -> None:
         """End the training in the present stage, with its best weights."""
+        self._keep_best()
+        self.finished = True
+
+    def _keep_best(self) -> None:
+        """End the present stage with its best weights, or with the last where none are better."""
+        last = self.current_epoch
         if self.best_weights:
             self.load_state_dict(self.best_weights)
+            last = self.best_epoch
+        self.best_epochs.append(last + 1 - self.stage_start)
         self._forget_best()
-        self.finished = True
 
     def on_train_end(self) -> None:
         if not self.finished:  # a callback, or the Trainer's own limit, has ended it
@@ -367,9 +386,7 @@ class StagedMethod(lightning.LightningModule, ABC):
             self.finish()
             self.trainer.should_stop = True
             return
-        if self.best_weights:
-            self.load_state_dict(self.best_weights)
-        self._forget_best()
+        self._keep_best()
         self.stage_index += 1
         self.stage_start = self.current_epoch + 1
         self._open_window()
