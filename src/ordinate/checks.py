@@ -29,10 +29,10 @@ def check_whole(value: int, name: str, least: int = 1) -> int:
     return int(value)
 
 
-def check_share(value: float, name: str) -> float:
-    """Return a share from 0 to below 1, such as a momentum."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < 1:
-        raise OrdinateError(name, repr(value), "a share from 0 to below 1")
+def check_share(value: float, name: str, *, or_one: bool = False) -> float:
+    """Return a share from 0 to below 1, such as a momentum, or to 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1 or (value == 1 and not or_one):
+        raise OrdinateError(name, repr(value), f"a share from 0 to {'' if or_one else 'below '}1")
     return value
 
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ordinate.methods.staged import Stage
 
 FEW_SAMPLES = 500
+LEAST_RATE = 0.01  # of the highest one, below which nothing more is learned
 USUAL_HEAD = "ridge"  # exact, so that others have to predict validation samples better than by chance
 MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 holds
 HEADS = ("linear", "ridge", "neighbours")
@@ -257,7 +258,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         check_whole(self.n_neighbors, "n_neighbors")
         if self.head_learning_rate is not None:
             check_positive(self.head_learning_rate, "head_learning_rate")
-        check_share(self.refit, "refit")
+        check_share(self.refit, "refit", or_one=True)
         super()._check_parameters()
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
@@ -274,33 +275,41 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         self.head_ = heads[self.head_name_]
 
     def _refit(
-        self, training: ArrayBatches | ViewBatches, validation: ArrayBatches, folder: Path | None, **options: Any
+        self,
+        training: ArrayBatches | ViewBatches,
+        validation: ArrayBatches,
+        folder: Path | None,
+        *,
+        seed: int,
+        run: str,
     ) -> None:
+        weights, self._all_weights = self._all_weights, None
         first, *rest = self.method_.stages
         is_table = isinstance(training.x, Tensor) and self._usual_patience(type(self.reader_)) is not None
         is_fine_tuned = self.scheme == "fine_tune" and rest
         if not self.refit or not is_table or first.patience is None or is_fine_tuned or training_end() is not None:
             return
-        everything = ArrayBatches(
-            torch.cat([training.x, validation.x]), torch.cat([training.y, validation.y]), self._all_weights
-        )
-        best, history = self.method_.best_epochs[0], self.history_
+        everything = ArrayBatches(torch.cat([training.x, validation.x]), torch.cat([training.y, validation.y]), weights)
+        best, highest = self.method_.best_epochs[0], first.optimization.learning_rate
         rate = first.optimization.learning_rate_at(best / first.epochs)
-        falling = replace(first.optimization, learning_rate=rate, schedule="cosine", warmup=0.0)
-        again = replace(first, epochs=math.ceil(self.refit * best), optimization=falling, patience=None)
-        self.method_.stages = (again, *(rest if self.head_name_ == "linear" else ()))
+        if rate > LEAST_RATE * highest:
+            falling = replace(first.optimization, learning_rate=rate, schedule="cosine", warmup=0.0)
+            again = replace(first, epochs=math.ceil(self.refit * best), optimization=falling, patience=None)
+            self.method_.stages = (again, *(rest if self.head_name_ == "linear" else ()))
+            self._train_again(everything, 1 + len(rest), folder, seed, run)
+        self.head_ = self._heads(everything, (self.head_name_,))[self.head_name_]
+
+    def _train_again(self, data: ArrayBatches, stages: int, folder: Path | None, seed: int, run: str) -> None:
+        """Go on training the method after so many stages, and append what its epochs log."""
         if folder is not None:
             folder = folder / "all samples"
             folder.mkdir(exist_ok=True)
+        history, batches = self.history_, self._batches(data.y.numpy(), seed)
         self.method_.float().train()
-        self._train(everything, self._batches(everything.y.numpy(), options["seed"]), None, folder=folder, **options)
-        later = [
-            {**each, "epoch": each["epoch"] + len(history), "stage": each["stage"] + 1 + len(rest)}
-            for each in self.history_
-        ]
-        self.history_ = history + later
-        self.n_iter_ = len(self.history_)
-        self.head_ = self._heads(everything, (self.head_name_,))[self.head_name_]
+        self._train(data, batches, None, folder=folder, seed=seed, run=run)
+        for epoch in self.history_:
+            history.append({**epoch, "epoch": float(len(history)), "stage": epoch["stage"] + stages})
+        self.history_, self.n_iter_ = history, len(history)
 
     def _candidates(self) -> tuple[str, ...]:
         """Return the names of the heads to choose from, the one to take without validation samples first."""

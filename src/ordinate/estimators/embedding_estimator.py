@@ -133,7 +133,13 @@ class EmbeddingEstimator(
         """Measure the fitted model on its validation samples."""
 
     def _refit(
-        self, training: ArrayBatches | ViewBatches, validation: ArrayBatches, folder: Path | None, **options: Any
+        self,
+        training: ArrayBatches | ViewBatches,
+        validation: ArrayBatches,
+        folder: Path | None,
+        *,
+        seed: int,
+        run: str,
     ) -> None:
         """Train on the share of the samples that was validated on, too."""
 

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ordinate.checks import check_share
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.part import random_part
 from ordinate.data.registry import modality_of_reader
@@ -144,8 +145,7 @@ class Blend(EmbeddingEstimator):
             raise OrdinateError("folds", self.folds, f"at most the members, {self.members}")
         if self.epochs is not None:
             check_whole(self.epochs, "epochs")
-        if not isinstance(self.refit, int | float) or not 0 <= self.refit <= 1:
-            raise OrdinateError("refit", repr(self.refit), "a share from 0 to 1")
+        check_share(self.refit, "refit", or_one=True)
         if self.devices not in (None, 1) or self.cluster is not None or joined_processes() > 1:
             raise OrdinateError("devices", "several", "one: a table's members train in seconds")
 
