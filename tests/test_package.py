@@ -146,11 +146,14 @@ def test_what_a_command_refuses_it_refuses_before_anything_heavy_is_loaded(tmp_p
     assert loaded_by("\n".join(code)) == [{"ordinate"}]
 
 
-def test_an_estimator_and_the_list_of_tables_load_neither_lightning_nor_what_draws():
-    estimator, tables = loaded_by(
+def test_losses_do_not_load_triton_nor_an_estimator_and_the_list_of_tables_lightning_or_what_draws():
+    losses, estimator, tables = loaded_by(
+        "import ordinate.losses, ordinate.functional",
         "from ordinate.estimators import CLOCClassifier, SupCRRegressor, load",
         "import ordinate.papers.commands.table, ordinate.papers.tables.catalogue",
     )
+    assert "torch" in losses
+    assert "triton" not in losses
     assert "sklearn" in estimator
     assert estimator.isdisjoint({"lightning", "torchmetrics", "matplotlib", "torchvision", "timm", "transformers"})
     assert tables.isdisjoint({"lightning", "torchvision"})

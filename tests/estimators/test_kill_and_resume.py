@@ -138,6 +138,7 @@ def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(
     assert_same_fit(resumed, uninterrupted)
 
 
+@pytest.mark.typical("cloc", "supremix")
 @for_every_estimator
 def test_a_fit_killed_between_two_epochs_has_the_history_of_one_that_was_not(make, tmp_path):
     options = {"checkpoint_dir": tmp_path, "validation_fraction": 0.3}
@@ -151,6 +152,7 @@ def test_a_fit_on_series_killed_in_the_head_stage_ends_with_the_weights_of_one_t
     assert_same_fit(fit_series(**options), fit_series(), draw_series()[0])
 
 
+@pytest.mark.typical("cloc", "supremix")
 @for_every_estimator
 def test_a_fit_killed_while_it_writes_a_checkpoint_resumes_from_the_one_before(make, tmp_path, trained_epochs):
     uninterrupted = fit(make)

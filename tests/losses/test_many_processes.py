@@ -1,5 +1,7 @@
 """Losses in several real processes: the value and every gradient are those of one process on the joined batch."""
 
+from itertools import product
+
 import pytest
 import torch
 from torch import nn
@@ -9,6 +11,7 @@ from ordinate import functional
 from ordinate.functional.global_batch import gathered, this_process_alone
 from ordinate.losses import AngularTriangleLoss, EmbeddingMemory, MMNPLoss, SupCRLoss, SupReMixLoss
 from tests import processes
+from tests.pairwise import covering
 
 N = 24
 X = torch.randn(N, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -56,19 +59,16 @@ def two_steps(model, x, y, weights):
     return outcomes
 
 
-CASES = {
-    f"{name}-{reduction}-{weighting}": (name, reduction, weighting)
-    for name in LOSSES
-    for reduction in ("default", "sum")
-    for weighting in ("plain", "weights", "learned")
-}
+CASES = list(product(LOSSES, ("default", "sum"), ("plain", "weights", "learned")))
+USUAL = covering([dict(enumerate(case)) for case in CASES])
 
 
-def every_case(rank, shares):
+def every_case(rank, shares, cases):
     start = sum(shares[:rank])
     mine = slice(start, start + shares[rank])
     outcomes = {}
-    for case, (name, reduction, weighting) in CASES.items():
+    for case in cases:
+        name, reduction, weighting = case
         options = {} if reduction == "default" else {"reduction": reduction}
         model = DistributedDataParallel(Model(name, options, weighting))
         outcomes[case] = two_steps(model, X[mine], RANKS[mine], None if weighting == "plain" else WEIGHTS[mine])
@@ -86,12 +86,20 @@ def every_case(rank, shares):
 def outcomes(request, tmp_path_factory):
     count, kind = request.param
     folder = tmp_path_factory.mktemp("processes") / "meeting"
-    return processes.together(count, every_case, folder, SHARES[count][kind])
+    users = (item for item in request.session.items if "outcomes" in getattr(item, "fixturenames", ()))
+    cases = sorted({item.callspec.params["case"] for item in users})
+    return processes.together(count, every_case, folder, SHARES[count][kind], cases)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=() if i in USUAL else pytest.mark.thorough, id="-".join(case))
+        for i, case in enumerate(CASES)
+    ],
+)
 def test_loss_and_gradients_are_those_of_the_joined_batch(outcomes, case):
-    name, reduction, weighting = CASES[case]
+    name, reduction, weighting = case
     options = {} if reduction == "default" else {"reduction": reduction}
     expected = two_steps(Model(name, options, weighting), X, RANKS, None if weighting == "plain" else WEIGHTS)
     for of_process in outcomes:

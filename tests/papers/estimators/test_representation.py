@@ -111,6 +111,7 @@ def test_a_loaded_or_pickled_model_is_the_saved_one(make, tmp_path):
         assert_same_model(copy, model, new)
 
 
+@pytest.mark.typical("classifier dino", "regressor simclr")
 @for_one_of_each_kind
 def test_series_are_learned_and_saved(make, tmp_path):
     series, target = draw_series()
