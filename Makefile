@@ -7,7 +7,8 @@ else
 BIN := $(VENV)/bin
 endif
 READY := $(VENV)/.ready
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+# with bytecode, so that the processes which tests start compile nothing anew
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .PHONY: help demo test quick thorough coverage oldest docs lint entry figures pins dist clean
 

@@ -31,7 +31,7 @@ class PooledBatches(ShuffledBatches):
         self.blocks = blocks
 
     def __iter__(self) -> Iterator[list[int]]:
-        random, share = np.random.default_rng([self.seed, self.epoch]), self.share()
+        random, share = self.random_numbers(), self.share()
         done, left = 0, np.empty(0, dtype=np.int64)
         for pool in self.blocks.pools(random):
             rows = random.permutation(np.concatenate([left, pool]))

@@ -108,9 +108,13 @@ class ShuffledBatches(SharedBatches):
         return self.count
 
     def __iter__(self) -> Iterator[list[int]]:
-        random, share = np.random.default_rng([self.seed, self.epoch]), self.share()
+        random, share = self.random_numbers(), self.share()
         for batch in self.split(random):
             yield self.complete(batch, random)[share].tolist()
+
+    def random_numbers(self) -> np.random.Generator:
+        """Return what draws the order of the present epoch, the same in every process."""
+        return np.random.default_rng([self.seed, self.epoch])
 
     def split(self, random: np.random.Generator) -> list[NDArray[np.int64]]:
         """Return the samples of an epoch in batches; here, at random."""
