@@ -52,7 +52,7 @@ BOOSTED = ("gradient boosting", "XGBoost", "CatBoost")
 NETWORKS = ("RealMLP", "TabM")
 CHOSEN_ON = (
     "The settings of the blend were chosen on inner splits of the training part of the first split of ESL, SWD, Car, "
-    "diabetes, Boston and airfoil, which later splits test on in part. Errors of the first test parts of Car and of "
+    "diabetes, Boston and airfoil, which later splits test on in part. Errors of test parts of Car and of "
     "the four tables of UCI had been seen before the last of these choices."
 )
 BOARDS: Mapping[str, Board] = {
