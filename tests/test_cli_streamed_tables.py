@@ -26,19 +26,19 @@ def _folder(tmp_path, monkeypatch):
 
 def test_it_is_the_model_of_a_table_that_streams_and_only_its_label_is_read_whole(monkeypatch, capsys):
     whole, read_parquet = [], pd.read_parquet
-    monkeypatch.setattr(samples, "_digest_of_files", lambda _: pytest.fail("read the files"))
-    monkeypatch.setattr(row_columns, "LEARNED_FROM", 24)
-    monkeypatch.setattr(
-        pd, "read_parquet", lambda path, columns: whole.extend(columns) or read_parquet(path, columns=columns)
-    )
-    assert main([*FIT, "--stream", "--out", "model"]) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(samples, "_digest_of_files", lambda _: pytest.fail("read the files"))
+        patched.setattr(row_columns, "LEARNED_FROM", 24)
+        patched.setattr(
+            pd, "read_parquet", lambda path, columns: whole.extend(columns) or read_parquet(path, columns=columns)
+        )
+        assert main([*FIT, "--stream", "--out", "model"]) == 0
     assert whole == ["target"]
     out = capsys.readouterr().out
     assert "left out: column 'row' is named as an identifier" in out
     assert "rows are decoded as they are needed" in out
     assert "--stream" in read("model/metrics.json")["command"]
     assert "stream = true" in Path("model/run.toml").read_text()
-    monkeypatch.undo()
     model = ordinate.load("model")
     X = ParquetTable("data.parquet", drop=["target", "row"])
     assert model.predict(X).tobytes() == model.predict(X.to_pandas()).tobytes()
