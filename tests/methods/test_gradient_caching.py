@@ -43,7 +43,7 @@ def loss_and_gradients(method, data, stage=0):
     """Of one batch, from the same random state."""
     method.to(data.x.dtype)
     method.stage_index = stage
-    method.log_dict = lambda *_, **__: None
+    method.log_mean = lambda *_: None
     torch.manual_seed(1)
     loss = method.batch_loss(data.x, data.y)
     loss.backward()

@@ -41,7 +41,7 @@ def method(kind, imbalance=None, **options):
 
 
 def loss_of(found):
-    found.log_dict = lambda *_, **__: None  # there is no Trainer
+    found.log_mean = lambda *_: None  # there is no Trainer
     return found.batch_loss(DATA.x, DATA.y)
 
 

@@ -111,10 +111,8 @@ class CLOC(BalancedMethod):
         errors = errors if weights is None else weights.to(errors.dtype) * errors
         classification = mean_over_all(errors.mean(), len(y), group)
         contrast = self.mmnp(embeddings, y, weights=weights)
-        self.log_dict(
-            {"train_cross_entropy": classification, "train_mmnp": contrast},
-            on_step=False, on_epoch=True, batch_size=int(hits[2]),
-        )  # fmt: skip
+        self.log_mean("train_cross_entropy", classification, int(hits[2]))
+        self.log_mean("train_mmnp", contrast, int(hits[2]))
         return self.with_ranks(classification + self.mmnp_weight * contrast, embeddings, y)
 
     def validate_embeddings(

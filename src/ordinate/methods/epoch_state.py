@@ -56,12 +56,21 @@ def continue_means(trainer: lightning.Trainer, means: Means) -> None:
             metric.cumulated_batch_size = samples.to(metric.cumulated_batch_size) + metric.cumulated_batch_size
 
 
-def _mean_metrics(trainer: lightning.Trainer) -> dict[str, Any]:
+def running_mean(trainer: lightning.Trainer, name: str, device: torch.device) -> Any:
+    """Return the mean over the present epoch that ``training_step`` logs by this name; None before its first batch."""
+    metric = _logged(trainer).get(f"training_step.{name}")
+    return None if metric is None or metric.has_reset or metric.value.device != device else metric
+
+
+def _logged(trainer: lightning.Trainer) -> dict[str, Any]:
     # Lightning keeps them out of its checkpoints, and has no public name for them
-    logged = trainer.fit_loop.epoch_loop._results
+    return trainer.fit_loop.epoch_loop._results
+
+
+def _mean_metrics(trainer: lightning.Trainer) -> dict[str, Any]:
     return {
         key: metric
-        for key, metric in logged.items()
+        for key, metric in _logged(trainer).items()
         if metric.is_tensor and metric.meta.on_epoch and metric.meta.is_mean_reduction and not metric.has_reset
     }
 

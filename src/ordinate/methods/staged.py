@@ -20,7 +20,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest, summed, this_process_alone
 from ordinate.functional.inputs import check_whole
 from ordinate.functional.precision import widened
-from ordinate.methods.epoch_state import Means, continue_means, epoch_state, restore_epoch_state
+from ordinate.methods.epoch_state import Means, continue_means, epoch_state, restore_epoch_state, running_mean
 from ordinate.methods.gradient_caching import embed_in_chunks
 from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.methods.time_budget import TrainingEnd
@@ -234,6 +234,14 @@ class StagedMethod(lightning.LightningModule, ABC):
         self.logged.add(name)
         super().log(name, *arguments, **options)
 
+    def log_mean(self, name: str, value: Tensor, samples: int) -> None:
+        """Log the mean over the epoch of a value of a training batch, as :meth:`log` does in ten times the time."""
+        mean = None if self._trainer is None else running_mean(self._trainer, name, value.device)
+        if mean is None:  # the first batch of the epoch
+            self.log(name, value, on_step=False, on_epoch=True, batch_size=samples)
+        else:
+            mean.update(value.detach(), samples)
+
     def on_train_start(self) -> None:
         interrupted, self.interrupted = self.interrupted, None
         if interrupted is not None and self.trainer.fit_loop.restarted_mid_epoch:
@@ -303,7 +311,7 @@ class StagedMethod(lightning.LightningModule, ABC):
             self.on_first_batch(x, y)
         samples = int(summed(torch.tensor(len(y), device=self.device), all_processes()))
         loss = self.batch_loss(x, y, *weights)
-        self.log("train_loss", loss.detach(), on_step=False, on_epoch=True, batch_size=samples)
+        self.log_mean("train_loss", loss, samples)
         if self.means:
             continue_means(self.trainer, self.means)
             self.means = {}
