@@ -2,6 +2,7 @@
 
 import signal
 
+import lightning.pytorch as lightning
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,6 +29,7 @@ from tests.estimators.examples import (
 )
 
 FRAME, TARGET = draw_frame(n=240)
+SGD = {"optimizer": "sgd", "batch_size": 24}
 
 
 def small_pools():
@@ -160,3 +162,31 @@ def test_samples_held_out_of_many_are_drawn_from_a_part(make, column, path, monk
     shift = getattr(data.estimator, "target_offset_", 0)
     for labels, part in ((data.training_data.y, rows), (data.validation_data.y, held_out)):
         np.testing.assert_allclose(labels.numpy().ravel() + shift, y[part], atol=1e-6)
+
+
+def train_among(_, count, path):
+    small_pools()
+    torch.set_num_threads(1)
+    column = {"rank": cloc, "target": supcr}
+    found = {}
+    for name, make in column.items():
+        y = pd.read_parquet(path)[name]
+        data = DataModule(make(**SGD, validation_fraction=0.2), table_of(path, stream=True), y)
+        method = data.new_method()
+        lightning.Trainer(
+            max_epochs=2, devices=count, accelerator="cpu", logger=False, enable_checkpointing=False,
+            enable_progress_bar=False, enable_model_summary=False, num_sanity_val_steps=0,
+        ).fit(method, data)  # fmt: skip
+        found[name] = method.state_dict(), method.history
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:::lightning")
+def test_two_processes_end_with_the_weights_of_one(path, tmp_path):
+    (alone,) = processes.together(1, train_among, tmp_path / "one", 1, path)
+    for outcome in processes.together(2, train_among, tmp_path / "two", 2, path):
+        for name, (weights, history) in alone.items():
+            for key, weight in weights.items():
+                torch.testing.assert_close(outcome[name][0][key], weight, rtol=1e-6, atol=1e-6)
+            for epoch, other in zip(outcome[name][1], history, strict=True):
+                assert epoch == pytest.approx(other, rel=1e-5, abs=1e-6)

@@ -90,7 +90,10 @@ def fit(options: FitOptions, started: float | None = None) -> None:
             "method": chosen.name, "test_samples": len(test_rows), "training_samples": len(rows),
             **({} if options.weight is None else {"weight": options.weight}),
         }  # fmt: skip
-        split = {"data": samples.digest, "target": options.target, "train": rows.tolist(), "test": test_rows.tolist()}
+        split = {
+            "data": samples.digest, "target": options.target, "stream": options.stream,
+            "train": rows.tolist(), "test": test_rows.tolist(),
+        }  # fmt: skip
         metrics = _write_model(predictions, column_of(samples.weights, test_rows), plan, facts, again, split, result)
         pictures = 0
         if workspace.begin("pictures") < ATTEMPTS:

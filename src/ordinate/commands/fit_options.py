@@ -170,9 +170,8 @@ class FitOptions:
     )
     stream: bool = option(
         False,
-        "decode files of images or volumes when batches need them, and keep none (by itself where memory does not "
-        "hold them)",
-        group=IMAGES,
+        "decode files of images or volumes, or rows of parquet files, when batches need them, and keep none (by itself "
+        "where memory does not hold them)",
     )
     max_pixels: int | None = option(
         None, "of an image; larger ones are an error (178956970)", group=IMAGES, metavar="N", least=1

@@ -21,6 +21,7 @@ from ordinate.commands.samples import (
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.modality import Modality, Request
 from ordinate.data.registry import modalities, modality_of
+from ordinate.data.tables.parquet_table import holds_parquet
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 
@@ -66,12 +67,13 @@ def _read(
 ) -> Samples:
     request = Request(
         options.target, options.split, options.group, options.weight, tuple(names_in(options.drop)),
-        tuple(names_in(options.categorical)), options.fold, options.skip_unreadable, progress=not options.quiet,
+        tuple(names_in(options.categorical)), options.fold, options.stream, options.skip_unreadable,
+        progress=not options.quiet,
     )  # fmt: skip
     if is_named(options.data):
         folder = named_folder(options.data)
         if folder is None:
-            for name in ("drop", "keep", "categorical", "skip_unreadable", "fold"):
+            for name in ("drop", "keep", "categorical", "skip_unreadable", "fold", "stream"):
                 _refuse(options, name, "is a data set with its own columns and split")
             samples = read_named(options.data, request)
             samples = text_columns(samples, options.text, options.data) if options.text else samples
@@ -81,6 +83,8 @@ def _read(
     if modality.name != "tables":
         _check_modality(options, modality)
         return read_samples(options.data, request, data_options, size_for)
+    if not holds_parquet(options.data):
+        _refuse(options, "stream", "is in another format", "is for parquet files, images and volumes")
     samples = read_samples(options.data, request, data_options)
     if options.text:
         samples = text_columns(samples, options.text, options.data)

@@ -89,7 +89,7 @@ def trained_target(model: str) -> str | None:
 
 def _read_split(path: Path) -> dict[str, Any]:
     with reading("model", f"{path} is damaged"):
-        return {"target": None, **json.loads(path.read_text())}
+        return {"target": None, "stream": False, **json.loads(path.read_text())}
 
 
 def _read_suspects(path: str) -> pd.DataFrame:
@@ -126,11 +126,12 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
 
     Measured are the rows that the model's folder or the data itself says it was not trained on, or all.
     """
-    samples = _read(estimator, data, target)
+    split = Path(model) / SPLIT
+    samples = _read(estimator, data, target, stream=split.is_file() and _read_split(split)["stream"])
     X = fit_to(estimator, samples.X, data)
     paths = modality_of(X).paths(X) if samples.paths is None else samples.paths
     names = [f"row {row}" for row in range(len(samples.y))] if paths is None else paths.tolist()
-    measured, trained = _sides(Path(model) / SPLIT, samples)
+    measured, trained = _sides(split, samples)
     return ReportSamples(X, labels_for(estimator, samples.y, samples.name), names, samples.digest, measured, trained)
 
 
@@ -150,11 +151,11 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArra
     return np.array([known[text] for text in shown])
 
 
-def _read(estimator: EmbeddingEstimator, data: str, target: str | None) -> Samples:
+def _read(estimator: EmbeddingEstimator, data: str, target: str | None, *, stream: bool) -> Samples:
     reader, modality = estimator.reader_, modality_of_data(data)
     if modality.name != "tables" and not modality.reads_with(reader):
         raise OrdinateError(data, problem=f"holds {modality.name}, and the model was trained on other data")
-    request, options = Request(target), {}
+    request, options = Request(target, stream=stream), {}
     if reader.options() is not None:
         options[modality_of_reader(reader).parameter] = reader.options()
     samples = read_labelled_samples(data, request, options)

@@ -17,7 +17,7 @@ from ordinate.data.paths import reading
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
 from ordinate.data.streamed import StreamedPixels
 from ordinate.data.tables.files import require_columns
-from ordinate.data.tables.parquet_table import in_memory
+from ordinate.data.tables.parquet_table import in_memory, streams
 from ordinate.data.text.samples import as_texts
 from ordinate.errors import OrdinateError
 from ordinate.estimators.sample_weights import check_sample_weight
@@ -99,9 +99,9 @@ def read_samples(
             data, problem="has targets of several dimensions", expected="one", hint="see SupCRRegressor for more"
         )
     if modality.name == "tables":  # a file, which may hold an array of another kind, that decode_array reads
-        name, digest = f"column {labelled.labels.name!r}", _digest_of_files(Path(data))
-        weights = _weights(labelled)
-        return Samples(labelled.samples, labelled.labels, name, digest, labelled.splits, labelled.groups, weights)
+        X, name, weights = labelled.samples, f"column {labelled.labels.name!r}", _weights(labelled)
+        digest = X.row_groups.digest().hex() if streams(X) else _digest_of_files(Path(data))
+        return Samples(X, labelled.labels, name, digest, labelled.splits, labelled.groups, weights)
     return _decoded(modality, data, labelled, request, options.get(modality.parameter), size_for)
 
 

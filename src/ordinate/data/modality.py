@@ -193,6 +193,7 @@ class Request:
         drop: columns of a table to leave out.
         categorical: columns of a table whose numbers are codes.
         fold: that is held out where the data set has folds.
+        stream: leave the rows of a parquet table in its files until training needs them, however few they are.
         skip_unreadable: leave out files that cannot be read.
         progress: show a progress bar.
         say: is told what the user should know.
@@ -209,6 +210,7 @@ class Request:
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     fold: int = 0
+    stream: bool = False
     skip_unreadable: bool = False
     progress: bool = False
     say: Callable[[str], None] = print

@@ -1,6 +1,7 @@
 """Rows of a file in blocks, and pools of blocks that training draws its batches from."""
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ class RowBlocks:
         self.runs = runs
         self.pool_rows = pool_rows
         self.at_once = at_once
+        self._parts = np.array_split(np.flatnonzero(np.diff(bounds)), at_once)
         self._order = order
         self._places: NDArray[np.int64] | None = None
         if order is not None:
@@ -54,10 +56,14 @@ class RowBlocks:
         blocks = np.searchsorted(self.bounds, places, side="right") - 1
         return blocks, places - self.bounds[blocks]
 
+    @cached_property
+    def following(self) -> frozenset[int]:
+        """The blocks that pools come to after others, of the same part of the file."""
+        return frozenset(np.concatenate([part[1:] for part in self._parts]).tolist())
+
     def pools(self, random: np.random.Generator) -> Iterator[NDArray[np.int64]]:
         """Yield all rows once, in pools whose blocks come from every part of the file; each run is read in order."""
-        filled = np.flatnonzero(np.diff(self.bounds))
-        parts = [self._runs_in_random_order(part, random) for part in np.array_split(filled, self.at_once)]
+        parts = [self._runs_in_random_order(part, random) for part in self._parts]
         pool: list[NDArray[np.int64]] = []
         held, left = 0, int(self.bounds[-1])
         for turn in range(len(parts[0])):  # the longest

@@ -1,6 +1,12 @@
 """Rows of parquet files that are decoded when batches need them, against the matrix of all."""
 
+import multiprocessing
+import os
 import pickle
+import sys
+import threading
+import warnings
+from concurrent.futures import wait
 from itertools import chain
 
 import numpy as np
@@ -187,6 +193,83 @@ def test_no_more_than_some_blocks_and_readers_are_kept(tmp_path, monkeypatch):
     assert x.blocks.at_once <= len(opened) <= x.blocks.at_once + 2  # small batches may skip a block
     assert len(x._readers) <= 9
     assert sum(map(len, x._decoded.values())) <= 4 * x.blocks.pool_rows
+    for row in np.random.default_rng(0).integers(0, N, 200):
+        x[[row]]
+        assert len(x._ahead) <= 2 * x.blocks.at_once + 1
+
+
+def decoding_threads():
+    return [thread for thread in threading.enumerate() if thread.name.startswith("ordinate-rows")]
+
+
+def wait_for(x):
+    wait(x._ahead.values())
+    for thread in decoding_threads():
+        thread.join(10)
+
+
+def test_a_thread_decodes_the_blocks_that_follow_and_ends(tmp_path, monkeypatch):
+    x, by_thread, decode = streamed(write_one_group(tmp_path)), set(), StreamedRows._decode
+    monkeypatch.setattr(
+        StreamedRows, "_decode",
+        lambda x, block: (threading.current_thread() is not threading.main_thread() and by_thread.add(block))
+        or decode(x, block),
+    )  # fmt: skip
+    matrix = TableFeatures.fit(FRAME).transform(FRAME)
+    for batch in PooledBatches(ShuffledBatches(N, batch_size=16), x.blocks):
+        assert x[batch].numpy().tobytes() == matrix[batch].tobytes()
+        wait_for(x)
+    assert not decoding_threads()
+    assert by_thread <= x.blocks.following
+    assert len(by_thread) >= 0.9 * len(x.blocks.following)  # small batches may skip a block
+
+
+def test_an_error_in_the_thread_reaches_who_reads_the_rows(tmp_path, monkeypatch):
+    x, fill = streamed(write_one_group(tmp_path)), TableFeatures.fill
+
+    def fail_at_second_block(features, frame, out):
+        if frame["number"].equals(FRAME["number"].iloc[4:8].reset_index(drop=True)):
+            raise OrdinateError("column 'number'", "infinity", "finite numbers")
+        return fill(features, frame, out)
+
+    monkeypatch.setattr(TableFeatures, "fill", fail_at_second_block)
+    x[[0]]
+    wait_for(x)
+    for _ in range(2):  # by whoever decodes it
+        with pytest.raises(OrdinateError, match="column 'number': got infinity"):
+            x[[5]]
+    monkeypatch.undo()
+    x[[5]]
+
+
+def test_a_category_that_the_thread_finds_is_said_where_its_row_is_read(tmp_path):
+    FRAME.assign(text=["violet" if row == 5 else text for row, text in enumerate(FRAME["text"])]).to_parquet(
+        tmp_path / "a.parquet"
+    )
+    x = StreamedRows(ParquetTable(tmp_path / "a.parquet", stream=True), TableFeatures.fit(FRAME))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x[[0]]
+        wait_for(x)
+    assert x.note is None
+    with pytest.warns(UserWarning, match="violet not seen in training"):
+        x[[6]]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only some systems fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_process_decodes_by_itself(tmp_path):
+    x = streamed(write_one_group(tmp_path))
+    expected = x[:]
+    x[[0]]
+
+    def read():
+        sys.exit(0 if torch.equal(x[[7, 130]], expected[[7, 130]]) else 3)
+
+    child = multiprocessing.get_context("fork").Process(target=read)
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
 
 
 def test_few_rows_are_decoded_once(tmp_path, monkeypatch):

@@ -84,7 +84,7 @@ class NumericColumn:
                 )
             rows[:, 0] = standardised
             if self.quantiles:
-                rows[:, 1] = _normal_score(filled, quantiles)
+                rows[:, 1] = _normal_score(filled, quantiles, rows[:, 0])
             if self.indicator:
                 rows[:, -1] = missing
         return set()
@@ -336,12 +336,18 @@ def as_frame(values: NDArray[Any]) -> pd.DataFrame:
     return pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])])
 
 
-def _normal_score(values: NDArray[np.float64], quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normal_score(
+    values: NDArray[np.float64], quantiles: NDArray[np.float64], standardised: NDArray[np.float32]
+) -> NDArray[np.float64]:
     """Standard normal quantile of each value's place among the training quantiles, within 3 of 0."""
-    share = np.linspace(0, 1, len(quantiles))
+    # about in their order, by the first 16 bits, as interpolation starts its search where the last value stood
+    order = np.argsort((np.ascontiguousarray(standardised).view(np.uint32) >> 16).astype(np.uint16), kind="stable")
+    values, share = values[order], np.linspace(0, 1, len(quantiles))
     from_left = np.interp(values, quantiles, share)
     from_right = 1 - np.interp(-values, -quantiles[::-1], share)  # repeated values: the middle of their places
-    return np.asarray(ndtri((from_left + from_right) / 2).clip(-3, 3))
+    scores = np.empty_like(values)
+    scores[order] = ndtri((from_left + from_right) / 2).clip(-3, 3)
+    return scores
 
 
 def _is_number(values: pd.Series) -> bool:

@@ -38,7 +38,7 @@ class Tables(Modality):
     noun: str = "a table"
     expected = "tables (n, features)"
     readers = (TableFeatures,)
-    command_options = ("drop", "keep", "categorical", "text")
+    command_options = ("drop", "keep", "categorical", "text", "stream")
 
     def recognises(self, X: Any, options: None = None) -> bool:
         return isinstance(X, pd.DataFrame | ParquetTable)
@@ -109,9 +109,10 @@ def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[Parq
     require_codes(request.categorical, [target, *request.drop])
     y = ParquetTable(path)[target]
     require_labels(y, target, Path(path))
-    X = ParquetTable(path, drop=[target, *request.drop], categorical=request.categorical)
+    stream = request.stream or None
+    X = ParquetTable(path, drop=[target, *request.drop], categorical=request.categorical, stream=stream)
     require_left(X.columns, path)
-    return X, y
+    return X.decided(), y
 
 
 def _read_file(path: str | Path, target: str, request: Request) -> tuple[Any, pd.Series]:

@@ -144,8 +144,12 @@ class ParquetTable:
 
     def spread(self, most: int) -> "ParquetTable":
         """Return about so many of the rows, from all over the files: every k-th of some row groups."""
+        return self if len(self) <= most else self.decided()[self.spread_rows(most)]
+
+    def spread_rows(self, most: int) -> NDArray[np.int64]:
+        """Return which rows these are."""
         if len(self) <= most:
-            return self
+            return np.arange(len(self))
         places = self.places(self.row_groups.starts)
         groups = np.flatnonzero(np.diff(places))
         count = min(len(groups), max(SPREAD_OVER, -(-most * len(groups) // len(self))))
@@ -153,7 +157,16 @@ class ParquetTable:
         stops = np.minimum(places[groups + 1], places[groups] + most)
         step = -(-int((stops - places[groups]).sum()) // most)
         rows = np.concatenate([np.arange(*run, step) for run in zip(places[groups], stops, strict=True)])
-        return self.decided()[rows if self.order is None else self.order[rows]]
+        return rows if self.order is None else self.order[rows]
+
+    def ends(self, name: str) -> tuple[Any, Any]:
+        """Return the least and the largest value of a column of numbers; of all rows, the files mostly tell them."""
+        column = self[[name]]
+        told = column.row_groups.ends(name) if self._is_whole else None
+        if told is not None:
+            return told
+        parts = [frame[name] for _, frame in column.in_order(ROWS_AT_ONCE)]
+        return min(part.min() for part in parts), max(part.max() for part in parts)
 
     def labels(self) -> "pd.Series[Any] | NDArray[Any]":
         """Return the one column of the table; more than 128 MiB of whole numbers or floats lie in a file."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ordinate.data.tables.features import LEARNED_FROM
 from ordinate.data.tables.parquet_table import ParquetTable
 
 LOOKED_AT = 1000  # rows in which a column shows that it need not be read to its end
@@ -19,20 +20,20 @@ def find_row_columns(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
     """Return the columns that identify the rows, each with the reason, as in "numbers the rows".
 
     Floats describe, however different; so do whole numbers that are all different, unless their name or the way they
-    run through a range says otherwise.
+    run through a range says otherwise. Of a parquet table that streams, about a million rows from all over it tell.
 
     Example:
         >>> X = pd.DataFrame({"Unnamed: 0": [0, 1, 2], "code": ["a7", "c1", "b3"], "age": [41, 9, 67]})
         >>> find_row_columns(X)
         {'Unnamed: 0': 'is an index that was saved without a name', 'code': 'has a text of its own in every row'}
     """
-    head = X.head(LOOKED_AT)
-    reasons = {name: _reason(name, X[name]) for name in X.columns if _reason(name, head[name], whole=False)}
+    head, part = X.head(LOOKED_AT), _read_part(X)
+    reasons = {name: _reason(name, part[name], X) for name in X.columns if _reason(name, head[name])}
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
-def _reason(name: str, values: "pd.Series[Any]", *, whole: bool = True) -> str | None:
-    """Return why a column identifies rows; of the first rows alone (not ``whole``), why it may."""
+def _reason(name: str, values: "pd.Series[Any]", X: pd.DataFrame | ParquetTable | None = None) -> str | None:
+    """Return why a column of a table identifies rows; of the first rows alone (without it), why it may."""
     if not _are_codes(values) or values.isna().any():
         return None
     counts = pd.api.types.is_integer_dtype(values.dtype)
@@ -48,10 +49,19 @@ def _reason(name: str, values: "pd.Series[Any]", *, whole: bool = True) -> str |
     if _is_identifier(name):
         return "is named as an identifier, and no two rows share a value"
     # measured whole numbers leave gaps or meet: all of 0 to n-1 or 1 to n is a count, in whatever order the rows are
-    numbers = values.to_numpy(dtype=np.float64)
-    low, high = numbers.min(), numbers.max()
     # (one that starts elsewhere may be measured: a year per row)
-    return "numbers the rows" if not whole or (low in (0, 1) and high - low == len(numbers) - 1) else None
+    return "numbers the rows" if X is None or _is_count(X, name, values) else None
+
+
+def _is_count(X: pd.DataFrame | ParquetTable, name: str, values: "pd.Series[Any]") -> bool:
+    told = X.ends(name) if isinstance(X, ParquetTable) and X.streams else (values.min(), values.max())
+    low, high = map(int, told)
+    return low in (0, 1) and high - low == len(X) - 1
+
+
+def _read_part(X: pd.DataFrame | ParquetTable) -> pd.DataFrame | ParquetTable:
+    """Return the rows of a table that are read to judge its columns: some of many that stream, or all."""
+    return X.spread(LEARNED_FROM) if isinstance(X, ParquetTable) and X.streams else X
 
 
 def _are_codes(values: "pd.Series[Any]") -> bool:
@@ -77,8 +87,8 @@ def find_row_order(X: pd.DataFrame | ParquetTable, y: "pd.Series[Any]") -> list[
     """
     if not _is_sorted(y):
         return []
-    head = X.head(LOOKED_AT)
-    return [name for name in X.columns if _goes_one_way(head[name]) and _goes_one_way(X[name])]
+    head, part = X.head(LOOKED_AT), _read_part(X)
+    return [name for name in X.columns if _goes_one_way(head[name]) and _goes_one_way(part[name])]
 
 
 def _is_sorted(y: "pd.Series[Any]") -> bool:
@@ -105,6 +115,8 @@ def find_label_columns(X: pd.DataFrame | ParquetTable, y: "pd.Series[Any]") -> l
     """
     head = X.head(LOOKED_AT)
     names = [name for name in X.columns if _says(head[name], y.iloc[:LOOKED_AT])]
+    if isinstance(X, ParquetTable) and X.streams:
+        X, y = X.spread(LEARNED_FROM), y.iloc[X.spread_rows(LEARNED_FROM)]
     return [name for name in names if len(y) <= LOOKED_AT or _says(X[name], y)]
 
 

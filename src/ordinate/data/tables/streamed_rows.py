@@ -4,6 +4,8 @@ import os
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,12 +26,15 @@ MOST_AT_ONCE = 8  # parts of the files that a pool has rows of
 COLUMNS_AT_ONCE = 256  # that are being read: the reader of each holds pages of about 2 MB
 FEWEST_ROWS = 64  # of a block
 
+Decoded = tuple[NDArray[np.float32], dict[str, set[str]]]
+
 
 class StreamedRows(Streamed):
     """The float32 rows (n, width) of a parquet table, of which those of some pools are in memory.
 
     They are decoded a block at a time, and a row group is read on where it was left, so that batches drawn from pools
-    of :attr:`blocks` decode every row once per epoch.
+    of :attr:`blocks` decode every row once per epoch. While the rows of a block are in use, a thread decodes the block
+    after it, so that the next pool is mostly there when training comes to it.
 
     Args:
         table: of n rows.
@@ -81,6 +86,7 @@ class StreamedRows(Streamed):
         for block in np.unique(blocks):
             here = blocks == block
             decoded[here] = self._block(int(block))[places[here]]
+        self._read_ahead()
         return torch.from_numpy(decoded), rows
 
     def split(self, at_once: int) -> Iterator[Tensor]:
@@ -107,11 +113,15 @@ class StreamedRows(Streamed):
         self._kept = None
         self._decoded: OrderedDict[int, NDArray[np.float32]] = OrderedDict()
         self._readers: OrderedDict[int, Iterator[Any]] = OrderedDict()  # by the block that each comes to next
+        self._reading = Lock()  # the readers, and what they come to
+        self._ahead: dict[int, Future[Decoded]] = {}
 
     def _block(self, block: int) -> NDArray[np.float32]:
         """Return the rows (m, width) of a block in the order of the files."""
         if block not in self._decoded:
-            self._decoded[block] = self._decode(block)
+            ahead = self._ahead.pop(block, None)
+            self._decoded[block], unseen = self._decode(block) if ahead is None else ahead.result()
+            self._say(unseen)
             held = sum(map(len, self._decoded.values()))
             most = 4 * self.blocks.pool_rows  # two pools, of at most twice as many rows
             while held > most and len(self._decoded) > 1:
@@ -119,17 +129,35 @@ class StreamedRows(Streamed):
         self._decoded.move_to_end(block)
         return self._decoded[block]
 
-    def _decode(self, block: int) -> NDArray[np.float32]:
-        part = self._next(block)
+    def _read_ahead(self) -> None:
+        """Let a thread decode what readers come to after blocks in use; it ends with the last of them."""
+        if not all(ahead.done() for ahead in self._ahead.values()):
+            return
+        known, following = self._decoded.keys() | self._ahead.keys(), self.blocks.following
+        coming = [
+            block for block in self._readers if block - 1 in self._decoded and block in following and block not in known
+        ]
+        if coming:
+            for block in list(self._ahead)[: -self.blocks.at_once]:  # nobody came for them
+                del self._ahead[block]
+            thread = ThreadPoolExecutor(1, thread_name_prefix="ordinate-rows")
+            self._ahead |= {block: thread.submit(self._decode, block) for block in coming}
+            thread.shutdown(wait=False)
+
+    def _decode(self, block: int) -> Decoded:
+        """Return the rows of a block, and the categories of each column that were never seen in training."""
+        with self._reading:
+            part = self._next(block)
         wanted = self.table.in_files(self.blocks.rows(block)) - self._starts[block]
         frame = self.table.as_frame(part, wanted)
         decoded = np.empty((len(frame), self.shape[1]), dtype=np.float32)
-        unseen = self.features.fill(frame, decoded)
+        return decoded, self.features.fill(frame, decoded)
+
+    def _say(self, unseen: dict[str, set[str]]) -> None:
         for place, name in enumerate(self.features.names):
             if unseen[name] and not self._unseen[place]:
                 self._unseen[place] = True
                 warnings.warn(unseen_warning(name, unseen[name]), UserWarning, stacklevel=5)
-        return decoded
 
     def _next(self, block: int) -> Any:
         """Return a block of the files, from the reader that stands before it where there is one."""
