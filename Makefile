@@ -19,7 +19,7 @@ demo: $(READY) ## train on real data, print metrics beside baselines, write mode
 	$(BIN)/ordinate demo
 
 test: $(READY) ## run the suite (10 minutes on two cores)
-	$(PYTEST) -n 2
+	$(PYTEST) -n 2 --dist worksteal
 
 quick: $(READY) ## run the tests nearest to what differs from the last commit (a minute)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/tools/quick.py -n 2 -q

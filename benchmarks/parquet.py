@@ -256,6 +256,9 @@ def measure(rows: int, repeats: int, threads: int, first: list[int]) -> dict[str
             name: round(medians["bare"]["rows_a_cpu_second"] / medians[name]["rows_a_cpu_second"], 3)
             for name in CONTENDERS[:3]
         },
+        "share_of_its_speed_by_the_clock": {
+            name: round(medians[name]["rows_a_second"] / medians["bare"]["rows_a_second"], 3) for name in CONTENDERS[:3]
+        },
         "until_first_batch": until_first_batch, "medians": medians, "runs": runs,
     }  # fmt: skip
 
@@ -296,7 +299,8 @@ def main() -> None:
     print(table(["", "rows/s", "rows/s of CPU", "peak GiB", "fit s"], rows))
     for many, each in figures["until_first_batch"].items():
         print(f"first batch of {many:,} rows: {each['seconds']:.0f} s, {each['own_gib']:.2f} GiB of its own")
-    print(f"times the bare loop's time: {figures['times_the_bare_loop']}")
+    print(f"times the bare loop's processor time: {figures['times_the_bare_loop']}")
+    print(f"share of its speed by the clock: {figures['share_of_its_speed_by_the_clock']}")
 
 
 if __name__ == "__main__":

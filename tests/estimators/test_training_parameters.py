@@ -87,7 +87,7 @@ def test_the_head_keeps_its_ratio_to_the_learning_rate():
 
 @pytest.mark.parametrize("scheme", ["linear_probe", "fine_tune"])
 def test_the_second_stage_may_have_a_learning_rate_of_its_own(scheme):
-    options = {"scheme": scheme, "head_learning_rate": 0.002, "schedule": "constant", "warmup": 0.0}
+    options = {"scheme": scheme, "head_learning_rate": 0.002, "schedule": "constant", "warmup": 0.0, "refit": 0}
     seen = steps_of(supcr(**options), TARGET)
     assert (seen[0][1], seen[-1][1]) == (0.001, 0.002)
     usual = steps_of(supcr(**options | {"head_learning_rate": None}), TARGET)

@@ -86,8 +86,8 @@ def every_case(rank, shares, cases):
 def outcomes(request, tmp_path_factory):
     count, kind = request.param
     folder = tmp_path_factory.mktemp("processes") / "meeting"
-    users = (item for item in request.session.items if "outcomes" in getattr(item, "fixturenames", ()))
-    cases = sorted({item.callspec.params["case"] for item in users})
+    here = (item for item in request.session.items if getattr(item, "module", None) is request.module)
+    cases = sorted({item.callspec.params["case"] for item in here if "outcomes" in item.fixturenames})
     return processes.together(count, every_case, folder, SHARES[count][kind], cases)
 
 
