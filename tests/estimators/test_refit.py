@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from ordinate import BlendRegressor
 from ordinate.estimators import EndToEndRegressor
 from ordinate.methods import training
 from ordinate.methods.regression import Regression
@@ -102,6 +103,12 @@ def test_an_encoder_with_its_head_is_trained_on_all_samples_too(trained):
 def test_there_is_one_training_where_nothing_else_was_asked_for(options, trained):
     paper = {"schedule": "cosine"} if "optimization" in options else {}
     supcr(**{**OPTIONS, **paper, **options}).fit(X, TARGET)
+    assert len(trained) == 1
+
+
+def test_a_blend_has_its_own_stage_for_that(trained):
+    options = {"members": 2, "folds": 2, "epochs": 20, "trees": False, "schedule": "constant"}
+    BlendRegressor(**options, validation_fraction=0.2, random_state=0).fit(X, TARGET)
     assert len(trained) == 1
 
 

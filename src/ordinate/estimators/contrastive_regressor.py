@@ -274,15 +274,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             self.head_name_ = best_head(errors, validation.weights)
         self.head_ = heads[self.head_name_]
 
-    def _refit(
-        self,
-        training: ArrayBatches | ViewBatches,
-        validation: ArrayBatches,
-        folder: Path | None,
-        *,
-        seed: int,
-        run: str,
-    ) -> None:
+    def _refit(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches, **options: Any) -> None:
         weights, self._all_weights = self._all_weights, None
         first, *rest = self.method_.stages
         is_table = isinstance(training.x, Tensor) and self._usual_patience(type(self.reader_)) is not None
@@ -296,10 +288,10 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             falling = replace(first.optimization, learning_rate=rate, schedule="cosine", warmup=0.0)
             again = replace(first, epochs=math.ceil(self.refit * best), optimization=falling, patience=None)
             self.method_.stages = (again, *(rest if self.head_name_ == "linear" else ()))
-            self._train_again(everything, 1 + len(rest), folder, seed, run)
+            self._train_again(everything, 1 + len(rest), **options)
         self.head_ = self._heads(everything, (self.head_name_,))[self.head_name_]
 
-    def _train_again(self, data: ArrayBatches, stages: int, folder: Path | None, seed: int, run: str) -> None:
+    def _train_again(self, data: ArrayBatches, stages: int, *, folder: Path | None, seed: int, run: str) -> None:
         """Go on training the method after so many stages, and append what its epochs log."""
         if folder is not None:
             folder = folder / "all samples"

@@ -132,15 +132,7 @@ class EmbeddingEstimator(
     def _evaluate(self, validation: ArrayBatches) -> None:
         """Measure the fitted model on its validation samples."""
 
-    def _refit(
-        self,
-        training: ArrayBatches | ViewBatches,
-        validation: ArrayBatches,
-        folder: Path | None,
-        *,
-        seed: int,
-        run: str,
-    ) -> None:
+    def _refit(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches, **options: Any) -> None:
         """Train on the share of the samples that was validated on, too."""
 
     # fitting
@@ -188,12 +180,13 @@ class EmbeddingEstimator(
                 known = (self._data_options, self._device)
                 training_data = frozen_features(frozen, training_data, *known)
                 validation_data = None if validation_data is None else frozen_features(frozen, validation_data, *known)
-            self._train(training_data, batches, validation_data, folder=folder, seed=seed, run=run)
+            options: dict[str, Any] = {"folder": folder, "seed": seed, "run": run}
+            self._train(training_data, batches, validation_data, **options)
             self._finish(training_data, validation_data)
             if validation_data is not None:
                 self._evaluate(validation_data)
                 if validation is None:
-                    self._refit(training_data, validation_data, folder, seed=seed, run=run)
+                    self._refit(training_data, validation_data, **options)
         self.reader_.notes += [x.note for x in read if isinstance(x, Streamed) and x.note is not None]
         return self
 

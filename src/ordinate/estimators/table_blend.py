@@ -255,6 +255,9 @@ class Blend(EmbeddingEstimator):
         self._note_unseen(blended, simple.y, simple.weights)
         del self._fold, self._groups, self._simple
 
+    def _refit(self, *arguments: Any, **options: Any) -> None:
+        """Do nothing: the networks have a stage in which they see all samples."""
+
     def _note_on_parts(self) -> str:
         """Return the loss of each part alone, a simple model among them, and its share."""
         losses = ", ".join(f"{name} {loss:.3f}" for name, loss in self.unseen_losses_.items())
