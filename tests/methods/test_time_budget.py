@@ -17,7 +17,7 @@ X, TARGET = draw_table(120)
 RANKS = ranks_of(TARGET)
 OWN = {"batch_size": 16, "random_state": 0}
 SEVERAL = {  # with all epochs, 6 batches each (regressors hold samples out)
-    "cloc": (lambda: CLOCClassifier(phase_epochs=(6, 6), target_accuracy=1.0, **OWN), RANKS),
+    "cloc": (lambda: CLOCClassifier(phase_epochs=(6, 6), target_accuracy=1.0, decision="mode", **OWN), RANKS),
     "otd": (lambda: OTDClassifier(epochs=12, **OWN), RANKS),
     "supcr": (lambda: SupCRRegressor(epochs=(6, 6), **OWN), TARGET),
     "supremix": (lambda: SupReMixRegressor(epochs=(6, 6), **OWN), TARGET),
@@ -82,7 +82,7 @@ def test_a_training_that_is_cut_anywhere_leaves_a_usable_model(name, until, monk
     assert "passed" in model.history_[-1]
     constant = np.abs(labels - np.median(labels)).mean()
     if until >= 15:
-        assert np.abs(np.asarray(model.predict(X), dtype=float) - labels).mean() <= constant
+        assert np.abs(np.asarray(model.predict(X), dtype=float) - labels).mean() < constant
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").predict(X), model.predict(X))
 
