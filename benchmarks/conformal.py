@@ -107,7 +107,7 @@ def train(name: str, method: str, X: Any, y: Array, seed: int) -> Any:
         recipe = small_recipe("cloc-retinamnist")
         return recipe.build(phase_epochs=EPOCHS[name], random_state=seed, verbose=0).fit(X, y)
     if method == "SupCR":
-        return SupCRRegressor(epochs=EPOCHS[method], refit=0, random_state=seed).fit(X, y)
+        return SupCRRegressor(epochs=EPOCHS[method], refit=0, linear=False, random_state=seed).fit(X, y)
     order = list(range(len(tabular.ORDERS[name])))
     if method == "OTD":
         return OTDClassifier(class_order=order, epochs=EPOCHS[method], random_state=seed).fit(X, y)

@@ -40,12 +40,14 @@ METRICS = {"mae": "MAE", "geometric_mean_error": "GM"}
 
 def vanilla(seed: int, imbalance: Imbalance | None = None) -> EndToEndRegressor:
     """The encoder and a linear head trained end to end with L1."""
-    return EndToEndRegressor(epochs=5, imbalance=imbalance, random_state=seed)
+    return EndToEndRegressor(epochs=5, imbalance=imbalance, linear=False, random_state=seed)
 
 
 def supremix(seed: int, imbalance: Imbalance | None = None) -> SupReMixRegressor:
     """The same network under SupReMix, then fine-tuned with the same head."""
-    return SupReMixRegressor(epochs=(5, 5), scheme="fine_tune", head="linear", imbalance=imbalance, random_state=seed)
+    return SupReMixRegressor(
+        epochs=(5, 5), scheme="fine_tune", head="linear", imbalance=imbalance, linear=False, random_state=seed
+    )
 
 
 VARIANTS: dict[str, tuple[Callable[..., ContrastiveRegressor], Imbalance | None]] = {

@@ -167,7 +167,7 @@ def test_shared_margins_are_one_value():
 
 
 def test_the_head_is_the_one_that_predicts_the_validation_samples_best():
-    model = supcr(validation_fraction=0.3).fit(X, TARGET)
+    model = supcr(validation_fraction=0.3, linear=False).fit(X, TARGET)
     assert model.head_name_ == min(model.head_scores_, key=model.head_scores_.get)
     held_out, target = draw_table(seed=1)
     model = supcr().fit(X, TARGET, validation=(held_out, target))
@@ -183,7 +183,7 @@ def test_validation_samples_are_not_trained_on(make):
     held_out, target = draw_table(seed=1)
     ranks = np.digitize(target, np.quantile(TARGET, [1 / 3, 2 / 3]))
     watched = ranks if make in (cloc, otd) else target
-    options = {} if make in (cloc, otd) else {"head": "linear", "validation_fraction": 0.0}
+    options = {} if make in (cloc, otd) else {"head": "linear", "validation_fraction": 0.0, "linear": False}
     labels = labels_for(make, TARGET)
     alone, beside = make(**options).fit(X, labels), make(**options).fit(X, labels, validation=(held_out, watched))
     assert (alone.transform(X) == beside.transform(X)).all()

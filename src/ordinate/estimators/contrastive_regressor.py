@@ -26,10 +26,13 @@ from ordinate.data.modality import Reader
 from ordinate.data.part import random_part
 from ordinate.data.registry import modality_of
 from ordinate.data.view_batches import ViewBatches
+from ordinate.encoders.given import is_named
+from ordinate.encoders.linear_path import LinearPath, directions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.sample_weights import CheckedSamples, relative_weights
+from ordinate.estimators.shares import blend, choose_shares
 from ordinate.functional.inputs import check_choice, check_positive, check_whole
 from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.heads.binned import BinSize
@@ -46,6 +49,9 @@ if TYPE_CHECKING:
     from ordinate.methods.staged import Stage
 
 FEW_SAMPLES = 500
+MOST_MEASURED = 20_000  # samples that ridge regression on columns sees
+ERRORS_TO_GAIN = 2.0  # by which the network must be ahead: the samples have chosen its epoch too
+COLUMNS = "columns"  # what ridge regression on them is called among the models to blend
 LEAST_RATE = 0.01  # of the highest one, below which nothing more is learned
 USUAL_HEAD = "ridge"  # exact, so that others have to predict validation samples better than by chance
 MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 holds
@@ -110,6 +116,10 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         refit: where ``patience`` went by a share of the samples of a table, train on all of them for this share of the
             epochs up to the best one, while the learning rate falls to 0; 0 for none. The head stays the one that was
             chosen before. Fine-tuning and a training with a time limit do without.
+        linear: on a table with validation samples, blend linear heads with ridge regression on the columns: the network
+            has the share by which it predicts them better by more than two standard errors, and embeddings move
+            along the head's direction so that it predicts the blend. A network of your own, ``embedding_dim=None``,
+            ``imbalance``, the paper's ``optimization`` and a training with a time limit do without.
         weight_decay: by default 1e-4.
         head_learning_rate: the highest one of the second stage, of a head or of fine-tuning; by default ten times
             ``learning_rate``, a hundred times for heads on bins.
@@ -117,11 +127,13 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     Attributes:
         head_name_: the head chosen.
         head_scores_: the validation error of each.
+        linear_share_: of ridge regression on the columns of a table in what is predicted.
     """
 
     validation_fraction: float | None = None
     patience: int | Literal["auto"] | None = "auto"
     refit: float = 0.2
+    linear: bool = True
     scheme: Scheme = "linear_probe"
     head: str = "auto"
     head_loss: HeadLoss = "l1"
@@ -131,6 +143,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     imbalance: Imbalance | None = None
     head_learning_rate: float | None = None
     method_: "Regression | TargetMembers" = field(init=False)
+    linear_share_: float = field(default=0.0, init=False)
 
     multi_output = True
     _is_validated = False
@@ -265,22 +278,91 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         """Choose the head by the absolute errors of the validation samples."""
         names = self._candidates() if validation is not None else self._candidates()[:1]
         heads = self._heads(training, names)
-        self.head_name_, self.head_scores_ = names[0], {}
-        if validation is not None:
-            with torch.no_grad():
-                seen = self._embed(validation.x)
-                errors = {name: (head(seen) - validation.y).abs().mean(1) for name, head in heads.items()}
-            self.head_scores_ = {name: float(weighted_mean(each, validation.weights)) for name, each in errors.items()}
-            self.head_name_ = best_head(errors, validation.weights)
+        self.head_name_, self.head_scores_, self.linear_share_ = names[0], {}, 0.0
         self.head_ = heads[self.head_name_]
+        if validation is None:
+            return
+        with torch.no_grad():
+            seen = self._embed(validation.x)
+            predicted = {name: head(seen) for name, head in heads.items()}
+        shares = self._blend_with_linear(training, validation, heads, predicted)
+        errors = {name: (each - validation.y).abs().mean(1) for name, each in predicted.items()}
+        scores = {name: float(weighted_mean(each, validation.weights)) for name, each in errors.items()}
+        of_columns, self.head_scores_ = scores.pop(COLUMNS, None), scores
+        self.head_name_ = best_head({name: errors[name] for name in heads}, validation.weights)
+        self.head_, self.linear_share_ = heads[self.head_name_], shares.get(self.head_name_, 0.0)
+        if of_columns is not None:
+            found = f"ridge regression on the columns {of_columns:.4g}, what is predicted {scores[self.head_name_]:.4g}"
+            share = f"of which ridge regression has a share of {self.linear_share_:.0%}"
+            note = f"mean absolute error on validation samples: {found}, {share}"
+            self.reader_.notes = [*self.reader_.notes, note]
+        self._take_linear_path(training)
+
+    def _blend_with_linear(
+        self,
+        training: ArrayBatches | ViewBatches,
+        validation: ArrayBatches,
+        heads: Mapping[str, nn.Module],
+        predicted: dict[str, Tensor],
+    ) -> dict[str, float]:
+        """Blend what linear heads predict with ridge regression on a table's columns; return its shares by head.
+
+        What ridge regression predicts alone is added to ``predicted``.
+        """
+        shares: dict[str, float] = {}
+        is_ours = is_named(self.encoder) and self.embedding_dim is not None
+        is_wanted = self.linear and is_ours and self._is_table(training) and self.imbalance is None
+        if not is_wanted or training_end() is not None:
+            return shares
+        with torch.no_grad():
+            simple = self._linear_model(training)(validation.x.double())
+        y = validation.y.double().numpy()
+        weights = None if validation.weights is None else validation.weights.double().numpy()
+        for name, head in heads.items():
+            if isinstance(head, LinearHead) and directions(head, self.embedding_dim_) == self.target_dim_:
+                parts = {COLUMNS: simple.numpy(), name: predicted[name].numpy()}
+                chosen = choose_shares(
+                    parts, lambda each: np.abs(each - y).mean(1), {COLUMNS: 1.0}, weights, {name: ERRORS_TO_GAIN}
+                )
+                shares[name] = chosen.get(COLUMNS, 0.0)
+                predicted[name] = torch.from_numpy(blend(parts, chosen))
+        predicted[COLUMNS] = simple
+        return shares
+
+    def _linear_model(self, data: ArrayBatches | ViewBatches) -> LinearHead:
+        """Return ridge regression on the columns of a table."""
+        rows = torch.from_numpy(random_part(len(data.x), MOST_MEASURED))
+        weights = None if data.weights is None else data.weights[rows].double()
+        return fit_ridge(data.x[rows].double(), data.y[rows].double(), weights)
+
+    def _take_linear_path(self, data: ArrayBatches | ViewBatches) -> None:
+        """Let the encoder move embeddings so that the head predicts the blend."""
+        if self.linear_share_:
+            path = self._path_beside(self.method_.encoder, self.embedding_dim_)
+            path.blend(self.head_, self._linear_model(data), self.linear_share_)
+            self.method_.encoder = path.float().double().eval()  # as a saved model holds it
+
+    def _path_beside(self, network: nn.Module, embedding_dim: int) -> LinearPath:
+        return LinearPath(network, self.reader_.sample_shape[0], embedding_dim)
+
+    def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
+        encoder = super()._new_encoder(for_saved_weights=for_saved_weights)
+        if not (for_saved_weights and self.linear_share_ and self.embedding_dim):
+            return encoder
+        return self._path_beside(encoder, self.embedding_dim)
+
+    def _is_table(self, training: ArrayBatches | ViewBatches) -> bool:
+        """Whether samples are a table in memory, trained on as estimators do without ``optimization="paper"``."""
+        return isinstance(training.x, Tensor) and self._usual_patience(type(self.reader_)) is not None
 
     def _refit(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches, **options: Any) -> None:
         weights, self._all_weights = self._all_weights, None
         first, *rest = self.method_.stages
-        is_table = isinstance(training.x, Tensor) and self._usual_patience(type(self.reader_)) is not None
-        is_fine_tuned = self.scheme == "fine_tune" and rest
-        if not self.refit or not is_table or first.patience is None or is_fine_tuned or training_end() is not None:
+        may_refit = self.refit and self._is_table(training) and first.patience is not None
+        if not may_refit or (self.scheme == "fine_tune" and rest) or training_end() is not None:
             return
+        if isinstance(path := self.method_.encoder, LinearPath):
+            self.method_.encoder = path.network
         everything = ArrayBatches(torch.cat([training.x, validation.x]), torch.cat([training.y, validation.y]), weights)
         best, highest = self.method_.best_epochs[0], first.optimization.learning_rate
         rate = first.optimization.learning_rate_at(best / first.epochs)
@@ -290,6 +372,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             self.method_.stages = (again, *(rest if self.head_name_ == "linear" else ()))
             self._train_again(everything, 1 + len(rest), **options)
         self.head_ = self._heads(everything, (self.head_name_,))[self.head_name_]
+        self._take_linear_path(everything)
 
     def _train_again(self, data: ArrayBatches, stages: int, *, folder: Path | None, seed: int, run: str) -> None:
         """Go on training the method after so many stages, and append what its epochs log."""
@@ -344,6 +427,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         return {
             "head": self.head_name_,
             "head_scores": self.head_scores_,
+            "linear_share": self.linear_share_,
             "target_dim": self.target_dim_,
             "target_offset": self.target_offset_.tolist(),
             "target_is_vector": self.target_is_vector_,
@@ -353,6 +437,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     def _restore(self, state: dict[str, Any]) -> None:
         self.head_name_ = state["head"]
         self.head_scores_ = state["head_scores"]
+        self.linear_share_ = float(state.get("linear_share", 0.0))
         self.target_dim_ = state["target_dim"]
         self.target_offset_ = np.asarray(state["target_offset"], dtype=np.float64)
         if self.target_offset_.shape != (self.target_dim_,):

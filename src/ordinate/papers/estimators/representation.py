@@ -272,6 +272,7 @@ class RepresentationRegressor(RepresentationEstimator, ContrastiveRegressor):
     validation_fraction: float | None = None
     patience: int | Literal["auto"] | None = "auto"
     positives_above: float | None = None
+    linear: bool = field(default=False, init=False)  # what is compared is the representation
     imbalance: Imbalance | None = field(default=None, init=False)
     method_: Regression = field(init=False)
 

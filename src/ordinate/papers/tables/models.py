@@ -72,6 +72,8 @@ def build(
     of_run = {"checkpoint_dir": checkpoint_dir, "random_state": seed}
     if "decision" in parameters:
         chosen.setdefault("decision", None)  # as in the papers
+    if "linear" in parameters and name != "blend":
+        chosen.setdefault("linear", False)  # likewise
     chosen |= {option: value for option, value in of_run.items() if option in parameters}
     if num_classes is not None and "class_order" in parameters:
         chosen["class_order"] = list(range(num_classes))

@@ -1,0 +1,164 @@
+"""Ridge regression on a table's columns beside the network: where it has a share, and that every face has it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.linear_model import RidgeCV
+
+from ordinate.encoders.linear_path import LinearPath
+from ordinate.estimators import EndToEndRegressor, contrastive_regressor
+from ordinate.methods.imbalance import Imbalance
+from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
+from tests.estimators.examples import SMALL, draw_series, draw_table, for_every_regressor, supcr
+from tests.estimators.test_persistence import assert_same_model, save_and_load
+
+X, TARGET = draw_table(60)
+NOISE = np.random.default_rng(1).normal(size=60)
+BEYOND = (X[:48], TARGET[:48]), {"validation": (X[48:], TARGET[48:])}  # what is trained and what is validated on
+OPTIONS = {"epochs": (6, 3), "validation_fraction": 0.2, "refit": 0}
+
+
+def end_to_end(**options):
+    return EndToEndRegressor(**{**SMALL, **options, "epochs": 3})
+
+
+@pytest.fixture
+def a_third(monkeypatch):
+    """The linear model has a share of 0.3 in every linear head."""
+
+    def third(predictions, losses, start, weights, errors_to_gain):
+        assert start == {"columns": 1.0}
+        assert len(predictions) == 2
+        return {name: 0.3 if name == "columns" else 0.7 for name in predictions}
+
+    monkeypatch.setattr(contrastive_regressor, "choose_shares", third)
+
+
+def ridge(model, X, y, weights=None):
+    """The linear model of the columns, by scikit-learn alone."""
+    x = model._read(X).numpy().astype(np.float64)
+    centre = np.average(x, axis=0, weights=weights)
+    scale = np.sqrt(np.average((x - centre) ** 2, axis=0, weights=weights))
+    scale[scale == 0] = 1
+    fitted = RidgeCV(np.logspace(-6, 4, 21)).fit((x - centre) / scale, y, weights)
+    return lambda new: fitted.predict((model._read(new).numpy() - centre) / scale)
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(1, 3, 48)], ids=["none", "some"])
+@pytest.mark.parametrize("head", ["ridge", "linear"])
+@for_every_regressor
+def test_what_is_predicted_is_the_blend_and_embeddings_move_along_the_heads_direction(make, head, weights, a_third):
+    (training, given) = BEYOND
+    plain = make(epochs=(2, 2), head=head, linear=False).fit(*training, weights, **given)
+    model = make(epochs=(2, 2), head=head).fit(*training, weights, **given)
+    assert (plain.linear_share_, model.linear_share_) == (0.0, 0.3)
+    wanted = 0.7 * plain.predict(X) + 0.3 * ridge(model, *training, weights)(X)
+    assert model.predict(X) == pytest.approx(wanted, rel=1e-4, abs=1e-4)
+    moved = model.transform(X) - plain.transform(X)
+    assert model.transform(X).shape == (60, 8)
+    assert np.linalg.matrix_rank(moved, tol=1e-4 * np.abs(moved).max()) == 1
+    errors = np.abs(wanted[48:] - TARGET[48:]).mean()
+    assert model.head_scores_[head] == pytest.approx(errors, rel=1e-4)
+
+
+def test_several_targets_move_embeddings_along_several_directions(a_third):
+    both = np.stack([TARGET, X[:, 2] ** 2], 1)
+    plain, model = (supcr(**OPTIONS, head="ridge", linear=linear).fit(X, both) for linear in (False, True))
+    assert model.linear_share_ == 0.3
+    assert model.predict(X).shape == (60, 2)
+    moved = model.transform(X) - plain.transform(X)
+    assert np.linalg.matrix_rank(moved, tol=1e-4 * np.abs(moved).max()) == 2
+
+
+def test_a_linear_truth_is_left_to_the_linear_model():
+    y = TARGET + 0.3 * NOISE
+    model = supcr(**OPTIONS).fit(X[:48], y[:48], validation=(X[48:], y[48:]))
+    assert model.linear_share_ == 1.0
+    (note,) = model.reader_.notes
+    error = f"{np.abs(ridge(model, X[:48], y[:48])(X[48:]) - y[48:]).mean():.4g}"
+    assert note == (
+        f"mean absolute error on validation samples: ridge regression on the columns {error}, what is predicted "
+        f"{error}, of which ridge regression has a share of 100%"
+    )
+    assert model.predict(X) == pytest.approx(ridge(model, X[:48], y[:48])(X), abs=1e-4)
+
+
+def test_what_no_line_follows_is_left_to_the_network():
+    X = np.random.default_rng(0).uniform(-2, 2, (400, 1))
+    y = X[:, 0] ** 2
+    plain, model = (supcr(**OPTIONS | {"epochs": (30, 1)}, linear=linear).fit(X, y) for linear in (False, True))
+    assert model.linear_share_ < 0.2
+    assert np.abs(model.predict(X) - y).mean() < 0.2 * np.abs(y - y.mean()).mean()
+    if model.linear_share_ == 0:
+        assert (model.predict(X) == plain.predict(X)).all()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"linear": False},
+        {"optimization": "paper"},
+        {"validation_fraction": 0.0},
+        {"encoder": torch.nn.Linear(3, 5)},
+        {"embedding_dim": None},
+        {"imbalance": Imbalance(lds="inverse", kernel_size=1)},
+        {"head": "neighbours"},
+        {"head": "linear", "head_loss": "dldl_v2"},
+    ],
+    ids="-".join,
+)
+def test_there_is_none_where_it_was_not_asked_for_or_has_no_place(options, a_third):
+    model = supcr(**{**OPTIONS, **options}).fit(X, TARGET)
+    assert model.linear_share_ == 0
+    assert not isinstance(model.method_.encoder, LinearPath)
+
+
+def test_series_have_none(a_third):
+    assert supcr(**OPTIONS).fit(*draw_series(40)).linear_share_ == 0
+
+
+def test_a_training_with_a_time_limit_has_none(a_third):
+    with training_until(TrainingEnd(TimeBudget(1000), until=900)):
+        assert supcr(**OPTIONS).fit(X, TARGET).linear_share_ == 0
+
+
+@pytest.mark.parametrize("make", [supcr, end_to_end])
+def test_a_saved_model_has_it(make, tmp_path, a_third):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["kind"] = np.where(X[:, 0] > 0, "high", "low")
+    model = make(validation_fraction=0.2).fit(frame, TARGET)
+    assert model.linear_share_ == 0.3
+    again = save_and_load(model, tmp_path)
+    assert again.linear_share_ == 0.3
+    assert_same_model(again, model, frame)
+
+
+def test_the_network_is_trained_on_all_samples_without_it_and_gets_it_anew(monkeypatch, a_third):
+    seen = []
+    train_again = contrastive_regressor.ContrastiveRegressor._train_again
+
+    def note(self, *arguments, **options):
+        seen.append(type(self.method_.encoder))
+        train_again(self, *arguments, **options)
+
+    monkeypatch.setattr(contrastive_regressor.ContrastiveRegressor, "_train_again", note)
+    options = {**OPTIONS, "schedule": "constant", "refit": 0.5, "head": "ridge"}
+    plain, model = (supcr(**options, linear=linear).fit(X, TARGET) for linear in (False, True))
+    assert len(seen) == 2
+    assert LinearPath not in seen
+    wanted = 0.7 * plain.predict(X) + 0.3 * ridge(model, X, TARGET)(X)
+    assert model.predict(X) == pytest.approx(wanted, rel=1e-4, abs=1e-4)
+
+
+def test_a_head_that_sees_nothing_is_left_alone(monkeypatch, a_third):
+    fit_ridge = contrastive_regressor.fit_ridge
+
+    def blind(embeddings, *arguments):
+        head = fit_ridge(embeddings, *arguments)
+        with torch.no_grad():
+            head.linear.weight.zero_()
+        return head
+
+    monkeypatch.setattr(contrastive_regressor, "fit_ridge", blind)
+    assert supcr(**OPTIONS, head="ridge").fit(X, TARGET).linear_share_ == 0
