@@ -114,7 +114,7 @@ def test_every_picture_draws(open_page, each, theme):
         assert page.evaluate(INK, plot) > 200, plot
 
 
-@pytest.mark.typical("table-light", "images-light", "table-dark")
+@pytest.mark.typical("table-light", "images-dark")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious(open_page, each, theme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")

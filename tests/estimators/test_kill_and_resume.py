@@ -119,9 +119,7 @@ CASES = {
 }
 
 
-@pytest.mark.typical(
-    "cloc whose phase one ends early", "otd with patience", "supcr, fine-tuned", "supremix with patience"
-)
+@pytest.mark.typical("cloc whose phase one ends early", "supcr, fine-tuned")
 @pytest.mark.parametrize(("make", "options"), CASES.values(), ids=CASES)
 def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(
     make, options, tmp_path, trained_epochs

@@ -60,7 +60,7 @@ CASES = {
 }
 
 
-@pytest.mark.typical("cloc", "otd", "supcr, accumulated", "supcr for rare labels", "supremix")
+@pytest.mark.typical("cloc", "supcr, accumulated", "supremix")
 @pytest.mark.parametrize(("make", "options"), CASES.values(), ids=CASES)
 def test_a_fit_killed_within_epochs_ends_with_the_weights_and_the_history_of_one_that_was_not(
     make, options, tmp_path, trained_batches

@@ -161,6 +161,7 @@ def test_drawn_shares_follow_the_beta_distribution():
     assert 0.8 < drawn.std() / expected.std() < 1.25
 
 
+@pytest.mark.typical("beta0")
 @pytest.mark.parametrize("beta", [(2e9, 8e9), (8e9, 2e9)])
 def test_the_first_beta_parameter_is_the_share_of_the_anchor(beta):
     neg_mix = torch.full((8, 8), beta[0] / sum(beta))

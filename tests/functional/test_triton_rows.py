@@ -115,24 +115,20 @@ def embeddings(n, dtype=torch.float64, seed=0):
 # against the rows in PyTorch
 
 
-@pytest.mark.typical(
-    "supcr, clumps",
-    "otd, a rank missing",
-    "supremix, both",
-)
+@pytest.mark.typical("otd, a rank missing", "supremix, both")
 @for_every_case
 def test_kernels_are_the_rows_of_a_batch(loss, labels, options):
     weights = torch.linspace(0, 2, N, device=DEVICE)
     assert_alike(loss, embeddings(N), labels, weights=weights, block_size=9, **options)
 
 
-@pytest.mark.typical("supcr, distinct labels", "mmnp")
+@pytest.mark.typical("mmnp")
 @for_typical_cases
 def test_kernels_are_the_rows_in_float32(loss, labels, options):
     assert_alike(loss, embeddings(N, torch.float32), labels, **options)
 
 
-@pytest.mark.typical("supcr, ties", "supremix, distinct labels")
+@pytest.mark.typical("supcr, ties")
 @for_typical_cases
 def test_kernels_are_the_rows_of_anchors_among_references(loss, labels, options):
     references = {"ref_emb": embeddings(REFERENCES, seed=1), "ref_labels": labels[:REFERENCES].to(DEVICE)}

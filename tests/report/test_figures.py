@@ -85,6 +85,7 @@ def test_embeddings_of_every_kind_are_shown(tmp_path, embeddings):
     assert figures.save(figure, tmp_path / "embedding.png").stat().st_size > 1000
 
 
+@pytest.mark.thorough  # to compile its loops for the cosine takes six seconds
 def test_umap_keeps_near_what_is_near_by_cosine_and_gives_the_same_picture_again_without_a_warning():
     around = RNG.uniform(0, np.pi, 60)
     embeddings = np.column_stack([np.cos(around), np.sin(around)]) * RNG.uniform(1, 100, (60, 1))
