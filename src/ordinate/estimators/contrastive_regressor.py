@@ -118,8 +118,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             chosen before. Fine-tuning and a training with a time limit do without.
         linear: on a table with validation samples, blend linear heads with ridge regression on the columns: the network
             has the share by which it predicts them better by more than two standard errors, and embeddings move
-            along the head's direction so that it predicts the blend. A network of your own, ``embedding_dim=None``,
-            ``imbalance``, the paper's ``optimization`` and a training with a time limit do without.
+            along the head's direction so that it predicts the blend. A table that streams, a network of your own,
+            ``embedding_dim=None``, ``imbalance``, the paper's ``optimization`` and a time limit do without.
         weight_decay: by default 1e-4.
         head_learning_rate: the highest one of the second stage, of a head or of fine-tuning; by default ten times
             ``learning_rate``, a hundred times for heads on bins.
