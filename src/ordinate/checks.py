@@ -36,6 +36,13 @@ def check_share(value: float, name: str, *, or_one: bool = False) -> float:
     return value
 
 
+def check_flag(value: bool, name: str) -> bool:
+    """Return True or False, of NumPy too."""
+    if str(value) not in ("True", "False") or isinstance(value, str):
+        raise OrdinateError(name, repr(value), "True or False")
+    return bool(value)
+
+
 def check_choice(value: str, choices: Sequence[str], name: str) -> str:
     """Return ``value`` if it is one of ``choices``."""
     if value not in choices:

@@ -6,8 +6,9 @@ import pytest
 import torch
 from sklearn.linear_model import RidgeCV
 
-from ordinate.encoders.linear_path import LinearPath
+from ordinate import BlendRegressor
 from ordinate.estimators import EndToEndRegressor, contrastive_regressor
+from ordinate.heads.linear_path import LinearPath
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import SMALL, draw_series, draw_table, for_every_regressor, supcr
@@ -29,8 +30,7 @@ def a_third(monkeypatch):
 
     def third(predictions, losses, start, weights, errors_to_gain):
         assert start == {"columns": 1.0}
-        assert len(predictions) == 2
-        return {name: 0.3 if name == "columns" else 0.7 for name in predictions}
+        return {"columns": 0.3, "embedding": 0.7}
 
     monkeypatch.setattr(contrastive_regressor, "choose_shares", third)
 
@@ -52,7 +52,7 @@ def test_what_is_predicted_is_the_blend_and_embeddings_move_along_the_heads_dire
     (training, given) = BEYOND
     plain = make(epochs=(2, 2), head=head, linear=False).fit(*training, weights, **given)
     model = make(epochs=(2, 2), head=head).fit(*training, weights, **given)
-    assert (plain.linear_share_, model.linear_share_) == (0.0, 0.3)
+    assert (plain.linear_shares_, model.linear_shares_) == ((), (0.3,))
     wanted = 0.7 * plain.predict(X) + 0.3 * ridge(model, *training, weights)(X)
     assert model.predict(X) == pytest.approx(wanted, rel=1e-4, abs=1e-4)
     moved = model.transform(X) - plain.transform(X)
@@ -65,7 +65,7 @@ def test_what_is_predicted_is_the_blend_and_embeddings_move_along_the_heads_dire
 def test_several_targets_move_embeddings_along_several_directions(a_third):
     both = np.stack([TARGET, X[:, 2] ** 2], 1)
     plain, model = (supcr(**OPTIONS, head="ridge", linear=linear).fit(X, both) for linear in (False, True))
-    assert model.linear_share_ == 0.3
+    assert model.linear_shares_ == (0.3, 0.3)
     assert model.predict(X).shape == (60, 2)
     moved = model.transform(X) - plain.transform(X)
     assert np.linalg.matrix_rank(moved, tol=1e-4 * np.abs(moved).max()) == 2
@@ -74,7 +74,7 @@ def test_several_targets_move_embeddings_along_several_directions(a_third):
 def test_a_linear_truth_is_left_to_the_linear_model():
     y = TARGET + 0.3 * NOISE
     model = supcr(**OPTIONS).fit(X[:48], y[:48], validation=(X[48:], y[48:]))
-    assert model.linear_share_ == 1.0
+    assert model.linear_shares_ == (1.0,)
     (note,) = model.reader_.notes
     error = f"{np.abs(ridge(model, X[:48], y[:48])(X[48:]) - y[48:]).mean():.4g}"
     assert note == (
@@ -88,7 +88,7 @@ def test_what_no_line_follows_is_left_to_the_network():
     X = np.random.default_rng(0).uniform(-2, 2, (160, 1))
     y = X[:, 0] ** 2
     model = supcr(**OPTIONS | {"epochs": (12, 1), "learning_rate": 0.01}).fit(X, y)
-    assert model.linear_share_ < 0.2
+    assert sum(model.linear_shares_) < 0.2
     assert np.abs(model.predict(X) - y).mean() < 0.3 * np.abs(y - y.mean()).mean()
 
 
@@ -108,17 +108,17 @@ def test_what_no_line_follows_is_left_to_the_network():
 )
 def test_there_is_none_where_it_was_not_asked_for_or_has_no_place(options, a_third):
     model = supcr(**{**OPTIONS, **options}).fit(X, TARGET)
-    assert model.linear_share_ == 0
+    assert not any(model.linear_shares_)
     assert not isinstance(model.method_.encoder, LinearPath)
 
 
 def test_series_have_none(a_third):
-    assert supcr(**OPTIONS).fit(*draw_series(40)).linear_share_ == 0
+    assert supcr(**OPTIONS).fit(*draw_series(40)).linear_shares_ == ()
 
 
 def test_a_training_with_a_time_limit_has_none(a_third):
     with training_until(TrainingEnd(TimeBudget(1000), until=900)):
-        assert supcr(**OPTIONS).fit(X, TARGET).linear_share_ == 0
+        assert supcr(**OPTIONS).fit(X, TARGET).linear_shares_ == ()
 
 
 @pytest.mark.parametrize("make", [supcr, end_to_end])
@@ -126,9 +126,9 @@ def test_a_saved_model_has_it(make, tmp_path, a_third):
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     frame["kind"] = np.where(X[:, 0] > 0, "high", "low")
     model = make(validation_fraction=0.2).fit(frame, TARGET)
-    assert model.linear_share_ == 0.3
+    assert model.linear_shares_ == (0.3,)
     again = save_and_load(model, tmp_path)
-    assert again.linear_share_ == 0.3
+    assert again.linear_shares_ == (0.3,)
     assert_same_model(again, model, frame)
 
 
@@ -159,4 +159,54 @@ def test_a_head_that_sees_nothing_is_left_alone(monkeypatch, a_third):
         return head
 
     monkeypatch.setattr(contrastive_regressor, "fit_ridge", blind)
-    assert supcr(**OPTIONS, head="ridge").fit(X, TARGET).linear_share_ == 0
+    assert supcr(**OPTIONS, head="ridge").fit(X, TARGET).linear_shares_ == (0.0,)
+
+
+def test_each_target_has_a_share_of_its_own_whatever_its_unit():
+    """One is linear and noisy, in thousands; the other no line follows, and is not handed over with it."""
+    X = np.random.default_rng(0).uniform(-2, 2, (160, 1))
+    linear = X[:, 0] + np.random.default_rng(1).normal(0, 0.3, 160)
+    for unit in (1, 1000):
+        model = supcr(**OPTIONS | {"epochs": (12, 1), "learning_rate": 0.01}, head="ridge")
+        both = model.fit(X, np.stack([unit * linear, X[:, 0] ** 2], 1)).linear_shares_
+        assert both[0] > 0.5
+        assert both[1] < 0.2
+
+
+@pytest.mark.parametrize("other", [0 * TARGET, 2 * TARGET + 1, 3 * TARGET + 1], ids=["constant", "double", "triple"])
+def test_targets_that_depend_on_each_other_are_blended_too(other):
+    y = np.stack([TARGET + 0.1 * NOISE, other + (0.1 * NOISE * (other[1] - other[0]) / (TARGET[1] - TARGET[0]))], 1)
+    model = supcr(**OPTIONS | {"epochs": (2, 2)}, head="ridge").fit(X, y)
+    assert model.linear_shares_[0] > 0.5
+    assert np.abs(model.predict(X)[:, 0] - y[:, 0]).mean() < 0.2
+
+
+def test_more_targets_than_dimensions_are_left_to_the_network():
+    y = np.stack([TARGET, X[:, 1], X[:, 2]], 1)
+    assert supcr(**OPTIONS | {"embedding_dim": 2}, head="ridge").fit(X, y).linear_shares_ == (0.0, 0.0, 0.0)
+
+
+def test_ridge_regression_on_columns_is_fitted_once_for_each_part_and_on_few_columns(monkeypatch):
+    shapes = []
+    fit_ridge = contrastive_regressor.fit_ridge
+
+    def note(columns, *arguments):
+        shapes.append(tuple(columns.shape))
+        return fit_ridge(columns, *arguments)
+
+    monkeypatch.setattr(contrastive_regressor, "fit_ridge", note)
+    for options in ({"head": "ridge"}, {"head": "neighbours"}):
+        supcr(**OPTIONS | {"refit": 0.5, "schedule": "constant"}, **options).fit(X, TARGET)
+    width = shapes[1][1]
+    assert shapes == [(48, 8), (48, width), (60, 8), (60, width)]  # heads are on 8 dimensions
+    shapes.clear()
+    monkeypatch.setattr(contrastive_regressor, "MOST_PRODUCTS", 48 * width**2 - 1)
+    assert supcr(**OPTIONS, head="ridge").fit(X, TARGET).linear_shares_ == ()
+    assert shapes == [(48, 8)]
+
+
+@pytest.mark.parametrize("make", [supcr, BlendRegressor])
+@pytest.mark.parametrize("value", ["no", 3, np.array([True, False]), None])
+def test_what_is_no_flag_is_refused(make, value):
+    with pytest.raises(ValueError, match=r"linear: got .*, expected True or False"):
+        make(linear=value).fit(X, TARGET)

@@ -5,6 +5,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -18,7 +19,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 from torch import Tensor, nn
 
-from ordinate.checks import check_share
+from ordinate.checks import check_flag, check_share
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.large_labels import are_in_file, computed, in_parts
@@ -27,16 +28,16 @@ from ordinate.data.part import random_part
 from ordinate.data.registry import modality_of
 from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.given import is_named
-from ordinate.encoders.linear_path import LinearPath, directions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.sample_weights import CheckedSamples, relative_weights
-from ordinate.estimators.shares import blend, choose_shares
+from ordinate.estimators.shares import choose_shares
 from ordinate.functional.inputs import check_choice, check_positive, check_whole
 from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.heads.binned import BinSize
 from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
+from ordinate.heads.linear_path import LinearPath, reachable
 from ordinate.heads.neighbours import NeighbourMean
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Imbalance
@@ -50,8 +51,9 @@ if TYPE_CHECKING:
 
 FEW_SAMPLES = 500
 MOST_MEASURED = 20_000  # samples that ridge regression on columns sees
+LEAST_EXACT = 1e-4  # of a change of predictions, which moved embeddings may miss
 ERRORS_TO_GAIN = 2.0  # by which the network must be ahead: the samples have chosen its epoch too
-COLUMNS = "columns"  # what ridge regression on them is called among the models to blend
+MOST_PRODUCTS = 5e9  # of rows, columns and the smaller of both: some seconds of ridge regression
 LEAST_RATE = 0.01  # of the highest one, below which nothing more is learned
 USUAL_HEAD = "ridge"  # exact, so that others have to predict validation samples better than by chance
 MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 holds
@@ -78,6 +80,31 @@ def best_head(errors: Mapping[str, Float[Tensor, " n"]], weights: Float[Tensor, 
         if mean[usual] - mean[name] > deviation / len(gains) ** 0.5:
             better.append(name)
     return min(better, key=mean.__getitem__)
+
+
+def _blended(
+    head: LinearHead, predicted: Float[Tensor, "n p"], model: LinearHead, validation: ArrayBatches
+) -> tuple[tuple[float, ...], Float[Tensor, "n p"]]:
+    """Return the shares of a model of the columns beside a head, one per target, and what both predict with them."""
+    with torch.no_grad():
+        by_columns = model(validation.x.double())
+    weights = None if validation.weights is None else validation.weights.double().numpy()
+    shares = []
+    for own, other, y in zip(predicted.T, by_columns.T, validation.y.T.double(), strict=True):
+        parts = {"columns": other[:, None].numpy(), "embedding": own[:, None].numpy()}
+        losses = partial(_absolute_errors, y=y.numpy())
+        chosen = choose_shares(parts, losses, {"columns": 1.0}, weights, {"embedding": ERRORS_TO_GAIN})
+        shares.append(chosen.get("columns", 0.0))
+    changes = torch.tensor(shares) * (by_columns - predicted)
+    made = reachable(head, changes)
+    if (made - changes).abs().max() > LEAST_EXACT * changes.abs().max():  # the head sees too few directions
+        return (0.0,) * len(shares), predicted
+    return tuple(shares), predicted + made
+
+
+def _absolute_errors(predicted: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    errors: NDArray[np.float64] = np.abs(predicted[:, 0] - y)
+    return errors
 
 
 def _check_deviation(deviation: float) -> None:
@@ -119,7 +146,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         linear: on a table with validation samples, blend linear heads with ridge regression on the columns: the network
             has the share by which it predicts them better by more than two standard errors, and embeddings move
             along the head's direction so that it predicts the blend. A table that streams, a network of your own,
-            ``embedding_dim=None``, ``imbalance``, the paper's ``optimization`` and a time limit do without.
+            ``embedding_dim=None``, ``imbalance``, the paper's ``optimization`` and a time limit do without, and so do
+            more than some hundred columns, as ridge regression on these takes long.
         weight_decay: by default 1e-4.
         head_learning_rate: the highest one of the second stage, of a head or of fine-tuning; by default ten times
             ``learning_rate``, a hundred times for heads on bins.
@@ -127,7 +155,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     Attributes:
         head_name_: the head chosen.
         head_scores_: the validation error of each.
-        linear_share_: of ridge regression on the columns of a table in what is predicted.
+        linear_shares_: of ridge regression on the columns of a table in what is predicted, one per target; empty where
+            the head is not blended with it.
     """
 
     validation_fraction: float | None = None
@@ -143,7 +172,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     imbalance: Imbalance | None = None
     head_learning_rate: float | None = None
     method_: "Regression | TargetMembers" = field(init=False)
-    linear_share_: float = field(default=0.0, init=False)
+    linear_shares_: tuple[float, ...] = field(default=(), init=False)
 
     multi_output = True
     _is_validated = False
@@ -272,62 +301,41 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         if self.head_learning_rate is not None:
             check_positive(self.head_learning_rate, "head_learning_rate")
         check_share(self.refit, "refit", or_one=True)
+        check_flag(self.linear, "linear")
         super()._check_parameters()
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Choose the head by the absolute errors of the validation samples."""
         names = self._candidates() if validation is not None else self._candidates()[:1]
         heads = self._heads(training, names)
-        self.head_name_, self.head_scores_, self.linear_share_ = names[0], {}, 0.0
+        self.head_name_, self.head_scores_, self.linear_shares_ = names[0], {}, ()
         self.head_ = heads[self.head_name_]
         if validation is None:
             return
         with torch.no_grad():
             seen = self._embed(validation.x)
             predicted = {name: head(seen) for name, head in heads.items()}
-        shares = self._blend_with_linear(training, validation, heads, predicted)
-        errors = {name: (each - validation.y).abs().mean(1) for name, each in predicted.items()}
-        scores = {name: float(weighted_mean(each, validation.weights)) for name, each in errors.items()}
-        of_columns, self.head_scores_ = scores.pop(COLUMNS, None), scores
-        self.head_name_ = best_head({name: errors[name] for name in heads}, validation.weights)
-        self.head_, self.linear_share_ = heads[self.head_name_], shares.get(self.head_name_, 0.0)
-        if of_columns is not None:
-            found = f"ridge regression on the columns {of_columns:.4g}, what is predicted {scores[self.head_name_]:.4g}"
-            share = f"of which ridge regression has a share of {self.linear_share_:.0%}"
-            note = f"mean absolute error on validation samples: {found}, {share}"
-            self.reader_.notes = [*self.reader_.notes, note]
-        self._take_linear_path(training)
-
-    def _blend_with_linear(
-        self,
-        training: ArrayBatches | ViewBatches,
-        validation: ArrayBatches,
-        heads: Mapping[str, nn.Module],
-        predicted: dict[str, Tensor],
-    ) -> dict[str, float]:
-        """Blend what linear heads predict with ridge regression on a table's columns; return its shares by head.
-
-        What ridge regression predicts alone is added to ``predicted``.
-        """
-        shares: dict[str, float] = {}
-        is_ours = is_named(self.encoder) and self.embedding_dim is not None
-        is_wanted = self.linear and is_ours and self._is_table(training) and self.imbalance is None
-        if not is_wanted or training_end() is not None:
-            return shares
-        with torch.no_grad():
-            simple = self._linear_model(training)(validation.x.double())
-        y = validation.y.double().numpy()
-        weights = None if validation.weights is None else validation.weights.double().numpy()
+        model = self._linear_model(training) if self._may_blend(training, heads) else None
+        shares: dict[str, tuple[float, ...]] = {}
         for name, head in heads.items():
-            if isinstance(head, LinearHead) and directions(head, self.embedding_dim_) == self.target_dim_:
-                parts = {COLUMNS: simple.numpy(), name: predicted[name].numpy()}
-                chosen = choose_shares(
-                    parts, lambda each: np.abs(each - y).mean(1), {COLUMNS: 1.0}, weights, {name: ERRORS_TO_GAIN}
-                )
-                shares[name] = chosen.get(COLUMNS, 0.0)
-                predicted[name] = torch.from_numpy(blend(parts, chosen))
-        predicted[COLUMNS] = simple
-        return shares
+            if model is not None and isinstance(head, LinearHead):
+                shares[name], predicted[name] = _blended(head, predicted[name], model, validation)
+        errors = {name: (each - validation.y).abs().mean(1) for name, each in predicted.items()}
+        self.head_scores_ = {name: float(weighted_mean(each, validation.weights)) for name, each in errors.items()}
+        self.head_name_ = best_head(errors, validation.weights)
+        self.head_, self.linear_shares_ = heads[self.head_name_], shares.get(self.head_name_, ())
+        if model is not None:
+            self._note_on_linear(model, validation)
+            self._take_linear_path(model)
+
+    def _may_blend(self, training: ArrayBatches | ViewBatches, heads: Mapping[str, nn.Module]) -> bool:
+        """Whether ridge regression on the columns may have a share in what one of the heads predicts."""
+        is_ours = is_named(self.encoder) and self.embedding_dim is not None and self.imbalance is None
+        if not (self.linear and is_ours and self._is_table(training)) or training_end() is not None:
+            return False
+        rows, columns = min(len(training.x), MOST_MEASURED), self.reader_.sample_shape[0]
+        is_little = rows * columns * min(rows, columns) <= MOST_PRODUCTS
+        return is_little and any(isinstance(head, LinearHead) for head in heads.values())
 
     def _linear_model(self, data: ArrayBatches | ViewBatches) -> LinearHead:
         """Return ridge regression on the columns of a table."""
@@ -335,19 +343,31 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         weights = None if data.weights is None else data.weights[rows].double()
         return fit_ridge(data.x[rows].double(), data.y[rows].double(), weights)
 
-    def _take_linear_path(self, data: ArrayBatches | ViewBatches) -> None:
+    def _note_on_linear(self, model: LinearHead, validation: ArrayBatches) -> None:
+        """Note what a simple model alone would have given."""
+        with torch.no_grad():
+            errors = (model(validation.x.double()) - validation.y).abs().mean(1)
+        alone, predicted = float(weighted_mean(errors, validation.weights)), self.head_scores_[self.head_name_]
+        shares = ", ".join(f"{share:.0%}" for share in self.linear_shares_ or (0.0,))
+        note = (
+            f"mean absolute error on validation samples: ridge regression on the columns {alone:.4g}, "
+            f"what is predicted {predicted:.4g}, of which ridge regression has a share of {shares}"
+        )
+        self.reader_.notes = [*self.reader_.notes, note]
+
+    def _take_linear_path(self, model: LinearHead) -> None:
         """Let the encoder move embeddings so that the head predicts the blend."""
-        if self.linear_share_:
+        if any(self.linear_shares_):
             path = self._path_beside(self.method_.encoder, self.embedding_dim_)
-            path.blend(self.head_, self._linear_model(data), self.linear_share_)
+            path.blend(cast(LinearHead, self.head_), model, torch.tensor(self.linear_shares_))
             self.method_.encoder = path.float().double().eval()  # as a saved model holds it
 
     def _path_beside(self, network: nn.Module, embedding_dim: int) -> LinearPath:
-        return LinearPath(network, self.reader_.sample_shape[0], embedding_dim)
+        return LinearPath(network, self.reader_.sample_shape[0], embedding_dim, self.target_dim_)
 
     def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
         encoder = super()._new_encoder(for_saved_weights=for_saved_weights)
-        if not (for_saved_weights and self.linear_share_ and self.embedding_dim):
+        if not (for_saved_weights and any(self.linear_shares_) and self.embedding_dim):
             return encoder
         return self._path_beside(encoder, self.embedding_dim)
 
@@ -372,7 +392,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             self.method_.stages = (again, *(rest if self.head_name_ == "linear" else ()))
             self._train_again(everything, 1 + len(rest), **options)
         self.head_ = self._heads(everything, (self.head_name_,))[self.head_name_]
-        self._take_linear_path(everything)
+        if any(self.linear_shares_):
+            self._take_linear_path(self._linear_model(everything))
 
     def _train_again(self, data: ArrayBatches, stages: int, *, folder: Path | None, seed: int, run: str) -> None:
         """Go on training the method after so many stages, and append what its epochs log."""
@@ -427,7 +448,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         return {
             "head": self.head_name_,
             "head_scores": self.head_scores_,
-            "linear_share": self.linear_share_,
+            "linear_shares": self.linear_shares_,
             "target_dim": self.target_dim_,
             "target_offset": self.target_offset_.tolist(),
             "target_is_vector": self.target_is_vector_,
@@ -437,7 +458,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     def _restore(self, state: dict[str, Any]) -> None:
         self.head_name_ = state["head"]
         self.head_scores_ = state["head_scores"]
-        self.linear_share_ = float(state.get("linear_share", 0.0))
+        self.linear_shares_ = tuple(state.get("linear_shares", ()))
         self.target_dim_ = state["target_dim"]
         self.target_offset_ = np.asarray(state["target_offset"], dtype=np.float64)
         if self.target_offset_.shape != (self.target_dim_,):

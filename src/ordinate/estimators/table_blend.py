@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ordinate.checks import check_share
+from ordinate.checks import check_flag, check_share
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.part import random_part
 from ordinate.data.registry import modality_of_reader
@@ -146,6 +146,8 @@ class Blend(EmbeddingEstimator):
         if self.epochs is not None:
             check_whole(self.epochs, "epochs")
         check_share(self.refit, "refit", or_one=True)
+        for name in ("linear", "trees"):
+            check_flag(getattr(self, name), name)
         if self.devices not in (None, 1) or self.cluster is not None or joined_processes() > 1:
             raise OrdinateError("devices", "several", "one: a table's members train in seconds")
 

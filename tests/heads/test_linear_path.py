@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from ordinate.encoders.linear_path import LinearPath, directions
 from ordinate.heads import LinearHead
+from ordinate.heads.linear_path import LinearPath, reachable
 
 
 def parts(targets, width=6, dim=5):
@@ -20,11 +20,11 @@ def parts(targets, width=6, dim=5):
     return network, head, model, x
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("shares", [[0.0, 0.0, 0.0], [0.3, 0.3, 0.3], [1.0, 0.0, 0.6]])
 @pytest.mark.parametrize("targets", [1, 3])
-def test_the_head_predicts_the_blend_of_embeddings_that_moved_least(targets, share):
+def test_the_head_predicts_the_blend_of_embeddings_that_moved_least(targets, shares):
     network, head, model, x = parts(targets)
-    path = LinearPath(network, 6, 5).double()
+    path, share = LinearPath(network, 6, 5, targets).double(), torch.tensor(shares[:targets]).double()
     path.blend(head, model, share)
     moved, wanted = path(x), (1 - share) * head(network(x)) + share * model(x)
     assert (head(moved) - wanted).abs().max() < 1e-10
@@ -36,17 +36,30 @@ def test_the_head_predicts_the_blend_of_embeddings_that_moved_least(targets, sha
 def test_training_does_not_touch_it():
     network, head, model, _ = parts(1)
     path = LinearPath(network, 6, 5).double()
-    path.blend(head, model, 0.5)
+    path.blend(head, model, torch.tensor([0.5]))
     assert {name for name, value in path.named_parameters() if value.requires_grad} == {
         f"network.{name}" for name, _ in network.named_parameters()
     }
 
 
-def test_a_head_that_sees_nothing_has_no_direction():
-    head = LinearHead(5, 2).double()
-    assert directions(head, 5) == 2
-    with torch.no_grad():
+def test_what_a_head_can_be_made_to_predict_is_what_its_directions_allow():
+    head, changes = parts(2)[1], torch.randn(9, 2).double()
+    assert (reachable(head, changes) - changes).abs().max() < 1e-10
+    with torch.no_grad():  # both predictions in proportion, in deviations of the targets
         head.linear.weight[1] = 2 * head.linear.weight[0]
-    assert directions(head, 5) == 1
+    both = torch.stack([changes[:, 0], changes[:, 0] * 2 * head.target_scale[1] / head.target_scale[0]], 1)
+    assert (reachable(head, both) - both).abs().max() < 1e-10
+    assert (reachable(head, changes) - changes).abs().max() > 0.1
     head.linear.weight.data.zero_()
-    assert directions(head, 5) == 0
+    assert (reachable(head, changes) == 0).all()
+
+
+def test_units_of_targets_do_not_matter():
+    network, head, model, x = parts(2)
+    for one in (head, model):
+        one.target_mean.copy_(torch.tensor([0.0, 1e13]))
+        one.target_scale.copy_(torch.tensor([1e-10, 1e10]))
+    path = LinearPath(network, 6, 5, 2).double()
+    path.blend(head, model, torch.tensor([1.0, 1.0]))
+    path.float().double()  # as a saved model holds it
+    assert ((head(path(x)) - model(x)) / head.target_scale).abs().max() < 1e-5
