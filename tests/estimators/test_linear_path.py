@@ -7,7 +7,7 @@ import torch
 from sklearn.linear_model import RidgeCV
 
 from ordinate import BlendRegressor
-from ordinate.estimators import EndToEndRegressor, contrastive_regressor
+from ordinate.estimators import EndToEndRegressor, contrastive_regressor, linear_columns
 from ordinate.heads.linear_path import LinearPath
 from ordinate.methods.imbalance import Imbalance
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
@@ -32,7 +32,7 @@ def a_third(monkeypatch):
         assert start == {"columns": 1.0}
         return {"columns": 0.3, "embedding": 0.7}
 
-    monkeypatch.setattr(contrastive_regressor, "choose_shares", third)
+    monkeypatch.setattr(linear_columns, "choose_shares", third)
 
 
 def ridge(model, X, y, weights=None):
@@ -194,13 +194,14 @@ def test_ridge_regression_on_columns_is_fitted_once_for_each_part_and_on_few_col
         shapes.append(tuple(columns.shape))
         return fit_ridge(columns, *arguments)
 
-    monkeypatch.setattr(contrastive_regressor, "fit_ridge", note)
+    for module in (contrastive_regressor, linear_columns):
+        monkeypatch.setattr(module, "fit_ridge", note)
     for options in ({"head": "ridge"}, {"head": "neighbours"}):
         supcr(**OPTIONS | {"refit": 0.5, "schedule": "constant"}, **options).fit(X, TARGET)
     width = shapes[1][1]
     assert shapes == [(48, 8), (48, width), (60, 8), (60, width)]  # heads are on 8 dimensions
     shapes.clear()
-    monkeypatch.setattr(contrastive_regressor, "MOST_PRODUCTS", 48 * width**2 - 1)
+    monkeypatch.setattr(linear_columns, "MOST_PRODUCTS", 48 * width**2 - 1)
     assert supcr(**OPTIONS, head="ridge").fit(X, TARGET).linear_shares_ == ()
     assert shapes == [(48, 8)]
 

@@ -5,7 +5,6 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -30,14 +29,14 @@ from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.given import is_named
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator
+from ordinate.estimators.linear_columns import blended, model_of_columns, takes_seconds
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.sample_weights import CheckedSamples, relative_weights
-from ordinate.estimators.shares import choose_shares
 from ordinate.functional.inputs import check_choice, check_positive, check_whole
 from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.heads.binned import BinSize
 from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
-from ordinate.heads.linear_path import LinearPath, reachable
+from ordinate.heads.linear_path import LinearPath
 from ordinate.heads.neighbours import NeighbourMean
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Imbalance
@@ -50,10 +49,6 @@ if TYPE_CHECKING:
     from ordinate.methods.staged import Stage
 
 FEW_SAMPLES = 500
-MOST_MEASURED = 20_000  # samples that ridge regression on columns sees
-LEAST_EXACT = 1e-4  # of a change of predictions, which moved embeddings may miss
-ERRORS_TO_GAIN = 2.0  # by which the network must be ahead: the samples have chosen its epoch too
-MOST_PRODUCTS = 5e9  # of rows, columns and the smaller of both: some seconds of ridge regression
 LEAST_RATE = 0.01  # of the highest one, below which nothing more is learned
 USUAL_HEAD = "ridge"  # exact, so that others have to predict validation samples better than by chance
 MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 holds
@@ -80,31 +75,6 @@ def best_head(errors: Mapping[str, Float[Tensor, " n"]], weights: Float[Tensor, 
         if mean[usual] - mean[name] > deviation / len(gains) ** 0.5:
             better.append(name)
     return min(better, key=mean.__getitem__)
-
-
-def _blended(
-    head: LinearHead, predicted: Float[Tensor, "n p"], model: LinearHead, validation: ArrayBatches
-) -> tuple[tuple[float, ...], Float[Tensor, "n p"]]:
-    """Return the shares of a model of the columns beside a head, one per target, and what both predict with them."""
-    with torch.no_grad():
-        by_columns = model(validation.x.double())
-    weights = None if validation.weights is None else validation.weights.double().numpy()
-    shares = []
-    for own, other, y in zip(predicted.T, by_columns.T, validation.y.T.double(), strict=True):
-        parts = {"columns": other[:, None].numpy(), "embedding": own[:, None].numpy()}
-        losses = partial(_absolute_errors, y=y.numpy())
-        chosen = choose_shares(parts, losses, {"columns": 1.0}, weights, {"embedding": ERRORS_TO_GAIN})
-        shares.append(chosen.get("columns", 0.0))
-    changes = torch.tensor(shares) * (by_columns - predicted)
-    made = reachable(head, changes)
-    if (made - changes).abs().max() > LEAST_EXACT * changes.abs().max():  # the head sees too few directions
-        return (0.0,) * len(shares), predicted
-    return tuple(shares), predicted + made
-
-
-def _absolute_errors(predicted: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    errors: NDArray[np.float64] = np.abs(predicted[:, 0] - y)
-    return errors
 
 
 def _check_deviation(deviation: float) -> None:
@@ -315,11 +285,11 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         with torch.no_grad():
             seen = self._embed(validation.x)
             predicted = {name: head(seen) for name, head in heads.items()}
-        model = self._linear_model(training) if self._may_blend(training, heads) else None
+        model = model_of_columns(training) if self._may_blend(training, heads) else None
         shares: dict[str, tuple[float, ...]] = {}
         for name, head in heads.items():
             if model is not None and isinstance(head, LinearHead):
-                shares[name], predicted[name] = _blended(head, predicted[name], model, validation)
+                shares[name], predicted[name] = blended(head, predicted[name], model, validation)
         errors = {name: (each - validation.y).abs().mean(1) for name, each in predicted.items()}
         self.head_scores_ = {name: float(weighted_mean(each, validation.weights)) for name, each in errors.items()}
         self.head_name_ = best_head(errors, validation.weights)
@@ -333,15 +303,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         is_ours = is_named(self.encoder) and self.embedding_dim is not None and self.imbalance is None
         if not (self.linear and is_ours and self._is_table(training)) or training_end() is not None:
             return False
-        rows, columns = min(len(training.x), MOST_MEASURED), self.reader_.sample_shape[0]
-        is_little = rows * columns * min(rows, columns) <= MOST_PRODUCTS
-        return is_little and any(isinstance(head, LinearHead) for head in heads.values())
-
-    def _linear_model(self, data: ArrayBatches | ViewBatches) -> LinearHead:
-        """Return ridge regression on the columns of a table."""
-        rows = torch.from_numpy(random_part(len(data.x), MOST_MEASURED))
-        weights = None if data.weights is None else data.weights[rows].double()
-        return fit_ridge(data.x[rows].double(), data.y[rows].double(), weights)
+        return takes_seconds(training.x) and any(isinstance(head, LinearHead) for head in heads.values())
 
     def _note_on_linear(self, model: LinearHead, validation: ArrayBatches) -> None:
         """Note what a simple model alone would have given."""
@@ -393,7 +355,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             self._train_again(everything, 1 + len(rest), **options)
         self.head_ = self._heads(everything, (self.head_name_,))[self.head_name_]
         if any(self.linear_shares_):
-            self._take_linear_path(self._linear_model(everything))
+            self._take_linear_path(model_of_columns(everything))
 
     def _train_again(self, data: ArrayBatches, stages: int, *, folder: Path | None, seed: int, run: str) -> None:
         """Go on training the method after so many stages, and append what its epochs log."""
