@@ -87,7 +87,7 @@ def fit(**options):
 @pytest.mark.parametrize("options", [{"head_loss": "corn"}, {"head_loss": "dex", "patience": 6}], ids=["corn", "dex"])
 def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(options, tmp_path):
     uninterrupted = fit(**options)
-    total = uninterrupted.n_iter_
+    total = sum(epoch["stage"] == 0 for epoch in uninterrupted.history_)  # without those on all samples
     assert total >= 7
     options = {**options, "checkpoint_dir": tmp_path}
     for epoch, batch in [(0, 1), (total - 1, 1)]:
