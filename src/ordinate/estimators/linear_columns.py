@@ -1,7 +1,6 @@
 """Ridge regression on the columns of a table beside the heads of regressors."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.part import random_part
+from ordinate.data.view_batches import ViewBatches
 from ordinate.estimators.shares import choose_shares
 from ordinate.heads.linear import LinearHead
 from ordinate.heads.linear_path import reachable
@@ -28,7 +28,7 @@ def takes_seconds(columns: Float[Tensor, "n f"]) -> bool:
     return rows * width * min(rows, width) <= MOST_PRODUCTS
 
 
-def model_of_columns(data: Any) -> LinearHead:
+def model_of_columns(data: ArrayBatches | ViewBatches) -> LinearHead:
     """Return ridge regression on the columns of a table, on a random part of very many rows."""
     rows = torch.from_numpy(random_part(len(data.x), MOST_MEASURED))
     weights = None if data.weights is None else data.weights[rows].double()
@@ -49,8 +49,8 @@ def blended(
         chosen = choose_shares(parts, losses, {"columns": 1.0}, weights, {"embedding": ERRORS_TO_GAIN})
         shares.append(chosen.get("columns", 0.0))
     changes = torch.tensor(shares) * (by_columns - predicted)
-    made = reachable(head, changes)
-    if (made - changes).abs().max() > LEAST_EXACT * changes.abs().max():  # the head sees too few directions
+    made, scale = reachable(head, changes), head.target_scale
+    if ((made - changes) / scale).abs().max() > LEAST_EXACT * (changes / scale).abs().max():  # too few directions
         return (0.0,) * len(shares), predicted
     return tuple(shares), predicted + made
 
