@@ -109,6 +109,7 @@ def test_with_time_enough_nothing_changes(name, monkeypatch):
     assert timed.history_ == free.history_
     for key, value in free.method_.state_dict().items():
         assert torch.equal(value, timed.method_.state_dict()[key])
+    assert (timed.predict(X) == free.predict(X)).all()
 
 
 def test_stages_share_the_time_by_their_epochs(monkeypatch):

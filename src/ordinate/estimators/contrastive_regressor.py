@@ -112,12 +112,12 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             below 20 samples. By default 0.1, and 0.2 of fewer than 500 where ``patience`` goes by them.
         refit: where ``patience`` went by a share of the samples of a table, train on all of them for this share of the
             epochs up to the best one, while the learning rate falls to 0; 0 for none. The head stays the one that was
-            chosen before. Fine-tuning and a training with a time limit do without.
+            chosen before. Fine-tuning does without; with a time limit only ridge and neighbours see all samples.
         linear: on a table with validation samples, blend linear heads with ridge regression on the columns: the network
             has the share by which it predicts them better by more than two standard errors, and embeddings move
             along the head's direction so that it predicts the blend. A table that streams, a network of your own,
-            ``embedding_dim=None``, ``imbalance``, the paper's ``optimization`` and a time limit do without, and so do
-            more than some hundred columns, as ridge regression on these takes long.
+            ``embedding_dim=None``, ``imbalance`` and the paper's ``optimization`` do without, and so do more than some
+            hundred columns, as ridge regression on these takes long.
         weight_decay: by default 1e-4.
         head_learning_rate: the highest one of the second stage, of a head or of fine-tuning; by default ten times
             ``learning_rate``, a hundred times for heads on bins.
@@ -301,7 +301,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
     def _may_blend(self, training: ArrayBatches | ViewBatches, heads: Mapping[str, nn.Module]) -> bool:
         """Whether ridge regression on the columns may have a share in what one of the heads predicts."""
         is_ours = is_named(self.encoder) and self.embedding_dim is not None and self.imbalance is None
-        if not (self.linear and is_ours and self._is_table(training)) or training_end() is not None:
+        if not (self.linear and is_ours and self._is_table(training)):
             return False
         return takes_seconds(training.x) and any(isinstance(head, LinearHead) for head in heads.values())
 
@@ -341,14 +341,14 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         weights, self._all_weights = self._all_weights, None
         first, *rest = self.method_.stages
         may_refit = self.refit and self._is_table(training) and first.patience is not None
-        if not may_refit or (self.scheme == "fine_tune" and rest) or training_end() is not None:
+        if not may_refit or (self.scheme == "fine_tune" and rest):
             return
         if isinstance(path := self.method_.encoder, LinearPath):
             self.method_.encoder = path.network
         everything = ArrayBatches(torch.cat([training.x, validation.x]), torch.cat([training.y, validation.y]), weights)
         best, highest = self.method_.best_epochs[0], first.optimization.learning_rate
         rate = first.optimization.learning_rate_at(best / first.epochs)
-        if rate > LEAST_RATE * highest:
+        if rate > LEAST_RATE * highest and training_end() is None:
             falling = replace(first.optimization, learning_rate=rate, schedule="cosine", warmup=0.0)
             again = replace(first, epochs=math.ceil(self.refit * best), optimization=falling, patience=None)
             self.method_.stages = (again, *(rest if self.head_name_ == "linear" else ()))
