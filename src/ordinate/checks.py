@@ -38,7 +38,7 @@ def check_share(value: float, name: str, *, or_one: bool = False) -> float:
 
 def check_flag(value: bool, name: str) -> bool:
     """Return True or False, of NumPy too."""
-    if str(value) not in ("True", "False") or isinstance(value, str):
+    if type(value).__name__ not in ("bool", "bool_"):
         raise OrdinateError(name, repr(value), "True or False")
     return bool(value)
 

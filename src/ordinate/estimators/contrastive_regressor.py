@@ -114,7 +114,7 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             epochs up to the best one, while the learning rate falls to 0; 0 for none. The head stays the one that was
             chosen before. Fine-tuning does without; with a time limit only ridge and neighbours see all samples.
         linear: on a table with validation samples, blend linear heads with ridge regression on the columns: the network
-            has the share by which it predicts them better by more than two standard errors, and embeddings move
+            has the share with which those are predicted better by more than two standard errors, and embeddings move
             along the head's direction so that it predicts the blend. A table that streams, a network of your own,
             ``embedding_dim=None``, ``imbalance`` and the paper's ``optimization`` do without, and so do more than some
             hundred columns, as ridge regression on these takes long.

@@ -16,7 +16,7 @@ from ordinate.heads.linear import LinearHead
 from ordinate.heads.linear_path import reachable
 from ordinate.heads.ridge import fit_ridge
 
-MOST_MEASURED = 20_000  # samples that it sees
+MOST_MEASURED = 20_000  # samples that simple models see, and on which the members of a blend are validated
 MOST_PRODUCTS = 5e9  # of rows, columns and the smaller of both, for which it takes some seconds
 ERRORS_TO_GAIN = 2.0  # by which the network must be ahead: the validation samples have chosen its epoch too
 LEAST_EXACT = 1e-4  # of a change of predictions, which moved embeddings may miss

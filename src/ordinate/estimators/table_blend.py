@@ -24,6 +24,7 @@ from ordinate.encoders.trees import BoostedTrees, Trees
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.holdout import check_groups
+from ordinate.estimators.linear_columns import MOST_MEASURED
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.sample_weights import CheckedSamples
 from ordinate.estimators.shares import assign_folds, blend, choose_shares
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
 SMALLEST_BATCH, LARGEST_BATCH = 64, 1024  # usual ones: more samples allow longer steps
 MOST_PERIODIC = 100  # numbers that get a periodic embedding, which takes memory and time for each
-MOST_MEASURED = 20_000  # samples that simple models see, and on which the members are validated
 LEAST_UNITS = 4  # samples, or groups of them
 USUAL_EPOCHS, MOST_BATCHES = 1000, 6000  # of training, the fewer
 
