@@ -8,8 +8,9 @@ time, into a temporary folder, and runs in processes of their own, one after the
 - ``streamed``: SupCRRegressor fitted on a ParquetTable that streams;
 - ``parquet``: SupCRRegressor fitted on one that does not, one epoch of the encoder and one of the head;
 - ``frame``: the same on the DataFrame that pandas reads;
-- ``bare``: the encoder's epoch written out in PyTorch: the same network, loss, optimizer and order of batches, each
-  gathered by index from a float32 tensor in memory.
+- ``bare``: the encoder's epoch written out in PyTorch: the same network, loss and order of batches, each
+  gathered by index from a float32 tensor in memory, with AdamW as PyTorch has it by default, and without what
+  Lightning asks of PyTorch wherever it is imported.
 
 ``--first ROWS`` adds what it takes to the first batch on a table of so many rows, whose fit is then ended: seconds, and
 the memory that is the process's own, without what the system has of files and takes back when it is needed.
@@ -47,6 +48,7 @@ from ordinate.data.tables.features import TableFeatures
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.encoders import build_encoder
 from ordinate.losses import SupCRLoss
+from ordinate.methods.devices import ASK_MANAGEMENT_LIBRARY
 from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.methods.supcr import SupCR
 from ordinate.report.text import table
@@ -184,6 +186,7 @@ class BegunRegressor(TimedRegressor):
 
 def _bare(path: Path) -> dict[str, float]:
     """Return the rows a second of the loop written out."""
+    os.environ.pop(ASK_MANAGEMENT_LIBRARY, None)
     frame = pd.read_parquet(path)
     y = torch.from_numpy(frame.pop(TARGET).to_numpy(np.float32))[:, None]
     features = TableFeatures.fit(frame)
@@ -191,7 +194,7 @@ def _bare(path: Path) -> dict[str, float]:
     torch.manual_seed(0)
     encoder = build_encoder("auto", (features.width,), 64, numeric=features.numeric_positions)
     loss = SupCRLoss()
-    optimizer = Optimization("adamw", 1e-3, 1e-4).build(encoder.parameters(), undecayed_parameters(encoder))
+    optimizer = Optimization(torch.optim.AdamW, 1e-3, 1e-4).build(encoder.parameters(), undecayed_parameters(encoder))
     clock = Clock()
     clock.start()
     for batch in ShuffledBatches(len(x), 256, seed=0):

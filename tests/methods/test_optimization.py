@@ -1,4 +1,6 @@
-"""What weight decay belongs to, and that every step of a training moves what it trains."""
+"""What weight decay belongs to, that every step of a training moves what it trains, and by PyTorch's own formulas."""
+
+from functools import partial
 
 import pytest
 import timm
@@ -88,3 +90,38 @@ def test_margins_of_an_estimator_that_have_no_gradient_stay_under_its_own_decay(
     for boundary in (0, 1):
         (kept,) = {epoch[f"margin_{boundary}|{boundary + 1}"] for epoch in model.history_}
         assert kept == pytest.approx(model.margins_[boundary], abs=1e-6)
+
+
+AS_PYTORCH_HAS_IT = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "sgd": partial(torch.optim.SGD, momentum=0.9),
+}
+
+
+@pytest.mark.parametrize("optimizer", AS_PYTORCH_HAS_IT)
+def test_fused_steps_on_the_processor_are_those_of_pytorch(optimizer):
+    torch.manual_seed(0)
+    ours = [nn.Parameter(torch.randn(shape, dtype=torch.float64)) for shape in ((5, 3), (5,), ())]
+    theirs = [nn.Parameter(parameter.detach().clone()) for parameter in ours]
+    stepped = Optimization(optimizer, 1e-2, 0.3).build(ours, undecayed=ours[1:])
+    groups = [{"params": theirs[:1], "weight_decay": 0.3}, {"params": theirs[1:], "weight_decay": 0.0}]
+    expected = AS_PYTORCH_HAS_IT[optimizer](groups, lr=1e-2)
+    assert all(group["fused"] for group in stepped.param_groups)
+    for step in range(20):
+        for mine, other in zip(ours, theirs, strict=True):
+            mine.grad = torch.randn_like(mine)
+            other.grad = mine.grad.clone()
+        for each in (stepped, expected):
+            each.param_groups[0]["lr"] = 1e-2 / (1 + step)
+            each.step()
+    for mine, other in zip(ours, theirs, strict=True):
+        assert torch.allclose(mine, other, rtol=1e-12, atol=1e-14)
+
+
+def test_a_network_with_complex_weights_is_trained():
+    weight = nn.Parameter(torch.ones(3, dtype=torch.complex64))
+    optimizer = Optimization("adam", 0.1, 0.0).build([weight])
+    weight.grad = torch.ones_like(weight)
+    optimizer.step()
+    assert torch.allclose(weight.detach().real, torch.full((3,), 0.9))

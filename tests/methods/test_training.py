@@ -1,6 +1,7 @@
 """Running a method: seeded epochs, checkpoints, resuming and quiet."""
 
 import logging
+import os
 import warnings
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods import OTD, Optimization, training
+from ordinate.methods.devices import ASK_MANAGEMENT_LIBRARY, quick_to_find_no_gpu
 from ordinate.methods.training import CHECKPOINT, ArrayBatches, check_accelerator
 from tests.methods.examples import encoder, ranks, train
 
@@ -129,6 +131,36 @@ def test_progress_names_the_stage_and_counts_the_epochs(capfd):
     assert "triplets" in err
     assert "4/4" in err
     assert "train_loss" in err
+
+
+def test_where_there_is_no_gpu_steps_do_not_look_for_its_library(monkeypatch):
+    if torch.cuda.is_available():
+        pytest.skip("a GPU")
+    monkeypatch.setenv(ASK_MANAGEMENT_LIBRARY, "1")  # as Lightning does
+    asked = []
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: asked.append(1) or 0)
+    assert not torch.cuda.is_available()
+    assert len(asked) == 1
+    with quick_to_find_no_gpu():
+        asked.clear()
+        optimizer = torch.optim.Adam([torch.nn.Parameter(torch.ones(2))])
+        optimizer.step()
+        assert asked == []
+    assert os.environ[ASK_MANAGEMENT_LIBRARY] == "1"
+
+
+def test_training_gives_the_environment_back(monkeypatch):
+    seen = []
+
+    class Watching(Recorder):
+        def training_step(self, *arguments):
+            seen.append(os.environ.get(ASK_MANAGEMENT_LIBRARY))
+            return super().training_step(*arguments)
+
+    monkeypatch.setenv(ASK_MANAGEMENT_LIBRARY, "1")
+    training.train(Watching(), ranks(), ShuffledBatches(48, 16), progress=False)
+    assert set(seen) == {"1" if torch.cuda.is_available() else "0"}
+    assert os.environ[ASK_MANAGEMENT_LIBRARY] == "1"
 
 
 def test_a_gpu_that_is_not_there_is_refused(monkeypatch):

@@ -187,9 +187,13 @@ class StreamedPixels(Streamed):
         raise error
 
 
-def read_rows(x: Tensor | Streamed, rows: list[int], seed: int | None = None) -> tuple[Tensor, list[int]]:
+def read_rows(x: Tensor | Streamed, rows: list[int], seed: int | None = None) -> tuple[Tensor, Tensor]:
     """Return samples, and the rows that their labels have: others where one could not be read."""
-    return x.read(rows, seed) if isinstance(x, Streamed) else (x[rows], rows)
+    if isinstance(x, Streamed):
+        read, rows = x.read(rows, seed)
+        return read, torch.from_numpy(np.array(rows))
+    index = torch.from_numpy(np.array(rows))  # takes a quarter of the time that torch takes for a list
+    return x.index_select(0, index), index
 
 
 def blocks_of(x: Tensor | Streamed) -> RowBlocks | None:

@@ -72,12 +72,12 @@ class ViewBatches(Dataset[tuple[Tensor, ...]]):
         views = self.views
         if isinstance(self.x, Streamed) and self.x.draws:  # every view is read by itself
             rows, views = np.repeat(rows, views).tolist(), 1
-        x, rows = read_rows(self.x, rows, seed)
+        x, read = read_rows(self.x, rows, seed)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)  # views are drawn on the CPU; seeding every device takes longer
             drawn = self.augmentation(x.repeat_interleave(views, dim=0))
         labels = (self.y,) if self.weights is None else (self.y, self.weights)
-        return drawn, *(part[rows].repeat_interleave(views, dim=0) for part in labels)
+        return drawn, *(part[read].repeat_interleave(views, dim=0) for part in labels)
 
     def requests(self, batches: EpochSampler, seed: int) -> "SeededBatches":
         """Return the sampler that a DataLoader is to have."""

@@ -25,7 +25,7 @@ from ordinate.data.streamed import Loader
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest
-from ordinate.methods.devices import check_accelerator
+from ordinate.methods.devices import check_accelerator, quick_to_find_no_gpu
 from ordinate.methods.progress import ProgressBar, ProgressRecord, followed_progress
 from ordinate.methods.ray_cluster import RayCluster
 from ordinate.methods.staged import StagedMethod
@@ -117,7 +117,7 @@ def train(
         _take_over(method, _read_checkpoint(folder / CHECKPOINT, run))
         return method.history
     method.end = training_end()
-    with _quiet(), few_for_little(method, training_data.x, batches.batch_size):
+    with _quiet(), quick_to_find_no_gpu(), few_for_little(method, training_data.x, batches.batch_size):
         runner = lightning.Trainer(
             **{**options, "callbacks": callbacks},
             max_epochs=method.epochs,

@@ -1,5 +1,8 @@
 """Images in tar shards: found once, read in any order, with their labels; local or in a store."""
 
+import io
+import itertools
+import json
 import pickle
 import tarfile
 
@@ -160,10 +163,39 @@ def test_an_image_that_cannot_be_read_is_named(tmp_path):
         images.open(0)
 
 
-def test_a_header_whose_sum_is_another_is_damaged(tmp_path):
+@pytest.mark.parametrize("at_once", [1, 4, 5, 8, 12])
+def test_headers_are_followed_some_at_a_time(at_once, tmp_path, monkeypatch):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as tar:  # 12 files, of which some images are without a label or an age
+        for number, ending in itertools.product(range(5), ("png", "cls", "json")):
+            if (number, ending) in MISSING:
+                continue
+            written = "view.PNG" if (number, ending) == (1, "png") else ending
+            info = tarfile.TarInfo(f"{LONG if number == 3 else ''}{number}.{written}")
+            age = json.dumps({"age": 60 + number} if number > 1 else {}).encode()
+            file = age if ending == "json" else b"7" * number
+            info.size = len(file)
+            tar.addfile(info, io.BytesIO(file))
+            if ending == "png":  # neither has a label or an age
+                tar.addfile(tarfile.TarInfo(f"{info.name.removesuffix('png')}meta.json"))
+                tar.addfile(tarfile.TarInfo(f"{info.name.removesuffix('png')}other.cls"))
+    monkeypatch.setattr("ordinate.data.images.shards.HEADERS_AT_ONCE", at_once)
+    images, known = index_shards([str(path)])
+    assert [images.content(number) for number in range(5)] == [b"7" * number for number in range(5)]
+    assert known["age"].tolist()[2:4] == [62, 63]
+    assert known["age"].isna().tolist() == [True, True, False, False, True]
+    assert known["cls"].isna().tolist() == [True, False, False, True, False]
+
+
+MISSING = {(0, "cls"), (3, "cls"), (4, "json")}
+
+
+@pytest.mark.parametrize("byte", [0, 125, 130], ids=["of a name", "of a size", "of a size, far beyond the end"])
+@pytest.mark.parametrize("spoilt", [ord("1"), ord("9"), 0x80])
+def test_a_header_whose_sum_is_another_is_damaged(byte, spoilt, tmp_path):
     path = shards.write(tmp_path / "a.tar", DRAWN[:3], [0, 1, 2])
     content = bytearray(path.read_bytes())
-    content[0] ^= 1  # of a name
+    content[byte] = spoilt
     path.write_bytes(content)
     with pytest.raises(OrdinateError, match=r"a\.tar: is damaged: the sum of the header at byte 0 is another"):
         index_shards([str(path)])

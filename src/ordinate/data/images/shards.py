@@ -28,11 +28,15 @@ from ordinate.data.streamed import Loader
 from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
 
-SUM = slice(148, 156)  # of a header's bytes, its own taken as spaces
+NAME, PREFIX, KIND = slice(0, 100), slice(345, 500), 156  # of a header's bytes
+SUM = slice(148, 156)  # of all of them, its own taken as spaces
+PLAIN = (0, ord("0"))  # kinds of a file
+HEADERS_AT_ONCE = 1024
 BLOCK = 512  # bytes; whatever lies in a tar starts at a multiple
 READ_AT_ONCE = 2**16  # bytes of a shard in a store: the header of an image and most images
-ENDINGS = tuple(suffix.encode() for suffix in SUFFIXES)
-COLUMN, LABEL = "cls", b".cls"  # of a label that is alone in its file
+ENDINGS = frozenset(suffix.removeprefix(".").encode() for suffix in SUFFIXES)
+COLUMN, LABEL, JSON = "cls", b"cls", b"json"  # a label that is alone in its file, or one with others
+KNOWN = ENDINGS | {LABEL, JSON}
 
 
 class Shards(ImageFiles):
@@ -155,36 +159,43 @@ class _Passes(Dataset[tuple[NDArray[np.uint32], pd.DataFrame]]):
         blocks: list[int] = []
         values: dict[str, list[Any]] = {}
         reads = self.columns is None or len(self.columns) > 0
-        last: bytes | None = None  # key
+        of_last: bytes | None = None
+        last: bytes | None = None  # with its folder, the key
         row: dict[str, Any] = {}
         image: int | None = None
 
         def end() -> None:
             if image is not None:
-                for name in row.keys() - values.keys():
-                    values[name] = [None] * len(blocks)
+                for name, value in row.items():
+                    column = values.setdefault(name, [])
+                    if len(column) < len(blocks):
+                        column.extend([None] * (len(blocks) - len(column)))
+                    column.append(value)
                 blocks.append(image)
-                for name, column in values.items():
-                    column.append(row.get(name))
 
         with _mapped(shard) as content:
             for block, start, size, name in _members(content, shard):
-                dot = name.find(b".", name.rfind(b"/") + 1)
-                key, ending = (name, b"") if dot < 0 else (name[:dot], name[dot:].lower())
-                if key != last:
+                folder, slash, file = name.rpartition(b"/")
+                stem, _, ending = file.partition(b".")
+                if stem != last or folder != of_last:
                     end()
-                    last, row, image = key, {}, None
-                if ending.endswith(ENDINGS):
+                    of_last, last, row, image = folder, stem, {}, None
+                if ending not in KNOWN:
+                    ending = ending.lower()
+                    after_dots = ending.rpartition(b".")[2]
+                    ending = after_dots if after_dots in ENDINGS else ending
+                if ending in ENDINGS:
                     if image is not None:
-                        raise OrdinateError(
-                            shard, problem=f"holds two images of {_text(key)!r}", expected="one per key"
-                        )
+                        key = _text(folder + slash + stem)
+                        raise OrdinateError(shard, problem=f"holds two images of {key!r}", expected="one per key")
                     image = block
                 elif ending == LABEL and reads:
                     row[COLUMN] = _text(content[start : start + size]).strip()
-                elif ending == b".json" and reads:
+                elif ending == JSON and reads:
                     row |= self._values(content[start : start + size], f"{shard}/{_text(name)}")
             end()
+        for column in values.values():
+            column.extend([None] * (len(blocks) - len(column)))
         frame = pd.DataFrame(values, index=range(len(blocks)))
         if COLUMN in frame and not (numbers := pd.to_numeric(frame[COLUMN], errors="coerce")).isna().any():
             is_small = numbers.dtype == np.int64 and (numbers.abs() < 2**31).all()
@@ -206,43 +217,77 @@ class _Passes(Dataset[tuple[NDArray[np.uint32], pd.DataFrame]]):
 def _members(content: Any, where: str) -> Iterator[tuple[int, int, int, bytes]]:
     """Yield the block of the header, the start and size in bytes, and the name of every file in a tar."""
     place, total, long_name = 0, len(content), None
-    while place + BLOCK <= total:
+    while True:
+        place, places, sizes, read = _follow(content, place)
+        headers = np.frombuffer(b"".join(read), dtype=np.uint8).reshape(-1, BLOCK)
+        _check_sums(headers, places, where)
+        letters = np.ascontiguousarray(headers[:, NAME])
+        ends_early = ((letters[:, :-1] == 0) & (letters[:, 1:] > 0)).any(axis=1)
+        special = ~np.isin(headers[:, KIND], PLAIN) | (headers[:, PREFIX.start] > 0) | ends_early
+        names = letters.view(f"S{NAME.stop}")[:, 0].tolist()  # without zeros at the end
+        for at, size, name, header, is_special in zip(places, sizes, names, read, special.tolist(), strict=True):
+            start = at + BLOCK
+            if start + size > total:
+                raise OrdinateError(where, problem=f"is truncated: {_text(_name(header))} ends beyond it")
+            if not is_special:
+                yield at // BLOCK, start, size, long_name or name
+                long_name = None
+            elif header[KIND] == ord("L"):  # a long name of the file that follows, of GNU tar
+                long_name = content[start : start + size].rstrip(b"\0")
+            elif header[KIND] == ord("x"):  # of POSIX
+                records = content[start : start + size].split(b" path=", 1)
+                long_name = records[1].split(b"\n")[0] if len(records) > 1 else None
+            elif header[KIND] in PLAIN:
+                yield at // BLOCK, start, size, long_name or _name(header)
+                long_name = None
+        if len(read) < HEADERS_AT_ONCE:
+            break
+    if place + BLOCK <= total and any(content[place : place + BLOCK]):  # zeros are the end
+        raise OrdinateError(where, problem="is damaged, or compressed", expected="a tar file")
+
+
+def _follow(content: Any, place: int) -> tuple[int, list[int], list[int], list[bytes]]:
+    """Return the place after the next headers, and of each its place, the size of its file, and its bytes."""
+    places: list[int] = []
+    sizes: list[int] = []
+    headers: list[bytes] = []
+    last = len(content) - BLOCK
+    while place <= last and len(headers) < HEADERS_AT_ONCE:
         header = content[place : place + BLOCK]
         if header[257:262] != b"ustar":
-            if header.count(0) == BLOCK:  # the end
-                return
-            raise OrdinateError(where, problem="is damaged, or compressed", expected="a tar file")
-        if _octal(header[SUM]) != sum(header) - sum(header[SUM]) + sum(b" " * 8):
-            raise OrdinateError(where, problem=f"is damaged: the sum of the header at byte {place} is another")
-        size, start, kind = _size(header), place + BLOCK, header[156:157]
-        if start + size > total:
-            raise OrdinateError(where, problem=f"is truncated: {_text(_name(header))} ends beyond it")
-        if kind == b"L":  # a long name of the file that follows, of GNU tar
-            long_name = content[start : start + size].rstrip(b"\0")
-        elif kind == b"x":  # of POSIX
-            records = content[start : start + size].split(b" path=", 1)
-            long_name = records[1].split(b"\n")[0] if len(records) > 1 else None
-        elif kind in b"0\0":
-            yield place // BLOCK, start, size, long_name or _name(header)
-            long_name = None
-        place = start + -(-size // BLOCK) * BLOCK
+            break
+        size = _size(header)
+        places.append(place)
+        sizes.append(size)
+        headers.append(header)
+        place += BLOCK + (size + BLOCK - 1) // BLOCK * BLOCK
+    return place, places, sizes, headers
+
+
+def _check_sums(headers: NDArray[np.uint8], places: list[int], where: str) -> None:
+    """Raise where the bytes of a header (n, 512) have another sum than it says."""
+    stated = np.zeros(len(headers), dtype=np.int64)
+    for digits in headers[:, SUM].T.astype(np.int64) - ord("0"):
+        stated = np.where((digits >= 0) & (digits < 8), 8 * stated + digits, stated)
+    sums = headers.sum(axis=1, dtype=np.int64) - headers[:, SUM].sum(axis=1, dtype=np.int64) + sum(b" " * 8)
+    for wrong in np.flatnonzero(sums != stated)[:1]:
+        raise OrdinateError(where, problem=f"is damaged: the sum of the header at byte {places[wrong]} is another")
 
 
 def _size(header: bytes) -> int:
-    """Return the size of a file by its header, in octal digits or, beyond 8 GiB, in binary."""
+    """Return the size of a file by its header, in octal digits or, beyond 8 GiB, in binary; 0 where it is damaged."""
     if header[124] & 0x80:
         return int.from_bytes(header[125:136], "big")
-    return _octal(header[124:136])
-
-
-def _octal(digits: bytes) -> int:
-    return int(digits.strip(b"\0 ") or b"0", 8)
+    try:
+        return int(header[124:136].strip(b"\0 ") or b"0", 8)
+    except ValueError:
+        return 0
 
 
 def _name(header: bytes) -> bytes:
-    name = header[:100].partition(b"\0")[0]
-    if header[345] and header[262] == 0:  # of POSIX, with a folder that is kept apart
-        return header[345:500].partition(b"\0")[0] + b"/" + name
+    name = header[NAME].partition(b"\0")[0]
+    if header[PREFIX.start] and header[262] == 0:  # of POSIX, with a folder that is kept apart
+        return header[PREFIX].partition(b"\0")[0] + b"/" + name
     return name
 
 

@@ -84,8 +84,8 @@ class StreamedRows(Streamed):
         decoded = np.empty((len(wanted), self.shape[1]), dtype=np.float32)
         blocks, places = self.blocks.find(wanted)
         for block in np.unique(blocks):
-            here = blocks == block
-            decoded[here] = self._block(int(block))[places[here]]
+            here = np.flatnonzero(blocks == block)
+            decoded[here] = self._block(int(block)).take(places[here], axis=0)
         self._read_ahead()
         return torch.from_numpy(decoded), rows
 
