@@ -105,6 +105,13 @@ def test_gradients_are_clipped():
     assert (free - untrained).norm() > 10 * (clipped - untrained).norm()
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd"])
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_every_optimizer_and_precision_goes_with_clipping(optimizer, precision):
+    options = {"optimizer": optimizer, "precision": precision, "gradient_clip_val": 1.0}
+    assert weights(cloc(phase_epochs=(1, 1), **options).fit(X, ranks_of(TARGET))).isfinite().all()
+
+
 def test_gradients_accumulate_over_batches():
     alone, joined = (steps_of(supcr(accumulate_grad_batches=count), TARGET) for count in (1, 2))
     assert len(alone) == 2 * len(joined)

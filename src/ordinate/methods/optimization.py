@@ -4,7 +4,7 @@ import functools
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import torch
 from torch import nn
@@ -76,8 +76,11 @@ class Optimization:
             return self.optimizer(groups, lr=self.learning_rate)
         every = [parameter for some in members.values() for parameter in some]
         on_cpu = all(parameter.device.type == "cpu" and parameter.is_floating_point() for parameter in every)
-        # one loop over a parameter in place of a dozen; elsewhere PyTorch chooses
-        return OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate, **({"fused": True} if on_cpu else {}))
+        if not on_cpu:  # PyTorch chooses
+            return OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate)
+        optimizer: Any = OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate, fused=True)  # one loop, not a dozen
+        optimizer._step_supports_amp_scaling = False  # Lightning does not clip gradients where a step unscales them
+        return cast(torch.optim.Optimizer, optimizer)
 
     def learning_rate_at(self, progress: float) -> float:
         """Return the learning rate at ``progress``, from 0 at the start of the stage to 1 at its end."""

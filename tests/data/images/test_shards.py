@@ -164,9 +164,10 @@ def test_an_image_that_cannot_be_read_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("at_once", [1, 4, 5, 8, 12])
-def test_headers_are_followed_some_at_a_time(at_once, tmp_path, monkeypatch):
+@pytest.mark.parametrize("layout", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT, tarfile.USTAR_FORMAT])
+def test_headers_are_followed_some_at_a_time(layout, at_once, tmp_path, monkeypatch):
     path = tmp_path / "a.tar"
-    with tarfile.open(path, "w") as tar:  # 12 files, of which some images are without a label or an age
+    with tarfile.open(path, "w", format=layout) as tar:  # 12 files, of which some images are without a label or an age
         for number, ending in itertools.product(range(5), ("png", "cls", "json")):
             if (number, ending) in MISSING:
                 continue
@@ -181,6 +182,9 @@ def test_headers_are_followed_some_at_a_time(at_once, tmp_path, monkeypatch):
                 tar.addfile(tarfile.TarInfo(f"{info.name.removesuffix('png')}other.cls"))
     monkeypatch.setattr("ordinate.data.images.shards.HEADERS_AT_ONCE", at_once)
     images, known = index_shards([str(path)])
+    with tarfile.open(path) as tar:
+        names = [name for name in tar.getnames() if name.lower().endswith("png")]
+    assert images.paths.tolist() == [f"{path}/{name}" for name in names]
     assert [images.content(number) for number in range(5)] == [b"7" * number for number in range(5)]
     assert known["age"].tolist()[2:4] == [62, 63]
     assert known["age"].isna().tolist() == [True, True, False, False, True]

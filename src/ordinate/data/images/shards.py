@@ -31,6 +31,7 @@ from ordinate.errors import OrdinateError
 NAME, PREFIX, KIND = slice(0, 100), slice(345, 500), 156  # of a header's bytes
 SUM = slice(148, 156)  # of all of them, its own taken as spaces
 PLAIN = (0, ord("0"))  # kinds of a file
+GNU, POSIX = LONG_NAMES = (ord("L"), ord("x"))  # kinds of what holds the long name of the file that follows
 HEADERS_AT_ONCE = 1024
 BLOCK = 512  # bytes; whatever lies in a tar starts at a multiple
 READ_AT_ONCE = 2**16  # bytes of a shard in a store: the header of an image and most images
@@ -70,11 +71,12 @@ class Shards(ImageFiles):
     def name(self, index: int) -> str:
         """Return the shard and the name in it of an image, or its place where the shard cannot be read."""
         shard, start = self._place(index)
+        before = max(0, start - 2 * BLOCK)  # where the header of a long name lies, if there is one
         try:
-            header = _read(shard, start, BLOCK)
+            read = _read(shard, before, start - before + BLOCK)
         except OSError:
             return f"{shard}, byte {start}"
-        return f"{shard}/{_text(_name(header))}"
+        return f"{shard}/{_text(_name_before(read[:-BLOCK]) or _name(read[-BLOCK:]))}"
 
     def content(self, index: int) -> bytes:
         """Return the bytes of an image."""
@@ -232,11 +234,8 @@ def _members(content: Any, where: str) -> Iterator[tuple[int, int, int, bytes]]:
             if not is_special:
                 yield at // BLOCK, start, size, long_name or name
                 long_name = None
-            elif header[KIND] == ord("L"):  # a long name of the file that follows, of GNU tar
-                long_name = content[start : start + size].rstrip(b"\0")
-            elif header[KIND] == ord("x"):  # of POSIX
-                records = content[start : start + size].split(b" path=", 1)
-                long_name = records[1].split(b"\n")[0] if len(records) > 1 else None
+            elif header[KIND] in LONG_NAMES:
+                long_name = _long_name(header, content[start : start + size])
             elif header[KIND] in PLAIN:
                 yield at // BLOCK, start, size, long_name or _name(header)
                 long_name = None
@@ -289,6 +288,23 @@ def _name(header: bytes) -> bytes:
     if header[PREFIX.start] and header[262] == 0:  # of POSIX, with a folder that is kept apart
         return header[PREFIX].partition(b"\0")[0] + b"/" + name
     return name
+
+
+def _long_name(header: bytes, content: bytes) -> bytes | None:
+    """Return the name of the file that follows a header with this content; None where it has another's."""
+    if header[KIND] == GNU:
+        return content.rstrip(b"\0")
+    records = content.split(b" path=", 1)
+    return records[1].split(b"\n")[0] if len(records) > 1 else None
+
+
+def _name_before(blocks: bytes) -> bytes | None:
+    """Return the long name that the two blocks before a header hold, None where they are something else."""
+    header, content = blocks[:BLOCK], blocks[BLOCK:]
+    if len(content) < BLOCK or header[257:262] != b"ustar" or header[KIND] not in LONG_NAMES:
+        return None
+    size = _size(header)
+    return _long_name(header, content[:size]) if 0 < size <= BLOCK else None
 
 
 def _text(content: bytes) -> str:
