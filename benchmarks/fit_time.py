@@ -1,4 +1,4 @@
-"""Wall time of ``ordinate fit`` as it is typed, and with limits: images, a table, text.
+"""Wall time of ``ordinate fit`` as it is typed, and with limits: images, tables of 1,000 and 20,000 rows, text.
 
     python benchmarks/fit_time.py [--rows digits,photographs] [--limits 1,3,15]
 
@@ -20,7 +20,7 @@ from PIL import Image, ImageDraw
 from sklearn.datasets import load_digits
 
 RESULTS = Path(__file__).parent / "results" / "fit_time.json"
-ROWS = ("digits", "photographs", "table", "text")
+ROWS = ("digits", "photographs", "small table", "table", "text")
 WORDS = ("dull", "weak", "plain", "fair", "sound", "fine", "bright", "superb")
 
 
@@ -82,14 +82,23 @@ def _write_labels(folder: Path, suffix: str, labels: np.ndarray) -> None:
     pd.DataFrame({"path": names, "grade": labels}).to_csv(folder / "labels.csv", index=False)
 
 
+def make_small_table(folder: Path) -> list[str]:
+    """Write 1000 rows of the table."""
+    return make_table(folder, 1000)
+
+
+MAKE = {
+    "digits": make_digits, "photographs": make_photographs, "small table": make_small_table, "table": make_table,
+    "text": make_text,
+}  # fmt: skip
+
+
 def measure(row: str, limit: float | None) -> dict[str, object]:
     """Run the command as a process of its own; return its wall and processor time and what it measured."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / row
         folder.mkdir()
-        arguments = {"digits": make_digits, "photographs": make_photographs, "table": make_table, "text": make_text}[
-            row
-        ](folder)
+        arguments = MAKE[row](folder)
         if limit is not None:
             arguments += ["--time-limit", f"{limit:g}"]
         load, before, start = os.getloadavg()[0], os.times(), time.perf_counter()

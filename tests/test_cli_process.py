@@ -133,11 +133,16 @@ def test_a_reader_that_leaves_early_is_no_error(model):
     assert ended.stderr == ""
 
 
-@pytest.mark.parametrize(("given", "policy"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
-def test_threads_wait_without_spinning_unless_the_environment_says_otherwise(given, policy, monkeypatch, capsys):
-    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
-    if given is not None:
-        monkeypatch.setenv("OMP_WAIT_POLICY", given)
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({}, ("PASSIVE", "1000")), ({"GOMP_SPINCOUNT": "7"}, ("PASSIVE", "7")), ({"OMP_WAIT_POLICY": "x"}, ("x", None))],
+)
+def test_threads_hardly_spin_unless_the_environment_says_otherwise(given, expected, monkeypatch, capsys):
+    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+        monkeypatch.setenv(name, "restored afterwards")
+        monkeypatch.delenv(name)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
     assert main(["fit", "nowhere.csv", "--target", "y"]) == 2
-    assert os.environ["OMP_WAIT_POLICY"] == policy
+    assert (os.environ["OMP_WAIT_POLICY"], os.environ.get("GOMP_SPINCOUNT")) == expected
     capsys.readouterr()

@@ -62,7 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None, started: float) -> int:
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # where cores are busy, spinning made steps 10 times as long
+    if "OMP_WAIT_POLICY" not in os.environ:  # threads that spin for long starve others where cores are busy
+        os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # of GNU's: some microseconds, which most waits last
     options = vars(build_parser().parse_args(argv))
     command = _commands()[options.pop("command")]
     warnings.showwarning = _show_warning

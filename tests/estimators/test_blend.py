@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from ordinate import BlendClassifier, BlendRegressor
 from ordinate.errors import OrdinateError
@@ -198,3 +200,23 @@ def test_a_rank_of_one_sample_leaves_boosted_trees_out():
 def test_boosted_trees_are_left_out_where_there_is_no_time(monkeypatch):
     monkeypatch.setattr("ordinate.estimators.table_blend.leaves_time", lambda _: False)
     assert set(ranks().fit(X, RANKS).unseen_losses_) == {"members", "linear", "trees", "blend"}
+
+
+@pytest.mark.parametrize(
+    ("make", "y", "boosting"),
+    [(ranks, RANKS, HistGradientBoostingClassifier), (targets, TARGET, HistGradientBoostingRegressor)],
+)
+def test_boosted_trees_grow_in_one_thread(make, y, boosting, monkeypatch):
+    """Several wait for each other: under the command's waiting that leaves cores free, five times as long."""
+    counts, fit = [], boosting.fit
+
+    def counted(model, *data):
+        counts.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp")
+        return fit(model, *data)
+
+    monkeypatch.setattr(boosting, "fit", counted)
+    with threadpool_limits(2):
+        make().fit(X, y)
+        after = {library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"}
+    assert set(counts) == {1}
+    assert after == {2}

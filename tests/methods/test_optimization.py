@@ -100,14 +100,14 @@ AS_PYTORCH_HAS_IT = {
 
 
 @pytest.mark.parametrize("optimizer", AS_PYTORCH_HAS_IT)
-def test_fused_steps_on_the_processor_are_those_of_pytorch(optimizer):
+def test_steps_on_the_processor_are_those_of_pytorch(optimizer):
     torch.manual_seed(0)
     ours = [nn.Parameter(torch.randn(shape, dtype=torch.float64)) for shape in ((5, 3), (5,), ())]
     theirs = [nn.Parameter(parameter.detach().clone()) for parameter in ours]
     stepped = Optimization(optimizer, 1e-2, 0.3).build(ours, undecayed=ours[1:])
     groups = [{"params": theirs[:1], "weight_decay": 0.3}, {"params": theirs[1:], "weight_decay": 0.0}]
     expected = AS_PYTORCH_HAS_IT[optimizer](groups, lr=1e-2)
-    assert all(group["fused"] for group in stepped.param_groups)
+    assert all(bool(group["fused"]) == (optimizer != "sgd") for group in stepped.param_groups)
     for step in range(20):
         for mine, other in zip(ours, theirs, strict=True):
             mine.grad = torch.randn_like(mine)
@@ -117,6 +117,15 @@ def test_fused_steps_on_the_processor_are_those_of_pytorch(optimizer):
             each.step()
     for mine, other in zip(ours, theirs, strict=True):
         assert torch.allclose(mine, other, rtol=1e-12, atol=1e-14)
+
+
+def test_sparse_gradients_are_steps_of_sgd():
+    words = nn.Embedding(5, 2, sparse=True)
+    before = words.weight.detach().clone()
+    optimizer = Optimization("sgd", 0.1, 0.0).build(words.parameters())
+    words(torch.tensor([3])).sum().backward()
+    optimizer.step()
+    assert ((words.weight != before).any(dim=1) == torch.arange(5).eq(3)).all()
 
 
 def test_a_network_with_complex_weights_is_trained():

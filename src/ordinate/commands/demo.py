@@ -15,6 +15,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from ordinate.commands.fit import REPORT, named_failure
 from ordinate.commands.workspace import Workspace
@@ -128,7 +129,9 @@ def _fit(model: BaseEstimator, name: str, X: pd.DataFrame, y: Any) -> Any:
     if isinstance(model, EmbeddingEstimator):
         print(f"training {name}", flush=True)
         Path(str(model.checkpoint_dir)).mkdir(parents=True, exist_ok=True)
-    return model.fit(X, y)
+        return model.fit(X, y)
+    with threadpool_limits(1):  # on so few samples threads wait for each other longer than they work
+        return model.fit(X, y)
 
 
 def _keep(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from ordinate.checks import check_flag, check_share
@@ -228,7 +229,9 @@ class Blend(EmbeddingEstimator):
             )  # fmt: skip
 
     def _fit_boosting(self, x: Tensor, y: Tensor, weights: Tensor | None) -> BoostedTrees:
-        return BoostedTrees.of_boosting(self._boosting().fit(*arrays(x, y, weights)), self._num_classes)
+        with threadpool_limits(1):  # even on 20,000 rows threads wait for each other longer than they work
+            model = self._boosting().fit(*arrays(x, y, weights))
+        return BoostedTrees.of_boosting(model, self._num_classes)
 
     def _grow(self, x: Tensor, y: Tensor, weights: Tensor | None, *, oob_score: bool = False) -> Any:
         forest = self._forest(bootstrap=self._bags(len(x)), oob_score=oob_score, **FOREST)

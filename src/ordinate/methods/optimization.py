@@ -76,7 +76,7 @@ class Optimization:
             return self.optimizer(groups, lr=self.learning_rate)
         every = [parameter for some in members.values() for parameter in some]
         on_cpu = all(parameter.device.type == "cpu" and parameter.is_floating_point() for parameter in every)
-        if not on_cpu:  # PyTorch chooses
+        if not on_cpu or self.optimizer == "sgd":  # whose fused form takes no sparse gradients
             return OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate)
         optimizer: Any = OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate, fused=True)  # one loop, not a dozen
         optimizer._step_supports_amp_scaling = False  # Lightning does not clip gradients where a step unscales them
