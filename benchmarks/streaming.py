@@ -112,7 +112,11 @@ def spent() -> tuple[float, float]:
 def processes() -> list[int]:
     """Return this process and its workers."""
     tasks = Path("/proc/self/task").iterdir()
-    return [os.getpid(), *(int(child) for task in tasks for child in (task / "children").read_text().split())]
+    found = [os.getpid()]
+    for task in tasks:
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
+            found += map(int, (task / "children").read_text().split())
+    return found
 
 
 def rates(images: int, started: tuple[float, float]) -> dict[str, float]:
