@@ -139,7 +139,7 @@ def test_no_more_than_so_many_samples_are_held_out_for_validation(make, stratifi
     seen = []
     monkeypatch.setattr(
         StagedMethod, "validation_step", lambda method, batch, _: seen.append(len(batch[1])) or
-        method.validation_outputs.append((method(batch[0]), batch[1])),
+        method.validation_outputs.append((method(batch[0]), method.as_labels(batch[1]))),
     )  # fmt: skip
     X, target = draw_frame(n=90)
     make(validation_fraction=0.2).fit(X, labels_for(make, target))

@@ -1,7 +1,8 @@
 """Batches of indices: seeded, every sample once per epoch, and fit for the loss they feed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -116,10 +117,13 @@ class ShuffledBatches(SharedBatches):
         """Return what draws the order of the present epoch, the same in every process."""
         return np.random.default_rng([self.seed, self.epoch])
 
-    def split(self, random: np.random.Generator) -> list[NDArray[np.int64]]:
+    def split(self, random: np.random.Generator) -> Iterable[NDArray[np.int64]]:
         """Return the samples of an epoch in batches; here, at random."""
         rows = np.arange(self.size, dtype=np.min_scalar_type(self.size))  # half of the memory, where samples are many
-        return np.array_split(random.permutation(rows), len(self))
+        order = random.permutation(rows)
+        least, larger = divmod(self.size, len(self))
+        starts = (batch * least + min(batch, larger) for batch in range(len(self) + 1))
+        return (order[start:end] for start, end in pairwise(starts))
 
     def complete(self, batch: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
         """Return the batch as the loss needs it; here, as it is."""

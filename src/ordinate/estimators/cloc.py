@@ -130,7 +130,7 @@ class CLOCClassifier(RankClassifier):
             margins[rank, rank + 1] = margin
         return margins
 
-    def _targets(self, y: Any, *, reset: bool) -> NDArray[np.int64]:
+    def _targets(self, y: Any, *, reset: bool) -> NDArray[np.int32]:
         ranks = super()._targets(y, reset=reset)
         if reset:
             self._margins_by_rank()  # an error in them comes before any work

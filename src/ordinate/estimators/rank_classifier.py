@@ -100,7 +100,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         with torch.no_grad():
             return self._probabilities(embeddings).double().numpy()
 
-    def _targets(self, y: Any, *, reset: bool) -> NDArray[np.int64]:
+    def _targets(self, y: Any, *, reset: bool) -> NDArray[np.int32]:
         large = are_in_file(y)
         different = (
             np.unique(np.concatenate([np.unique(check_labels(part)) for _, part in in_parts(y)])) if large else y
@@ -109,9 +109,9 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
             self._set_classes(find_classes(different, self.class_order))
             if not (self.decision is None or self._is_auto):
                 check_decision(self.decision, len(self.ordered_classes_))
-        ranks = to_ranks(different, self.ordered_classes_)
+        ranks = to_ranks(different, self.ordered_classes_).astype(np.int32)  # half of the memory
         if large:
-            ranks = computed(y, y.shape, np.int64, lambda part: to_ranks(part, self.ordered_classes_))
+            ranks = computed(y, y.shape, np.int32, lambda part: to_ranks(part, self.ordered_classes_))
         if reset and len(self.ordered_classes_ if large else np.unique(ranks)) < 2:
             raise OrdinateError(
                 "y", f"{len(ranks)} sample(s) of one class, {self.classes_.tolist()}", "at least two classes"

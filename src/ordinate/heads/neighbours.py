@@ -36,7 +36,7 @@ class NeighbourVote(nn.Module):
     ) -> None:
         super().__init__()
         self.register_buffer("embeddings", embeddings)
-        self.register_buffer("ranks", ranks)
+        self.register_buffer("ranks", ranks.long())
         self.register_buffer("weights", weights)
         self.num_classes = num_classes
         self.k = min(k, len(ranks))

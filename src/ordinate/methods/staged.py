@@ -2,6 +2,7 @@
 
 import copy
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -129,7 +130,9 @@ class StagedMethod(lightning.LightningModule, ABC):
 
     def __init__(self, stages: tuple[Stage, ...], chunk_size: int | None = None) -> None:
         super().__init__()
-        self.save_hyperparameters(ignore=["encoder", "head", "stages"], logger=False)
+        with warnings.catch_warnings():  # networks among them are taken out below
+            warnings.filterwarnings("ignore", r"Attribute .* is an instance of `nn\.Module`")
+            self.save_hyperparameters(ignore=["encoder", "head", "stages"], logger=False)
         for name, value in list(self.hparams.items()):
             if not isinstance(value, PLAIN):
                 del self.hparams[name]
@@ -149,6 +152,12 @@ class StagedMethod(lightning.LightningModule, ABC):
         self.step = 0  # of the epoch
         self.interrupted: dict[str, Any] | None = None  # what an epoch that is resumed in its middle had gathered
         self.means: Means = {}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_current_fx_name":  # which Lightning sets fifty times a step, and a Module looks at for 2 us
+            self.__dict__[name] = value
+        else:
+            super().__setattr__(name, value)
 
     def _start_over(self) -> None:
         self.stage_index = 0

@@ -8,6 +8,7 @@ import tarfile
 
 import fsspec
 import numpy as np
+import pandas as pd
 import pytest
 
 from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
@@ -203,3 +204,37 @@ def test_a_header_whose_sum_is_another_is_damaged(byte, spoilt, tmp_path):
     path.write_bytes(content)
     with pytest.raises(OrdinateError, match=r"a\.tar: is damaged: the sum of the header at byte 0 is another"):
         index_shards([str(path)])
+
+
+def test_a_size_below_0_is_damage_and_does_not_lead_round_in_circles(tmp_path):
+    path = shards.write(tmp_path / "a.tar", DRAWN[:3], [0, 1, 2])
+    content = bytearray(path.read_bytes())
+    content[124:136] = b"-0000001000\0"
+    content[148:156] = b" " * 8
+    content[148:156] = b"%06o\0 " % sum(content[:512])
+    path.write_bytes(content)
+    with pytest.raises(OrdinateError, match=r"a\.tar: is damaged: a file in it has a negative size"):
+        index_shards([str(path)])
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ([b" 2\n", b"10", b"2", b"-1"], np.array([2, 10, 2, -1], dtype=np.int32)),
+        ([b"2", b"3000000000", b"2", b"0"], np.array([2, 3_000_000_000, 2, 0])),
+        ([b"1.5", b"2", b"1e3", b"2"], np.array([1.5, 2, 1000, 2])),
+        ([b"mild", b"1", b"mild ", b"severe"], np.array(["mild", "1", "mild", "severe"], dtype=object)),
+        (["high", "high", "low", None], np.array(["high", "high", "low", None], dtype=object)),
+        ([3, 4, 3.5, 4], np.array([3, 4, 3.5, 4])),
+    ],
+    ids=["whole", "large", "fractions", "text", "text in json", "numbers in json"],
+)
+def test_labels_are_numbers_where_all_of_them_are(written, read, tmp_path):
+    files = []
+    for number, label in enumerate(written):
+        of_label = ("cls", label) if isinstance(label, bytes) else ("json", json.dumps({"cls": label}).encode())
+        files += [(f"in.a/folder.b/{number}.png", b""), (f"in.a/folder.b/{number}.{of_label[0]}", of_label[1])]
+    rewrite(tmp_path, files)
+    labels = index_shards([str(tmp_path / "shard-002.tar")])[1]["cls"]
+    assert [None if pd.isna(label) else label for label in labels] == read.tolist()
+    assert read.dtype == object or labels.dtype == read.dtype

@@ -9,6 +9,7 @@ import io
 import json
 import mmap
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +29,7 @@ from ordinate.data.streamed import Loader
 from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
 
-NAME, PREFIX, KIND = slice(0, 100), slice(345, 500), 156  # of a header's bytes
+NAME, SIZE, MAGIC, PREFIX, KIND = slice(0, 100), slice(124, 136), slice(257, 262), slice(345, 500), 156  # in a header
 SUM = slice(148, 156)  # of all of them, its own taken as spaces
 PLAIN = (0, ord("0"))  # kinds of a file
 GNU, POSIX = LONG_NAMES = (ord("L"), ord("x"))  # kinds of what holds the long name of the file that follows
@@ -81,10 +82,10 @@ class Shards(ImageFiles):
     def content(self, index: int) -> bytes:
         """Return the bytes of an image."""
         shard, start = self._place(index)
-        size = 0 if is_url(shard) else _size(_read(shard, start, BLOCK))
+        size = 0 if is_url(shard) else _number(_read(shard, start, BLOCK)[SIZE])
         read = _read(shard, start, BLOCK + size or READ_AT_ONCE)
-        missing = BLOCK + _size(read) - len(read)
-        return (read if missing <= 0 else read + _read(shard, start + len(read), missing))[BLOCK : BLOCK + _size(read)]
+        end = BLOCK + _number(read[SIZE])
+        return (read if end <= len(read) else read + _read(shard, start + len(read), end - len(read)))[BLOCK:end]
 
     def digest(self) -> bytes:
         """Return a digest of the shards' names, sizes and times, and of the places of the images."""
@@ -158,50 +159,48 @@ class _Passes(Dataset[tuple[NDArray[np.uint32], pd.DataFrame]]):
 
     def __getitem__(self, index: int) -> tuple[NDArray[np.uint32], pd.DataFrame]:
         shard = self.shards[index]
-        blocks: list[int] = []
-        values: dict[str, list[Any]] = {}
         reads = self.columns is None or len(self.columns) > 0
-        of_last: bytes | None = None
-        last: bytes | None = None  # with its folder, the key
-        row: dict[str, Any] = {}
+        blocks: list[int] = []
+        known: dict[str, dict[int, Any]] = defaultdict(dict)  # of each column, for the numbers of images
+        last: bytes | None = None
         image: int | None = None
 
         def end() -> None:
             if image is not None:
-                for name, value in row.items():
-                    column = values.setdefault(name, [])
-                    if len(column) < len(blocks):
-                        column.extend([None] * (len(blocks) - len(column)))
-                    column.append(value)
                 blocks.append(image)
+            else:
+                for column in known.values():
+                    column.pop(len(blocks), None)
 
         with _mapped(shard) as content:
             for block, start, size, name in _members(content, shard):
-                folder, slash, file = name.rpartition(b"/")
-                stem, _, ending = file.partition(b".")
-                if stem != last or folder != of_last:
+                key, _, ending = name.partition(b".")
+                if b"/" in ending:  # a folder with a dot
+                    folder, slash, file = name.rpartition(b"/")
+                    stem, _, ending = file.partition(b".")
+                    key = folder + slash + stem
+                if key != last:
                     end()
-                    of_last, last, row, image = folder, stem, {}, None
+                    last, image = key, None
                 if ending not in KNOWN:
                     ending = ending.lower()
                     after_dots = ending.rpartition(b".")[2]
                     ending = after_dots if after_dots in ENDINGS else ending
                 if ending in ENDINGS:
                     if image is not None:
-                        key = _text(folder + slash + stem)
-                        raise OrdinateError(shard, problem=f"holds two images of {key!r}", expected="one per key")
+                        raise OrdinateError(shard, problem=f"holds two images of {_text(key)!r}", expected="one")
                     image = block
                 elif ending == LABEL and reads:
-                    row[COLUMN] = _text(content[start : start + size]).strip()
+                    known[COLUMN][len(blocks)] = content[start : start + size]
                 elif ending == JSON and reads:
-                    row |= self._values(content[start : start + size], f"{shard}/{_text(name)}")
+                    for column, value in self._values(content[start : start + size], f"{shard}/{_text(name)}").items():
+                        known[column][len(blocks)] = value
             end()
-        for column in values.values():
-            column.extend([None] * (len(blocks) - len(column)))
-        frame = pd.DataFrame(values, index=range(len(blocks)))
-        if COLUMN in frame and not (numbers := pd.to_numeric(frame[COLUMN], errors="coerce")).isna().any():
-            is_small = numbers.dtype == np.int64 and (numbers.abs() < 2**31).all()
-            frame[COLUMN] = numbers.astype(np.int32) if is_small else numbers
+        numbers = range(len(blocks))
+        values: dict[str, Any] = {name: list(map(of.get, numbers)) for name, of in known.items() if of}
+        if COLUMN in values:
+            values[COLUMN] = _labels(values[COLUMN])
+        frame = pd.DataFrame(values, index=numbers)
         return np.array(blocks, dtype=np.uint32), frame
 
     def _values(self, content: bytes, where: str) -> dict[str, Any]:
@@ -216,50 +215,79 @@ class _Passes(Dataset[tuple[NDArray[np.uint32], pd.DataFrame]]):
         return single if self.columns is None else {name: single[name] for name in self.columns if name in single}
 
 
+def _labels(contents: list[Any]) -> Any:
+    """Return the labels that files have, as numbers where all are; one from a json file is what it is."""
+    texts = {label: _text(label).strip() if isinstance(label, bytes) else label for label in set(contents)}
+    numbers = pd.to_numeric(pd.Series(texts.values()), errors="coerce")
+    if numbers.isna().any():
+        return [texts[label] for label in contents]
+    if numbers.dtype == np.int64 and (numbers.abs() < 2**31).all():
+        numbers = numbers.astype(np.int32)
+    known = dict(zip(texts, numbers, strict=True))
+    return np.array([known[label] for label in contents], dtype=numbers.to_numpy().dtype)
+
+
 def _members(content: Any, where: str) -> Iterator[tuple[int, int, int, bytes]]:
     """Yield the block of the header, the start and size in bytes, and the name of every file in a tar."""
-    place, total, long_name = 0, len(content), None
+    place, long_name = 0, None
     while True:
-        place, places, sizes, read = _follow(content, place)
-        headers = np.frombuffer(b"".join(read), dtype=np.uint8).reshape(-1, BLOCK)
+        place, places, sizes, headers = _follow(content, place)
         _check_sums(headers, places, where)
+        if min(sizes, default=0) < 0:
+            raise OrdinateError(where, problem="is damaged: a file in it has a negative size")
+        if places and places[-1] + BLOCK + sizes[-1] > len(content):
+            name = _text(_name(headers[-1].tobytes()))
+            raise OrdinateError(where, problem=f"is truncated: {name} ends beyond it")
         letters = np.ascontiguousarray(headers[:, NAME])
         ends_early = ((letters[:, :-1] == 0) & (letters[:, 1:] > 0)).any(axis=1)
         special = ~np.isin(headers[:, KIND], PLAIN) | (headers[:, PREFIX.start] > 0) | ends_early
         names = letters.view(f"S{NAME.stop}")[:, 0].tolist()  # without zeros at the end
-        for at, size, name, header, is_special in zip(places, sizes, names, read, special.tolist(), strict=True):
-            start = at + BLOCK
-            if start + size > total:
-                raise OrdinateError(where, problem=f"is truncated: {_text(_name(header))} ends beyond it")
-            if not is_special:
-                yield at // BLOCK, start, size, long_name or name
-                long_name = None
-            elif header[KIND] in LONG_NAMES:
-                long_name = _long_name(header, content[start : start + size])
-            elif header[KIND] in PLAIN:
-                yield at // BLOCK, start, size, long_name or _name(header)
-                long_name = None
-        if len(read) < HEADERS_AT_ONCE:
+        blocks = [at // BLOCK for at in places]
+        starts = [at + BLOCK for at in places]
+        members = zip(blocks, starts, sizes, names, strict=True)
+        if long_name is None and not special.any():
+            yield from members
+        else:
+            for (block, start, size, name), is_special, header in zip(members, special, headers, strict=True):
+                if is_special and header[KIND] in LONG_NAMES:
+                    long_name = _long_name(header[KIND], content[start : start + size])
+                elif not is_special or header[KIND] in PLAIN:
+                    yield block, start, size, long_name or (_name(header.tobytes()) if is_special else name)
+                    long_name = None
+        if len(places) < HEADERS_AT_ONCE:
             break
-    if place + BLOCK <= total and any(content[place : place + BLOCK]):  # zeros are the end
+    if place + BLOCK <= len(content) and any(content[place : place + BLOCK]):  # zeros are the end
         raise OrdinateError(where, problem="is damaged, or compressed", expected="a tar file")
 
 
-def _follow(content: Any, place: int) -> tuple[int, list[int], list[int], list[bytes]]:
-    """Return the place after the next headers, and of each its place, the size of its file, and its bytes."""
+def _follow(content: Any, place: int) -> tuple[int, list[int], list[int], NDArray[np.uint8]]:
+    """Return the place after the next headers, and of each its place, the size of its file, and its bytes (n, 512)."""
     places: list[int] = []
     sizes: list[int] = []
-    headers: list[bytes] = []
-    last = len(content) - BLOCK
-    while place <= last and len(headers) < HEADERS_AT_ONCE:
-        header = content[place : place + BLOCK]
-        if header[257:262] != b"ustar":
-            break
-        size = _size(header)
+    read: list[bytes] = []
+    is_mapped = isinstance(content, mmap.mmap)  # of a store, whole headers are read
+    last, start, stop = len(content) - BLOCK, SIZE.start, SIZE.stop
+    while place <= last and len(places) < HEADERS_AT_ONCE:
+        if is_mapped:
+            digits = content[place + start : place + stop]
+        else:
+            read.append(content[place : place + BLOCK])
+            digits = read[-1][SIZE]
+        try:
+            size = int(digits.rstrip(b"\0"), 8)
+        except ValueError:
+            size = _number(digits)
         places.append(place)
         sizes.append(size)
-        headers.append(header)
-        place += BLOCK + (size + BLOCK - 1) // BLOCK * BLOCK
+        place += (size + 2 * BLOCK - 1) // BLOCK * BLOCK
+    if is_mapped:
+        count = len(content) // BLOCK
+        blocks = np.frombuffer(content, dtype=np.uint8, count=count * BLOCK).reshape(count, BLOCK)
+        headers = blocks[np.array(places, dtype=np.int64) // BLOCK]
+    else:
+        headers = np.frombuffer(b"".join(read), dtype=np.uint8).reshape(-1, BLOCK)
+    for end in np.flatnonzero((headers[:, MAGIC] != np.frombuffer(b"ustar", np.uint8)).any(axis=1))[:1]:
+        return places[end], places[:end], sizes[:end], headers[:end]
     return place, places, sizes, headers
 
 
@@ -268,17 +296,17 @@ def _check_sums(headers: NDArray[np.uint8], places: list[int], where: str) -> No
     stated = np.zeros(len(headers), dtype=np.int64)
     for digits in headers[:, SUM].T.astype(np.int64) - ord("0"):
         stated = np.where((digits >= 0) & (digits < 8), 8 * stated + digits, stated)
-    sums = headers.sum(axis=1, dtype=np.int64) - headers[:, SUM].sum(axis=1, dtype=np.int64) + sum(b" " * 8)
+    sums = headers.sum(axis=1, dtype=np.uint32) - headers[:, SUM].sum(axis=1, dtype=np.uint32) + sum(b" " * 8)
     for wrong in np.flatnonzero(sums != stated)[:1]:
         raise OrdinateError(where, problem=f"is damaged: the sum of the header at byte {places[wrong]} is another")
 
 
-def _size(header: bytes) -> int:
-    """Return the size of a file by its header, in octal digits or, beyond 8 GiB, in binary; 0 where it is damaged."""
-    if header[124] & 0x80:
-        return int.from_bytes(header[125:136], "big")
+def _number(digits: bytes) -> int:
+    """Return a number of a header, in octal digits or, beyond 8 GiB, in binary; 0 where it is damaged."""
+    if digits[0] & 0x80:
+        return int.from_bytes(digits[1:], "big")
     try:
-        return int(header[124:136].strip(b"\0 ") or b"0", 8)
+        return int(digits.strip(b"\0 ") or b"0", 8)
     except ValueError:
         return 0
 
@@ -290,9 +318,9 @@ def _name(header: bytes) -> bytes:
     return name
 
 
-def _long_name(header: bytes, content: bytes) -> bytes | None:
+def _long_name(kind: int, content: bytes) -> bytes | None:
     """Return the name of the file that follows a header with this content; None where it has another's."""
-    if header[KIND] == GNU:
+    if kind == GNU:
         return content.rstrip(b"\0")
     records = content.split(b" path=", 1)
     return records[1].split(b"\n")[0] if len(records) > 1 else None
@@ -301,10 +329,10 @@ def _long_name(header: bytes, content: bytes) -> bytes | None:
 def _name_before(blocks: bytes) -> bytes | None:
     """Return the long name that the two blocks before a header hold, None where they are something else."""
     header, content = blocks[:BLOCK], blocks[BLOCK:]
-    if len(content) < BLOCK or header[257:262] != b"ustar" or header[KIND] not in LONG_NAMES:
+    if len(content) < BLOCK or header[MAGIC] != b"ustar" or header[KIND] not in LONG_NAMES:
         return None
-    size = _size(header)
-    return _long_name(header, content[:size]) if 0 < size <= BLOCK else None
+    size = _number(header[SIZE])
+    return _long_name(header[KIND], content[:size]) if 0 < size <= BLOCK else None
 
 
 def _text(content: bytes) -> str:
@@ -331,8 +359,7 @@ def _mapped(shard: str) -> Iterator[Any]:
             if os.fstat(file.fileno()).st_size == 0:
                 yield b""
                 return
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                yield content
+            yield mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # closed with the last array that looks into it
     except OSError as error:
         raise OrdinateError(shard, problem=f"could not be read: {error}") from error
 

@@ -209,7 +209,7 @@ class RepresentationClassifier(RepresentationEstimator, RankClassifier):
         return RankBatches(targets, self._samples_per_batch, distinct=needed, seed=seed)
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
-        embeddings, ranks = self._seen_by_head(self._embed(training.x)), training.y
+        embeddings, ranks = self._seen_by_head(self._embed(training.x)), training.y.long()
         weights = None if training.weights is None else training.weights.double()
         if self.head == "linear":
             self.head_ = fit_logistic(embeddings, ranks, len(self.ordered_classes_), weights)
