@@ -110,8 +110,8 @@ def train(name: str, method: str, X: Any, y: Array, seed: int) -> Any:
         return SupCRRegressor(epochs=EPOCHS[method], refit=0, linear=False, random_state=seed).fit(X, y)
     order = list(range(len(tabular.ORDERS[name])))
     if method == "OTD":
-        return OTDClassifier(class_order=order, epochs=EPOCHS[method], random_state=seed).fit(X, y)
-    return CLOCClassifier(class_order=order, phase_epochs=EPOCHS[method], random_state=seed).fit(X, y)
+        return OTDClassifier(class_order=order, epochs=EPOCHS[method], linear=False, random_state=seed).fit(X, y)
+    return CLOCClassifier(class_order=order, phase_epochs=EPOCHS[method], linear=False, random_state=seed).fit(X, y)
 
 
 def measure(name: str, method: str, seed: int) -> dict[str, Any]:

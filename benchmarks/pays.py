@@ -87,9 +87,9 @@ class Experiment:
 
     def build(self, model: str, seed: int) -> Any:
         """Return the unfitted estimator of a model."""
-        alike: dict[str, Any] = {"patience": None, "linear": False} if self.task == "continuous" else {"decision": None}
+        alike: dict[str, Any] = {"patience": None} if self.task == "continuous" else {"decision": None}
         alike |= {"n_neighbors": 3} if model == "otd" else {}
-        settings = alike | self.settings
+        settings = alike | {"linear": False} | self.settings
         if self.epochs is not None and model == "cloc":
             settings["phase_epochs"] = (self.epochs * 3 // 8, self.epochs - self.epochs * 3 // 8)
         elif self.epochs is not None:

@@ -28,8 +28,8 @@ from ordinate.report.text import table
 RESULTS = Path(__file__).parent / "results" / "step_overhead.json"
 EPOCHS = 40
 MODELS: dict[str, Any] = {
-    "CLOC": CLOCClassifier(phase_epochs=(EPOCHS, 1), target_accuracy=1.0, random_state=0),
-    "OTD": OTDClassifier(epochs=EPOCHS, random_state=0),
+    "CLOC": CLOCClassifier(phase_epochs=(EPOCHS, 1), target_accuracy=1.0, linear=False, random_state=0),
+    "OTD": OTDClassifier(epochs=EPOCHS, linear=False, random_state=0),
     "SupCR": SupCRRegressor(epochs=(EPOCHS, 1), head="linear", validation_fraction=0.0, random_state=0),
     "SupReMix": SupReMixRegressor(epochs=(EPOCHS, 1), head="linear", validation_fraction=0.0, random_state=0),
 }

@@ -36,7 +36,7 @@ def test_scikit_learn_checks_the_estimator(estimator, check):
     run_check(estimator, check)
 
 
-@parametrize_with_essential_checks([OTDClassifier(epochs=15), SupReMixRegressor(epochs=(10, 10))])
+@parametrize_with_essential_checks([OTDClassifier(epochs=15, decision="mode"), SupReMixRegressor(epochs=(10, 10))])
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_what_the_others_could_break(estimator, check):
     run_check(estimator, check)

@@ -15,8 +15,8 @@ from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.samplers import RankBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
+from ordinate.estimators.linear_ranks import LinearRanks
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_choice, check_positive
 from ordinate.methods.imbalance import Imbalance
 from ordinate.options import PairReduction
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @estimator_dataclass
-class CLOCClassifier(RankClassifier):
+class CLOCClassifier(LinearRanks):
     """Classify ranks by CLOC: a margin for every boundary between adjacent ranks, learned or yours.
 
     Args:
@@ -94,6 +94,9 @@ class CLOCClassifier(RankClassifier):
             balance=self._balance(),
             **self._training_options(),
         )
+
+    def _may_use_columns(self, training: ArrayBatches | ViewBatches) -> bool:
+        return self.critical_margins is None and super()._may_use_columns(training)
 
     def _phases(self) -> tuple[int, int]:
         if self.phase_epochs is not None:

@@ -197,7 +197,7 @@ def _check(
             # on the CPU, as a GPU may round convolutions; images go in as bytes, as the estimator reads them
             embedding = estimator.method_(samples if samples.dtype == torch.uint8 else samples.double()).double()
             _compare("embedding", found["embedding"], embedding, EMBEDDING_TOLERANCE[graph.dtype])
-            at_found, undecided = _predict(estimator, found["embedding"]), graph.undecided(found["embedding"])
+            at_found, undecided = _predict(estimator, found["embedding"], samples), graph.undecided(found["embedding"])
             _compare(graph.predicts, found[graph.predicts], at_found, PREDICTION_TOLERANCE[graph.predicts], undecided)
             if isinstance(estimator, RankClassifier):
                 decided = torch.from_numpy(estimator.decide(found["probability"].numpy()))
@@ -205,15 +205,15 @@ def _check(
                     raise OrdinateError(
                         "export", problem="rank differs from the estimator's decision", hint="nothing was written"
                     )
-            for name, expected in (("embedding", embedding), (graph.predicts, _predict(estimator, embedding))):
+            for name, expected in (("embedding", embedding), (graph.predicts, _predict(estimator, embedding, samples))):
                 differences[name] = max(differences[name], float((found[name] - expected).abs().max()))
     return differences, {name: tuple(found[name].shape[1:]) for name in graph.outputs}
 
 
-def _predict(estimator: EmbeddingEstimator, embeddings: Tensor) -> Tensor:
-    """Return what the estimator itself makes of embeddings."""
+def _predict(estimator: EmbeddingEstimator, embeddings: Tensor, samples: Tensor) -> Tensor:
+    """Return what the estimator itself makes of embeddings of samples."""
     if isinstance(estimator, RankClassifier):
-        return estimator._probabilities(embeddings)
+        return torch.from_numpy(estimator._probabilities_of(embeddings, samples))
     assert isinstance(estimator, ContrastiveRegressor)  # noqa: S101  # or there were no graph
     predicted = estimator.head_(embeddings).double() + torch.from_numpy(estimator.target_offset_)
     return predicted[:, 0] if estimator.target_is_vector_ else predicted

@@ -20,6 +20,7 @@ from ordinate.estimators.blend import BlendClassifier
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.linear_ranks import LinearRanks
 from ordinate.estimators.otd import OTDClassifier
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.heads.neighbours import TIE_BREAK, NeighbourMean, NeighbourVote
@@ -56,13 +57,17 @@ class InferenceGraph(nn.Module):
         self.sample_shape, self.sample_dtype, self.dtype = reader.sample_shape, reader.input_dtype, reader.graph_dtype
         self.encoder = copy.deepcopy(estimator.method_.encoder).to(self.dtype)
         self.head = _head(estimator)
+        self.columns = estimator.columns_ if isinstance(estimator, LinearRanks) else None
         self.decision = _Decision(estimator.rule) if isinstance(estimator, RankClassifier) else None
         self.predicts = "prediction" if self.decision is None else "probability"
         self.outputs = ["embedding", self.predicts, *(["rank"] if self.decision is not None else [])]
 
     def forward(self, samples: Num[Tensor, "n ..."]) -> dict[str, Tensor]:
         embedding = self.encoder(samples.to(self.dtype)).double()
-        outputs = {"embedding": embedding, self.predicts: self.head(embedding)}
+        predicted = self.head(embedding)
+        if self.columns is not None:
+            predicted = self.columns(predicted, samples)
+        outputs = {"embedding": embedding, self.predicts: predicted}
         return outputs if self.decision is None else {**outputs, "rank": self.decision(outputs["probability"])}
 
     def undecided(self, embeddings: Float[Tensor, "n d"]) -> Bool[Tensor, " n"]:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
+from ordinate.estimators.linear_ranks import LinearRanks
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.options import OrdinalLoss
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ NAMES = {"cross_entropy": "Cross-entropy", "or": "ORCNN", "corn": "CORN", "coral
 
 
 @estimator_dataclass
-class OrdinalClassifier(RankClassifier):
+class OrdinalClassifier(LinearRanks):
     """Classify ranks by an encoder and a linear layer trained together.
 
     ``"cross_entropy"`` learns the probability of every rank and predicts the likeliest one. ``"or"`` (Niu et al.,

@@ -12,6 +12,7 @@ from ordinate.data.part import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED
+from ordinate.estimators.linear_ranks import LinearRanks
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.voting import VotingClassifier
 from ordinate.functional.inputs import check_choice
@@ -26,7 +27,7 @@ DECAY = 10.0  # of tables with categories, series and text
 
 
 @estimator_dataclass
-class OTDClassifier(VotingClassifier):
+class OTDClassifier(LinearRanks, VotingClassifier):
     """Classify ranks by OTD: they are spread evenly over a half circle, and the nearest neighbours vote.
 
     Args:

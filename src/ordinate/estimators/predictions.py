@@ -63,7 +63,7 @@ class Predictions:
             raise OrdinateError("y", f"{len(true)} labels for {len(read)} samples", "one per sample")
         embedded = model._embed(read)
         if isinstance(model, RankClassifier):
-            probabilities = model._probabilities_of(embedded)
+            probabilities = model._probabilities_of(embedded, read)
             return cls(model, X, read, true, model.decide(probabilities), probabilities, embedded.numpy())
         predicted = cast(ContrastiveRegressor, model)._predictions_of(embedded)
         return cls(model, X, read, true, predicted, None, embedded.numpy())

@@ -74,7 +74,8 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
     def rank_probabilities(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n, C), the probability of every rank, from the lowest to the highest (``ordered_classes_``)."""
         check_is_fitted(self)
-        return self._probabilities_of(self._embed(self._read(X)))
+        x = self._read(X)
+        return self._probabilities_of(self._embed(x), x)
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return (n,), the class that ``decision`` makes of the probabilities."""
@@ -96,7 +97,8 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
     def _is_auto(self) -> bool:
         return isinstance(self.decision, str) and self.decision == "auto"
 
-    def _probabilities_of(self, embeddings: Tensor) -> NDArray[np.float64]:
+    def _probabilities_of(self, embeddings: Tensor, x: Any) -> NDArray[np.float64]:
+        """Return (n, C) for samples that were read as ``x`` and embedded."""
         with torch.no_grad():
             return self._probabilities(embeddings).double().numpy()
 
@@ -177,7 +179,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
 
     def _evaluate(self, validation: ArrayBatches) -> None:
         if len(validation.y) > 1:
-            probabilities = self._probabilities_of(self._embed(validation.x))
+            probabilities = self._probabilities_of(self._embed(validation.x), validation.x)
             weights = None if validation.weights is None else validation.weights.numpy()
             self.decision_scores_ = compare_rules(validation.y.numpy(), probabilities, weights)
 

@@ -46,8 +46,8 @@ class Contender:
         return {package: version(package) for package in self.packages}
 
 
-def _ours(name: str, task: Task) -> Build:
-    return lambda _, seed: build_ours(name, task, random_state=seed)
+def _ours(name: str, task: Task, **settings: Any) -> Build:
+    return lambda _, seed: build_ours(name, task, random_state=seed, **settings)
 
 
 def _of(module: str, name: str, seed: str = "random_state", **settings: Any) -> Build:
@@ -83,7 +83,7 @@ def _of_aeon(name: str, _: str, seed: int) -> Any:
 
 CONTENDERS: Mapping[str, Contender] = {
     "blend": Contender({task: _ours("blend", task) for task in ("ranks", "continuous")}, needs_numbers=False),
-    **{name: Contender({"ranks": _ours(name, "ranks")}, needs_numbers=False) for name in ("cloc", "otd")},
+    **{name: Contender({"ranks": _ours(name, "ranks", linear=False)}, needs_numbers=False) for name in ("cloc", "otd")},
     **{
         name: Contender({"continuous": _ours(name, "continuous")}, needs_numbers=False)
         for name in ("supcr", "supremix")

@@ -1,0 +1,193 @@
+"""Ordinal logistic regression on the columns of a table beside classifiers of ranks."""
+
+import math
+import warnings
+from contextlib import suppress
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from torch import Tensor
+
+from ordinate.checks import check_flag
+from ordinate.data.array_batches import ArrayBatches
+from ordinate.data.part import random_part
+from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.view_batches import ViewBatches
+from ordinate.encoders.given import is_named
+from ordinate.errors import OrdinateError
+from ordinate.estimators.linear_columns import MOST_MEASURED, takes_seconds
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.shares import choose_shares
+from ordinate.heads.beside_columns import BesideColumns
+from ordinate.methods.time_budget import training_end
+
+if TYPE_CHECKING:
+    from ordinate.methods.staged import StagedMethod
+
+AT_ONCE = 4096  # rows of a table that streams
+START = {"columns": 0.5, "network": 0.5}
+FEWEST_TO_TRY = 200  # samples
+HELD_OUT, TRIED_EPOCHS = 0.2, 0.2  # shares of the samples and epochs of a trial
+LEAST_STEPS = 60  # of a stage of a trial, if the stage has them
+
+
+@estimator_dataclass
+class LinearRanks(RankClassifier):
+    """Classify ranks, on a table in part by ordinal logistic regression on its columns.
+
+    Args:
+        linear: on a table with validation samples, average what the network says of the ranks with ordinal logistic
+            regression on the columns: each has half, unless the ranked probability score of the validation samples is
+            better with another share by more than a standard error. Embeddings stay as they are. Not beside a
+            network of your own, ``optimization="paper"``, ``imbalance`` and critical margins, nor on very wide tables.
+
+    Attributes:
+        linear_share_: of ordinal logistic regression in the probabilities; 0 where it has none.
+    """
+
+    linear: bool = True
+    columns_: BesideColumns | None = field(default=None, init=False)
+    _given: tuple[Any, ...] | None = field(default=None, init=False, repr=False)  # to fit, while it runs
+    _is_trial: bool = field(default=False, init=False, repr=False)
+
+    @property
+    def linear_share_(self) -> float:
+        """The share of ordinal logistic regression on the columns in the probabilities."""
+        return 0.0 if self.columns_ is None else float(self.columns_.share)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        validation: tuple[Any, ...] | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        self._given = (X, y, sample_weight, groups)
+        try:
+            return super().fit(X, y, sample_weight, validation, groups)
+        finally:
+            self._given = None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_flag(self.linear, "linear")
+
+    def _may_use_columns(self, training: ArrayBatches | ViewBatches) -> bool:
+        """Whether ordinal logistic regression on the columns may have a share in what is predicted."""
+        is_ours = is_named(self.encoder) and self.imbalance is None and self.optimization != "paper"
+        is_table = isinstance(training.x, Tensor) and self.reader_.patience is not None
+        return self.linear and is_ours and is_table and takes_seconds(training.x)
+
+    def _train(
+        self,
+        training: ArrayBatches | ViewBatches,
+        batches: ShuffledBatches,
+        validation: ArrayBatches | None,
+        **options: Any,
+    ) -> None:
+        self.columns_ = None
+        share = 0.0
+        if self._may_use_columns(training):
+            if validation is None:
+                share = self._share_on_trial(len(training.x))
+            if share or validation is not None:
+                self.columns_ = self._model_of_columns(training, share)
+        super()._train(training, batches, validation, **options)
+
+    def _model_of_columns(self, training: ArrayBatches | ViewBatches, share: float) -> BesideColumns:
+        """Return ordinal logistic regression on the columns, on a random part of very many rows."""
+        rows = torch.from_numpy(random_part(len(training.x), MOST_MEASURED))
+        weights = None if training.weights is None else training.weights[rows].double()
+        columns = BesideColumns.fit(
+            training.x[rows].double(), training.y[rows].long(), len(self.ordered_classes_), weights
+        )
+        columns.share.fill_(share)
+        return columns.float().double()  # as a saved model holds it
+
+    def _share_on_trial(self, samples: int) -> float:
+        """Return the share by samples that a shorter training holds out, as the one that comes trains on all."""
+        is_alone = self.cluster is None and self.devices in (None, 1) and self.num_nodes in (None, 1)
+        if self._given is None or samples < FEWEST_TO_TRY or not is_alone or training_end() is not None:
+            return 0.0
+        X, y, sample_weight, groups = self._given
+        trial = clone(self).set_params(
+            validation_fraction=HELD_OUT, checkpoint_dir=None, verbose=0, callbacks=None, logger=None
+        )
+        trial._is_trial = True
+        with warnings.catch_warnings(), suppress(OrdinateError):  # a rank has too few samples to hold some out
+            warnings.simplefilter("ignore")
+            trial.fit(X, y, sample_weight, groups=groups)
+            self.reader_.notes = [*self.reader_.notes, trial.reader_.notes[-1]]
+            return trial.linear_share_
+        return 0.0
+
+    def _new_method(self, targets: Tensor) -> "StagedMethod":
+        method = super()._new_method(targets)
+        if self._is_trial:
+            least = LEAST_STEPS / self.n_batches_
+            epochs = [max(TRIED_EPOCHS * stage.epochs, min(stage.epochs, least)) for stage in method.stages]
+            method.stages = tuple(
+                replace(stage, epochs=math.ceil(few)) for stage, few in zip(method.stages, epochs, strict=True)
+            )
+        return method
+
+    def _evaluate(self, validation: ArrayBatches) -> None:
+        if self.columns_ is not None:
+            self._choose_share(self.columns_, validation)
+        super()._evaluate(validation)
+
+    def _choose_share(self, columns: BesideColumns, validation: ArrayBatches) -> None:
+        """Give ordinal logistic regression the share that the validation samples speak for, and note what they say."""
+        own = self._probabilities(self._embed(validation.x)).detach().double().numpy()
+        parts = {"columns": columns.by_columns(validation.x).numpy(), "network": own}
+        weights = None if validation.weights is None else validation.weights.double().numpy()
+        passed = validation.y.numpy()[:, None] <= np.arange(own.shape[1] - 1)
+
+        def scores(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+            errors: NDArray[np.float64] = np.square(probabilities[:, :-1].cumsum(1) - passed).sum(1)
+            return errors
+
+        share = choose_shares(parts, scores, START, weights).get("columns", 0.0)
+        columns.share.copy_(torch.tensor(share, dtype=torch.float32))
+        alone, predicted = (
+            float(np.average(scores(each), weights=weights))
+            for each in (parts["columns"], share * parts["columns"] + (1 - share) * own)
+        )
+        note = (
+            f"ranked probability score on validation samples: ordinal logistic regression on the columns {alone:.4g}, "
+            f"what is predicted {predicted:.4g}, of which it has a share of {share:.0%}"
+        )
+        self.reader_.notes = [*self.reader_.notes, note]
+
+    def _probabilities_of(self, embeddings: Tensor, x: Any) -> NDArray[np.float64]:
+        own = super()._probabilities_of(embeddings, x)
+        if self.columns_ is None or not len(own):
+            return own
+        by_columns = np.concatenate([self.columns_.by_columns(part).numpy() for part in x.split(AT_ONCE)])
+        share = self.linear_share_
+        blended: NDArray[np.float64] = (1 - share) * own + share * by_columns
+        return blended
+
+    def _state(self) -> dict[str, Any]:
+        return {**super()._state(), "has_columns": self.columns_ is not None}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        width = self.reader_.sample_shape[0]
+        self.columns_ = BesideColumns(width, len(self.ordered_classes_)) if state.get("has_columns") else None
+
+    def _tensors(self) -> dict[str, Tensor]:
+        columns = {} if self.columns_ is None else self.columns_.state_dict()
+        return {**super()._tensors(), **{f"columns.{name}": value for name, value in columns.items()}}
+
+    def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
+        super()._restore_tensors(tensors)
+        if self.columns_ is not None:
+            names = self.columns_.state_dict()
+            self.columns_.load_state_dict({name: tensors[f"columns.{name}"] for name in names})

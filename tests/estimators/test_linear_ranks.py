@@ -1,0 +1,174 @@
+"""Ordinal logistic regression on a table's columns beside the classifiers: its share, and that every face has it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from ordinate.errors import OrdinateError
+from ordinate.estimators import linear_ranks
+from ordinate.estimators.export import export_model
+from ordinate.heads.beside_columns import BesideColumns
+from ordinate.heads.cumulative_link import fit_cumulative_link
+from ordinate.methods.imbalance import Imbalance
+from ordinate.metrics import ranked_probability_score
+from tests.estimators.examples import cloc, draw_series, draw_table, for_every_classifier, otd
+from tests.estimators.test_persistence import save_and_load
+
+X, TARGET = draw_table(60)
+RANKS = np.digitize(TARGET, np.quantile(TARGET, [0.3, 0.7]))
+BEYOND = (X[:48], RANKS[:48]), {"validation": (X[48:], RANKS[48:])}
+
+
+@pytest.fixture
+def a_third(monkeypatch):
+    """Ordinal logistic regression has a share of 0.3."""
+
+    def third(predictions, losses, start, weights):
+        assert start == {"columns": 0.5, "network": 0.5}
+        return {"columns": 0.3, "network": 0.7}
+
+    monkeypatch.setattr(linear_ranks, "choose_shares", third)
+
+
+def by_columns(model, X, ranks, new, weights=None):
+    """What ordinal logistic regression says of new samples."""
+    x, weights = model._read(X).double(), None if weights is None else torch.from_numpy(weights / weights.mean())
+    layer, link = fit_cumulative_link(x, torch.from_numpy(ranks), 3, weights)
+    return link(layer(model._read(new).double())).numpy()
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(1, 3, 48)], ids=["none", "some"])
+@for_every_classifier
+def test_what_is_predicted_is_the_mean_by_the_share_and_embeddings_stay(make, weights, a_third):
+    training, given = BEYOND
+    plain = make(linear=False).fit(*training, weights, **given)
+    model = make().fit(*training, weights, **given)
+    assert (plain.linear_share_, model.linear_share_) == (0.0, pytest.approx(0.3))
+    wanted = 0.7 * plain.rank_probabilities(X) + 0.3 * by_columns(model, *training, X, weights)
+    assert model.rank_probabilities(X) == pytest.approx(wanted, abs=1e-5)
+    assert (model.transform(X) == plain.transform(X)).all()
+    (note,) = model.reader_.notes
+    scores = [
+        ranked_probability_score(RANKS[48:], found[48:])
+        for found in (by_columns(model, *training, X, weights), model.rank_probabilities(X))
+    ]
+    assert note.startswith("ranked probability score on validation samples: ordinal logistic regression on the columns")
+    assert all(f" {score:.4g}" in note for score in scores)
+    assert note.endswith("of which it has a share of 30%")
+
+
+@for_every_classifier
+def test_a_saved_and_an_exported_model_have_it(make, a_third, tmp_path):
+    training, given = BEYOND
+    model = make().fit(*training, **given)
+    again = save_and_load(model, tmp_path)
+    assert (again.rank_probabilities(X) == model.rank_probabilities(X)).all()
+    assert again.linear_share_ == model.linear_share_
+
+
+def test_an_exported_graph_has_it(a_third, tmp_path):
+    pytest.importorskip("onnxruntime")
+    training, given = BEYOND
+    model = otd().fit(*training, **given)
+    export_model(model, tmp_path / "model.onnx")  # which compares what the graph and the estimator predict
+
+
+def ordered(n, noise, seed=0):
+    """Ranks that follow a line, with noise."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 3))
+    return X, np.digitize(X[:, 0] - X[:, 1] + noise * random.normal(size=n), [-1, 0.3, 1.5])
+
+
+@pytest.mark.parametrize("make", [cloc, otd])
+def test_a_training_on_all_samples_has_the_share_of_a_shorter_one_that_held_some_out(make, monkeypatch):
+    monkeypatch.setattr(linear_ranks, "FEWEST_TO_TRY", 100)
+    X, ranks = ordered(160, 1.0)
+    model = make().fit(X, ranks)
+    assert model.linear_share_ >= 0.5
+    assert model.columns_.share.item() == np.float32(model.linear_share_)
+    assert "ordinal logistic regression" in model.reader_.notes[-1]
+    again = make().fit(X, ranks)
+    assert (again.rank_probabilities(X) == model.rank_probabilities(X)).all()
+    plain = make(linear=False).fit(X, ranks)
+    share = model.linear_share_
+    wanted = (1 - share) * plain.rank_probabilities(X) + share * model.columns_.by_columns(model._read(X)).numpy()
+    assert model.rank_probabilities(X) == pytest.approx(wanted, abs=1e-12)  # the trial leaves the training as it is
+
+
+def test_a_trial_holds_groups_together_and_has_a_fifth_of_the_epochs(monkeypatch):
+    monkeypatch.setattr(linear_ranks, "FEWEST_TO_TRY", 100)
+    X, ranks = ordered(160, 1.0)
+    seen = []
+    evaluate = linear_ranks.LinearRanks._evaluate
+    monkeypatch.setattr(
+        linear_ranks.LinearRanks, "_evaluate",
+        lambda model, validation: (seen.append((model.n_iter_, len(validation.y))), evaluate(model, validation)),
+    )  # fmt: skip
+    otd(epochs=90, batch_size=64).fit(X, ranks, groups=np.arange(160) // 40)
+    assert seen == [(30, 40)]  # 60 steps
+    otd(epochs=200, batch_size=64).fit(X, ranks)
+    assert seen[1] == (40, 32)
+    otd(epochs=12, batch_size=64).fit(X, ranks)
+    assert seen[2] == (12, 32)
+
+
+def test_what_no_line_follows_is_left_to_the_network():
+    random = np.random.default_rng(0)
+    X = random.uniform(-2, 2, (300, 1))
+    ranks = np.digitize(np.abs(X[:, 0]), [0.7, 1.4])
+    model = otd(epochs=40, learning_rate=0.01, validation_fraction=0.2).fit(X, ranks)
+    assert model.linear_share_ < 0.2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"linear": False},
+        {"optimization": "paper"},
+        {"validation_fraction": 0.0},
+        {"encoder": torch.nn.Linear(3, 5)},
+        {"imbalance": Imbalance(lds="inverse", kernel_size=1)},
+        {"critical_margins": {(0, 1): 0.5}},
+    ],
+    ids="-".join,
+)
+def test_there_is_none_where_it_was_not_asked_for_or_has_no_place(options, a_third):
+    model = cloc(**{"validation_fraction": 0.2, **options}).fit(X, RANKS)
+    assert (model.linear_share_, model.columns_) == (0.0, None)
+
+
+def test_series_have_none(a_third):
+    series, target = draw_series(40)
+    model = otd(validation_fraction=0.2).fit(series, np.digitize(target, np.quantile(target, [0.3, 0.7])))
+    assert model.linear_share_ == 0
+
+
+def test_a_rank_with_too_few_samples_to_hold_some_out_leaves_it_out(monkeypatch):
+    monkeypatch.setattr(linear_ranks, "FEWEST_TO_TRY", 40)
+    X, ranks = ordered(60, 1.0)
+
+    def refuse(*_, **__):
+        raise OrdinateError("y", problem="one sample of a rank")
+
+    monkeypatch.setattr(linear_ranks, "choose_shares", refuse)
+    assert otd().fit(X, ranks).linear_share_ == 0
+
+
+def test_linear_is_a_flag():
+    with pytest.raises(OrdinateError, match=r"linear: got 'no', expected True or False"):
+        otd(linear="no").fit(X, RANKS)
+
+
+def test_a_frame_with_categories_has_it_and_predicts_in_parts(a_third):
+    frame = pd.DataFrame(X).assign(kind=np.where(X[:, 0] > 0, "a", "b"))
+    frame.columns = frame.columns.astype(str)
+    model = otd(validation_fraction=0.2).fit(frame, RANKS)
+    whole = model.rank_probabilities(frame)
+    assert np.concatenate([model.rank_probabilities(part) for part in (frame[:7], frame[7:])]) == pytest.approx(whole)
+
+
+def test_probabilities_of_columns_sum_to_1():
+    beside = BesideColumns.fit(torch.from_numpy(X), torch.from_numpy(RANKS), 3, None)
+    assert beside.by_columns(torch.from_numpy(X)).sum(1).numpy() == pytest.approx(1)
