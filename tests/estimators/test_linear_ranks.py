@@ -87,7 +87,7 @@ def test_a_training_on_all_samples_has_the_share_of_a_shorter_one_that_held_some
     X, ranks = ordered(160, 1.0)
     model = make().fit(X, ranks)
     assert model.linear_share_ >= 0.5
-    assert model.columns_.share.item() == np.float32(model.linear_share_)
+    assert model.columns_.share.item() == pytest.approx(model.linear_share_)
     assert "ordinal logistic regression" in model.reader_.notes[-1]
     again = make().fit(X, ranks)
     assert (again.rank_probabilities(X) == model.rank_probabilities(X)).all()
@@ -95,6 +95,21 @@ def test_a_training_on_all_samples_has_the_share_of_a_shorter_one_that_held_some
     share = model.linear_share_
     wanted = (1 - share) * plain.rank_probabilities(X) + share * model.columns_.by_columns(model._read(X)).numpy()
     assert model.rank_probabilities(X) == pytest.approx(wanted, abs=1e-12)  # the trial leaves the training as it is
+
+
+def test_several_devices_have_the_share_of_one(monkeypatch):
+    monkeypatch.setattr(linear_ranks, "FEWEST_TO_TRY", 100)
+    X, ranks = ordered(160, 1.0)
+    model = otd().fit(X, ranks)
+    model.set_params(devices=2, strategy="ddp_spawn")._given = (X, ranks, None, None)
+    assert model._share_on_trial(160) == model.linear_share_
+
+
+@pytest.mark.parametrize("samples", [199, 20_001])
+def test_few_samples_and_very_many_have_no_trial(samples):
+    model = otd()
+    model._given = (X, RANKS, None, None)
+    assert model._share_on_trial(samples) == 0
 
 
 def test_a_trial_holds_groups_together_and_has_a_fifth_of_the_epochs(monkeypatch):
