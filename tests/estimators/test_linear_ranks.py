@@ -1,23 +1,29 @@
 """Ordinal logistic regression on a table's columns beside the classifiers: its share, and that every face has it."""
 
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from lightning.pytorch.callbacks import Callback
 
+from ordinate import ParquetTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators import linear_ranks
 from ordinate.estimators.export import export_model
+from ordinate.estimators.seed import draw_seed
 from ordinate.heads.beside_columns import BesideColumns
 from ordinate.heads.cumulative_link import fit_cumulative_link
 from ordinate.methods.imbalance import Imbalance
+from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
 from ordinate.metrics import ranked_probability_score
 from tests.estimators.examples import cloc, draw_series, draw_table, for_every_classifier, otd
 from tests.estimators.test_persistence import save_and_load
 
 X, TARGET = draw_table(60)
 RANKS = np.digitize(TARGET, np.quantile(TARGET, [0.3, 0.7]))
-BEYOND = (X[:48], RANKS[:48]), {"validation": (X[48:], RANKS[48:])}
+BEYOND = (X[:40], RANKS[:40]), {"validation": (X[40:], RANKS[40:])}
 
 
 @pytest.fixture
@@ -38,7 +44,7 @@ def by_columns(model, X, ranks, new, weights=None):
     return link(layer(model._read(new).double())).numpy()
 
 
-@pytest.mark.parametrize("weights", [None, np.linspace(1, 3, 48)], ids=["none", "some"])
+@pytest.mark.parametrize("weights", [None, np.linspace(1, 3, 40)], ids=["none", "some"])
 @for_every_classifier
 def test_what_is_predicted_is_the_mean_by_the_share_and_embeddings_stay(make, weights, a_third):
     training, given = BEYOND
@@ -50,7 +56,7 @@ def test_what_is_predicted_is_the_mean_by_the_share_and_embeddings_stay(make, we
     assert (model.transform(X) == plain.transform(X)).all()
     (note,) = model.reader_.notes
     scores = [
-        ranked_probability_score(RANKS[48:], found[48:])
+        ranked_probability_score(RANKS[40:], found[40:])
         for found in (by_columns(model, *training, X, weights), model.rank_probabilities(X))
     ]
     assert note.startswith("ranked probability score on validation samples: ordinal logistic regression on the columns")
@@ -102,14 +108,14 @@ def test_several_devices_have_the_share_of_one(monkeypatch):
     X, ranks = ordered(160, 1.0)
     model = otd().fit(X, ranks)
     model.set_params(devices=2, strategy="ddp_spawn")._given = (X, ranks, None, None)
-    assert model._share_on_trial(160) == model.linear_share_
+    assert model._share_on_trial(160, draw_seed(0, None)) == model.linear_share_
 
 
 @pytest.mark.parametrize("samples", [199, 20_001])
 def test_few_samples_and_very_many_have_no_trial(samples):
     model = otd()
     model._given = (X, RANKS, None, None)
-    assert model._share_on_trial(samples) == 0
+    assert model._share_on_trial(samples, 0) == 0
 
 
 def test_a_trial_holds_groups_together_and_has_a_fifth_of_the_epochs(monkeypatch):
@@ -160,15 +166,50 @@ def test_series_have_none(a_third):
     assert model.linear_share_ == 0
 
 
-def test_a_rank_with_too_few_samples_to_hold_some_out_leaves_it_out(monkeypatch):
-    monkeypatch.setattr(linear_ranks, "FEWEST_TO_TRY", 40)
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+@pytest.mark.parametrize("groups", [None, np.arange(200) // 2], ids=["one sample per rank", "few groups per rank"])
+def test_ranks_with_too_few_samples_to_hold_some_out_have_none(groups):
+    X, ranks = ordered(200, 1.0)
+    ranks = np.arange(200) if groups is None else np.arange(200) // 4
+    assert otd(batch_size=64).fit(X, ranks, groups=groups).linear_share_ == 0
+
+
+def test_few_held_out_samples_leave_half():
     X, ranks = ordered(60, 1.0)
+    assert otd().fit(X[:50], ranks[:50], validation=(X[50:51], ranks[50:51])).linear_share_ == 0.5
 
-    def refuse(*_, **__):
-        raise OrdinateError("y", problem="one sample of a rank")
 
-    monkeypatch.setattr(linear_ranks, "choose_shares", refuse)
-    assert otd().fit(X, ranks).linear_share_ == 0
+def test_a_resumed_fit_without_a_seed_has_its_share(monkeypatch, tmp_path):
+    monkeypatch.setattr(linear_ranks, "FEWEST_TO_TRY", 100)
+    X, ranks = ordered(160, 1.0)
+    fits = [otd(random_state=None, checkpoint_dir=tmp_path).fit(X, ranks) for _ in range(3)]
+    assert len({fit.rank_probabilities(X).tobytes() for fit in fits}) == 1
+
+
+def test_settings_that_cannot_be_copied_are_left_alone(monkeypatch):
+    monkeypatch.setattr(linear_ranks, "FEWEST_TO_TRY", 100)
+    X, ranks = ordered(160, 1.0)
+    callback = Callback()
+    callback.lock = threading.Lock()
+    assert otd(callbacks=[callback], random_state=np.random).fit(X, ranks).linear_share_ > 0
+
+
+def test_a_training_with_a_time_limit_has_the_same_share(monkeypatch):
+    monkeypatch.setattr(linear_ranks, "FEWEST_TO_TRY", 100)
+    X, ranks = ordered(160, 1.0)
+    share = otd().fit(X, ranks).linear_share_
+    with training_until(TrainingEnd(TimeBudget(1000), until=900)):
+        assert otd().fit(X, ranks).linear_share_ == share
+
+
+def test_a_table_that_streams_may_validate(tmp_path, a_third):
+    X, ranks = ordered(60, 1.0)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    frame.to_parquet(tmp_path / "part.parquet")
+    part = ParquetTable(tmp_path / "part.parquet", stream=True)
+    one, other = (otd().fit(frame, ranks, validation=(held_out, ranks)) for held_out in (frame, part))
+    assert one.linear_share_ == other.linear_share_ == pytest.approx(0.3)
+    assert one.reader_.notes[-1] == other.reader_.notes[-1]
 
 
 def test_linear_is_a_flag():

@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from torch import Tensor
 
 from ordinate.checks import check_flag
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.part import random_part
 from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.streamed import Streamed
 from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.given import is_named
-from ordinate.errors import OrdinateError
 from ordinate.estimators.linear_columns import MOST_MEASURED, takes_seconds
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.shares import choose_shares
 from ordinate.heads.beside_columns import BesideColumns
-from ordinate.methods.time_budget import training_end
+from ordinate.methods.time_budget import training_end, training_until
 from ordinate.torchrun import joined_processes
 
 if TYPE_CHECKING:
@@ -35,6 +34,8 @@ START = {"columns": 0.5, "network": 0.5}
 FEWEST_TO_TRY, MOST_TO_TRY = 200, 20_000  # samples: of more a network learns what a line says
 HELD_OUT, TRIED_EPOCHS = 0.2, 0.2  # shares of the samples and epochs of a trial
 LEAST_STEPS = 60  # of a stage of a trial, if the stage has them
+SHARE_OF_TIME = 1 / 6  # that a trial may take of what is left of a training that has to end
+FEWEST_TO_CHOOSE = 20  # validation samples
 
 
 @estimator_dataclass
@@ -47,7 +48,7 @@ class LinearRanks(RankClassifier):
             better with another share by more than a standard error. Where no samples are held out, and there are 200
             to 20,000, a training of a fifth of the epochs holds some out first. Embeddings stay as they are. Not beside
             a network of your own, ``optimization="paper"``, ``imbalance`` and critical margins, nor on very wide
-            tables.
+            tables and those that stream.
 
     Attributes:
         linear_share_: of ordinal logistic regression in the probabilities; 0 where it has none.
@@ -57,6 +58,7 @@ class LinearRanks(RankClassifier):
     columns_: BesideColumns | None = field(default=None, init=False)
     _given: tuple[Any, ...] | None = field(default=None, init=False, repr=False)  # to fit, while it runs
     _is_trial: bool = field(default=False, init=False, repr=False)
+    _note_on_columns: str = field(default="", init=False, repr=False)
 
     @property
     def linear_share_(self) -> float:
@@ -94,11 +96,11 @@ class LinearRanks(RankClassifier):
         validation: ArrayBatches | None,
         **options: Any,
     ) -> None:
-        self.columns_ = None
+        self.columns_, self._note_on_columns = None, ""
         share = 0.0
         if self._may_use_columns(training):
             if validation is None:
-                share = self._share_on_trial(len(training.x))
+                share = self._share_on_trial(len(training.x), options["seed"])
             if share or validation is not None:
                 self.columns_ = self._model_of_columns(training, share)
         super()._train(training, batches, validation, **options)
@@ -113,23 +115,27 @@ class LinearRanks(RankClassifier):
         columns.share.fill_(share)
         return columns.float().double()  # as a saved model holds it
 
-    def _share_on_trial(self, samples: int) -> float:
+    def _share_on_trial(self, samples: int, seed: int) -> float:
         """Return the share by samples that a shorter training holds out, as the one that comes trains on all."""
-        if self._given is None or not FEWEST_TO_TRY <= samples <= MOST_TO_TRY or training_end() is not None:
+        if self._is_trial or self._given is None or not FEWEST_TO_TRY <= samples <= MOST_TO_TRY:
             return 0.0
         X, y, sample_weight, groups = self._given
-        alone = {} if joined_processes() > 1 else {"devices": None, "num_nodes": None, "strategy": None}
-        trial = clone(self).set_params(
-            validation_fraction=HELD_OUT, checkpoint_dir=None, verbose=0, callbacks=None, logger=None, cluster=None,
-            **alone,
-        )  # fmt: skip
+        settings = self.get_params(deep=False) | {"validation_fraction": HELD_OUT, "random_state": seed}
+        settings |= dict.fromkeys(("checkpoint_dir", "callbacks", "logger", "cluster")) | {"verbose": 0}
+        if joined_processes() == 1:
+            settings |= dict.fromkeys(("devices", "num_nodes", "strategy"))
+        trial = type(self)(**settings)
         trial._is_trial = True
-        with warnings.catch_warnings(), suppress(OrdinateError):  # a rank has too few samples to hold some out
+        end = training_end()
+        if end is not None:
+            end = replace(end, until=end.now + SHARE_OF_TIME * (end.until - end.now))
+        with warnings.catch_warnings(), training_until(end), suppress(ValueError):  # too few to hold some out
             warnings.simplefilter("ignore")
             trial.fit(X, y, sample_weight, groups=groups)
-            self.reader_.notes = [*self.reader_.notes, trial.reader_.notes[-1]]
-            return trial.linear_share_
-        return 0.0
+        if trial.columns_ is None or not trial._note_on_columns:
+            return 0.0
+        self.reader_.notes = [*self.reader_.notes, trial._note_on_columns]
+        return trial.linear_share_
 
     def _new_method(self, targets: Tensor) -> "StagedMethod":
         method = super()._new_method(targets)
@@ -149,7 +155,7 @@ class LinearRanks(RankClassifier):
     def _choose_share(self, columns: BesideColumns, validation: ArrayBatches) -> None:
         """Give ordinal logistic regression the share that the validation samples speak for, and note what they say."""
         own = self._probabilities(self._embed(validation.x)).detach().double().numpy()
-        parts = {"columns": columns.by_columns(validation.x).numpy(), "network": own}
+        parts = {"columns": _by_columns(columns, validation.x), "network": own}
         weights = None if validation.weights is None else validation.weights.double().numpy()
         passed = validation.y.numpy()[:, None] <= np.arange(own.shape[1] - 1)
 
@@ -157,25 +163,25 @@ class LinearRanks(RankClassifier):
             errors: NDArray[np.float64] = np.square(probabilities[:, :-1].cumsum(1) - passed).sum(1)
             return errors
 
-        share = choose_shares(parts, scores, START, weights).get("columns", 0.0)
+        shares = START if len(own) < FEWEST_TO_CHOOSE else choose_shares(parts, scores, START, weights)
+        share = shares.get("columns", 0.0)
         columns.share.copy_(torch.tensor(share, dtype=torch.float32))
         alone, predicted = (
             float(np.average(scores(each), weights=weights))
             for each in (parts["columns"], share * parts["columns"] + (1 - share) * own)
         )
-        note = (
+        self._note_on_columns = (
             f"ranked probability score on validation samples: ordinal logistic regression on the columns {alone:.4g}, "
             f"what is predicted {predicted:.4g}, of which it has a share of {share:.0%}"
         )
-        self.reader_.notes = [*self.reader_.notes, note]
+        self.reader_.notes = [*self.reader_.notes, self._note_on_columns]
 
     def _probabilities_of(self, embeddings: Tensor, x: Any) -> NDArray[np.float64]:
         own = super()._probabilities_of(embeddings, x)
         if self.columns_ is None or not len(own):
             return own
-        by_columns = np.concatenate([self.columns_.by_columns(part).numpy() for part in x.split(AT_ONCE)])
         share = self.linear_share_
-        blended: NDArray[np.float64] = (1 - share) * own + share * by_columns
+        blended: NDArray[np.float64] = (1 - share) * own + share * _by_columns(self.columns_, x)
         return blended
 
     def _state(self) -> dict[str, Any]:
@@ -195,3 +201,8 @@ class LinearRanks(RankClassifier):
         if self.columns_ is not None:
             names = self.columns_.state_dict()
             self.columns_.load_state_dict({name: tensors[f"columns.{name}"] for name in names})
+
+
+def _by_columns(columns: BesideColumns, x: Tensor | Streamed) -> NDArray[np.float64]:
+    """Return what the columns say of samples, of which those that stream are read some at a time."""
+    return np.concatenate([columns.by_columns(part).numpy() for part in x.split(AT_ONCE)])

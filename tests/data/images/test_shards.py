@@ -206,10 +206,11 @@ def test_a_header_whose_sum_is_another_is_damaged(byte, spoilt, tmp_path):
         index_shards([str(path)])
 
 
-def test_a_size_below_0_is_damage_and_does_not_lead_round_in_circles(tmp_path):
+@pytest.mark.parametrize("size", [b"-0000001000\0", b"-7777777777\0"], ids=["within the file", "before it"])
+def test_a_size_below_0_is_damage_and_does_not_lead_round_in_circles(size, tmp_path):
     path = shards.write(tmp_path / "a.tar", DRAWN[:3], [0, 1, 2])
     content = bytearray(path.read_bytes())
-    content[124:136] = b"-0000001000\0"
+    content[124:136] = size
     content[148:156] = b" " * 8
     content[148:156] = b"%06o\0 " % sum(content[:512])
     path.write_bytes(content)
@@ -226,8 +227,9 @@ def test_a_size_below_0_is_damage_and_does_not_lead_round_in_circles(tmp_path):
         ([b"mild", b"1", b"mild ", b"severe"], np.array(["mild", "1", "mild", "severe"], dtype=object)),
         (["high", "high", "low", None], np.array(["high", "high", "low", None], dtype=object)),
         ([3, 4, 3.5, 4], np.array([3, 4, 3.5, 4])),
+        ([False, 0, 3, 1], np.array([0, 0, 3, 1], dtype=np.int32)),
     ],
-    ids=["whole", "large", "fractions", "text", "text in json", "numbers in json"],
+    ids=["whole", "large", "fractions", "text", "text in json", "numbers in json", "a flag among numbers"],
 )
 def test_labels_are_numbers_where_all_of_them_are(written, read, tmp_path):
     files = []
@@ -238,3 +240,10 @@ def test_labels_are_numbers_where_all_of_them_are(written, read, tmp_path):
     labels = index_shards([str(tmp_path / "shard-002.tar")])[1]["cls"]
     assert [None if pd.isna(label) else label for label in labels] == read.tolist()
     assert read.dtype == object or labels.dtype == read.dtype
+
+
+@pytest.mark.parametrize("size", [b"-7777777777\0", b"00000001000\0"])
+def test_what_follows_the_end_is_left_out(size, tmp_path):
+    path = shards.write(tmp_path / "a.tar", DRAWN[:3], [0, 1, 2])
+    path.write_bytes(path.read_bytes() + bytes(124) + size + bytes(376))
+    assert index_shards([str(path)])[1]["cls"].tolist() == [0, 1, 2]

@@ -217,12 +217,16 @@ class _Passes(Dataset[tuple[NDArray[np.uint32], pd.DataFrame]]):
 
 def _labels(contents: list[Any]) -> Any:
     """Return the labels that files have, as numbers where all are; one from a json file is what it is."""
-    texts = {label: _text(label).strip() if isinstance(label, bytes) else label for label in set(contents)}
-    numbers = pd.to_numeric(pd.Series(texts.values()), errors="coerce")
+    texts = {label: _text(label).strip() for label in set(contents) if isinstance(label, bytes)}
+    read = [texts.get(label, label) for label in contents]
+    are_files = set(map(type, contents)) == {bytes}  # then few differ
+    numbers = pd.to_numeric(pd.Series([*texts.values()] if are_files else read), errors="coerce")
     if numbers.isna().any():
-        return [texts[label] for label in contents]
+        return read
     if numbers.dtype == np.int64 and (numbers.abs() < 2**31).all():
         numbers = numbers.astype(np.int32)
+    if not are_files:
+        return numbers
     known = dict(zip(texts, numbers, strict=True))
     return np.array([known[label] for label in contents], dtype=numbers.to_numpy().dtype)
 
@@ -267,7 +271,7 @@ def _follow(content: Any, place: int) -> tuple[int, list[int], list[int], NDArra
     read: list[bytes] = []
     is_mapped = isinstance(content, mmap.mmap)  # of a store, whole headers are read
     last, start, stop = len(content) - BLOCK, SIZE.start, SIZE.stop
-    while place <= last and len(places) < HEADERS_AT_ONCE:
+    while 0 <= place <= last and len(places) < HEADERS_AT_ONCE:
         if is_mapped:
             digits = content[place + start : place + stop]
         else:
@@ -280,6 +284,9 @@ def _follow(content: Any, place: int) -> tuple[int, list[int], list[int], NDArra
         places.append(place)
         sizes.append(size)
         place += (size + 2 * BLOCK - 1) // BLOCK * BLOCK
+    if min(sizes, default=0) < 0:  # it led back
+        whole = next(number for number, size in enumerate(sizes) if size < 0) + 1
+        place, places, sizes, read = places[whole - 1], places[:whole], sizes[:whole], read[:whole]
     if is_mapped:
         count = len(content) // BLOCK
         blocks = np.frombuffer(content, dtype=np.uint8, count=count * BLOCK).reshape(count, BLOCK)
