@@ -107,15 +107,17 @@ def test_several_devices_have_the_share_of_one(monkeypatch):
     monkeypatch.setattr(linear_ranks, "FEWEST_TO_TRY", 100)
     X, ranks = ordered(160, 1.0)
     model = otd().fit(X, ranks)
-    model.set_params(devices=2, strategy="ddp_spawn")._given = (X, ranks, None, None)
-    assert model._share_on_trial(160, draw_seed(0, None)) == model.linear_share_
+    model.set_params(devices=2, strategy="ddp_spawn")
+    assert model._share_on_trial(X, ranks, None, None, seed=draw_seed(0, None)) == model.linear_share_
 
 
-@pytest.mark.parametrize("samples", [199, 20_001])
-def test_few_samples_and_very_many_have_no_trial(samples):
-    model = otd()
-    model._given = (X, RANKS, None, None)
-    assert model._share_on_trial(samples, 0) == 0
+def test_few_samples_and_very_many_have_no_trial(monkeypatch):
+    X, ranks = ordered(60, 1.0)
+    assert otd().fit(X, ranks).linear_share_ == 0
+    monkeypatch.setattr(linear_ranks, "FEWEST_TO_TRY", 60)
+    assert otd().fit(X, ranks).linear_share_ > 0
+    monkeypatch.setattr(linear_ranks, "MOST_TO_TRY", 59)
+    assert otd().fit(X, ranks).linear_share_ == 0
 
 
 def test_a_trial_holds_groups_together_and_has_a_fifth_of_the_epochs(monkeypatch):

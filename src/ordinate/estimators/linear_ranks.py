@@ -4,7 +4,7 @@ import math
 import warnings
 from contextlib import suppress
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -56,7 +56,7 @@ class LinearRanks(RankClassifier):
 
     linear: bool = True
     columns_: BesideColumns | None = field(default=None, init=False)
-    _given: tuple[Any, ...] | None = field(default=None, init=False, repr=False)  # to fit, while it runs
+    _given: tuple[Any, ...] | None = field(default=None, init=False, repr=False)  # to fit, until it trains
     _is_trial: bool = field(default=False, init=False, repr=False)
     _note_on_columns: str = field(default="", init=False, repr=False)
 
@@ -65,23 +65,16 @@ class LinearRanks(RankClassifier):
         """The share of ordinal logistic regression on the columns in the probabilities."""
         return 0.0 if self.columns_ is None else round(float(self.columns_.share), 6)
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: ArrayLike | None = None,
-        validation: tuple[Any, ...] | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        self._given = (X, y, sample_weight, groups)
-        try:
-            return super().fit(X, y, sample_weight, validation, groups)
-        finally:
-            self._given = None
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_flag(self.linear, "linear")
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, validation: Any, groups: ArrayLike | None, folder: Any
+    ) -> tuple[ArrayBatches | ViewBatches, ArrayBatches | None, ShuffledBatches]:
+        prepared = super()._prepare(X, y, sample_weight, validation, groups, folder)
+        self._given = (X, y, sample_weight, groups)
+        return prepared
 
     def _may_use_columns(self, training: ArrayBatches | ViewBatches) -> bool:
         """Whether ordinal logistic regression on the columns may have a share in what is predicted."""
@@ -96,11 +89,16 @@ class LinearRanks(RankClassifier):
         validation: ArrayBatches | None,
         **options: Any,
     ) -> None:
-        self.columns_, self._note_on_columns = None, ""
-        share = 0.0
+        self.columns_, self._note_on_columns, share = None, "", 0.0
+        given, self._given = self._given, None
         if self._may_use_columns(training):
-            if validation is None:
-                share = self._share_on_trial(len(training.x), options["seed"])
+            if (
+                validation is None
+                and not self._is_trial
+                and given is not None
+                and FEWEST_TO_TRY <= len(training.x) <= MOST_TO_TRY
+            ):
+                share = self._share_on_trial(*given, seed=options["seed"])
             if share or validation is not None:
                 self.columns_ = self._model_of_columns(training, share)
         super()._train(training, batches, validation, **options)
@@ -115,11 +113,10 @@ class LinearRanks(RankClassifier):
         columns.share.fill_(share)
         return columns.float().double()  # as a saved model holds it
 
-    def _share_on_trial(self, samples: int, seed: int) -> float:
+    def _share_on_trial(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: ArrayLike | None, *, seed: int
+    ) -> float:
         """Return the share by samples that a shorter training holds out, as the one that comes trains on all."""
-        if self._is_trial or self._given is None or not FEWEST_TO_TRY <= samples <= MOST_TO_TRY:
-            return 0.0
-        X, y, sample_weight, groups = self._given
         settings = self.get_params(deep=False) | {"validation_fraction": HELD_OUT, "random_state": seed}
         settings |= dict.fromkeys(("checkpoint_dir", "callbacks", "logger", "cluster")) | {"verbose": 0}
         if joined_processes() == 1:
