@@ -83,7 +83,7 @@ def _of_aeon(name: str, _: str, seed: int) -> Any:
 
 CONTENDERS: Mapping[str, Contender] = {
     "blend": Contender({task: _ours("blend", task) for task in ("ranks", "continuous")}, needs_numbers=False),
-    **{name: Contender({"ranks": _ours(name, "ranks", linear=False)}, needs_numbers=False) for name in ("cloc", "otd")},
+    **{name: Contender({"ranks": _ours(name, "ranks")}, needs_numbers=False) for name in ("cloc", "otd")},
     **{
         name: Contender({"continuous": _ours(name, "continuous")}, needs_numbers=False)
         for name in ("supcr", "supremix")
