@@ -4,8 +4,8 @@
 
 An experiment is a promise of the papers on a data set: few labels, unseen and out-of-range targets, wrong labels, a
 critical boundary, corrupted images, transfer, retrieval and order, embeddings of 2 to 512 dimensions. All models have
-their default settings, network and budget, but regressors train all epochs, so that the loss is all that differs, and
-OTD's three neighbours vote; the plain loss is the absolute error (targets) or cross-entropy (ranks).
+their default settings, network and budget, but regressors train all epochs, so that the loss is all that differs; the
+plain loss is the absolute error (targets) or cross-entropy (ranks).
 A seed is a split, or where the owner's is used a training, the same for all. What is shown is the mean of every model
 and, beside the plain loss, the mean difference of pairs with its 95% interval (Student's t over the seeds). Every
 finished run is kept in the results file; the script continues where it was stopped. The tables beside that file, which
@@ -88,7 +88,6 @@ class Experiment:
     def build(self, model: str, seed: int) -> Any:
         """Return the unfitted estimator of a model."""
         alike: dict[str, Any] = {"patience": None} if self.task == "continuous" else {"decision": None}
-        alike |= {"n_neighbors": 3} if model == "otd" else {}
         settings = alike | {"linear": False} | self.settings
         if self.epochs is not None and model == "cloc":
             settings["phase_epochs"] = (self.epochs * 3 // 8, self.epochs - self.epochs * 3 // 8)

@@ -14,7 +14,7 @@ from ordinate.data.view_batches import ViewBatches
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED
 from ordinate.estimators.linear_ranks import LinearRanks
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.voting import VotingClassifier
+from ordinate.estimators.voting import NEIGHBOURS, VotingClassifier
 from ordinate.functional.inputs import check_choice
 from ordinate.functional.similarity import unit
 from ordinate.methods.imbalance import Imbalance
@@ -31,8 +31,9 @@ class OTDClassifier(LinearRanks, VotingClassifier):
     """Classify ranks by OTD: they are spread evenly over a half circle, and the nearest neighbours vote.
 
     Args:
-        n_neighbors: training embeddings, nearest by cosine, that vote; by default 9 for tables, and otherwise 3, as in
-            the paper's Table 2.
+        n_neighbors: training embeddings, nearest by cosine, that vote, 3 in the paper's Table 2; by default 9 for
+            tables, otherwise as many, 3 to 61, as predict training samples best, each without itself, by the ranked
+            probability score.
         by_rank: let every rank of a batch count the same; False for eq. 5, the plain mean over all triplets, of which
             large ranks have their size's cube.
         monitored: what the best epoch of ``patience`` is chosen by, ``"loss"`` or, as in the paper, ``"accuracy"``,
@@ -96,7 +97,7 @@ class OTDClassifier(LinearRanks, VotingClassifier):
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         self.method_.seen.clear()
-        rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, self._voters)
+        rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, max(*NEIGHBOURS, self.n_neighbors or 0))
         weights = None if training.weights is None else training.weights[rows]
         self._set_neighbours(unit(self._embed_rows(training.x, rows)), training.y[rows], weights)
 

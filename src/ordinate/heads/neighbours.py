@@ -1,5 +1,7 @@
 """Prediction from the nearest training embeddings."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
@@ -43,18 +45,37 @@ class NeighbourVote(nn.Module):
 
     def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         """Return the share of the votes that each rank got."""
-        votes = 1 + TIE_BREAK * 0.5 ** torch.arange(self.k, dtype=queries.dtype, device=queries.device)
         shares = queries.new_zeros(len(queries), self.num_classes)
         at_once = _at_once(self.embeddings)
         for rows, part in zip(torch.arange(len(queries)).split(at_once), queries.split(at_once), strict=True):
-            nearest = pairwise_similarity(part, self.embeddings, "cosine").topk(self.k).indices
-            counted = part.new_zeros(len(part), self.num_classes)
-            voices = (votes / votes.sum()).expand(len(part), -1)
-            if self.weights is not None:
-                voices = votes * self.weights[nearest]
-                voices = voices / voices.sum(1, keepdim=True)
-            shares[rows] = counted.scatter_add_(1, self.ranks[nearest], voices)
+            shares[rows] = self._counted(pairwise_similarity(part, self.embeddings, "cosine").topk(self.k).indices)
         return shares
+
+    def errors_without_themselves(self, rows: Int[Tensor, " n"], ks: Sequence[int]) -> Float[Tensor, "k n"]:
+        """Return the ranked probability score of training samples whose ks nearest others vote, by k.
+
+        Args:
+            rows: (n,), of the samples.
+            ks: numbers of neighbours, below that of the samples.
+        """
+        errors = []
+        for part in rows.split(_at_once(self.embeddings)):
+            similarity = pairwise_similarity(self.embeddings[part], self.embeddings, "cosine")
+            similarity[torch.arange(len(part)), part] = -torch.inf
+            nearest = similarity.topk(max(ks)).indices
+            reached = (self.ranks[part, None] <= torch.arange(self.num_classes)).to(similarity)
+            shares = torch.stack([self._counted(nearest[:, :k]) for k in ks])
+            errors.append((shares.cumsum(2) - reached).square().sum(2))
+        return torch.cat(errors, 1)
+
+    def _counted(self, nearest: Int[Tensor, "n k"]) -> Float[Tensor, "n c"]:
+        """Return the share of each rank in the votes of these neighbours, the nearest first."""
+        votes = 1 + TIE_BREAK * 0.5 ** torch.arange(nearest.shape[1]).to(self.embeddings)
+        voices = (votes / votes.sum()).expand(nearest.shape)
+        if self.weights is not None:
+            voices = votes * self.weights[nearest]
+            voices = voices / voices.sum(1, keepdim=True)
+        return voices.new_zeros(len(nearest), self.num_classes).scatter_add_(1, self.ranks[nearest], voices)
 
 
 class NeighbourMean(nn.Module):

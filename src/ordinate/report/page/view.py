@@ -276,6 +276,7 @@ def _margins(model: CLOCClassifier, names: Sequence[str], history: Sequence[Any]
         "marks": [{"x": round(x, 1), "name": _shortened(name)} for x, name in zip(places, names, strict=True)],
         "crowded": bool(np.diff(places).min() < 12 * max(4, *(len(_shortened(name)) for name in names))),
         "any_fixed": bool(fixed.any()),
+        "any_learned": not fixed.all(),
         "text": "Margins on a line: " + ", ".join(described),
         "rows": [
             [boundary, f"{value:.4f}", "fixed" if is_fixed else "learned"]

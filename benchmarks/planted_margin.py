@@ -1,0 +1,118 @@
+"""Plant a boundary that is hard, and read CLOC's learned margins: is the hard one's the smallest?
+
+    python benchmarks/planted_margin.py [--seeds 5] [--jobs 2]
+
+A table of 1,000 samples in five ranks, of a position that eight columns show by curves of it. Near one boundary labels
+are drawn with three times the noise, so that its two ranks are confused more often; every boundary is the hard one in
+turn, and none, where all have the same noise. CLOC has its defaults, but for the linear model beside it, or the paper's
+optimizer and sum over pairs. Its margins are set beside where they started, and beside what is known of a boundary:
+whether it was the planted one, how often test samples next to it land on its wrong side, and the mean cosine of its two
+ranks, which is asked to tell the planted boundary likewise.
+Every finished run is kept in the results file; the script continues where it was stopped.
+"""
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
+
+from ordinate import CLOCClassifier
+from ordinate.metrics import accuracy, adjacent_error_rates, rank_cosine_matrix
+from ordinate.report.text import table
+
+RESULTS = Path(__file__).parent / "results" / "planted_margin.json"
+RANKS, SAMPLES, COLUMNS = 5, 1000, 8
+WAYS: dict[str, dict[str, Any]] = {"fit": {}, "paper": {"optimization": "paper", "reduction": "sum"}}
+NOISE, HARDER = 0.12, 3.0  # deviation of the position that a label is read from, in ranks; times as much if hard
+
+
+def draw(hard: int | None, random: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return samples (n, f) and ranks (n,), with more noise around the boundary of the ranks ``hard``, ``hard`` + 1."""
+    position = random.uniform(0, RANKS, SAMPLES)
+    near = np.zeros(SAMPLES, bool) if hard is None else np.abs(position - (hard + 1)) < 0.5
+    read = position + random.normal(size=SAMPLES) * np.where(near, HARDER * NOISE, NOISE)
+    places = np.linspace(0, RANKS, COLUMNS)
+    X = np.tanh(position[:, None] - places) + random.normal(scale=0.05, size=(SAMPLES, COLUMNS))
+    return X, np.clip(np.floor(read), 0, RANKS - 1).astype(np.int64)
+
+
+def measure(way: str, hard: int | None, seed: int) -> dict[str, Any]:
+    """Return the margins of one training, and what is known of its boundaries."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    start = time.perf_counter()
+    random = np.random.default_rng(seed)
+    (X, y), (X_test, y_test) = draw(hard, random), draw(hard, random)
+    model = CLOCClassifier(linear=False, random_state=seed, **WAYS[way]).fit(X, y)
+    predicted = model.predict(X_test)
+    cosines = rank_cosine_matrix(model.transform(X_test), y_test, RANKS)
+    first = model.history_[0]
+    return {
+        "way": way,
+        "hard": hard,
+        "seed": seed,
+        "after one epoch": [first[f"margin_{low}|{low + 1}"] for low in range(RANKS - 1)],
+        "margins": model.margins_.tolist(),
+        "errors": [float(error) for error in adjacent_error_rates(y_test, predicted, RANKS)],
+        "cosines": [float(cosines[low, low + 1]) for low in range(RANKS - 1)],
+        "accuracy": accuracy(y_test, predicted),
+        "seconds": round(time.perf_counter() - start, 1),
+    }
+
+
+def show(runs: list[dict[str, Any]]) -> None:
+    """Print how well margins, errors and cosines tell the planted boundary, and what margins go with."""
+    rows = []
+    for way in WAYS:
+        planted = [run for run in runs if run["way"] == way and run["hard"] is not None]
+        if not planted:
+            continue
+        hard = np.array([run["hard"] for run in planted])
+        margins, cosines, errors = (
+            np.array([run[name] for run in planted]) for name in ("margins", "cosines", "errors")
+        )
+        told = [np.mean(at == hard) for at in (margins.argmin(1), cosines.argmax(1), errors.argmax(1))]
+        rows.append([way, str(len(planted)), *(f"{share:.0%}" for share in told)])
+        for name in ("after one epoch", "errors", "cosines"):
+            each = [spearmanr(run["margins"], run[name]).statistic for run in planted]
+            rows[-1].append(f"{np.mean(each):.2f} ± {np.std(each, ddof=1):.2f}")
+    told_by = ("smallest margin", "largest cosine", "most errors")
+    goes_with = ("margins after one epoch", "errors", "cosines")
+    print("Share of trainings in which the planted boundary has the ..., and rank correlation of margins with ...")
+    print(table(["by", "trainings", *told_by, *goes_with], rows))
+
+
+def main() -> None:
+    """Measure what is not in the results yet, and show all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    runs = json.loads(options.results.read_text()) if options.results.exists() else []
+    done = {(run["way"], run["hard"], run["seed"]) for run in runs}
+    every = [(way, hard, seed) for seed in range(options.seeds) for way in WAYS for hard in (None, *range(RANKS - 1))]
+    wanted = [each for each in every if each not in done]
+    finished = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(
+        delayed(measure)(*each) for each in wanted
+    )
+    for number, run in enumerate(finished, 1):
+        runs.append(run)
+        runs.sort(key=lambda run: (run["way"], run["seed"], -1 if run["hard"] is None else run["hard"]))
+        pending = options.results.with_suffix(".tmp")
+        pending.write_text(json.dumps(runs, indent=1) + "\n")
+        pending.replace(options.results)
+        print(f"{number}/{len(wanted)}: {run['seconds']} s", flush=True)
+    show(runs)
+
+
+if __name__ == "__main__":
+    main()
