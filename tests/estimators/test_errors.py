@@ -115,7 +115,7 @@ LABELS_OF_RANKS = [
     ("None", np.where(RANKS == 0, None, RANKS), "y: Input contains NaN in 16 labels"),
     ("NA", pd.Series(RANKS, dtype="Int64").mask(RANKS == 0), "y: Input contains NaN in 16 labels"),
     ("one class", RANKS * 0, "y: got 48 sample(s) of one class, [0], expected at least two classes"),
-    ("fractions", TARGET, "Unknown label type: continuous"),
+    ("fractions", TARGET, "y: Unknown label type: continuous"),
     ("too few", RANKS[:-1], "y: got 47 labels for 48 samples, expected one per sample"),
     ("two columns", np.stack([RANKS, RANKS], axis=1), "y should be a 1d array"),
     ("none at all", None, "y: "),
@@ -190,7 +190,11 @@ DATA = [
     ("no rows", FRAME[:0], "X: got a DataFrame of shape (0, 3)"),
     ("no columns", FRAME[[]], "X: got a DataFrame of shape (48, 0)"),
     ("series without points", np.zeros((48, 2, 0)), "X: got series of shape (2, 0)"),
-    ("dates", FRAME.assign(day=pd.date_range("2020", periods=48)), "column 'day': got dates, expected numbers"),
+    (
+        "dates",
+        FRAME.assign(day=pd.date_range("2020", periods=48)),
+        "column 'day': got dates or times, expected numbers",
+    ),
     ("a column twice", FRAME[["a", "b", "b"]], "X: |Expected unique column names"),
     ("identifiers", pd.concat([FRAME] * 2).assign(name=[f"n{i}" for i in range(96)]), "column 'name': got text"),
 ]

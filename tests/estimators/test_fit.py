@@ -48,11 +48,12 @@ def test_a_second_fit_starts_anew(make):
 @for_every_estimator
 def test_a_fit_chunk_by_chunk_is_the_plain_fit(make):
     labels = labels_for(make, TARGET)
-    plain, chunked = (make(chunk_size=size).fit(X, labels) for size in (None, 5))
+    # by SGD: Adam magnifies rounding where a gradient is zero
+    sgd = {"optimizer": "sgd", "learning_rate": 0.05}
+    plain, chunked = (make(chunk_size=size, **sgd).fit(X, labels) for size in (None, 5))
     assert chunked.method_.chunk_size == 5
-    # SupCR sees distances alone: rounding, which Adam magnifies where a gradient is zero, decides on the origin
     embeddings, expected = (model.transform(X) - model.transform(X).mean(axis=0) for model in (chunked, plain))
-    np.testing.assert_allclose(embeddings, expected, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(embeddings, expected, rtol=0, atol=1e-6)
 
 
 @for_every_estimator

@@ -45,7 +45,8 @@ def predict(
         for X, predicted in with_progress(map_batches(estimator, method, batches, jobs, ray), len(batches)):
             frame = _table(estimator, X, predicted)
             if held_out is not None and calibration is not None:
-                frame["lower"], frame["upper"] = held_out.sets(estimator, predicted, calibration)
+                lower, upper = held_out.sets(estimator, predicted, calibration)
+                frame = frame.assign(**_columns("lower", lower), **_columns("upper", upper))
             yield frame
 
     rows = write_table(parts(), out)
@@ -53,12 +54,17 @@ def predict(
         print(f"{rows} predictions: {out}")
 
 
+def _columns(name: str, values: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return values (n,) as a column of this name, (n, p) as p that are numbered from 0."""
+    return {name: values} if values.ndim == 1 else {f"{name}_{k}": column for k, column in enumerate(values.T)}
+
+
 def _table(estimator: EmbeddingEstimator, X: Any, predicted: NDArray[np.float64]) -> pd.DataFrame:
     """Return the predictions of a batch, beside the paths of its files where it has some."""
     paths = modality_of(X).paths(X)
     table = pd.DataFrame({} if paths is None else {"path": paths})
     if not isinstance(estimator, RankClassifier):
-        return table.assign(prediction=predicted)
+        return table.assign(**_columns("prediction", predicted))
     table["prediction"] = estimator.ordered_classes_[estimator.decide(predicted)]
     for label, column in zip(estimator.ordered_classes_, predicted.T, strict=True):
         table[f"probability_{label}"] = column

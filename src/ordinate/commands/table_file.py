@@ -13,6 +13,8 @@ from ordinate.report.output import check_output
 if TYPE_CHECKING:
     import pandas as pd
 
+DIGITS = 12  # in csv: more would show how many samples were in a batch, fewer lose small differences of large targets
+
 
 def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = False) -> None:
     """Raise where the file of ``--out`` cannot be written, or is there already.
@@ -60,7 +62,7 @@ def _write_csv(parts: "Iterable[pd.DataFrame]", file: IO[str]) -> int:
 
     rows = 0
     for part in parts:
-        without_formulas(part).to_csv(file, header=rows == 0, index=False, float_format="%.6g")
+        without_formulas(part).to_csv(file, header=rows == 0, index=False, float_format=f"%.{DIGITS}g")
         rows += len(part)
     return rows
 

@@ -95,6 +95,35 @@ def check_costs(costs: ArrayLike, num_classes: int | None = None) -> NDArray[np.
     return matrix
 
 
+def costs_by_rank(costs: Any, classes: Sequence[Any]) -> Any:
+    """Return costs in the order of the ranks where a table names the labels of its rows and columns, others as given.
+
+    Args:
+        costs: of any kind; a table whose rows and columns are numbered from 0 names no labels, unless they are such
+            numbers.
+        classes: (C,), the labels from the lowest rank to the highest.
+
+    Raises:
+        OrdinateError: a table of other labels.
+
+    Example:
+        >>> costs_by_rank(pd.DataFrame([[0, 10], [1, 0]], ["ill", "healthy"], ["ill", "healthy"]), ["healthy", "ill"])
+        array([[ 0,  1],
+               [10,  0]])
+    """
+    if not isinstance(costs, pd.DataFrame):
+        return costs
+    labels, numbers = list(classes), list(range(len(classes)))
+    rows: list[Any] = costs.index.tolist()
+    columns: list[Any] = costs.columns.tolist()
+    if rows == columns == numbers and set(labels) != set(numbers):
+        return costs.to_numpy()
+    for side, found in (("rows", rows), ("columns", columns)):
+        if len(found) != len(labels) or set(found) != set(labels):
+            raise OrdinateError("costs", f"{side} for {found}", f"one for each of {labels}")
+    return costs.loc[labels, labels].to_numpy()
+
+
 def read_costs(path: str | Path, classes: Sequence[Any]) -> NDArray[np.float64]:
     """Read a cost matrix from a csv file with the true labels in its first column, the predicted ones in its first row.
 

@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader, Dataset
 from ordinate.data.batches import Batches
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of_files
+from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -64,7 +65,8 @@ def trained_columns(estimator: EmbeddingEstimator, X: Any, data: str | Path) -> 
         raise OrdinateError(
             data, problem=f"lacks the columns {', '.join(absent)}", expected="those that the model was trained on"
         )
-    return X[names]
+    X = X[names]
+    return X.with_text(getattr(estimator.reader_, "categorical", ())) if isinstance(X, CsvTable) else X
 
 
 def map_batches(

@@ -25,6 +25,7 @@ from ordinate.data.large_labels import are_in_file, computed, in_parts
 from ordinate.data.modality import Reader
 from ordinate.data.part import random_part
 from ordinate.data.registry import modality_of
+from ordinate.data.times import are_times
 from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.given import is_named
 from ordinate.errors import OrdinateError
@@ -173,6 +174,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             y = column_or_1d(y, warn=True)
         if are_in_file(y):
             return self._large_targets(y, reset=reset)
+        if are_times(y):
+            raise OrdinateError("y", "dates or times", "numbers", "count days or seconds from one of them")
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
         if targets.ndim > 2:
             raise OrdinateError("y", f"shape {targets.shape}", "(n,) or (n, p)")

@@ -97,7 +97,9 @@ class OTDClassifier(LinearRanks, VotingClassifier):
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         self.method_.seen.clear()
-        rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, max(*NEIGHBOURS, self.n_neighbors or 0))
+        rows = random_part_of_ranks(
+            training.y.numpy(), MOST_EMBEDDED, self.n_neighbors or self.reader_.n_neighbors or max(NEIGHBOURS)
+        )
         weights = None if training.weights is None else training.weights[rows]
         self._set_neighbours(unit(self._embed_rows(training.x, rows)), training.y[rows], weights)
 

@@ -16,6 +16,7 @@ from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.large_labels import are_in_file, computed, in_parts
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
+from ordinate.decisions.costs import costs_by_rank
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
@@ -31,9 +32,9 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
     Args:
         class_order: the classes from lowest to highest, where y does not tell.
         decision: which rank is predicted from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of costs,
-            true by predicted rank; see :func:`~ordinate.decisions.predict_ranks`. None is the paper's, the mode;
-            ``"auto"`` is the median on tables, which is off by fewer ranks there and as often right, and the paper's
-            elsewhere.
+            true by predicted rank, or a table of them with the labels in any order; see
+            :func:`~ordinate.decisions.predict_ranks`. None is the paper's, the mode; ``"auto"`` is the median on
+            tables, which is off by fewer ranks there and as often right, and the paper's elsewhere.
         class_weight: what the classes weigh in training, beside ``sample_weight``: ``{label: weight}``, 1 for labels
             that it lacks, or ``"balanced"`` for all classes the same in sum. OTD counts all ranks the same by itself,
             and the weights come on top.
@@ -90,8 +91,17 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
     def rule(self) -> str | NDArray[np.float64]:
         """The decision in use: ``"mode"``, ``"median"``, or costs (C, C)."""
         if not self._is_auto:
-            return check_decision(self.usual_decision if self.decision is None else self.decision)
+            return self._checked_decision()
         return self.reader_.decision or self.usual_decision
+
+    def _checked_decision(self) -> str | NDArray[np.float64]:
+        """Return the decision that is given, or the paper's; costs by rank, also of a table that names its labels."""
+        given = self.usual_decision if self.decision is None else self.decision
+        classes = self.ordered_classes_.tolist()
+        try:
+            return check_decision(costs_by_rank(given, classes), len(classes))
+        except OrdinateError as error:
+            raise error if error.argument == "decision" else OrdinateError("decision", problem=error) from error
 
     @property
     def _is_auto(self) -> bool:
@@ -110,7 +120,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         if reset:
             self._set_classes(find_classes(different, self.class_order))
             if not (self.decision is None or self._is_auto):
-                check_decision(self.decision, len(self.ordered_classes_))
+                self._checked_decision()
         ranks = to_ranks(different, self.ordered_classes_).astype(np.int32)  # half of the memory
         if large:
             ranks = computed(y, y.shape, np.int32, lambda part: to_ranks(part, self.ordered_classes_))
@@ -167,8 +177,8 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
             raise OrdinateError(
                 "class_weight", repr(self.class_weight), "None", f"{type(self).__name__}: {self.unweighted}"
             )
-        if not (self.decision is None or self._is_auto):
-            check_decision(self.decision)
+        if not (self.decision is None or self._is_auto or isinstance(self.decision, pd.DataFrame)):
+            check_decision(self.decision)  # a table once its labels are known
         if self.imbalance is not None and self.imbalance.bin_size is not None:
             raise OrdinateError(
                 "imbalance", f"bins of {self.imbalance.bin_size}", "bin_size None, as ranks have one bin each"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
 
@@ -21,6 +22,8 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
         class_order: the order where the labels do not tell it; None sorts them, and warns for text.
     """
     if class_order is not None:
+        if len({isinstance(label, str) for label in class_order}) > 1:
+            raise OrdinateError("class_order", repr(class_order), "labels of one kind, all text or all numbers")
         classes = np.asarray(class_order)
         if classes.ndim != 1 or len(set(classes.tolist())) != len(classes):
             raise OrdinateError("class_order", repr(class_order), "each class once, from lowest to highest")
@@ -81,8 +84,33 @@ def check_labels(y: Any) -> NDArray[Any]:
             problem=f"Input contains NaN in {int(pd.isna(labels).sum())} labels",
             expected="a rank for every sample",
         )
-    check_classification_targets(labels)
+    _check_kind(labels)
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        hint = "a regressor, such as SupCRRegressor or BlendRegressor, takes numbers with fractions"
+        raise OrdinateError("y", problem=str(error).rstrip("."), hint=hint) from error
     return np.asarray(labels)
+
+
+def _check_kind(labels: NDArray[Any]) -> None:
+    """Raise for labels that are no numbers, text or truth values, or several of these."""
+    if are_times(labels):
+        raise OrdinateError("y", "dates or times", "ranks", "turn them into whole numbers")
+    if labels.dtype != object:
+        return
+    if any(isinstance(label, pd.Interval) for label in labels):
+        raise OrdinateError(
+            "y",
+            "intervals",
+            "numbers or text",
+            "pd.cut(..., labels=False) numbers them, .astype(str) with class_order too",
+        )
+    kinds = {isinstance(label, str) for label in labels}
+    if len(kinds) > 1:
+        raise OrdinateError(
+            "y", "text among other labels", "labels of one kind", "y.astype(str) makes all of them text"
+        )
 
 
 def to_ranks(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:

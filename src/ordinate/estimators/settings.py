@@ -15,16 +15,19 @@ TUPLES = ("beta", "bin_size", "epochs", "phase_epochs")
 
 
 def to_plain(value: Any) -> Any:
-    """Return a setting, or a mapping of settings, as JSON can hold it; boundaries become ``[low, high, margin]``."""
-    if isinstance(value, dict):
-        if any(isinstance(key, tuple) for key in value):
-            return [[*to_plain(key), to_plain(margin)] for key, margin in value.items()]
-        return {key: to_plain(item) for key, item in value.items()}
-    if hasattr(value, "to_numpy"):  # a DataFrame, without an import of pandas
+    """Return a setting, or a mapping of settings, as JSON can hold it.
+
+    Boundaries become ``[low, high, margin]``, labels with weights ``[label, weight]``.
+    """
+    if isinstance(value, Mapping):
+        return _mapping(value)
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):  # a DataFrame, without an import of pandas
+        return _mapping(value.to_dict("split"))
+    if hasattr(value, "to_numpy"):
         value = value.to_numpy()
     if hasattr(value, "tolist"):  # an array, a tensor or a number of NumPy
         return value.tolist()
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | range):
         return [to_plain(item) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
         return to_plain(asdict(value))
@@ -35,6 +38,14 @@ def to_plain(value: Any) -> Any:
     if callable(value):
         raise OrdinateError("save", f"{value!r}, which is code", "settings that JSON can hold")
     return value
+
+
+def _mapping(value: Mapping[Any, Any]) -> Any:
+    if any(isinstance(key, tuple) for key in value):
+        return [[*to_plain(key), to_plain(margin)] for key, margin in value.items()]
+    if not all(isinstance(key, str) for key in value):
+        return [[to_plain(key), to_plain(item)] for key, item in value.items()]
+    return {str(key): to_plain(item) for key, item in value.items()}
 
 
 def from_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,6 +62,12 @@ def from_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
             settings[name] = options(**settings[name])
     if isinstance(margins := settings.get("critical_margins"), list):
         settings["critical_margins"] = {(low, high): margin for low, high, margin in margins}
+    if isinstance(weights := settings.get("class_weight"), list):
+        settings["class_weight"] = dict(weights)
+    if isinstance(costs := settings.get("decision"), Mapping):
+        import pandas as pd
+
+        settings["decision"] = pd.DataFrame(**costs)
     for name in TUPLES:
         if isinstance(settings.get(name), list):
             settings[name] = tuple(settings[name])

@@ -38,12 +38,12 @@ class VotingClassifier(RankClassifier):
     def _set_neighbours(self, embeddings: Tensor, ranks: Tensor, weights: Tensor | None = None) -> None:
         """Let these embeddings (m, d) of norm 1 vote for their ranks, rounded as a saved model holds them."""
         counted = None if weights is None else weights.double()
-        voters = self.n_neighbors or self.reader_.n_neighbors
+        voters = int(self.n_neighbors or self.reader_.n_neighbors or 0)
         embeddings = embeddings.float().double()
         vote = NeighbourVote(embeddings, ranks, len(self.ordered_classes_), voters or NEIGHBOURS[0], counted)
         self.neighbours_ = vote
         ks = [k for k in NEIGHBOURS if k < len(ranks)]
-        if voters is None and ks:
+        if not voters and ks:
             rows = torch.from_numpy(random_part(len(ranks), MOST_ASKED))
             errors = vote.errors_without_themselves(rows, ks)
             scores = errors.mean(1) if counted is None else (errors * counted[rows]).sum(1)

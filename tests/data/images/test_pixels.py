@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
+import ordinate
+from ordinate import ImageOptions, OTDClassifier
 from ordinate.data import decoded
 from ordinate.data.decoded import require_readable
 from ordinate.data.images.files import ImageFiles
@@ -190,3 +192,85 @@ def test_arrays_of_images_come_in_several_forms(array):
 def test_other_arrays_are_refused(array, message):
     with pytest.raises(OrdinateError, match=message):
         as_images(array)
+
+
+# more than 8 bits, and pictures that lie on their side
+
+DEEP = {
+    "12 bits of 16": (np.uint16, 100, 3900),
+    "8 bits of 16": (np.uint16, 3, 250),
+    "16 bits": (np.uint16, 0, 65535),
+    "floats": (np.float32, -700.0, 1100.0),
+    "shares": (np.float32, 0.2, 0.7),
+}
+
+
+def write_deep(folder, kind, count=6):
+    """Write gradients of a kind, the first without its largest values, and return the files and the values."""
+    dtype, low, high = DEEP[kind]
+    rows = np.linspace(low, high, 256).astype(dtype)
+    values = np.stack([np.tile(rows, (8, 1))] * count)
+    values[0] = np.minimum(values[0], dtype((low + high) / 2))
+    paths = []
+    for place, each in enumerate(values):
+        paths.append(str(folder / f"{place}.tif"))
+        Image.fromarray(each).save(paths[-1])
+    return ImageFiles(paths), values
+
+
+@pytest.mark.parametrize("kind", DEEP)
+def test_images_of_more_bits_keep_their_levels_in_one_range_for_all(kind, tmp_path):
+    files, values = write_deep(tmp_path, kind)
+    chosen = choose_preprocessing(files)
+    low, high = float(values.min()), float(values.max())
+    assert chosen.intensity == (low, high)
+    expected = ((values.astype(float) - low) / (high - low) * 255).round()
+    for place in range(len(files)):
+        np.testing.assert_allclose(chosen.read(files, place)[0], expected[place], rtol=0, atol=1)
+    assert choose_preprocessing(files, size=(8, 256), channels=1).intensity == (low, high)
+
+
+def test_values_beyond_those_of_training_are_its_ends(tmp_path):
+    take = Preprocessing((1, 4), 1, intensity=(100.0, 300.0))
+    beyond = Image.fromarray(np.array([[0.0, 100.0, 500.0, np.nan]], dtype=np.float32))
+    assert take(beyond)[0, 0].tolist() == [0, 0, 255, 0]
+
+
+@pytest.mark.parametrize("kind", ["12 bits of 16", "8 bits of 16", "floats"])
+def test_images_of_more_bits_than_in_training_are_refused_where_their_range_is_open(kind, tmp_path):
+    files, _ = write_deep(tmp_path, kind)
+    with pytest.raises(OrdinateError, match=r"image: got values from .*, expected 8 bits, as in training, or the whole"):
+        Preprocessing((8, 256), 1).read(files, 1)
+    _, failures = decode(files, Preprocessing((8, 256), 1), 0)
+    assert len(failures) == len(files)
+
+
+def test_eight_bits_learn_no_range():
+    assert choose_preprocessing(COLOURS).intensity is None
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "webp"])
+def test_images_are_turned_as_they_say(suffix, tmp_path):
+    upright = np.zeros((20, 30), dtype=np.uint8)
+    upright[:, :10] = 200
+    for tag, turn in ((1, 0), (3, 180), (6, 90), (8, 270)):
+        stored = Image.fromarray(upright).rotate(turn, expand=True)
+        exif = Image.Exif()
+        exif[0x0112] = tag
+        stored.save(tmp_path / f"{tag}.{suffix}", exif=exif, **({"quality": 95} if suffix in ("jpg", "webp") else {}))
+        read = np.asarray(ImageFiles([tmp_path / f"{tag}.{suffix}"]).open(0).convert("L")).astype(int)
+        assert read.shape == (20, 30)
+        assert np.abs(read - upright).mean() < 5
+
+
+def test_a_model_keeps_the_range_of_its_training(tmp_path):
+    files, _ = write_deep(tmp_path, "floats")
+    model = OTDClassifier(
+        epochs=1, embedding_dim=4, encoder="test_resnet", images=ImageOptions(size=16), random_state=0
+    )
+    model.fit(files, [0, 1, 2, 0, 1, 2])
+    assert any("values from -700 to 1100 become 0 to 255" in note for note in model.reader_.notes)
+    model.save(tmp_path / "model")
+    loaded = ordinate.load(tmp_path / "model")
+    assert loaded.reader_.preprocessing == model.reader_.preprocessing
+    np.testing.assert_array_equal(loaded.transform(files[1:3]), model.transform(files[1:3]))

@@ -66,6 +66,8 @@ class DatasetImages(ImageFiles):
     def name(self, index: int) -> str:
         return f"sample {self.rows[index]} of the Dataset"
 
+    has_eight_bits = True
+
     def open(self, index: int, max_pixels: int = MAX_PIXELS) -> "Image":
         """Return an image as the Dataset gives it, of any size; whatever it raises is an `OrdinateError`."""
         with reading(self.name(index)):

@@ -41,6 +41,7 @@ class ImageFiles:
     """
 
     draws = False  # an image is the same whenever it is read
+    has_eight_bits = False  # files may have more
 
     def __init__(self, paths: "Iterable[str | Path] | LargeStringArray", archive: str | Path | None = None) -> None:
         pa = optional("pyarrow", "images", "images")
@@ -138,6 +139,7 @@ class ImageFiles:
                     name, f"{opened.width} x {opened.height} pixels", f"at most {max_pixels}", "max_pixels=N allows N"
                 )
             opened.load()
+            optional("PIL.ImageOps", "images", "images").exif_transpose(opened, in_place=True)  # as it is to be seen
         return opened
 
 

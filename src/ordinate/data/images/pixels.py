@@ -31,6 +31,7 @@ Images = ImageFiles | NDArray[np.uint8]
 KEPT_SIDE, LARGEST_SIDE = 256, 224  # of images whose size is not given: kept up to here, and made so large beyond
 GREY_TOLERANCE = 3  # between channels: some formats keep grey as colour, and round
 CHUNK = 32  # images that a worker decodes at a time
+FILLED = 16  # an image of 16 bits whose values reach a smaller part of the range has 12 bits or fewer
 TIMED = 16  # images that tell how long decoding takes
 
 
@@ -44,6 +45,8 @@ class Preprocessing:
         crop: (height, width) of the central part that is cropped first, at the image's own resolution; None uses all.
         equalize: equalise the histogram (of the luminance, for colours) after the crop.
         max_pixels: of a file's image; a larger one is not decoded, and an error.
+        intensity: lowest and highest value of images of more than 8 bits, which become 0 and 255; None where training
+            had none: such an image is an error then, unless its values fill the range of its kind.
 
     Example:
         >>> from PIL import Image
@@ -56,6 +59,7 @@ class Preprocessing:
     crop: tuple[int, int] | None = None
     equalize: bool = False
     max_pixels: int = MAX_PIXELS
+    intensity: tuple[float, float] | None = None
 
     def read(self, images: Images, index: int) -> NDArray[np.uint8]:
         """Return the pixels (channels, height, width) of one of several images."""
@@ -65,7 +69,7 @@ class Preprocessing:
         """Return the pixels (channels, height, width)."""
         from PIL import Image, ImageOps
 
-        image = _eight_bits(image, "RGB" if self.channels == 3 else "L")
+        image = _eight_bits(image, "RGB" if self.channels == 3 else "L", self.intensity)
         if self.crop is not None:
             height, width = self.crop
             left, top = (image.width - width) // 2, (image.height - height) // 2
@@ -98,10 +102,14 @@ def choose_preprocessing(
     """Return the preprocessing with what was left open chosen from up to 256 images, evenly spread.
 
     The size is the images' own (or the crop's) if they share one of at most 256 pixels per side, and otherwise has 224
-    for the longer side of the first; one channel serves where every image looked at is grey.
+    for the longer side of the first; one channel serves where every image looked at is grey. Where the first has more
+    than 8 bits, the range of those looked at becomes 0 to 255.
     """
-    if channels is None or (size is None and crop is None):
-        seen = list(_readable(images, evenly_spread(len(images), LOOKED_AT), max_pixels))
+    seen: list[Image] = []
+    rows = evenly_spread(len(images), LOOKED_AT)
+    is_deep = _may_be_deep(images) and any(map(_is_deep, _readable(images, rows[:1], max_pixels)))
+    if is_deep or channels is None or (size is None and crop is None):
+        seen = list(_readable(images, rows, max_pixels))
         sizes = [(image.height, image.width) for image in seen] or [(1, 1)]  # decoding will name what cannot be read
         if channels is None:
             channels = 1 if all(_is_grey(image) for image in seen) else 3
@@ -112,7 +120,7 @@ def choose_preprocessing(
         keep = max(kept) <= KEPT_SIDE and (crop is not None or len(set(sizes)) == 1)
         scale = 1.0 if keep else LARGEST_SIDE / max(kept)
         size = (max(1, round(kept[0] * scale)), max(1, round(kept[1] * scale)))
-    chosen = Preprocessing(size, channels, crop, equalize, max_pixels)
+    chosen = Preprocessing(size, channels, crop, equalize, max_pixels, _intensity(seen) if is_deep else None)
     check_size(chosen, CHUNK)
     return chosen
 
@@ -183,16 +191,51 @@ def as_picture(pixels: NDArray[np.uint8]) -> "Image":
     return Image.fromarray(pixels[0] if len(pixels) == 1 else np.ascontiguousarray(pixels.transpose(1, 2, 0)))
 
 
-def _eight_bits(image: "Image", mode: str) -> "Image":
-    """Convert to grey or RGB: 16-bit images by their own range, transparency over black."""
+def _may_be_deep(images: Images) -> bool:
+    return isinstance(images, ImageFiles) and not images.has_eight_bits
+
+
+def _is_deep(image: "Image") -> bool:
+    """Whether an image has more than 8 bits."""
+    return image.mode.startswith(("I", "F"))
+
+
+def _finite(image: "Image") -> NDArray[np.float64]:
+    values = np.asarray(image, dtype=np.float64)
+    return values[np.isfinite(values)]
+
+
+def _intensity(images: Sequence["Image"]) -> tuple[float, float] | None:
+    """Return the lowest and the highest value of images of more than 8 bits."""
+    ends = [
+        end for image in images if _is_deep(image) and (held := _finite(image)).size for end in (held.min(), held.max())
+    ]
+    return (float(min(ends)), float(max(ends))) if ends and min(ends) < max(ends) else None
+
+
+def _own_range(image: "Image") -> tuple[float, float]:
+    """Return the range of an image's kind: 16 or 8 bits, floats to 1 or 255; an error if it is not filled."""
+    values = _finite(image)
+    low, high = (0.0, 0.0) if values.size == 0 else (float(values.min()), float(values.max()))
+    kinds = (1.0, 255.0) if image.mode == "F" else (255.0,) if image.mode == "I" and high <= 255 else (65535.0,)
+    top = next((kind for kind in kinds if high <= kind), None)
+    if low < 0 or top is None or (top == 65535.0 and 0 < high < top / FILLED):
+        raise OrdinateError(
+            "image",
+            f"values from {low:g} to {high:g}",
+            "8 bits, as in training, or the whole range of 16 bits or 0 to 1",
+        )
+    return 0.0, top
+
+
+def _eight_bits(image: "Image", mode: str, intensity: tuple[float, float] | None) -> "Image":
+    """Convert to grey or RGB: more bits from ``intensity``, or the range of their kind, transparency over black."""
     from PIL import Image
 
-    if image.mode.startswith(("I", "F")):
-        values = np.asarray(image, dtype=np.float64)
-        top = 65535.0 if image.mode.startswith("I;16") or (image.mode == "I" and values.max(initial=0) > 255) else 255.0
-        if image.mode == "F":
-            top = 1.0 if values.max(initial=0) <= 1 else 255.0
-        image = Image.fromarray((values / top * 255).clip(0, 255).round().astype(np.uint8))
+    if _is_deep(image):
+        low, high = _own_range(image) if intensity is None else intensity
+        scaled = (np.asarray(image, dtype=np.float64) - low) / (high - low) * 255
+        image = Image.fromarray(np.nan_to_num(scaled).clip(0, 255).round().astype(np.uint8))
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, (0, 0, 0, 255)), image)

@@ -28,8 +28,9 @@ class ImageReader(PixelReader):
     decoded_class = Decoded
     decode_all = staticmethod(decode)
     export_note: ClassVar[str] = (
-        "samples holds pixels 0 to 255: each image as grey (reader.channels 1) or RGB (3), transparency over black; "
-        "the central reader.crop (height, width) of it, if given; its histogram equalised, if reader.equalize; "
+        "samples holds pixels 0 to 255: each image as grey (reader.channels 1) or RGB (3), turned as its EXIF tag "
+        "says, transparency over black; more than 8 bits scaled so that reader.intensity, if given, becomes 0 and "
+        "255; the central reader.crop (height, width) of it, if given; its histogram equalised, if reader.equalize; "
         "resized to reader.size (height, width), bilinear with antialiasing. The graph normalises them."
     )
 
@@ -39,7 +40,10 @@ class ImageReader(PixelReader):
             samples, options.resize or options.size, options.channels, options.crop, options.equalize,
             options.max_pixels,
         )  # fmt: skip
-        return chosen, []
+        if chosen.intensity is None:
+            return chosen, []
+        low, high = chosen.intensity
+        return chosen, [f"images of more than 8 bits: values from {low:g} to {high:g} become 0 to 255"]
 
     def new_encoder(
         self, name: Encoder, embedding_dim: int | None, options: ImageOptions, *, for_saved_weights: bool, **task: Any

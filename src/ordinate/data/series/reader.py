@@ -78,8 +78,8 @@ class SeriesScaler(Reader):
     kind = "series"
     hub_tags = ("time-series",)
     export_note: ClassVar[str] = (
-        "samples[:, c] is (series[:, c] - reader.mean[c]) / reader.scale[c], and 0 where a point is missing; NaN "
-        "beyond the end of a series that is shorter than others in its batch."
+        "samples[:, c] is (series[:, c] - reader.mean[c]) / reader.scale[c], and 0 where a point is missing or the "
+        "scale is 0; NaN beyond the end of a series that is shorter than others in its batch."
     )
 
     def __init__(self, mean: NDArray[np.float64], scale: NDArray[np.float64], length: int, notes: list[str]) -> None:
@@ -110,7 +110,7 @@ class SeriesScaler(Reader):
         missing = total - int(np.sum(given))
         if missing:
             notes.append(f"series: {missing} of {total} points missing, set to the mean of their channel")
-        return cls(mean, np.where(scale > CONSTANT * largest, scale, 1.0), length, notes)
+        return cls(mean, np.where(scale > CONSTANT * largest, scale, 0.0), length, notes)
 
     def transform(self, series: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
         values = np.asarray(series)
@@ -127,7 +127,8 @@ class SeriesScaler(Reader):
     def _standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         if np.isinf(values).any():
             raise OrdinateError("X", "infinity", "finite numbers or NaN for missing points")
-        scaled = (values - self.mean[:, None]) / self.scale[:, None]
+        varies = self.scale[:, None] > 0  # in training: no weight has learned from the others
+        scaled = np.divide(values - self.mean[:, None], self.scale[:, None], out=np.zeros(values.shape), where=varies)
         if np.nanmax(np.abs(scaled), initial=0) > np.finfo(np.float32).max:
             raise OrdinateError("X", "numbers that pass the range of float32 once standardised", "smaller ones")
         return np.where(np.isnan(values), 0, scaled)

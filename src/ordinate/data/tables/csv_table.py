@@ -1,7 +1,7 @@
 """A table in a csv file, of which some rows are read at a time."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,12 @@ class CsvTable:
         view.__dict__.update(self.__dict__)
         require_columns(pd.DataFrame(columns=self.columns), names, self.path)
         view.columns = pd.Index(names)
+        return view
+
+    def with_text(self, names: Iterable[str]) -> "CsvTable":
+        """Return the table with these columns read as text, whatever this file has in them."""
+        view = self[list(self.columns)]
+        view._types = self._types | dict.fromkeys(names, str)
         return view
 
     def batches(self, rows: int) -> Iterator[pd.DataFrame]:

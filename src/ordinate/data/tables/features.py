@@ -19,6 +19,7 @@ from ordinate.data.saved_fields import checked_fields
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.data.tables.streamed_rows import StreamedRows, unseen_warning
 from ordinate.data.tables.views import TableViews
+from ordinate.data.times import are_times
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, build_given_encoder, is_named
 from ordinate.errors import OrdinateError
@@ -27,7 +28,9 @@ FEW_VALUES = 10  # different values up to which a column gets no normal score: i
 KNOTS = 200  # quantiles kept of a column
 MOST_CATEGORIES = 1000  # of a column, each of which becomes a column, however many rows there are
 ROWS_AT_ONCE = 1 << 16  # in float64
+TRUTHS = {"0": "false", "1": "true"}
 MOST_PERIODIC = 1000  # numbers and normal scores; the embedding's weights, and the first layer's, grow with them
+NAMED = 5  # values that a warning names
 LEARNED_FROM = 2**20  # rows of a parquet table that streams
 IN_MEMORY = 2**27  # bytes of a parquet table's numbers from which they lie in a file
 
@@ -36,8 +39,9 @@ IN_MEMORY = 2**27  # bytes of a parquet table's numbers from which they lie in a
 class NumericColumn:
     """A number: standardised, and as a normal score; a missing one becomes the median and is marked in a column.
 
-    The normal score is the standard normal quantile of the value's place among the training values. It spreads
-    what a skewed column crowds together; columns of few values have none.
+    One that had a single value in training has ``scale`` 0 and is always 0: no weight has learned from it. The normal
+    score is the standard normal quantile of the value's place among the training values. It spreads what a skewed
+    column crowds together; columns of few values have none.
     """
 
     name: str
@@ -63,8 +67,8 @@ class NumericColumn:
         return [self.name, *score, *([f"{self.name}, missing"] if self.indicator else [])]
 
     def fill(self, values: pd.Series, out: NDArray[np.float32]) -> set[str]:
-        """Write the columns (n, width) of a column's values; none of them is unseen, see :class:`CategoricalColumn`."""
-        if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_complex_dtype(values):
+        """Write the columns (n, width) of a column's values, and return those that one of a single value had not."""
+        if are_times(values) or pd.api.types.is_complex_dtype(values):
             raise OrdinateError(f"column {self.name!r}", values.dtype, "numbers, as in training")
         try:
             numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
@@ -73,11 +77,14 @@ class NumericColumn:
         if np.isinf(numbers).any():
             raise OrdinateError(f"column {self.name!r}", "infinity", "finite numbers or missing values")
         quantiles = np.array(self.quantiles)
+        unseen: set[str] = set()
         for start in range(0, len(numbers), ROWS_AT_ONCE):
             part, rows = numbers[start : start + ROWS_AT_ONCE], out[start : start + ROWS_AT_ONCE]
             missing = np.isnan(part)
             filled = np.where(missing, self.median, part)
-            standardised = (filled - self.mean) / self.scale
+            if self.scale == 0:
+                unseen |= set(map(plain_text, np.unique(filled[filled != self.median])[:NAMED]))
+            standardised = (filled - self.mean) / self.scale if self.scale else np.zeros_like(filled)
             if np.abs(standardised).max() > np.finfo(np.float32).max:
                 raise OrdinateError(
                     f"column {self.name!r}", problem="its numbers pass the range of float32 once standardised"
@@ -87,7 +94,7 @@ class NumericColumn:
                 rows[:, 1] = _normal_score(filled, quantiles, rows[:, 0])
             if self.indicator:
                 rows[:, -1] = missing
-        return set()
+        return unseen
 
 
 @dataclass(frozen=True)
@@ -110,11 +117,26 @@ class CategoricalColumn:
         """Write the columns (n, width) of a column's values, and return the values never seen in training."""
         places, texts = _texts(values)
         known = {category: place for place, category in enumerate(self.categories)}
+        if not known.keys() >= set(texts):
+            texts = self._as_written(texts)
         column = np.array([*(known.get(text, -1) for text in texts), -1])[places]  # a place of -1 is the last one
         rows = np.flatnonzero(column >= 0)
         out[:] = 0
         out[rows, column[rows]] = 1
         return set(texts).difference(known)
+
+    def _as_written(self, texts: Sequence[str]) -> list[str]:
+        """Return values as training had them, 1.5 as ``1.50``, True as ``true``, where one category alone means it."""
+        truths = {_meaning(category) for category in self.categories} <= {"true", "false"}
+        by_meaning: dict[str, list[str]] = {}
+        for category in self.categories:
+            by_meaning.setdefault(_meaning(category), []).append(category)
+        written = []
+        for text in texts:
+            meaning = _meaning(text)
+            same = by_meaning.get(TRUTHS.get(meaning, meaning) if truths else meaning, [])
+            written.append(same[0] if len(same) == 1 and text not in self.categories else text)
+        return written
 
 
 Column = NumericColumn | CategoricalColumn
@@ -141,12 +163,12 @@ class TableFeatures(Reader):
     decision = "median"
     graph_dtype = torch.float64
     export_note: ClassVar[str] = (
-        "samples has a column for each of features: those of reader.columns in their order. A column with a mean is a "
-        "number x, its median where missing: first (x - mean) / scale; with quantiles, then its normal score, the "
-        "standard normal quantile, within -3 and 3, of its place among them: the mean of the place interpolated from "
-        "the left and from the right, 0 at the first quantile and 1 at the last; with indicator, then 1 where it was "
-        "missing and 0 elsewhere. A column with categories is text (whole numbers without .0): 1 at its category and "
-        "0 at the others, all 0 where missing or none of them."
+        "samples has a column for each of features: those of reader.columns in their order. A column with a mean is "
+        "a number x, its median where missing: first (x - mean) / scale, 0 with a scale of 0; with quantiles, then "
+        "its normal score, the standard normal quantile, within -3 and 3, of its place among them: the mean of the "
+        "place interpolated from the left and from the right, 0 at the first quantile and 1 at the last; with "
+        "indicator, then 1 where it was missing and 0 elsewhere. A column with categories is text (whole numbers "
+        "without .0): 1 at its category and 0 at the others, all 0 where missing or none of them."
     )
 
     def __init__(self, columns: Sequence[Column], notes: Sequence[str] = (), most_periodic: int | None = None) -> None:
@@ -202,8 +224,12 @@ class TableFeatures(Reader):
         """
         absent = [column.name for column in self.columns if column.name not in frame.columns]
         if absent:
+            hint = None
+            if _are_numbered(self.names) != _are_numbered(frame.columns):
+                trained, given = ("an array", "a table")[:: 1 if _are_numbered(self.names) else -1]
+                hint = f"the model was trained on {trained} and got {given}"
             raise OrdinateError(
-                "columns", problem=f"missing {absent}", expected=f"those of the training data: {self.names}"
+                "columns", expected=f"those of the training data: {self.names}", hint=hint, problem=f"missing {absent}"
             )
         if out is None:
             out = np.empty((len(frame), self.width), dtype=np.float32)
@@ -274,6 +300,11 @@ class TableFeatures(Reader):
         return [column.name for column in self.columns]
 
     @property
+    def categorical(self) -> list[str]:
+        """Names of the columns that are categories."""
+        return [column.name for column in self.columns if isinstance(column, CategoricalColumn)]
+
+    @property
     def width(self) -> int:
         """Columns of the matrix."""
         return sum(column.width for column in self.columns)
@@ -331,6 +362,11 @@ class TableFeatures(Reader):
         return cls(columns, state["notes"], state.get("most_periodic"))  # earlier ones had no limit
 
 
+def _are_numbered(names: Sequence[str] | pd.Index) -> bool:
+    """Whether columns have the names of those of an array, see :func:`as_frame`."""
+    return list(names) == [f"x{i}" for i in range(len(names))]
+
+
 def as_frame(values: NDArray[Any]) -> pd.DataFrame:
     """Return an array (n, features) as a table with the columns x0, x1, and so on."""
     return pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])])
@@ -356,11 +392,26 @@ def _is_number(values: pd.Series) -> bool:
     return bool(pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values))
 
 
+def _meaning(text: str) -> str:
+    """Return what the ways to write a number, or true and false, have in common; other text as it is."""
+    if text.lower() in TRUTHS.values():
+        return text.lower()
+    try:
+        return plain_text(float(text))
+    except (ValueError, OverflowError):  # infinity is no whole number
+        return text
+
+
 def _texts(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     """Return where each value stands among the different ones, -1 where it is missing, and these as text."""
-    if pd.api.types.is_datetime64_any_dtype(values):
-        raise OrdinateError(f"column {values.name!r}", "dates", "numbers or categories", "turn them into numbers")
+    if are_times(values):
+        raise OrdinateError(
+            f"column {values.name!r}", "dates or times", "numbers or categories", "turn them into numbers"
+        )
     if values.dtype == object:  # where 1 and True would be one value
+        several = next((value for value in values if pd.api.types.is_list_like(value)), None)
+        if several is not None:
+            raise OrdinateError(f"column {values.name!r}", repr(several), "a number or a category in every row")
         values = pd.Series([None if pd.isna(value) else plain_text(value) for value in values], dtype=object)
     places, different = pd.factorize(values)
     return places, [plain_text(value) for value in different]
@@ -392,7 +443,7 @@ def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
         raise OrdinateError(
             f"column {name!r}", problem="its numbers pass the range of float64 when squared", hint="rescale them"
         )
-    scale = scale if scale > CONSTANT * np.abs(filled).max(initial=0) else 1.0
+    scale = scale if scale > CONSTANT * np.abs(filled).max(initial=0) else 0.0
     quantiles: tuple[float, ...] = ()
     if np.count_nonzero(present[1:] != present[:-1]) >= FEW_VALUES:
         ends = present

@@ -54,6 +54,10 @@ class Tables(Modality):
             validate_data(estimator, columns, reset=reset, skip_check_array=True)
         except ValueError as error:
             raise OrdinateError("X", problem=error) from error
+        except TypeError as error:
+            if isinstance(columns, pd.DataFrame):
+                raise OrdinateError("X", problem=f"its columns have names of several kinds: {error}") from error
+            raise
         if X.shape[0] == 0 or X.shape[1] == 0:
             raise OrdinateError("X", f"a {type(X).__name__} of shape {X.shape}", "at least one row and one column")
         if isinstance(X, ParquetTable):
