@@ -16,6 +16,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.export import export_model
 from ordinate.estimators.inference_graph import InferenceGraph
+from ordinate.estimators.ordinal import OrdinalClassifier
 from tests.data import pictures
 from tests.estimators.examples import (
     ALL,
@@ -126,6 +127,17 @@ def test_every_head_predicts_in_units_of_the_labels(head, name, tmp_path):
     np.testing.assert_allclose(outputs["prediction"], model.predict(draw_table(seed=1)[0]), rtol=1e-12)
 
 
+@pytest.mark.parametrize("loss", ["cross_entropy", "or", "corn", "coral"])
+@pytest.mark.parametrize("draw", [draw_table, draw_series])
+def test_a_plain_network_is_exported_too(loss, draw, tmp_path):
+    X, target = draw()
+    model = OrdinalClassifier(loss=loss, epochs=4, embedding_dim=8, random_state=0).fit(X, ranks_of(target))
+    path = export_model(model, tmp_path / "model.pt2").path
+    outputs = run(path, read(model, X))
+    np.testing.assert_allclose(outputs["probability"], model.rank_probabilities(X), rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(model.ordered_classes_[outputs["rank"]], model.predict(X))
+
+
 def test_several_targets_are_columns(tmp_path):
     X, target = draw_table()
     model = supcr(epochs=(1, 1)).fit(X, np.stack([target, -3 * target], axis=1))
@@ -158,7 +170,7 @@ def encode_by_description(record, row):
             values += [float(x is not None and str(x) == category) for category in column["categories"]]
             continue
         filled = column["median"] if x is None else float(x)
-        values.append((filled - column["mean"]) / column["scale"])
+        values.append((filled - column["mean"]) / column["scale"] if column["scale"] else 0.0)
         if column["quantiles"]:
             knots = np.array(column["quantiles"])
             places = np.linspace(0, 1, len(knots))

@@ -21,6 +21,7 @@ from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.linear_ranks import LinearRanks
+from ordinate.estimators.ordinal import OrdinalClassifier
 from ordinate.estimators.otd import OTDClassifier
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.heads.neighbours import TIE_BREAK, NeighbourMean, NeighbourVote
@@ -85,13 +86,29 @@ def _head(estimator: EmbeddingEstimator) -> nn.Module:
         return nn.Sequential(estimator.method_.classifier, nn.Softmax(dim=1))
     if isinstance(estimator, BlendClassifier):
         return estimator.method_.head
+    if isinstance(estimator, OrdinalClassifier):
+        return _OfLogits(estimator)
     if isinstance(estimator, OTDClassifier):
         return _Vote(estimator.neighbours_)
     if isinstance(estimator, ContrastiveRegressor):
         head = estimator.head_
         offset = torch.from_numpy(estimator.target_offset_)
         return _Shifted(_Mean(head) if isinstance(head, NeighbourMean) else head, offset, estimator.target_is_vector_)
-    raise OrdinateError("estimator", type(estimator).__name__, "one of ordinate's four")
+    raise OrdinateError("estimator", type(estimator).__name__, "CLOC, OTD, SupCR, SupReMix, a blend or a plain network")
+
+
+class _OfLogits(nn.Module):
+    """:func:`~ordinate.methods.ordinal.probabilities_of` in float64."""
+
+    def __init__(self, estimator: OrdinalClassifier) -> None:
+        super().__init__()
+        self.head = copy.deepcopy(estimator.method_.head).double()
+        self.loss = estimator.method_.loss
+
+    def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
+        from ordinate.methods.ordinal import probabilities_of
+
+        return probabilities_of(self.head(embeddings), self.loss)
 
 
 class _Decision(nn.Module):

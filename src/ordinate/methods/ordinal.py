@@ -27,6 +27,13 @@ LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
+def probabilities_of(logits: Float[Tensor, "n k"], loss: OrdinalLoss) -> Float[Tensor, "n c"]:
+    """Return the probability of every rank from the logits of a head that a loss has trained; rows sum to 1."""
+    if loss == "cross_entropy":
+        return logits.softmax(1)
+    return rank_probabilities(corn_above(logits) if loss == "corn" else logits.sigmoid())
+
+
 class Ordinal(StagedMethod):
     """Encoder and one linear layer trained together.
 
@@ -70,10 +77,7 @@ class Ordinal(StagedMethod):
 
     def probabilities(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         """Return the probability of every rank; rows sum to 1."""
-        logits = self.head(embeddings)
-        if self.loss == "cross_entropy":
-            return logits.softmax(1)
-        return rank_probabilities(corn_above(logits) if self.loss == "corn" else logits.sigmoid())
+        return probabilities_of(self.head(embeddings), self.loss)
 
     def decide(self, probabilities: Float[Tensor, "n c"]) -> Int[Tensor, " n"]:
         """Return the ranks that the loss's paper predicts: the mode under cross-entropy, otherwise the median."""
