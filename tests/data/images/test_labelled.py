@@ -98,7 +98,7 @@ WRONG = {
     "a label missing": ({"table": NO_GRADE}, {"target": "grade"}, "1 of 12 labels in 'grade' are missing"),
     "an image missing": (
         {"table": TABLE.replace({"path": {NAMES[2]: "scans/x.png"}})}, {"target": "grade"},
-        "1 of its images are not there, such as scans/x.png",
+        "1 of its images are not there: scans/x.png",
     ),
     "no paths": ({"table": TABLE[["grade"]]}, {"target": "grade"}, "expected a column of paths named 'path', 'file'"),
     "no rows": ({"table": TABLE[:0]}, {"target": "grade"}, "names no image"),
@@ -113,6 +113,19 @@ def test_what_is_wrong_is_said(write, made, options, message):
     with pytest.raises(OrdinateError) as caught:
         read_labelled_images(write(**made), **options)
     assert message in str(caught.value)
+
+
+def test_images_that_are_not_there_can_be_left_out(write):
+    path = write(table=TABLE.replace({"path": {NAMES[2]: "scans/x.png"}}))
+    with pytest.raises(OrdinateError, match=r"1 of its images are not there: scans/x.png; --skip-unreadable leaves"):
+        read_labelled_images(path, "grade", skip_unreadable=False)
+    images = read_labelled_images(path, "grade", skip_unreadable=True)
+    others = np.arange(12) != 2
+    assert (content(images.samples) == DRAWN[others]).all()
+    assert images.labels.tolist() == RANKS[others].tolist()
+    assert images.left_out == ("scans/x.png: no such file",)
+    with pytest.raises(OrdinateError, match="12 of its images are not there"):
+        read_labelled_images(write(table=TABLE.assign(path="gone/" + TABLE["path"])), "grade", skip_unreadable=True)
 
 
 def test_a_path_without_images_is_named(tmp_path):

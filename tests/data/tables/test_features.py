@@ -49,12 +49,41 @@ def column(values):
     return np.array(values, dtype=float)[:, None]
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (["36,5", "37,0", "38,25"] * 4, "x: has numbers with a decimal comma, and is taken as 3 categories"),
+        ([*map(str, range(30)), "?"], "x: has 30 numbers and '?', and is taken as 31 categories"),
+        (["0,5", *map(str, range(30)), "?"], "x: has 31 numbers, some with a decimal comma, and '?', and is taken as"),
+    ],
+)
+def test_text_that_is_almost_numbers_is_named(values, said):
+    (note,) = TableFeatures.fit(pd.DataFrame({"x": values})).notes
+    assert note.startswith(said)
+    assert TableFeatures.fit(pd.DataFrame({"x": pd.Categorical(values)})).notes == []
+
+
+def test_too_much_text_that_is_almost_numbers_says_what_is_wrong():
+    with pytest.raises(
+        OrdinateError, match=r"text with 100 different values in 100 rows.*; it has numbers with a decimal"
+    ):
+        TableFeatures.fit(pd.DataFrame({"x": [f"{i},5" for i in range(100)]}))
+    with pytest.raises(OrdinateError, match=r"; it has 99 numbers and '\?'"):
+        TableFeatures.fit(pd.DataFrame({"x": [*map(str, range(99)), "?"]}))
+
+
+@pytest.mark.parametrize("values", [["01", "02", "03"], ["1", "2", "none"], ["mild", "severe"]])
+def test_codes_are_categories_without_a_word(values):
+    assert TableFeatures.fit(pd.DataFrame({"x": values * 4})).notes == []
+
+
 # numbers
 
 
 @given(train=columns, new=columns)
 def test_numbers_are_standardised_as_by_scikit_learn(train, new):
-    expected = StandardScaler().fit(column(train)).transform(column(new))
+    scaler = StandardScaler().fit(column(train))
+    expected = scaler.transform(column(new)) if scaler.var_ > 0 else np.zeros((len(new), 1))
     np.testing.assert_allclose(fit_transform(train, new)[:, :1], expected, rtol=1e-5, atol=1e-5)
 
 

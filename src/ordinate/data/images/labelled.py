@@ -1,6 +1,7 @@
 """Read labelled images: a folder or zip with a labels.csv, or with a folder per rank."""
 
 import io
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
@@ -15,6 +16,8 @@ from ordinate.data.labels_file import LABELS, PATH_COLUMNS, SPLITS, label_column
 from ordinate.data.paths import is_url
 from ordinate.data.tables.files import require_columns
 from ordinate.errors import OrdinateError
+
+NAMED = 5  # images that an error names
 
 
 def holds_images(path: str | Path) -> bool:
@@ -40,14 +43,18 @@ def read_labelled_images(
     split: str | None = None,
     group: str | None = None,
     weight: str | None = None,
+    *,
+    skip_unreadable: bool | None = None,
 ) -> Labelled:
     """Read labelled images of a folder, zip, tar shards or a URL; what is wrong is an `OrdinateError` with the way out.
 
     With a ``labels.csv`` at its top, that names the images (column ``path``, ``file``, ``filename`` or ``image``,
-    relative to the folder) and their labels; :func:`~ordinate.data.labels_file.label_columns` says which columns are
-    used. Without one, every folder is a rank and the label is its name; folders ``train``, ``validation`` and ``test``
-    above them are splits. Of tar shards, :func:`~ordinate.data.images.shards.index_shards` says what the columns are,
-    and ``train``, ``validation`` and ``test`` may be folders of shards.
+    relative to the folder) and their labels; :func:`~ordinate.data.labels_file.label_columns` says which columns
+    are used. Without one, every folder is a rank and the label is its name; folders ``train``, ``validation`` and
+    ``test`` above them are splits. With ``skip_unreadable`` images that a ``labels.csv`` names and that are not
+    there are left out; None is for callers without that way out. Of tar shards,
+    :func:`~ordinate.data.images.shards.index_shards` says what the columns are, and ``train``, ``validation`` and
+    ``test`` may be folders of shards.
     """
     tree = FileTree.of(path)
     if _holds_shards(tree):
@@ -63,8 +70,11 @@ def read_labelled_images(
             if value is not None:
                 raise OrdinateError(name, f"{value!r}, a column of {LABELS}, which {path} does not hold")
         return _folder_per_rank(tree, root)
-    names, frame = _table(tree, root)
-    return Labelled(tree.files(names), *label_columns(frame, tree.where(root + LABELS), target, split, group, weight))
+    names, frame, absent = _table(tree, root, skip_unreadable)
+    labelled = Labelled(
+        tree.files(names), *label_columns(frame, tree.where(root + LABELS), target, split, group, weight)
+    )
+    return replace(labelled, left_out=tuple(f"{name}: no such file" for name in absent))
 
 
 def _root(tree: FileTree) -> str:
@@ -75,20 +85,24 @@ def _root(tree: FileTree) -> str:
     return "".join(f"{level[0]}/" for level in takewhile(lambda level: len(set(level)) == 1, levels))
 
 
-def _table(tree: FileTree, root: str) -> tuple[list[str], pd.DataFrame]:
-    """Return the names of the images in labels.csv, and its columns."""
+def _table(tree: FileTree, root: str, skip_unreadable: bool | None = None) -> tuple[list[str], pd.DataFrame, list[str]]:
+    """Return the names of the images in labels.csv that are there, their rows, and the names of the others.
+
+    Others are an error unless they may be skipped.
+    """
     where = tree.where(root + LABELS)
     frame = read_labels_file(io.BytesIO(tree.content(root + LABELS)), where, "image")
     column = path_column(frame)
     if column is None:
         raise OrdinateError(where, expected=f"a column of paths named {', '.join(map(repr, PATH_COLUMNS))}")
     names = root + frame[column].astype(str).str.replace("\\", "/", regex=False).str.removeprefix("./")
-    absent = sorted(set(names) - set(tree.names))
-    if absent:
-        raise OrdinateError(
-            where, problem=f"{len(absent)} of its images are not there, such as {absent[0].removeprefix(root)}"
-        )
-    return names.tolist(), frame
+    present = names.isin(tree.names)
+    absent = sorted(name.removeprefix(root) for name in set(names[~present]))
+    if absent and not (skip_unreadable and present.any()):
+        some = f"{', '.join(absent[:NAMED])}{', and others' if len(absent) > NAMED else ''}"
+        hint = "--skip-unreadable leaves them out" if skip_unreadable is False and present.any() else None
+        raise OrdinateError(where, problem=f"{len(absent)} of its images are not there: {some}", hint=hint)
+    return names[present].tolist(), frame[present].reset_index(drop=True), absent
 
 
 def _holds_shards(tree: FileTree) -> bool:

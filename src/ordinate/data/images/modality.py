@@ -83,7 +83,16 @@ class ImageModality(Modality):
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         return self.hold_out_fold(
-            read_labelled_images(path, request.target, request.split, request.group, request.weight), path, request
+            read_labelled_images(
+                path,
+                request.target,
+                request.split,
+                request.group,
+                request.weight,
+                skip_unreadable=request.skip_unreadable,
+            ),
+            path,
+            request,
         )
 
     def hold_out_fold(self, labelled: Labelled, path: str | Path, request: Request) -> Labelled:
@@ -103,7 +112,9 @@ class ImageModality(Modality):
         """Return decoded images; ``choose`` is given their preprocessing and the seconds to decode, returns a size."""
         options = options or ImageOptions()
         X = X if isinstance(X, ImageFiles) else as_images(X)
-        chosen = ImageReader.choose(X, options)[0]
+        chosen, notes = ImageReader.choose(X, options)
+        for note in notes:
+            request.say(f"note: {note}")
         if choose is not None:
             seconds = 0.0 if options.stream else seconds_to_decode(X, chosen, options.workers)
             chosen = replace(chosen, size=choose(chosen, seconds))

@@ -31,6 +31,7 @@ ROWS_AT_ONCE = 1 << 16  # in float64
 TRUTHS = {"0": "false", "1": "true"}
 MOST_PERIODIC = 1000  # numbers and normal scores; the embedding's weights, and the first layer's, grow with them
 NAMED = 5  # values that a warning names
+ODD = 0.1  # share of the values of a column of numbers that may be none
 LEARNED_FROM = 2**20  # rows of a parquet table that streams
 IN_MEMORY = 2**27  # bytes of a parquet table's numbers from which they lie in a file
 
@@ -202,13 +203,16 @@ class TableFeatures(Reader):
                 notes += [note] if note else []
             else:
                 categories = tuple(sorted(set(_texts(values)[1])))
+                almost = None if isinstance(values.dtype, pd.CategoricalDtype) else _almost_numbers(categories)
                 if len(categories) > min(max(50, len(frame) // 10), MOST_CATEGORIES):
                     raise OrdinateError(
                         f"column {name!r}",
                         f"text with {len(categories)} different values in {len(frame)} rows",
                         "numbers or categories",
-                        "drop identifiers; text=TextOptions() reads free text",
+                        f"it has {almost}" if almost else "drop identifiers; text=TextOptions() reads free text",
                     )
+                if almost:
+                    notes.append(f"{name}: has {almost}, and is taken as {len(categories)} categories")
                 columns.append(CategoricalColumn(str(name), categories))
                 if missing:
                     notes.append(f"{name}: {missing} of {len(frame)} values missing, no category set")
@@ -390,6 +394,22 @@ def _is_number(values: pd.Series) -> bool:
     if pd.api.types.is_complex_dtype(values):
         raise OrdinateError(f"column {values.name!r}", "complex numbers", "real ones")
     return bool(pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values))
+
+
+def _almost_numbers(texts: Sequence[str]) -> str | None:
+    """Return what keeps different texts from being a column of numbers, if that is little."""
+    values = pd.Series(texts, dtype=object)
+    plain = pd.to_numeric(values, errors="coerce").notna()
+    if plain.all():
+        return None  # codes, which somebody made text
+    points = pd.to_numeric(values.str.replace(",", ".", regex=False), errors="coerce").notna()
+    if points.all():
+        return "numbers with a decimal comma"
+    rest = values[~points].tolist()
+    if len(rest) > ODD * len(values):
+        return None
+    commas = ", some with a decimal comma," if (points & ~plain).any() else ""
+    return f"{points.sum()} numbers{commas} and {', '.join(map(repr, rest[:NAMED]))}"
 
 
 def _meaning(text: str) -> str:
