@@ -39,6 +39,7 @@ class DatasetImages(ImageFiles):
 
     archive = None
     draws = True
+    has_eight_bits = True
 
     def __init__(self, dataset: Any, rows: NDArray[np.int64] | None = None, draw: tuple[int, ...] = ()) -> None:
         self.dataset = dataset
@@ -65,8 +66,6 @@ class DatasetImages(ImageFiles):
 
     def name(self, index: int) -> str:
         return f"sample {self.rows[index]} of the Dataset"
-
-    has_eight_bits = True
 
     def open(self, index: int, max_pixels: int = MAX_PIXELS) -> "Image":
         """Return an image as the Dataset gives it, of any size; whatever it raises is an `OrdinateError`."""

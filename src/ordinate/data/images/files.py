@@ -6,7 +6,7 @@ import os
 import threading
 import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,7 +139,8 @@ class ImageFiles:
                     name, f"{opened.width} x {opened.height} pixels", f"at most {max_pixels}", "max_pixels=N allows N"
                 )
             opened.load()
-            optional("PIL.ImageOps", "images", "images").exif_transpose(opened, in_place=True)  # as it is to be seen
+            with suppress(Exception):  # a damaged tag turns nothing
+                optional("PIL.ImageOps", "images", "images").exif_transpose(opened, in_place=True)
         return opened
 
 
