@@ -181,12 +181,17 @@ def test_costs_in_a_table_go_by_its_labels(make, tmp_path):
 
 
 @for_every_classifier
-@pytest.mark.parametrize("weights", [{1: 2.0}, {np.int64(1): 2.0, np.int64(0): 1.0}, {True: 2.0}, {"low": 3.0}])
-def test_class_weights_keep_their_labels_in_a_saved_model(make, weights, tmp_path):
-    y = {"low": np.array(LABELS)[RANKS], True: RANKS == 1}.get(next(iter(weights)), RANKS)
-    if True in weights and isinstance(next(iter(weights)), bool):
-        y = RANKS == 1
-    order = LABELS if "low" in weights else None
+@pytest.mark.parametrize(
+    ("weights", "y", "order"),
+    [
+        ({1: 2.0}, RANKS, None),
+        ({np.int64(1): 2.0, np.int64(0): 1.0}, RANKS, None),
+        ({True: 2.0}, RANKS == 1, None),
+        ({"low": 3.0}, np.array(LABELS)[RANKS], LABELS),
+    ],
+    ids=["numbers", "of NumPy", "truths", "text"],
+)
+def test_class_weights_keep_their_labels_in_a_saved_model(make, weights, y, order, tmp_path):
     model = make(class_weight=weights, class_order=order).fit(TABLE, y)
     model.save(tmp_path / "model")
     loaded = ordinate.load(tmp_path / "model")
