@@ -3,9 +3,9 @@
     ORDINATE_DATA=DIR python benchmarks/pays.py [--experiments NAME ...] [--seeds 5] [--jobs 2]
 
 An experiment is a promise of the papers on a data set: few labels, unseen and out-of-range targets, wrong labels, a
-critical boundary, corrupted images, transfer, retrieval and order, embeddings of 2 to 512 dimensions. All models have
-their default settings, network and budget, but regressors train all epochs, so that the loss is all that differs; the
-plain loss is the absolute error (targets) or cross-entropy (ranks).
+critical boundary, corrupted images, rare grades, transfer, retrieval and order, embeddings of 2 to 512 dimensions. All
+models have their default settings, network and budget, but regressors train all epochs, so that the loss is all that
+differs; the plain loss is the absolute error (targets) or cross-entropy (ranks).
 A seed is a split, or where the owner's is used a training, the same for all. What is shown is the mean of every model
 and, beside the plain loss, the mean difference of pairs with its 95% interval (Student's t over the seeds). Every
 finished run is kept in the results file; the script continues where it was stopped. The tables beside that file, which
@@ -223,6 +223,24 @@ def rare_targets(estimator: Any, data: Data, _: int) -> Figures:
     return of_parts(rows, "region")
 
 
+def rare_grades(estimator: Any, data: Data, _: int) -> Figures:
+    """Errors over all samples, over grades that count the same, and in the rarest; without and with class weights."""
+    X, y, X_test, y_test = data
+    rarest = int(np.bincount(y).argmin())
+    figures = {}
+    for weighted in (None, "balanced"):
+        model = clone(estimator).set_params(class_weight=weighted)
+        if weighted is not None and model.unweighted is not None:
+            continue
+        errors = np.abs(model.fit(X, y).predict(X_test) - y_test)
+        by_grade = pd.Series(errors).groupby(y_test).mean()
+        kind = "" if weighted is None else ", weighted"
+        figures[f"mae, all{kind}"] = float(errors.mean())
+        figures[f"mae, mean of grades{kind}"] = float(by_grade.mean())
+        figures[f"mae, rarest grade{kind}"] = float(by_grade[rarest])
+    return figures
+
+
 def other_domain(estimator: Any, data: Data, seed: int) -> Figures:
     """Train on the aerofoils of all chords but the longest; of that one 50 samples are for the new layer."""
     X: Any
@@ -248,6 +266,7 @@ SEEN = (
     "accuracy", "mae", "mae, median", "average_precision", "ndcg", "order", "direction", "mae, corrupted",
     "ranked_probability_score", "ranked_probability_score, corrupted",
 )  # fmt: skip
+RARE = tuple(f"mae, {of}{kind}" for kind in ("", ", weighted") for of in ("all", "mean of grades", "rarest grade"))
 FOUND = ("average_precision", "ndcg", "order", "direction", "mae")
 EXPERIMENTS = {
     "few labels: airfoil": Experiment("airfoil", few_labels, FEW),
@@ -294,6 +313,8 @@ EXPERIMENTS = {
     "rare targets: STS-B-DIR": Experiment(
         "stsb_dir", rare_targets, ("mae, all", "mae, many", "mae, medium", "mae, few", "pearson, all"), SENTENCES
     ),
+    "rare grades: RetinaMNIST": Experiment("retinamnist", rare_grades, RARE, SMALL, epochs=20, without=("otd",)),
+    "rare grades: KOA": Experiment("koa", rare_grades, RARE, SMALL, epochs=8, without=("otd",)),
     "transfer: airfoil": Experiment("airfoil", other_domain, ("mae, linear_probe", "mae, fine_tune")),
 }  # fmt: skip
 

@@ -12,6 +12,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from ordinate import BlendClassifier, BlendRegressor
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
+from ordinate.heads.cumulative_link import fit_cumulative_link
+from ordinate.heads.ridge import fit_ridge
 from tests import processes
 from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
 from tests.estimators.examples import draw_series, draw_table, ranks_of
@@ -81,6 +83,30 @@ def test_unseen_losses_are_those_of_new_samples(make, y):
 
     assert model.unseen_losses_["blend"] == pytest.approx(loss(new, truth), rel=0.15)
     assert model.unseen_losses_["blend"] > 1.1 * loss(X, y)
+    errors = model.unseen_errors_["blend"]
+    assert errors.mean() == pytest.approx(np.abs(model.predict(new) - truth).mean(), rel=0.1)
+    assert errors.shape == (400,)
+
+
+@both
+def test_errors_of_unseen_samples_are_those_of_a_model_without_their_fold(make, y, monkeypatch):
+    """Of the linear model, which can be fitted again by hand; in ranks, or in the target's own units."""
+    fold = np.arange(80) % 4
+    monkeypatch.setattr("ordinate.estimators.table_blend.assign_folds", lambda *_: fold)
+    y = y if make is ranks else 100 * y
+    model = make(epochs=1, trees=False).fit(X, y)
+    own = model._read(X).double()
+    expected = np.empty(80)
+    for number in range(4):
+        unseen = fold == number
+        if make is ranks:
+            linear = torch.nn.Sequential(*fit_cumulative_link(own[~unseen], torch.as_tensor(y[~unseen]), 4))
+            predicted = model.decide(linear(own[unseen]).detach().numpy())
+        else:
+            head = fit_ridge(own[~unseen], torch.as_tensor(y[~unseen, None], dtype=torch.float64))
+            predicted = head(own[unseen]).detach().numpy()[:, 0]
+        expected[unseen] = np.abs(predicted - y[unseen])
+    np.testing.assert_allclose(model.unseen_errors_["linear"], expected, rtol=1e-4, atol=1e-4)
 
 
 @both

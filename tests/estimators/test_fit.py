@@ -300,3 +300,4 @@ def test_ridge_is_the_head_unless_another_is_better_by_a_standard_error():
     assert best_head({"linear": scattered, "ridge": ridge}, torch.tensor([0.1, 1.0, 0.1, 1.0])) == "linear"
     assert best_head({"linear": ridge - 0.1, "ridge": ridge, "neighbours": ridge - 0.2}) == "neighbours"
     assert best_head({"linear": ridge}) == "linear"
+    assert best_head({"linear": scattered, "ridge": ridge}, torch.tensor([0.1, 1.0, 0.1, 1.0]), 10.0) == "ridge"

@@ -35,6 +35,18 @@ def a_third(monkeypatch):
     monkeypatch.setattr(linear_columns, "choose_shares", third)
 
 
+@for_every_regressor
+def test_a_head_without_the_linear_model_must_be_ahead_of_it_by_two_standard_errors(make, a_third, monkeypatch):
+    """As the network in a linear head must be: on few validation samples neighbours lead by chance."""
+    asked = []
+    choose = contrastive_regressor.best_head
+    monkeypatch.setattr(contrastive_regressor, "best_head", lambda *given: asked.append(given[2]) or choose(*given))
+    training, given = BEYOND
+    make(epochs=(2, 2)).fit(*training, **given)
+    make(epochs=(2, 2), linear=False).fit(*training, **given)
+    assert asked == [2.0, 1.0]
+
+
 def ridge(model, X, y, weights=None):
     """The linear model of the columns, by scikit-learn alone."""
     x = model._read(X).numpy().astype(np.float64)

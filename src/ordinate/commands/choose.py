@@ -1,28 +1,37 @@
 """Which of the methods that fit a label is trained: the one that validates best."""
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ordinate.commands.decision_note import measured_note
-from ordinate.commands.division import Rows, divide
+from ordinate.commands.division import Rows
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.plan import Plan
-from ordinate.commands.samples import Samples
+from ordinate.commands.plan import BLEND
 from ordinate.commands.time_plan import TimePlan
+from ordinate.commands.training import Training
 from ordinate.commands.workspace import read_record, write_record
-from ordinate.data.rows import column_of, take
+from ordinate.data.rows import column_of
 from ordinate.estimators.choice import Choice, Trial, choose_within
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.predictions import Predictions
-from ordinate.methods.time_budget import training_until
+from ordinate.estimators.unseen_errors import UnseenErrors
+from ordinate.methods.time_budget import TimeBudget, training_until
 from ordinate.report.evaluation import measure
 from ordinate.torchrun import by_the_first
 
-VALIDATION_FRACTION = 0.2
-LAST = "last_training.json"  # likewise: what follows once they have been tried
+if TYPE_CHECKING:
+    from ordinate.estimators.table_blend import Blend
+
+GIVEN_UP = 0.5  # standard errors behind the best so far, beyond which a candidate is not tried on further parts
+NAMES = {"linear": "linear model", "trees": "random trees", "boosting": "boosted trees", "blend": BLEND}
+SIMPLE = tuple(name for name in NAMES.values() if name != BLEND)
 CHOICE = "choice.json"  # among the checkpoints: what is known of the candidates of a time limit
+LAST = "last_training.json"  # likewise: what follows once they have been tried
 KEPT = 0.9  # of the time left, for as many epochs as there were in a trial that was cut
 LEAST_TO_TRY = 10.0  # seconds: with less, all go into one training
 LEAST_SHARE = 0.5  # of the time of a trial: with less left to train on all samples, the model is that of the trial
@@ -30,71 +39,124 @@ LEAST_SHARE = 0.5  # of the time of a trial: with less left to train on all samp
 
 @dataclass(frozen=True)
 class Chosen:
-    """A method that was chosen, with the options to train it on all samples, and a note on the decision.
+    """A method that was chosen, with the options to train it on all samples, and what there is to say of it.
 
-    ``model`` is that of the trial, with its rows, where no time is left to train on all samples.
+    Args:
+        name: of the method.
+        options: to train it with.
+        model: the trained one, with its rows, where there is nothing more to train.
+        of_part: whether these rows are a part of what there is to train on.
+        note: on the decision.
+        tried: ``mae`` of every candidate on samples that it has not seen, ``low`` and ``high`` end of its 95% interval.
     """
 
     name: str
     options: FitOptions
     model: tuple[EmbeddingEstimator, Rows] | None = None
+    of_part: bool = False
     note: str | None = None
+    tried: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
-def choose(
-    plan: Plan,
-    options: FitOptions,
-    samples: Samples,
-    rows: Rows,
-    validation_rows: Rows,
-    checkpoints: Path,
-    time: TimePlan,
-) -> Chosen:
-    """Train each candidate on a part of the training rows and choose the one with the lowest MAE on the rest.
+def choose(training: Training, time: TimePlan) -> Chosen:
+    """Train each candidate on parts of the training rows and choose by its errors on the others.
 
-    With a time limit, the methods come first and the plain heads after them, as far as the time reaches.
+    Of candidates within a standard error of the lowest MAE the first is chosen. With a time limit, the methods come
+    first and the plain heads after them, as far as the time reaches, and the lowest MAE on one part is chosen.
     """
-    if len(plan.candidates) == 1:
-        return Chosen(plan.candidates[0], options)
-    if time.budget is not None and by_the_first(
-        lambda: time.left_to_train < LEAST_TO_TRY and not (checkpoints / CHOICE).exists()
-    ):
-        print(f"no time within {options.time_limit:g} minutes to try several: trains {plan.candidates[0]}, the first")
-        return Chosen(plan.candidates[0], options)
-    part, validation = rows, validation_rows
-    if len(validation_rows) == 0:
-        part, validation = divide(plan.label, samples.groups, rows, VALIDATION_FRACTION, options.seed)
-    X, y = samples.X, plan.label.values
-    unseen = take(X, validation)
-    notes: dict[str, str | None] = {}
+    candidates, options = training.plan.candidates, training.options
+    if len(candidates) == 1:
+        return Chosen(candidates[0], options)
+    if time.budget is None:
+        return _choose_by_errors(training)
+    if by_the_first(lambda: time.left_to_train < LEAST_TO_TRY and not (training.checkpoints / CHOICE).exists()):
+        print(f"no time within {options.time_limit:g} minutes to try several: trains {candidates[0]}, the first")
+        return Chosen(candidates[0], options)
+    return _choose_in_time(training, time.budget, time)
 
-    def train(name: str) -> EmbeddingEstimator:
-        model = plan.build(name, options, checkpoints / f"{name}-trial")
-        weights = column_of(samples.weights, part)
-        return model.fit(take(X, part), y[part], weights, groups=column_of(samples.groups, part))
+
+def _choose_by_errors(training: Training) -> Chosen:
+    """Choose by the errors on each part of the samples; the blend knows its own after one training on all."""
+    plan, options, samples = training.plan, training.options, training.samples
+    parts = training.parts()
+    measured = np.concatenate([unseen for _, unseen in parts])
+    found = UnseenErrors(column_of(samples.weights, measured), column_of(samples.groups, measured))
+    blend, tried, notes = None, list(plan.candidates), {}
+    if BLEND in tried:
+        print(f"trying {BLEND}")
+        blend = training.train_on_all(BLEND, options)
+        found.of |= _errors_of_blend(training, blend, measured)
+    place = 0
+    for number, (part, unseen) in enumerate(parts, 1):
+        of_folds = "" if len(parts) == 1 else f", {number} of {len(parts)}"
+        for name in [name for name in tried if name != BLEND]:
+            print(f"trying {name}{of_folds}")
+            model = training.train(name, options, part, f"{name}-trial" + (f"-{number}" if len(parts) > 1 else ""))
+            predictions = training.predictions(model, unseen)
+            errors = found.of.setdefault(name, np.full(len(measured), np.nan))
+            errors[place : place + len(unseen)] = predictions.absolute_errors
+            notes[name] = measured_note(predictions)
+        place += len(unseen)
+        if number < len(parts):
+            best = min(tried, key=lambda name: found.mean(name)[0])
+            behind = [name for name in tried if name != best and found.behind(name, best, GIVEN_UP)]
+            tried = [name for name in tried if name not in behind]
+            if behind:
+                print(f"{' and '.join(behind)} given up after {number} of {len(parts)}: behind {best} by more than half a standard error")
+    chosen = found.choose(tried)
+    intervals = found.intervals()
+    _say_errors(intervals)
+    _say_why(found, chosen, tried)
+    if blend is not None and chosen == BLEND:
+        return Chosen(BLEND, options, (blend, training.rows), tried=intervals)
+    return Chosen(chosen, options, note=notes[chosen], tried=intervals)
+
+
+def _errors_of_blend(training: Training, model: EmbeddingEstimator, measured: Rows) -> dict[str, NDArray[np.float64]]:
+    """Return the errors of the blend, and of the simple models in it, on samples that they have not seen."""
+    if len(training.validation_rows):
+        return {BLEND: training.predictions(model, measured).absolute_errors}
+    errors = cast("Blend", model).unseen_errors_
+    places = np.searchsorted(training.rows, measured)
+    return {NAMES[name]: errors[name][places] for name in NAMES if name in errors}
+
+
+def _say_why(found: UnseenErrors, chosen: str, tried: Sequence[str]) -> None:
+    """Say where the lowest error was not what decided."""
+    best = min(tried, key=lambda name: found.mean(name)[0])
+    if best != chosen:
+        difference, error = found.mean(chosen, best)
+        print(f"{chosen}, tried before {best}, is behind it by {difference:.4f} ± {error:.4f} (standard error): a tie")
+    simple = [name for name in found.of if name in SIMPLE and found.behind(chosen, name, 1.0)]
+    if simple:
+        print(f"note: {' and '.join(simple)} alone had lower errors than {chosen}, by more than a standard error")
+
+
+def _choose_in_time(training: Training, budget: TimeBudget, time: TimePlan) -> Chosen:
+    """Choose by the errors on one part of the samples, as far as the time reaches."""
+    plan, options, samples, checkpoints = training.plan, training.options, training.samples, training.checkpoints
+    part, validation = training.parts(folds=1)[0]
+    notes: dict[str, str | None] = {}
 
     def trial(name: str) -> Trial:
         print(f"trying {name}")
-        model = train(name)
-        predictions = Predictions.of(model, unseen, y[validation])
+        model = training.train(name, options, part, f"{name}-trial")
+        predictions = training.predictions(model, validation)
         notes[name] = measured_note(predictions)
         return Trial(float(measure(predictions, column_of(samples.weights, validation))["mae"]), epochs_of_cut(model))
 
-    if time.budget is None:
-        errors = {name: trial(name).error for name in plan.candidates}
-        _say_errors(errors)
-        best = min(errors, key=errors.__getitem__)
-        return Chosen(best, options, note=notes[best])
-    growth = len(rows) / len(part)
-    choice = choose_within(plan.candidates, trial, time.budget, time.until, growth=growth, record=checkpoints / CHOICE)
-    _say_errors(choice.errors)
-    if choice.untried:
-        print(f"no time within {options.time_limit:g} minutes for {', '.join(choice.untried)}")
-    name = str(choice.chosen)
-    last = by_the_first(lambda: _last_training(checkpoints / LAST, choice, name, time.left_to_train, growth, options))
+    growth = len(training.rows) / len(part)
+    made = choose_within(plan.candidates, trial, budget, time.until, growth=growth, record=checkpoints / CHOICE)
+    _say_errors({name: {"mae": error} for name, error in made.errors.items()})
+    if made.untried:
+        print(f"no time within {options.time_limit:g} minutes for {', '.join(made.untried)}")
+    name = str(made.chosen)
+    last = by_the_first(lambda: _last_training(checkpoints / LAST, made, name, time.left_to_train, growth, options))
     if last["trial"]:
-        with training_until(time.end):
-            return Chosen(name, options, (train(name), part), notes.get(name))  # read from its checkpoint
+        print(f"no time to train {name} on all samples: its trial is the model")
+        with training_until(time.end):  # read from its checkpoint
+            model = training.train(name, options, part, f"{name}-trial")
+        return Chosen(name, options, (model, part), of_part=True, note=notes.get(name))
     return Chosen(name, replace(options, epochs=last["epochs"]), note=notes.get(name))
 
 
@@ -123,7 +185,16 @@ def epochs_of_cut(model: EmbeddingEstimator) -> int | None:
     return max(1, int(epochs / 1.25 if two_stages else epochs))  # plan.py adds a quarter for the head
 
 
-def _say_errors(errors: dict[str, float]) -> None:
+def _say_errors(errors: Mapping[str, Mapping[str, float]]) -> None:
     if errors:
-        print("validation MAE: " + ", ".join(f"{name} {error:.4f}" for name, error in errors.items()))
+        print(f"validation MAE: {errors_of(errors)}")
         print('what speaks for which: "Which method and when" in the documentation')
+
+
+def errors_of(candidates: Mapping[str, Mapping[str, float]]) -> str:
+    """Return mean errors as text, with their intervals where they are known."""
+    ends = {
+        name: f" ({each['low']:.4f} to {each['high']:.4f})" if "low" in each else ""
+        for name, each in candidates.items()
+    }
+    return ", ".join(f"{name} {each['mae']:.4f}{ends[name]}" for name, each in candidates.items())

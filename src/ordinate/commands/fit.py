@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ordinate.commands.choose import Chosen, choose, epochs_of_cut
+from ordinate.commands.choose import Chosen, choose, epochs_of_cut, errors_of
 from ordinate.commands.config_file import write_config
 from ordinate.commands.costs import costs_of_rules
 from ordinate.commands.decision_note import note_on_decision
@@ -23,6 +23,7 @@ from ordinate.commands.read_data import read
 from ordinate.commands.samples import Samples
 from ordinate.commands.time_plan import PICTURES, TimePlan
 from ordinate.commands.time_plan import REPORT as REPORT_TIME
+from ordinate.commands.training import Training
 from ordinate.commands.workspace import Workspace
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.registry import modality_of
@@ -71,24 +72,24 @@ def fit(options: FitOptions, started: float | None = None) -> None:
             print("continuing the run that was stopped")
         plan_of_time.keep()
         rows, validation_rows, test_rows = divide_rows(plan.label, samples, options)
-        unseen = np.concatenate([validation_rows, test_rows])
-        modality_of(samples.X).check_unseen(take(samples.X, rows), take(samples.X, unseen))
+        unseen = take(samples.X, np.concatenate([validation_rows, test_rows]))
+        modality_of(samples.X).check_unseen(take(samples.X, rows), unseen)
         _describe(samples, plan.label, rows, validation_rows, test_rows)
         plan_of_time.announce(plan.candidates)
         plan_of_time.begin_training()
-        chosen = choose(plan, filled, samples, rows, validation_rows, workspace.checkpoints, plan_of_time)
-        model, rows = _train(chosen, plan, samples, rows, validation_rows, workspace.checkpoints, plan_of_time)
+        training = Training(plan, filled, samples, rows, validation_rows, workspace.checkpoints)
+        chosen = choose(training, plan_of_time)
+        model, rows = _train(chosen, training, plan_of_time)
         if not is_first_process():
             return
         again = _again(options, chosen, model)
 
-        result = workspace.partial / "model"
-        shutil.rmtree(result, ignore_errors=True)  # of a run that was stopped, which may have had another model
-        result.mkdir()
+        result = _new_folder(workspace.partial / "model")
         predictions = Predictions.of(model, take(samples.X, test_rows), plan.label.values[test_rows])
         facts = {
             "method": chosen.name, "test_samples": len(test_rows), "training_samples": len(rows),
             **({} if options.weight is None else {"weight": options.weight}),
+            **({"candidates": chosen.tried} if chosen.tried else {}),
         }  # fmt: skip
         split = {
             "data": samples.digest, "target": options.target, "stream": options.stream,
@@ -109,8 +110,14 @@ def fit(options: FitOptions, started: float | None = None) -> None:
     if options.logger is not None:
         print(f"logs: {options.logs}")
     if again != options:
-        exact = chosen.model is None and not model.method_.hurried
+        exact = not chosen.of_part and not model.method_.hurried
         print(f"{'' if exact else 'nearly '}the same model again: {again.command}")
+
+
+def _new_folder(path: Path) -> Path:
+    shutil.rmtree(path, ignore_errors=True)  # of a run that was stopped, which may have had another model
+    path.mkdir()
+    return path
 
 
 def _plan(
@@ -131,30 +138,13 @@ def _plan(
     return filled, replace(plan, candidates=candidates)
 
 
-def _train(
-    chosen: Chosen,
-    plan: Plan,
-    samples: Samples,
-    rows: Rows,
-    validation_rows: Rows,
-    checkpoints: Path,
-    time: TimePlan,
-) -> tuple[EmbeddingEstimator, Rows]:
-    """Return the chosen method trained on all rows, or the model of its trial, and the rows it was trained on."""
-    X, y = samples.X, plan.label.values
+def _train(chosen: Chosen, training: Training, time: TimePlan) -> tuple[EmbeddingEstimator, Rows]:
+    """Return the model of the chosen method, and the rows it was trained on."""
     if chosen.model is None:
         print(f"training {chosen.name}")
-        validation = None
-        if len(validation_rows):
-            validation = (take(X, validation_rows), y[validation_rows], column_of(samples.weights, validation_rows))
-        model = plan.build(chosen.name, chosen.options, checkpoints / f"{chosen.name}-final")
         with training_until(time.end):
-            model.fit(
-                take(X, rows), y[rows], column_of(samples.weights, rows),
-                validation=validation, groups=column_of(samples.groups, rows),
-            )  # fmt: skip
+            model, rows = training.train_on_all(chosen.name, chosen.options), training.rows
     else:
-        print(f"no time to train {chosen.name} on all samples: its trial is the model")
         model, rows = chosen.model
     model.checkpoint_dir = None
     model.verbose = 0
@@ -173,16 +163,15 @@ def _write_model(
     split: dict[str, Any],
     folder: Path,
 ) -> Metrics:
-    """Write the model, what it predicted of held-out samples, its metrics, options, split; return the metrics."""
+    """Write the model, what it predicted of held-out samples, metrics and facts, options, split; return the metrics."""
     write_estimator(predictions.model, folder)
     held_out = HeldOut.of(predictions)
     held_out.write(folder)
-    metrics = measure(predictions, weights)
+    metrics = facts | measure(predictions, weights)
     if plan.costs is not None and plan.label.classes is not None:
         metrics["decisions"] = compare_decisions(held_out.labels, held_out.predicted, plan.costs)
-    record = {**facts, **metrics, "command": again.command}
     write_config(folder / RUN, again, NOT_REPEATED)
-    (folder / "metrics.json").write_text(json.dumps(record, indent=2) + "\n")
+    (folder / "metrics.json").write_text(json.dumps({**metrics, "command": again.command}, indent=2) + "\n")
     (folder / SPLIT).write_text(json.dumps(split) + "\n")
     return metrics
 
@@ -205,6 +194,8 @@ def _show(
     if isinstance(predictions.inputs, Streamed) and predictions.inputs.note is not None:
         print(f"note: held out: {predictions.inputs.note}")
     facts = {"Data": options.data, "Data, sha256": samples.digest}
+    if "candidates" in metrics:
+        facts["Candidates"] = f"mean error on training samples not seen: {errors_of(metrics['candidates'])}"
     if options.weight is not None:
         facts["Weights"] = f"the model was trained with those of {options.weight!r}; here all samples count the same"
     seen = (take(samples.X, rows), y[rows])

@@ -86,6 +86,13 @@ class FitOptions:
     test_fraction: float | None = option(
         None, "share of rows held out to measure on, where no --split says which (0.2)", above=0, below=1
     )
+    folds: int | None = option(
+        None,
+        "measure the candidates of --method auto on so many parts of the training samples, each by models trained on "
+        "the others (5 for a table of up to 300 training samples; otherwise once, on a fifth)",
+        metavar="K",
+        least=1,
+    )
     epochs: int | None = option(None, "of training, instead of the method's default", least=1)
     encoder: str | None = option(
         None,
@@ -275,6 +282,12 @@ class FitOptions:
                 "--test-fraction",
                 f"{self.test_fraction} beside --split {self.split}, which says what is held out",
                 "one of the two",
+            )
+        if self.folds is not None and (self.method != "auto" or self.time_limit is not None or self.recipe is not None):
+            raise OrdinateError(
+                "--folds",
+                problem="are for the choice of a method",
+                expected="neither --method, --time-limit nor --recipe",
             )
         self._check_columns()
         self._check_cluster()

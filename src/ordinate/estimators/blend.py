@@ -93,6 +93,9 @@ class BlendClassifier(Blend, RankClassifier):
         shares[:, forest.classes_] = forest.oob_decision_function_
         return shares
 
+    def _absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
+        return np.abs(self.decide(predictions) - y).astype(np.float64)
+
     def _note_unseen(self, predictions: NDArray[np.float64], y: NDArray[Any], weights: Any) -> None:
         self.decision_scores_ = compare_rules(y, predictions, weights)
 
@@ -140,6 +143,10 @@ class BlendRegressor(Blend, ContrastiveRegressor):
     def _losses(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
         squared: NDArray[np.float64] = np.square(predictions - y)[:, 0]
         return squared
+
+    def _absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
+        errors: NDArray[np.float64] = np.abs(predictions - y)[:, 0] * float(self.method_.head.target_scale)
+        return errors
 
     def _fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
         ridge = fit_ridge(x, y, weights)

@@ -30,7 +30,7 @@ from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders.given import is_named
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator
-from ordinate.estimators.linear_columns import blended, model_of_columns, takes_seconds
+from ordinate.estimators.linear_columns import ERRORS_TO_GAIN, blended, model_of_columns, takes_seconds
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.sample_weights import CheckedSamples, relative_weights
 from ordinate.functional.inputs import check_choice, check_positive, check_whole
@@ -56,11 +56,15 @@ MIN_DEVIATION, MAX_DEVIATION = 1e-36, 1e36  # of targets, within what float32 ho
 HEADS = ("linear", "ridge", "neighbours")
 
 
-def best_head(errors: Mapping[str, Float[Tensor, " n"]], weights: Float[Tensor, " n"] | None = None) -> str:
+def best_head(
+    errors: Mapping[str, Float[Tensor, " n"]],
+    weights: Float[Tensor, " n"] | None = None,
+    errors_to_gain: float = 1.0,
+) -> str:
     """Return the name of the head to take by the absolute errors of validation samples.
 
     That is ridge regression, if it is among several, unless another one's errors are lower by more than a standard
-    error of the difference, and of those the one with the lowest errors.
+    error of the difference, or so many of them, and of those the one with the lowest errors.
 
     Example:
         >>> ridge, linear = torch.tensor([1.0, 1.0, 1.0, 1.0]), torch.tensor([1.2, 0.6, 0.9, 1.2])
@@ -73,7 +77,7 @@ def best_head(errors: Mapping[str, Float[Tensor, " n"]], weights: Float[Tensor, 
     for name, each in errors.items():
         gains = errors[usual] - each
         deviation = float(weighted_mean((gains - weighted_mean(gains, weights)).square(), weights)) ** 0.5
-        if mean[usual] - mean[name] > deviation / len(gains) ** 0.5:
+        if mean[usual] - mean[name] > errors_to_gain * deviation / len(gains) ** 0.5:
             better.append(name)
     return min(better, key=mean.__getitem__)
 
@@ -95,8 +99,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
         scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after it,
             ``"regularise"`` both from the start.
         head: ``"linear"`` (trained by ``head_loss``), ``"ridge"``, ``"neighbours"``, or ``"auto"``: ridge, unless
-            another predicts the validation samples better by more than a standard error (the linear one if there are
-            none). Ridge and neighbours see at most 50,000 training samples.
+            another predicts the validation samples better by more than a standard error, or two where ``linear`` gives
+            a share to ridge regression on the columns (the linear one if there are no validation samples). Ridge and neighbours see at most 50,000 training samples.
         head_loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
             ``"corn"``.
         n_neighbors: training embeddings whose targets the head ``"neighbours"`` averages.
@@ -295,7 +299,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
                 shares[name], predicted[name] = blended(head, predicted[name], model, validation)
         errors = {name: (each - validation.y).abs().mean(1) for name, each in predicted.items()}
         self.head_scores_ = {name: float(weighted_mean(each, validation.weights)) for name, each in errors.items()}
-        self.head_name_ = best_head(errors, validation.weights)
+        is_simple = any(any(of_head) for of_head in shares.values())  # in part the model of the columns
+        self.head_name_ = best_head(errors, validation.weights, ERRORS_TO_GAIN if is_simple else 1.0)
         self.head_, self.linear_shares_ = heads[self.head_name_], shares.get(self.head_name_, ())
         if model is not None:
             self._note_on_linear(model, validation)

@@ -72,6 +72,12 @@ class Predictions:
         return len(self.true)
 
     @property
+    def absolute_errors(self) -> NDArray[np.float64]:
+        """(n,), in ranks or in units of the target; of several targets their mean."""
+        errors = np.abs(self.predicted.astype(np.float64) - self.true).reshape(len(self), -1)
+        return np.asarray(errors.mean(1))
+
+    @property
     def classes(self) -> list[Any] | None:
         """The labels of the ranks from lowest to highest; None for targets."""
         return self.model.ordered_classes_.tolist() if isinstance(self.model, RankClassifier) else None

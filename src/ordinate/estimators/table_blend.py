@@ -76,6 +76,8 @@ class Blend(EmbeddingEstimator):
         shares_: of ``"members"``, ``"linear"``, ``"trees"`` and ``"boosting"`` in the mean of their predictions.
         unseen_losses_: of each of them, and of the blend, on samples that it has not seen: minus the mean logarithm
             of the true rank's probability, or the mean squared error.
+        unseen_errors_: absolute errors (n,) of each of them and of the blend on training samples that it has not seen,
+            in ranks or in the target's units; NaN for those beyond 20,000. A saved model does not keep them.
     """
 
     train_encoder: None = field(default=None, init=False)
@@ -128,6 +130,10 @@ class Blend(EmbeddingEstimator):
     @abstractmethod
     def _out_of_bag(self, forest: Any) -> NDArray[np.float64]:
         """Return what the trees of a fitted forest predict of samples that are not in their bags."""
+
+    @abstractmethod
+    def _absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the absolute error (n,) of what the model predicts by these, in ranks or in the target's units."""
 
     def _note_unseen(self, predictions: NDArray[np.float64], y: NDArray[Any], weights: Any) -> None:
         """Measure the blend on samples that its parts have not seen."""
@@ -258,6 +264,10 @@ class Blend(EmbeddingEstimator):
         self.reader_.notes = [*self.reader_.notes, self._note_on_parts()]
         self._take_in(simple)
         self._note_unseen(blended, simple.y, simple.weights)
+        self.unseen_errors_ = {}
+        for name, predicted in {**predictions, "blend": blended}.items():
+            self.unseen_errors_[name] = errors = np.full(len(training.x), np.nan)
+            errors[simple.rows.numpy()] = self._absolute_errors(predicted, simple.y)
         del self._fold, self._groups, self._simple
 
     def _refit(self, *arguments: Any, **options: Any) -> None:

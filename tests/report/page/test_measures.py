@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import RidgeCV
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -48,11 +50,35 @@ def test_the_interval_of_a_share_is_that_of_the_normal_approximation():
 def test_simple_predictors_know_the_training_samples_alone(rng):
     seen, labels = rng.normal(size=(60, 2)), rng.integers(0, 4, 60)
     inputs = rng.normal(size=(200, 2))
-    _, constant, neighbours = score_all(contents(TRUE, PREDICTED, inputs=inputs, trained_on=(seen, labels)))
+    of = contents(TRUE, PREDICTED, inputs=inputs, trained_on=(seen, labels))
+    _, constant, neighbours, linear, forest, boosting = score_all(of)
     assert constant.name == f"the commonest rank, {'abcd'[np.bincount(labels).argmax()]}"
     assert set(constant.predicted) == {np.bincount(labels).argmax()}
     expected = KNeighborsClassifier(5).fit(seen.astype(np.float32), labels).predict(inputs.astype(np.float32))
     np.testing.assert_array_equal(neighbours.predicted, expected)
+    assert [each.name for each in (linear, forest, boosting)] == [
+        "cumulative link model", "random forest", "gradient boosting"
+    ]  # fmt: skip
+    boosted = HistGradientBoostingClassifier(random_state=0).fit(seen.astype(np.float32), labels)
+    decided = of.model.decide(boosted.predict_proba(inputs.astype(np.float32)))
+    np.testing.assert_array_equal(boosting.predicted, decided)
+
+
+def test_simple_models_of_a_target_are_those_of_scikit_learn(rng):
+    seen, targets, inputs = rng.normal(size=(60, 2)), rng.normal(size=60), rng.normal(size=(30, 2))
+    of = contents(rng.normal(size=30), np.zeros(30), names=None, inputs=inputs, trained_on=(seen, targets))
+    found = {each.name: each.predicted for each in score_all(of)[3:]}
+    assert list(found) == ["ridge regression", "random forest", "gradient boosting"]
+    expected = RidgeCV(np.logspace(-3, 3, 13)).fit(seen.astype(np.float32), targets).predict(inputs.astype(np.float32))
+    np.testing.assert_allclose(found["ridge regression"], expected, rtol=1e-5, atol=1e-7)
+
+
+def test_simple_models_give_no_probability_to_ranks_that_they_have_not_seen(rng):
+    seen, labels = rng.normal(size=(60, 2)), 2 * rng.integers(0, 2, 60)
+    of = contents(TRUE, PREDICTED, inputs=rng.normal(size=(200, 2)), trained_on=(seen, labels))
+    assert all(set(each.predicted) <= {0, 2} for each in score_all(of)[4:])
+    alone = contents(TRUE, PREDICTED, inputs=rng.normal(size=(200, 2)), trained_on=(seen, 0 * labels))
+    assert len(score_all(alone)) == 3
 
 
 def test_a_constant_target_is_the_mean_of_the_training_targets():

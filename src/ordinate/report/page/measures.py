@@ -4,17 +4,28 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import ArrayLike, NDArray
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from torch import Tensor
 
+from ordinate.data.part import random_part
 from ordinate.decisions import interval_coverage_report, rank_coverage_report
 from ordinate.errors import OrdinateError
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.heads.cumulative_link import fit_cumulative_link
 from ordinate.metrics import accuracy, is_rank_ordered, mae, quadratic_weighted_kappa, r2, rank_cosine_matrix, spearman
 from ordinate.metrics.embedding import unit_norm
 from ordinate.report.page.contents import Contents, plain_features
@@ -30,7 +41,8 @@ OF_TARGETS: dict[str, Metric] = {"mean error": mae, "R²": r2, "rank correlation
 LOWER_IS_BETTER = ("mean error", "mean error, in ranks")
 RESAMPLES = 300  # of the bootstrap
 NEIGHBOURS = 5  # of the baseline
-MOST_REFERENCES = 5000  # training samples that the baseline looks for neighbours among
+MOST_REFERENCES = 5000  # training samples that the baselines are fitted on
+TREES, PENALTIES, MOST_COLUMNS = 200, np.logspace(-3, 3, 13), 1000  # of simple models of tables
 BINS = 10  # of calibration
 COVERAGES, LEAST_FOR_COVERAGE = (0.8, 0.9, 0.95), 80  # samples, half of which calibrate
 MANY, FEW = 100, 20  # shots: above, and below (Yang et al., Delving into Deep Imbalanced Regression, ICML 2021)
@@ -60,7 +72,7 @@ class Predictor:
 
 
 def score_all(contents: Contents) -> list[Predictor]:
-    """Score the model and two baselines: a constant, and neighbours by plain features."""
+    """Score the model and baselines: a constant, neighbours by plain features, and of tables what is usual for them."""
     predictions = {contents.method: contents.predicted, **_baselines(contents)}
     metrics = OF_RANKS if contents.names else OF_TARGETS
     return [
@@ -84,7 +96,40 @@ def _baselines(contents: Contents) -> dict[str, NDArray[Any]]:
     else:
         found = {f"the mean, {labels.mean():.4g}": np.full(len(contents), labels.mean())}
     neighbours = _by_neighbours(contents)
-    return found if neighbours is None else {**found, f"the {NEIGHBOURS} nearest neighbours, untrained": neighbours}
+    if neighbours is not None:
+        found[f"the {NEIGHBOURS} nearest neighbours, untrained"] = neighbours
+    return found | _by_simple_models(contents)
+
+
+def _by_simple_models(contents: Contents) -> dict[str, NDArray[Any]]:
+    """Predict a table's samples by what is usual for tables, trained on the same samples; not without these."""
+    x, y = contents.training_inputs, contents.training_labels
+    if x is None or y is None or x.dim() != 2 or not x.is_floating_point() or x.shape[1] > MOST_COLUMNS:
+        return {}
+    rows = random_part(len(y), MOST_REFERENCES)
+    seen, unseen, y = x[rows].double().numpy(), contents.inputs.double().numpy(), y[rows]
+    if contents.names is None:
+        machines = {
+            "ridge regression": RidgeCV(PENALTIES),
+            "random forest": RandomForestRegressor(TREES, random_state=0),
+            "gradient boosting": HistGradientBoostingRegressor(random_state=0),
+        }
+        return {name: machine.fit(seen, y).predict(unseen) for name, machine in machines.items()}
+    if len(np.unique(y)) < 2:
+        return {}
+    count = len(contents.names)
+    model = cast(RankClassifier, contents.model)
+    linear = torch.nn.Sequential(*fit_cumulative_link(torch.from_numpy(seen), torch.from_numpy(y), count))
+    with torch.no_grad():
+        found = {"cumulative link model": model.decide(linear(torch.from_numpy(unseen)).numpy())}
+    for name, forest in {
+        "random forest": RandomForestClassifier(TREES, random_state=0),
+        "gradient boosting": HistGradientBoostingClassifier(random_state=0),
+    }.items():
+        probabilities = np.zeros((len(unseen), count))
+        probabilities[:, np.unique(y)] = forest.fit(seen, y).predict_proba(unseen)
+        found[name] = model.decide(probabilities)
+    return found
 
 
 def _by_neighbours(contents: Contents) -> NDArray[Any] | None:

@@ -45,16 +45,21 @@ def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str
             f"(95% interval {percent(score.low)} to {percent(score.high)}), and is off by "
             f"{model.scores['mean error, in ranks'].value:.2f} ranks on average."
         )
-        others = [f"{other.name}, would reach {percent(other.scores['accuracy'].value)}" for other in simple]
+        reached = {other.name: other.scores["accuracy"].value for other in simple}
+        best = max(list(reached)[1:], key=lambda name: reached[name], default=None)
+        would = {name: f"would reach {percent(value)}" for name, value in reached.items()}
     else:
         score = model.scores["mean error"]
         sentence = (
             f"On {len(contents):,} {held_out}, its predictions are off by {score.value:.3g} on average "
             f"(95% interval {score.low:.3g} to {score.high:.3g})."
         )
-        others = [f"{other.name}, would be off by {other.scores['mean error'].value:.3g}" for other in simple]
-    reached = "; ".join(others)
-    return f"{sentence} {reached[0].upper()}{reached[1:]}."
+        reached = {other.name: other.scores["mean error"].value for other in simple}
+        best = min(list(reached)[1:], key=lambda name: reached[name], default=None)
+        would = {name: f"would be off by {value:.3g}" for name, value in reached.items()}
+    constant = next(iter(reached))
+    said = f"{sentence} {constant[0].upper()}{constant[1:]}, {would[constant]}"
+    return f"{said}." if best is None else f"{said}; the best of the other simple predictors ({best}) {would[best]}."
 
 
 def find_cautions(

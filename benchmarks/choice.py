@@ -1,0 +1,120 @@
+"""Measure how ``ordinate fit`` chooses: the model it takes, beside those that it could have taken.
+
+    ORDINATE_DATA=DIR python benchmarks/choice.py [--splits 3]
+
+The sets and splits are those of the leaderboards of tables; the command chooses by the training part alone. Every run
+is kept in the results file, and the script continues where it was stopped. What is shown is the mean absolute error on
+the test part over that of the best candidate, less 1, as a mean over splits: of what was chosen, of the candidate that
+validated best, and of each candidate if it were always taken.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ordinate.commands.fit import fit
+from ordinate.commands.fit_options import FitOptions
+from ordinate.data.rows import take
+from ordinate.estimators.registry import Task, build
+from ordinate.papers.leaderboards import sets
+from ordinate.report.text import table
+
+RESULTS = Path(__file__).parent / "results" / "choice.json"
+LEADERBOARD = Path(__file__).parent / "results" / "leaderboards" / "tabular-ordinal.csv"
+SETS: dict[Task, tuple[str, ...]] = {
+    "ranks": ("esl", "lev", "era", "swd", "balance_scale", "car"),
+    "continuous": ("diabetes", "boston", "yacht", "energy", "concrete", "airfoil"),
+}
+CANDIDATES: dict[Task, tuple[str, ...]] = {
+    "ranks": ("blend", "cloc", "otd"),
+    "continuous": ("blend", "supcr", "supremix"),
+}
+
+
+def run(name: str, task: Task, split: int) -> dict[str, Any]:
+    """Return what the command chose on a split, and what it knew of each candidate."""
+    X, y, train, test = sets.load(name, split)
+    rows = np.concatenate([train, test])
+    frame = pd.DataFrame(X).iloc[rows].rename(columns="feature {}".format).reset_index(drop=True)
+    frame["label"], frame["part"] = y[rows], np.repeat(["train", "test"], [len(train), len(test)])
+    errors = _measured(name, split)
+    for model in CANDIDATES[task]:
+        if model not in errors:
+            estimator = build(model, task, random_state=split).fit(take(X, train), y[train])
+            errors[model] = float(np.abs(estimator.predict(take(X, test)) - y[test]).mean())
+    with tempfile.TemporaryDirectory() as folder:
+        frame.to_csv(f"{folder}/table.csv", index=False)
+        start = time.perf_counter()
+        fit(
+            FitOptions(
+                f"{folder}/table.csv", target="label", split="part", task=task, out=f"{folder}/model", quiet=True,
+                seed=split, keep=",".join(frame.columns[:-2]),
+            )
+        )  # fmt: skip
+        seconds = time.perf_counter() - start
+        metrics = json.loads(Path(f"{folder}/model/metrics.json").read_text())
+    return {
+        "set": name, "split": split, "chosen": metrics["method"], "test_mae": metrics["mae"],
+        "candidates": metrics["candidates"], "test_maes": errors, "seconds": round(seconds, 1),
+    }  # fmt: skip
+
+
+def _measured(name: str, split: int) -> dict[str, float]:
+    """Return the test errors of the leaderboard of ranks, whose candidates have the same settings."""
+    board = pd.read_csv(LEADERBOARD)
+    rows = board[(board["set"] == name) & (board["split"] == split) & board["model"].isin(CANDIDATES["ranks"])]
+    return dict(zip(rows["model"], rows["mae"], strict=True))
+
+
+def excess(runs: list[dict[str, Any]], name: str, task: Task) -> list[str]:
+    """Return the row of a set: the excess of what was chosen and of the candidates, in percent."""
+    shares, chosen = [], []
+    for each in runs:
+        errors = each["test_maes"]
+        lowest = min(CANDIDATES[task], key=lambda model: each["candidates"][model]["mae"])
+        shares.append(
+            [errors[model] / min(errors.values()) - 1 for model in (each["chosen"], lowest, *CANDIDATES[task])]
+        )
+        chosen.append(each["chosen"])
+    counts = ", ".join(f"{model} {chosen.count(model)}" for model in dict.fromkeys(chosen))
+    seconds = np.median([each["seconds"] for each in runs])
+    return [name, *(f"{100 * share:.1f}" for share in np.mean(shares, axis=0)), counts, f"{seconds:.0f}"]
+
+
+def show(runs: list[dict[str, Any]]) -> None:
+    """Print a table per kind of label."""
+    for task, names in SETS.items():
+        found = {name: [each for each in runs if each["set"] == name] for name in names}
+        rows = [excess(of, name, task) for name, of in found.items() if of]
+        if rows:
+            header = ["%", "fit", "lowest", *CANDIDATES[task], "chosen", "s"]
+            means = np.mean([[float(cell) for cell in row[1:6]] for row in rows], axis=0)
+            print("\n" + table(header, [*rows, ["mean", *(f"{mean:.1f}" for mean in means), "", ""]]))
+
+
+def main() -> None:
+    """Measure what is not in the results yet, and show all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    runs = json.loads(options.results.read_text()) if options.results.exists() else []
+    done = {(each["set"], each["split"]) for each in runs}
+    for split in range(options.splits):
+        for task, names in SETS.items():
+            for name in names:
+                if (name, split) in done:
+                    continue
+                runs.append(run(name, task, split))
+                options.results.write_text(json.dumps(runs, indent=1) + "\n")
+    show(runs)
+
+
+if __name__ == "__main__":
+    main()

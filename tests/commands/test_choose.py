@@ -1,0 +1,132 @@
+"""``ordinate fit`` without ``--method``: which samples the candidates are measured on, and which one is trained."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ordinate
+from ordinate.commands import training as module
+from ordinate.commands.fit import fit
+from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.plan import make_plan
+from ordinate.commands.samples import Samples
+from ordinate.commands.training import Training
+from ordinate.data.images.options import ImageOptions
+from ordinate.errors import OrdinateError
+
+NOISE = np.random.default_rng(0).normal(size=(60, 2))
+FRAME = pd.DataFrame({"a": NOISE[:, 0], "b": NOISE[:, 1], "target": NOISE[:, 0] * 2 + 5})
+FRAME["grade"] = np.digitize(FRAME["target"], [4, 6])
+FRAME["subject"] = np.arange(60) // 3
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_csv("table.csv", index=False)
+
+
+def train(label="grade", **options):
+    drop = ",".join({"grade", "target", "subject"} - {label} - {options.get("group")})
+    settings = {"data": "table.csv", "target": label, "drop": drop, "epochs": 2, "out": "model", "quiet": True}
+    fit(FitOptions(**{**settings, **options}))
+    return json.loads(Path("model/metrics.json").read_text())
+
+
+def training(folds=None, label="grade", groups=None, validation=()):
+    options = FitOptions("table.csv", target=label, folds=folds)
+    samples = Samples(FRAME[["a", "b"]], FRAME[label], label, "", groups=groups)
+    plan = make_plan(options, None, ImageOptions(), samples)
+    return Training(plan, options, samples, np.arange(50), np.array(validation, dtype=np.int64), Path("none"))
+
+
+@pytest.mark.parametrize("label", ["grade", "target"])
+@pytest.mark.parametrize(("folds", "expected"), [(None, 5), (3, 3), (500, 50)])
+def test_each_sample_is_measured_once_by_models_that_have_not_seen_it(folds, expected, label):
+    parts = training(folds, label).parts()
+    assert len(parts) == expected
+    assert sorted(np.concatenate([unseen for _, unseen in parts])) == list(range(50))
+    for part, unseen in parts:
+        assert sorted([*part, *unseen]) == list(range(50))
+
+
+@pytest.mark.parametrize("folds", [1, 4])
+def test_no_subject_is_on_both_sides(folds):
+    for part, unseen in training(folds, groups=FRAME["subject"]).parts():
+        assert not set(FRAME["subject"][part]) & set(FRAME["subject"][unseen])
+
+
+def test_more_samples_and_single_folds_are_measured_on_a_fifth(monkeypatch):
+    monkeypatch.setattr(module, "FEW", 49)
+    for one in (training().parts(), training(folds=1).parts()):
+        [(part, unseen)] = one
+        assert len(unseen) == 10
+        assert sorted([*part, *unseen]) == list(range(50))
+
+
+def test_samples_that_are_given_to_validate_on_are_all_that_is_measured_on():
+    [(part, unseen)] = training(validation=range(50, 60)).parts()
+    assert (list(part), list(unseen)) == (list(range(50)), list(range(50, 60)))
+
+
+def test_a_part_of_one_rank_is_left_out(monkeypatch):
+    monkeypatch.setitem(FRAME, "grade", [1] * 2 + [0] * 58)
+    for part, _ in training(folds=25).parts():
+        assert set(FRAME["grade"][part]) == {0, 1}
+
+
+@pytest.mark.typical("grade")
+@pytest.mark.parametrize("label", ["grade", "target"])
+def test_candidates_and_simple_models_are_told_with_their_intervals(label, capsys):
+    metrics = train(label, folds=2)
+    said, tried = capsys.readouterr().out, metrics["candidates"]
+    methods = ["cloc", "otd"] if label == "grade" else ["supcr", "supremix"]
+    assert [name for name in tried if " " not in name] == ["blend", *methods]
+    assert {"linear model", "random trees"} <= set(tried)
+    for name, found in tried.items():
+        assert 0 <= found["low"] <= found["mae"] <= found["high"]
+        assert f"{name} {found['mae']:.4f} ({found['low']:.4f} to {found['high']:.4f})" in said
+        assert f"{name} {found['mae']:.4f}" in Path("model/report.html").read_text()
+    assert tried[metrics["method"]]["mae"] <= min(tried[name]["high"] for name in ["blend", *methods])
+
+
+def test_the_blend_is_trained_once_on_all_and_is_the_same_as_when_it_is_asked_for(monkeypatch, capsys):
+    monkeypatch.setattr("ordinate.commands.choose.UnseenErrors.choose", lambda *_: "blend")
+    assert train(folds=1)["method"] == "blend"
+    assert "training blend" not in capsys.readouterr().out
+    train(method="blend", out="asked")
+    assert Path("asked/weights.safetensors").read_bytes() == Path("model/weights.safetensors").read_bytes()
+
+
+def test_another_is_trained_on_all_once_it_is_chosen(monkeypatch, capsys):
+    monkeypatch.setattr("ordinate.commands.choose.UnseenErrors.choose", lambda *_: "cloc")
+    assert train(folds=1)["method"] == "cloc"
+    assert "training cloc" in capsys.readouterr().out
+    train(method="cloc", out="asked")
+    assert Path("asked/weights.safetensors").read_bytes() == Path("model/weights.safetensors").read_bytes()
+
+
+def test_a_candidate_far_behind_is_not_tried_on_further_parts(monkeypatch, capsys):
+    monkeypatch.setattr("ordinate.commands.choose.GIVEN_UP", -1e9)
+    train(folds=4)
+    said = capsys.readouterr().out
+    assert sum(f"trying {name}, 2 of 4" in said for name in ("cloc", "otd")) <= 1
+    assert "given up after 1 of 4" in said
+
+
+def test_validation_samples_of_the_data_set_measure_the_blend_too():
+    FRAME.assign(part=["train"] * 40 + ["validation"] * 10 + ["test"] * 10).to_csv("table.csv", index=False)
+    tried = train(split="part")["candidates"]
+    model = ordinate.load("model")
+    if json.loads(Path("model/metrics.json").read_text())["method"] == "blend":
+        errors = np.abs(model.predict(FRAME[["a", "b"]][40:50]) - FRAME["grade"][40:50])
+        assert tried["blend"]["mae"] == pytest.approx(errors.mean())
+
+
+@pytest.mark.parametrize("other", [{"method": "cloc"}, {"time_limit": 1.0}, {"recipe": "cloc-koa"}])
+def test_folds_are_for_a_choice(other):
+    with pytest.raises(OrdinateError, match="--folds: are for the choice of a method"):
+        FitOptions("table.csv", target="grade", folds=3, **other).check()

@@ -1,0 +1,56 @@
+"""Candidates are compared on the same samples, and within a standard error the first is chosen."""
+
+import numpy as np
+import pytest
+
+from ordinate.estimators.unseen_errors import UnseenErrors
+
+random = np.random.default_rng(0)
+
+
+def errors(**of):
+    return UnseenErrors(of={name: np.asarray(values, dtype=float) for name, values in of.items()})
+
+
+def test_the_standard_error_is_that_of_a_mean():
+    values = random.exponential(size=50)
+    mean, error = errors(a=values).mean("a")
+    assert mean == pytest.approx(values.mean())
+    assert error == pytest.approx(values.std(ddof=1) / np.sqrt(50))
+
+
+def test_samples_of_a_group_count_as_one():
+    """The same four samples a hundred times over say no more than once."""
+    values = np.array([0.0, 1.0, 2.0, 5.0])
+    once = errors(a=values).mean("a")
+    often = UnseenErrors(groups=np.tile(list("wxyz"), 100), of={"a": np.tile(values, 100)}).mean("a")
+    assert often == pytest.approx(once)
+
+
+def test_a_weight_is_a_number_of_samples():
+    values, counts = random.exponential(size=40), random.integers(0, 4, size=40)
+    weighted = UnseenErrors(weights=counts.astype(float), of={"a": values}).mean("a")[0]
+    assert weighted == pytest.approx(np.repeat(values, counts).mean())
+
+
+def test_a_difference_is_between_pairs():
+    """Errors that differ much from sample to sample hide no small difference between two candidates."""
+    values = random.exponential(size=50)
+    found = errors(worse=values + 0.01 + random.normal(scale=1e-3, size=50), better=values)
+    assert found.choose() == "better"
+    assert found.behind("worse", "better", 2.0)
+    assert not found.behind("better", "worse", 0.0)
+
+
+@pytest.mark.parametrize("order", [("one", "other"), ("other", "one")])
+def test_within_a_standard_error_the_first_is_chosen(order):
+    values = random.normal(size=100)
+    of = {"one": np.abs(values), "other": np.abs(np.roll(values, 1)) + 0.01}
+    assert errors(**{name: of[name] for name in order}).choose() == order[0]
+
+
+def test_candidates_are_compared_on_the_samples_that_both_were_measured_on():
+    found = errors(all=[1, 1, 9, 9], some=[0.5, 0.7, np.nan, np.nan])
+    assert found.mean("all", "some")[0] == pytest.approx(0.4)
+    assert found.choose(["all"]) == "all"
+    assert found.intervals()["some"]["mae"] == pytest.approx(0.6)
