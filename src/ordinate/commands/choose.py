@@ -102,7 +102,8 @@ def _choose_by_errors(training: Training) -> Chosen:
             behind = [name for name in tried if name != best and found.behind(name, best, GIVEN_UP)]
             tried = [name for name in tried if name not in behind]
             if behind:
-                print(f"{' and '.join(behind)} given up after {number} of {len(parts)}: behind {best} by more than half a standard error")
+                given_up = f"{' and '.join(behind)} given up after {number} of {len(parts)}"
+                print(f"{given_up}: behind {best} by more than half a standard error")
     chosen = found.choose(tried)
     intervals = found.intervals()
     _say_errors(intervals)

@@ -100,7 +100,8 @@ class ContrastiveRegressor(RegressorMixin, EmbeddingEstimator):
             ``"regularise"`` both from the start.
         head: ``"linear"`` (trained by ``head_loss``), ``"ridge"``, ``"neighbours"``, or ``"auto"``: ridge, unless
             another predicts the validation samples better by more than a standard error, or two where ``linear`` gives
-            a share to ridge regression on the columns (the linear one if there are no validation samples). Ridge and neighbours see at most 50,000 training samples.
+            a share to ridge regression on the columns (the linear one if there are no validation samples). Ridge and
+            neighbours see at most 50,000 training samples.
         head_loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
             ``"corn"``.
         n_neighbors: training embeddings whose targets the head ``"neighbours"`` averages.
