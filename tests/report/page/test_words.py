@@ -81,6 +81,8 @@ def test_the_sentences_state_what_was_measured():
     assert "The commonest rank, a, would reach 25%; the best of the other simple predictors (" in said
     best = max(each.scores["accuracy"].value for each in score_all(of)[2:])
     assert said.endswith(f") would reach {best:.0%}.")
+    alone = contents(TRUE, predicted)  # without training samples, of which simple models know nothing
+    assert "the 5 nearest neighbours, untrained, would reach" in words.describe_quality(alone, score_all(alone))
 
 
 @pytest.mark.parametrize(("n", "expected"), [(20, "Few samples"), (60, None)])

@@ -59,7 +59,10 @@ def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str
         would = {name: f"would be off by {value:.3g}" for name, value in reached.items()}
     constant = next(iter(reached))
     said = f"{sentence} {constant[0].upper()}{constant[1:]}, {would[constant]}"
-    return f"{said}." if best is None else f"{said}; the best of the other simple predictors ({best}) {would[best]}."
+    if best is None:
+        return f"{said}."
+    other = f"{best}," if len(simple) == 2 else f"the best of the other simple predictors ({best})"
+    return f"{said}; {other} {would[best]}."
 
 
 def find_cautions(
