@@ -4,8 +4,7 @@
 
 The sets and splits are those of the leaderboards of tables; the command chooses by the training part alone. Every run
 is kept in the results file, and the script continues where it was stopped. What is shown is the mean absolute error on
-the test part over that of the best candidate, less 1, as a mean over splits: of what was chosen, of the candidate that
-validated best, and of each candidate if it were always taken.
+the test part, as a mean over splits: of what was chosen, of the candidate that validated best, and of each candidate.
 """
 
 import argparse
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
@@ -72,30 +72,30 @@ def _measured(name: str, split: int) -> dict[str, float]:
     return dict(zip(rows["model"], rows["mae"], strict=True))
 
 
-def excess(runs: list[dict[str, Any]], name: str, task: Task) -> list[str]:
-    """Return the row of a set: the excess of what was chosen and of the candidates, in percent."""
-    shares, chosen = [], []
+def errors_of(runs: list[dict[str, Any]], task: Task) -> NDArray[np.float64]:
+    """Return the mean test errors of what was chosen, of what validated best, and of each candidate."""
+    rows = []
     for each in runs:
-        errors = each["test_maes"]
-        lowest = min(CANDIDATES[task], key=lambda model: each["candidates"][model]["mae"])
-        shares.append(
-            [errors[model] / min(errors.values()) - 1 for model in (each["chosen"], lowest, *CANDIDATES[task])]
-        )
-        chosen.append(each["chosen"])
-    counts = ", ".join(f"{model} {chosen.count(model)}" for model in dict.fromkeys(chosen))
-    seconds = np.median([each["seconds"] for each in runs])
-    return [name, *(f"{100 * share:.1f}" for share in np.mean(shares, axis=0)), counts, f"{seconds:.0f}"]
+        errors, tried = each["test_maes"], each["candidates"]
+        lowest = min(CANDIDATES[task], key=lambda model: tried[model]["mae"])
+        rows.append([errors[model] for model in (each["chosen"], lowest, *CANDIDATES[task])])
+    return np.mean(rows, axis=0)
 
 
 def show(runs: list[dict[str, Any]]) -> None:
-    """Print a table per kind of label."""
+    """Print a table per kind of label, its last row the mean over sets of errors over those of the blend."""
     for task, names in SETS.items():
         found = {name: [each for each in runs if each["set"] == name] for name in names}
-        rows = [excess(of, name, task) for name, of in found.items() if of]
-        if rows:
-            header = ["%", "fit", "lowest", *CANDIDATES[task], "chosen", "s"]
-            means = np.mean([[float(cell) for cell in row[1:6]] for row in rows], axis=0)
-            print("\n" + table(header, [*rows, ["mean", *(f"{mean:.1f}" for mean in means), "", ""]]))
+        errors = {name: errors_of(of, task) for name, of in found.items() if of}
+        if not errors:
+            continue
+        rows = [
+            [name, *(f"{error:.4g}" for error in of), ", ".join(dict.fromkeys(each["chosen"] for each in found[name]))]
+            for name, of in errors.items()
+        ]
+        shares = np.mean([of / of[2] for of in errors.values()], axis=0)
+        rows.append(["mean over the blend's", *(f"{share:.3f}" for share in shares), ""])
+        print("\n" + table(["MAE", "fit", "lowest", *CANDIDATES[task], "chosen"], rows))
 
 
 def main() -> None:
