@@ -1,5 +1,7 @@
 """A pretrained network that stays as it is: what is trained, saved, exported, and what it saves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -43,6 +45,15 @@ def test_a_model_on_frozen_features_learns_saves_and_loads(name, images, tmp_pat
     assert all(torch.equal(value.float(), kept[key].float()) for key, value in weights.items())
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(IMAGES), model.transform(IMAGES))
+
+
+def test_features_are_kept_apart_from_those_of_mirrored_images(images):
+    plain, mirrored = (
+        BUILD["otd"](images=replace(images, mirror=mirror)).fit(IMAGES, RANKS) for mirror in (False, True)
+    )
+    turned = np.ascontiguousarray(IMAGES[..., ::-1])
+    np.testing.assert_allclose(mirrored.transform(turned), mirrored.transform(IMAGES), atol=1e-5)
+    assert np.abs(plain.transform(turned) - plain.transform(IMAGES)).max() > 1e-3
 
 
 def test_the_network_runs_once_over_the_training_images(images, monkeypatch):

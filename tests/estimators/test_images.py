@@ -17,6 +17,7 @@ from ordinate import ImageOptions
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import Decoded, Preprocessing
 from ordinate.errors import OrdinateError
+from ordinate.estimators.export import export_model
 from ordinate.methods import training
 from ordinate.methods.staged import StagedMethod
 from tests import processes
@@ -63,6 +64,41 @@ def test_every_estimator_takes_pictures_and_keeps_them_over_a_save(make, tmp_pat
     np.testing.assert_array_equal(loaded.transform(NEW), model.transform(NEW))
     np.testing.assert_array_equal(loaded.predict(NEW), model.predict(NEW))
     assert np.isfinite(copy.deepcopy(model).predict(NEW)).all()
+
+
+MIRRORED = np.ascontiguousarray(NEW[..., ::-1])
+
+
+@for_every_estimator
+def test_an_image_and_its_mirror_image_are_one_to_a_model_that_mirrors(make, tmp_path):
+    """The mean of the embeddings that the same weights give to both, by every face."""
+    model = fit(make, images=ImageOptions(workers=0, mirror=True))
+    np.testing.assert_allclose(model.transform(MIRRORED), model.transform(NEW), atol=1e-6)
+    np.testing.assert_array_equal(model.predict(MIRRORED), model.predict(NEW))
+    model.save(tmp_path / "model")
+    loaded = ordinate.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.transform(NEW), model.transform(NEW))
+    export_model(model, tmp_path / "model.pt2")  # which compares what it wrote with the model
+    loaded.method_.encoder.mirror = False
+    expected = (loaded.transform(NEW) + loaded.transform(MIRRORED)) / 2
+    np.testing.assert_allclose(model.transform(NEW), expected, atol=1e-6)
+    assert np.abs(loaded.transform(NEW) - expected).max() > 1e-4
+
+
+def test_training_sees_each_view_alone():
+    """The mirror image is for prediction: the first epoch is the same, bit for bit, without validation samples."""
+    weights = [
+        fit(otd, epochs=1, images=ImageOptions(workers=0, mirror=mirror)).method_.encoder.state_dict()
+        for mirror in (False, True)
+    ]
+    for name, values in weights[0].items():
+        assert torch.equal(values, weights[1][name]), name
+
+
+def test_a_network_of_ones_own_is_mirrored_too():
+    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(256, 4))
+    model = fit(otd, encoder=network, images=ImageOptions(workers=0, mirror=True))
+    np.testing.assert_allclose(model.transform(MIRRORED), model.transform(NEW), atol=1e-6)
 
 
 class Pictures(Dataset):

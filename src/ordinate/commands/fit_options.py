@@ -175,6 +175,11 @@ class FitOptions:
         "keep the pretrained network as it is and train an embedding on its features: a first answer, soon",
         group=IMAGES,
     )
+    mirror: bool = option(
+        False,
+        "predict from an image and its mirror image, in twice the time, where training sees both (--augmentation)",
+        group=IMAGES,
+    )
     stream: bool = option(
         False,
         "decode files of images or volumes, or rows of parquet files, when batches need them, and keep none (by itself "
@@ -381,6 +386,7 @@ def image_options(settings: dict[str, Any], options: FitOptions) -> "ImageOption
 
     given: dict[str, Any] = {"augmentation": options.augmentation}
     given |= {"pretrained": options.pretrained or None, "frozen": options.frozen or None}
+    given |= {"mirror": options.mirror or None}
     given |= {"stream": options.stream or None, "skip_unreadable": options.skip_unreadable or None}
     given |= {"max_pixels": options.max_pixels}
     if options.image_size is not None:

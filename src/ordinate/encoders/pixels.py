@@ -64,6 +64,11 @@ class ImageEncoder(PixelEncoder):
     """
 
     seen: tuple[int, int] | None = None
+    mirror: bool = False  # whether, but in training, features are the mean of those of an image and its mirror image
+
+    def features(self, x: Num[Tensor, "n c h w"]) -> Float[Tensor, "n f"]:
+        found = super().features(x)
+        return (found + super().features(x.flip(-1))) / 2 if self.mirror and not self.training else found
 
     def normalised(self, x: Num[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
         if self.seen is not None:
@@ -78,7 +83,7 @@ class ImageEncoder(PixelEncoder):
         frozen = FrozenImageEncoder(
             self.backbone, self.out_channels, self.embedding_dim, self.mean.tolist(), self.std.tolist()
         )
-        frozen.seen = self.seen
+        frozen.seen, frozen.mirror = self.seen, self.mirror
         return frozen
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ordinate.checks import check_streaming
+from ordinate.checks import check_flag, check_streaming
 from ordinate.data.images.augmentation import check_augmentation
 from ordinate.data.images.files import MAX_PIXELS
 from ordinate.errors import OrdinateError
@@ -33,6 +33,8 @@ class ImageOptions:
         frozen: keep the pretrained network as it is, and train an embedding on its features, which are computed once,
             without augmentation: a first answer in a fraction of the time. ``train_encoder="none"`` of an estimator
             says the same, of any encoder.
+        mirror: predict from the mean of what the network makes of an image and of its mirror image, in twice the time:
+            for a network that ``augmentation`` trains on both.
         max_pixels: of a file's image: a larger one is an error and not decoded, as it may be made to take all memory.
         workers: processes that decode, and that augment where it takes long; 0 for none.
         stream: decode image files as batches need them, in every epoch, and keep none: True, False (all are decoded
@@ -57,6 +59,7 @@ class ImageOptions:
     views: int | None = None
     pretrained: bool | str | Path = False
     frozen: bool = False
+    mirror: bool = False
     workers: int = field(default=2, repr=False, compare=False)  # changes nothing but time
     max_pixels: int = field(default=MAX_PIXELS, repr=False, compare=False)
     stream: bool | None = field(default=None, repr=False, compare=False)
@@ -77,6 +80,7 @@ class ImageOptions:
             raise OrdinateError("resize", repr(self.resize), f"at least the size that the encoder sees, {self.size}")
         if self.channels not in (None, 1, 3):
             raise OrdinateError("channels", repr(self.channels), "1 (grey) or 3 (RGB)")
+        check_flag(self.mirror, "mirror")
         check_augmentation(self.augmentation)
         if self.views is not None:
             check_whole(self.views, "views")

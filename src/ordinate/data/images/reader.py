@@ -57,8 +57,10 @@ class ImageReader(PixelReader):
         else:  # normalised as its weights are used to, which saved weights bring along
             weights: dict[str, Any] = {"small_stem": False} if for_saved_weights else {"pretrained": options.pretrained}
             encoder = build_encoder(name, self.sample_shape, embedding_dim, frozen=options.frozen, **weights)
-        if isinstance(encoder, ImageEncoder) and options.resize is not None:
-            encoder.seen = self._seen(options)
+        if isinstance(encoder, ImageEncoder):
+            encoder.mirror = options.mirror
+            if options.resize is not None:
+                encoder.seen = self._seen(options)
         return encoder
 
     def _seen(self, options: ImageOptions) -> tuple[int, int]:
