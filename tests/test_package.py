@@ -300,9 +300,20 @@ import lightning.pytorch  # whose torchmetrics takes matplotlib and torchvision 
 import ordinate.extensions
 
 ordinate.extensions.EXTENSIONS = ()
-for absent in ("ordinate.papers", "matplotlib", "pyarrow", "skordinal", "torchvision", "timm", "ray", "transformers",
-               "monai", "nibabel", "mne"):
-    sys.modules[absent] = None
+absent = ("ordinate.papers", "matplotlib", "pyarrow", "skordinal", "torchvision", "timm", "ray", "transformers",
+          "monai", "nibabel", "mne")
+
+def is_absent(name):
+    return f"{name}.".startswith(tuple(f"{module}." for module in absent))
+
+class Finder:
+    def find_spec(name, path=None, target=None):
+        if is_absent(name):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+for name in filter(is_absent, list(sys.modules)):  # no None in their place, which scikit-learn takes for a module
+    del sys.modules[name]
+sys.meta_path.insert(0, Finder)
 from ordinate.estimators import *
 import numpy as np, pandas as pd
 from ordinate.cli import main

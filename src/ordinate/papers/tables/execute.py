@@ -217,7 +217,9 @@ def _unseen_targets(trial: Trial, ranges: Any = None, drawn: int | None = None) 
 
 
 def _embedding_order(trial: Trial) -> Metrics:
-    return embedding_order(trial.fit(), *trial.train, *trial.test)
+    """What :func:`plain` measures of ranks, and the order: one training for the tables of both."""
+    model = trial.fit()
+    return {**_of_ranks(trial, model), **embedding_order(model, *trial.train, *trial.test)}
 
 
 def _embedding_map(trial: Trial) -> Metrics:

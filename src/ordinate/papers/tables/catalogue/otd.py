@@ -50,7 +50,7 @@ TABLES = (
             _network("N-Net1", (0.558, 1.000, 0.961, 0.570), (0.009, 0.000, 0.026, 0.159)),
             _network("N-Net2", (0.923, 1.000, 0.919, 0.458), (0.024, 0.000, 0.008, 0.157)),
         ),
-        metric="svm_accuracy", settings=BEST_EPOCH, note=BEST,
+        protocol="embedding_order", metric="svm_accuracy", settings=BEST_EPOCH, note=BEST,
     ),
     Table(
         "otd-2", "Error of the 3 nearest neighbours, percent", "OTD, Table 2",
@@ -96,7 +96,7 @@ TABLES = (
         "otd-fig4", "Share of the K nearest neighbours of the same rank", "OTD, Fig. 4",
         tuple(Column(f"K = {k}", metric=f"knn_accuracy[{place}]") for place, k in enumerate(KS)),
         _every_network(),
-        curve=Curve("neighbours, K", "K-NN accuracy", KS), settings=BEST_EPOCH,
+        protocol="embedding_order", curve=Curve("neighbours, K", "K-NN accuracy", KS), settings=BEST_EPOCH,
         note=f"The paper has a picture and no figures. {BEST}",
     ),
     Table(
