@@ -10,9 +10,18 @@ OF_METHOD: dict[str, dict[str, Any]] = {
     "cloc": {"embedding_dim": 64, "reduction": "pair_mean"},
     "otd": {"by_rank": True, "monitored": "loss"},
 }
+LARGER: dict[str, dict[str, Any]] = {  # than in tables, which train many models
+    "cloc-koa": {"images": {"size": (60, 100)}},
+    "otd-fingers": {"encoder": "resnet18", "epochs": 4},
+    "otd-busi": {"images": {"size": 144, "mirror": True}},
+}
 
 
 def small_recipe(name: str) -> Recipe:
     """Return the small version of a recipe with the optimizer, CLOC's embedding and the losses of ``fit``."""
     recipe = read_recipe(name, quick=True)
-    return replace(recipe, settings={**recipe.settings, **OF_FIT, **OF_METHOD[recipe.method]})
+    larger = LARGER.get(name, {})
+    images = {**recipe.settings["images"], **larger.get("images", {})}
+    return replace(
+        recipe, settings={**recipe.settings, **OF_FIT, **OF_METHOD[recipe.method], **larger, "images": images}
+    )
