@@ -1,6 +1,7 @@
 """``ordinate fit`` without ``--method``: which samples the candidates are measured on, and which one is trained."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,10 @@ import pandas as pd
 import pytest
 
 import ordinate
+from ordinate import OTDClassifier
 from ordinate.commands import training as module
-from ordinate.commands.fit import fit
+from ordinate.commands.choose import Chosen
+from ordinate.commands.fit import _again, fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.plan import make_plan
 from ordinate.commands.samples import Samples
@@ -80,7 +83,8 @@ def test_a_part_of_one_rank_is_left_out(monkeypatch):
 
 @pytest.mark.typical("grade")
 @pytest.mark.parametrize("label", ["grade", "target"])
-def test_candidates_and_simple_models_are_told_with_their_intervals(label, capsys):
+def test_candidates_and_simple_models_are_told_with_their_intervals(label, monkeypatch, capsys):
+    monkeypatch.setattr("ordinate.commands.choose.LEAST_MEASURED", 49)  # none is given up
     metrics = train(label, folds=2)
     said, tried = capsys.readouterr().out, metrics["candidates"]
     methods = ["cloc", "otd"] if label == "grade" else ["supcr", "supremix"]
@@ -110,20 +114,78 @@ def test_another_is_trained_on_all_once_it_is_chosen(monkeypatch, capsys):
 
 
 def test_a_candidate_far_behind_is_not_tried_on_further_parts(monkeypatch, capsys):
+    monkeypatch.setattr("ordinate.commands.choose.GIVEN_UP", -1e9)  # every other one than the best
+    metrics = train(folds=4)
+    said, tried = capsys.readouterr().out, metrics["candidates"]
+    assert sum(f"trying {name}, 3 of 4" in said for name in ("cloc", "otd")) <= 1
+    assert "given up after 2 of 4" in said
+    assert "given up, on 24 of 48" in said
+    assert tried["blend"]["samples"] == 48  # it is measured on all of them in any case
+    assert tried[metrics["method"]]["samples"] == 48
+
+
+def test_a_few_samples_give_nothing_up(monkeypatch, capsys):
+    monkeypatch.setattr("ordinate.commands.choose.LEAST_MEASURED", 49)
     monkeypatch.setattr("ordinate.commands.choose.GIVEN_UP", -1e9)
     train(folds=4)
-    said = capsys.readouterr().out
-    assert sum(f"trying {name}, 2 of 4" in said for name in ("cloc", "otd")) <= 1
-    assert "given up after 1 of 4" in said
+    assert "given up" not in capsys.readouterr().out
 
 
-def test_validation_samples_of_the_data_set_measure_the_blend_too():
+def test_the_blend_stays_a_candidate_when_others_are_given_up(monkeypatch):
+    seen = []
+    monkeypatch.setattr("ordinate.commands.choose.GIVEN_UP", -1e9)
+    monkeypatch.setattr("ordinate.commands.choose.UnseenErrors.choose", lambda _, names: seen.extend(names) or "blend")
+    assert train(folds=4)["method"] == "blend"
+    assert "blend" in seen
+
+
+def test_validation_samples_of_the_data_set_measure_the_blend_too(monkeypatch):
+    monkeypatch.setattr("ordinate.commands.choose.UnseenErrors.choose", lambda *_: "blend")
     FRAME.assign(part=["train"] * 40 + ["validation"] * 10 + ["test"] * 10).to_csv("table.csv", index=False)
     tried = train(split="part")["candidates"]
-    model = ordinate.load("model")
-    if json.loads(Path("model/metrics.json").read_text())["method"] == "blend":
-        errors = np.abs(model.predict(FRAME[["a", "b"]][40:50]) - FRAME["grade"][40:50])
-        assert tried["blend"]["mae"] == pytest.approx(errors.mean())
+    errors = np.abs(ordinate.load("model").predict(FRAME[["a", "b"]][40:50]) - FRAME["grade"][40:50])
+    assert tried["blend"]["mae"] == pytest.approx(errors.mean())
+
+
+def test_few_groups_are_measured_in_folds_however_many_samples_they_have(monkeypatch):
+    monkeypatch.setattr(module, "FEW", 10)
+    assert len(training(groups=FRAME["subject"]).parts()) == 5
+    assert len(training(groups=pd.Series(np.arange(60) // 2)).parts()) == 1
+
+
+def test_groups_that_leave_one_rank_to_train_on_are_an_error(monkeypatch):
+    monkeypatch.setitem(FRAME, "grade", [0] * 30 + [1] * 30)
+    with pytest.raises(OrdinateError, match="--group: each of the groups but one has a single rank"):
+        training(groups=pd.Series(np.arange(60) // 30)).parts()
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [({"margin": ["0,1=0.8"]}, "cloc is the only candidate"), ({"split": "part"}, "--split says what to measure on")],
+)
+def test_folds_that_would_do_nothing_are_an_error(options, why):
+    FRAME.assign(part=["train"] * 40 + ["validation"] * 10 + ["test"] * 10).to_csv("table.csv", index=False)
+    with pytest.raises(OrdinateError, match=f"--folds: are for the choice of a method, and {why}"):
+        train(folds=3, **options)
+
+
+def test_the_command_that_repeats_a_choice_among_folds_is_one():
+    options = FitOptions("pictures", target="grade", folds=2)
+    again = _again(
+        options,
+        Chosen("otd", replace(options, encoder="resnet18")),
+        OTDClassifier(epochs=1).fit(NOISE, NOISE[:, 0] > 0),
+    )
+    again.check()
+    assert again.method == "otd"
+
+
+def test_candidates_of_a_time_limit_are_told_too(capsys):
+    metrics = train(time_limit=5.0)
+    said = capsys.readouterr().out
+    assert metrics["method"] in metrics["candidates"]
+    for name, found in metrics["candidates"].items():
+        assert f"{name} {found['mae']:.4f}" in said
 
 
 @pytest.mark.parametrize("other", [{"method": "cloc"}, {"time_limit": 1.0}, {"recipe": "cloc-koa"}])

@@ -117,3 +117,17 @@ def test_a_network_that_takes_the_images_own_size_is_not_refused_for_a_smaller_o
 def test_what_needs_views_is_not_frozen(given):
     assert plan(PHOTOGRAPHS, 500, seconds=20).frozen
     assert not plan(PHOTOGRAPHS, 500, replace(OPTIONS, **given), seconds=20).frozen
+
+
+def test_more_trials_are_planned_for():
+    """Two methods in five folds are nine trainings, of which each trial sees four fifths of the images, not three."""
+    fixed = {"candidates": (2,), "fixed_size": True, "seconds": 1e6}
+    once, folds = (plan(PHOTOGRAPHS, 500, replace(OPTIONS, epochs=10, folds=count), **fixed) for count in (1, 5))
+    assert (folds.seconds - folds.after) / (once.seconds - once.after) == pytest.approx((2 * 4 + 1) / (2 * 0.8 + 1))
+
+
+def test_mirror_images_are_planned_for():
+    fixed = {"fixed_size": True, "seconds": 1e6}
+    once, twice = (plan(PHOTOGRAPHS, 500, replace(OPTIONS, epochs=10, mirror=flag), **fixed) for flag in (False, True))
+    assert twice.after == pytest.approx(2 * once.after)
+    assert twice.seconds - twice.after == pytest.approx(once.seconds - once.after)

@@ -1,12 +1,14 @@
 """Every option that is given has an effect, or the command says before training that it has none."""
 
+from dataclasses import fields
+
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
 
 from ordinate.cli import build_parser, main
-from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.fit_options import IMAGES, FitOptions
 from ordinate.commands.read_data import read
 from ordinate.data import modalities
 from ordinate.data.images.options import ImageOptions
@@ -174,3 +176,9 @@ def test_groups_beside_a_split_are_held_to_it(size, note, tmp_path, capsys):
 def test_the_options_of_one_kind_of_data_are_options_of_fit():
     fit = vars(build_parser().parse_args(["fit", "table.csv"]))
     assert {name for modality in modalities() for name in modality.command_options} <= set(fit)
+
+
+def test_an_option_of_images_is_refused_beside_other_data():
+    """Unless a recipe's checks do so."""
+    of_images = {each.name for each in fields(FitOptions) if each.metadata.get("group") == IMAGES} - {"recipe", "quick"}
+    assert of_images <= {name for modality in modalities() for name in modality.command_options}

@@ -53,4 +53,40 @@ def test_candidates_are_compared_on_the_samples_that_both_were_measured_on():
     found = errors(all=[1, 1, 9, 9], some=[0.5, 0.7, np.nan, np.nan])
     assert found.mean("all", "some")[0] == pytest.approx(0.4)
     assert found.choose(["all"]) == "all"
+    assert found.lowest(["all", "some"]) == "some"
     assert found.intervals()["some"]["mae"] == pytest.approx(0.6)
+    assert [each["samples"] for each in found.intervals().values()] == [4, 2]
+
+
+def test_the_lowest_is_so_on_the_samples_of_all():
+    """Not by samples that were easier."""
+    found = errors(all=[1, 1, 9, 9], some=[2, 2, np.nan, np.nan])
+    assert found.lowest(["all", "some"]) == "all"
+
+
+@pytest.mark.parametrize("count", [20, 87, 150, 299])
+def test_a_lead_on_a_single_sample_is_a_tie_wherever_it_is(count):
+    """It is one standard error, which rounding must not decide about."""
+    for place in range(count):
+        other = np.zeros(count)
+        first = np.where(np.arange(count) == place, 1.0, other)
+        assert errors(first=first, other=other).choose() == "first"
+
+
+@pytest.mark.parametrize("groups", [None, ["a", "a", "a"]])
+def test_one_sample_or_group_decides_nothing_and_has_no_interval(groups):
+    count = 3 if groups else 1
+    found = UnseenErrors(groups=groups, of={"first": np.full(count, 2.0), "other": np.full(count, 1.0)})
+    assert found.choose() == "first"
+    assert not found.behind("first", "other", 0.5)
+    assert found.intervals()["first"] == {"mae": 2.0, "samples": count}
+
+
+def test_an_interval_holds_the_mean_in_95_of_100_even_of_few_groups():
+    drawn = random.normal(size=(4000, 4)) + 10
+    inside = [errors(a=each).intervals()["a"] for each in drawn]
+    assert np.mean([each["low"] <= 10 <= each["high"] for each in inside]) == pytest.approx(0.95, abs=0.01)
+
+
+def test_no_mistake_is_not_no_mistake_ever():
+    assert errors(a=np.zeros(30)).intervals()["a"] == {"mae": 0.0, "samples": 30, "low": 0.0, "high": 0.1}

@@ -17,8 +17,10 @@ from ordinate.commands.time_plan import TimePlan
 from ordinate.commands.training import Training
 from ordinate.commands.workspace import read_record, write_record
 from ordinate.data.rows import column_of
+from ordinate.errors import OrdinateError
 from ordinate.estimators.choice import Choice, Trial, choose_within
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.unseen_errors import UnseenErrors
 from ordinate.methods.time_budget import TimeBudget, training_until
 from ordinate.report.evaluation import measure
@@ -27,7 +29,7 @@ from ordinate.torchrun import by_the_first
 if TYPE_CHECKING:
     from ordinate.estimators.table_blend import Blend
 
-GIVEN_UP = 0.5  # standard errors behind the best so far, beyond which a candidate is not tried on further parts
+GIVEN_UP, LEAST_MEASURED = 2.0, 20  # standard errors behind the best, on so many samples, that end further trials
 NAMES = {"linear": "linear model", "trees": "random trees", "boosting": "boosted trees", "blend": BLEND}
 SIMPLE = tuple(name for name in NAMES.values() if name != BLEND)
 CHOICE = "choice.json"  # among the checkpoints: what is known of the candidates of a time limit
@@ -47,7 +49,8 @@ class Chosen:
         model: the trained one, with its rows, where there is nothing more to train.
         of_part: whether these rows are a part of what there is to train on.
         note: on the decision.
-        tried: ``mae`` of every candidate on samples that it has not seen, ``low`` and ``high`` end of its 95% interval.
+        tried: ``mae`` of every candidate on ``samples`` that it has not seen, and ``low`` and ``high`` end of its 95%
+            interval, where they are known.
     """
 
     name: str
@@ -65,6 +68,9 @@ def choose(training: Training, time: TimePlan) -> Chosen:
     first and the plain heads after them, as far as the time reaches, and the lowest MAE on one part is chosen.
     """
     candidates, options = training.plan.candidates, training.options
+    if options.folds is not None and (len(candidates) == 1 or len(training.validation_rows)):
+        alone = f"{candidates[0]} is the only candidate" if len(candidates) == 1 else "--split says what to measure on"
+        raise OrdinateError("--folds", problem=f"are for the choice of a method, and {alone}", hint="leave it out")
     if len(candidates) == 1:
         return Chosen(candidates[0], options)
     if time.budget is None:
@@ -77,40 +83,42 @@ def choose(training: Training, time: TimePlan) -> Chosen:
 
 def _choose_by_errors(training: Training) -> Chosen:
     """Choose by the errors on each part of the samples; the blend knows its own after one training on all."""
-    plan, options, samples = training.plan, training.options, training.samples
-    parts = training.parts()
+    options, samples, parts = training.options, training.samples, training.parts()
     measured = np.concatenate([unseen for _, unseen in parts])
     found = UnseenErrors(column_of(samples.weights, measured), column_of(samples.groups, measured))
-    blend, tried, notes = None, list(plan.candidates), {}
-    if BLEND in tried:
+    blend = None
+    first = [name for name in training.plan.candidates if name == BLEND]
+    if first:
         print(f"trying {BLEND}")
         blend = training.train_on_all(BLEND, options)
         found.of |= _errors_of_blend(training, blend, measured)
+    tried = [name for name in training.plan.candidates if name != BLEND]
+    predicted: dict[str, list[Predictions]] = {name: [] for name in tried}
     place = 0
     for number, (part, unseen) in enumerate(parts, 1):
         of_folds = "" if len(parts) == 1 else f", {number} of {len(parts)}"
-        for name in [name for name in tried if name != BLEND]:
+        for name in tried:
             print(f"trying {name}{of_folds}")
             model = training.train(name, options, part, f"{name}-trial" + (f"-{number}" if len(parts) > 1 else ""))
-            predictions = training.predictions(model, unseen)
+            predicted[name].append(training.predictions(model, unseen))
             errors = found.of.setdefault(name, np.full(len(measured), np.nan))
-            errors[place : place + len(unseen)] = predictions.absolute_errors
-            notes[name] = measured_note(predictions)
+            errors[place : place + len(unseen)] = predicted[name][-1].absolute_errors
         place += len(unseen)
-        if number < len(parts):
-            best = min(tried, key=lambda name: found.mean(name)[0])
-            behind = [name for name in tried if name != best and found.behind(name, best, GIVEN_UP)]
+        if number < len(parts) and place >= LEAST_MEASURED:
+            best = found.lowest([*first, *tried])
+            behind = [name for name in tried if found.behind(name, best, GIVEN_UP)]
             tried = [name for name in tried if name not in behind]
             if behind:
-                given_up = f"{' and '.join(behind)} given up after {number} of {len(parts)}"
-                print(f"{given_up}: behind {best} by more than half a standard error")
-    chosen = found.choose(tried)
+                print(f"{' and '.join(behind)} given up after {number} of {len(parts)}: clearly behind {best}")
+            if len([*first, *tried]) < 2:
+                break
+    chosen = found.choose([*first, *tried])
     intervals = found.intervals()
     _say_errors(intervals)
-    _say_why(found, chosen, tried)
+    _say_why(found, chosen, [*first, *tried])
     if blend is not None and chosen == BLEND:
         return Chosen(BLEND, options, (blend, training.rows), tried=intervals)
-    return Chosen(chosen, options, note=notes[chosen], tried=intervals)
+    return Chosen(chosen, options, note=measured_note(predicted[chosen]), tried=intervals)
 
 
 def _errors_of_blend(training: Training, model: EmbeddingEstimator, measured: Rows) -> dict[str, NDArray[np.float64]]:
@@ -124,10 +132,11 @@ def _errors_of_blend(training: Training, model: EmbeddingEstimator, measured: Ro
 
 def _say_why(found: UnseenErrors, chosen: str, tried: Sequence[str]) -> None:
     """Say where the lowest error was not what decided."""
-    best = min(tried, key=lambda name: found.mean(name)[0])
+    best = found.lowest(tried)
     if best != chosen:
         difference, error = found.mean(chosen, best)
-        print(f"{chosen}, tried before {best}, is behind it by {difference:.4f} ± {error:.4f} (standard error): a tie")
+        by = f"{difference:.4f} ± {error:.4f} (standard error)" if math.isfinite(error) else f"{difference:.4f}"
+        print(f"{chosen}, tried before {best}, is behind it by {by}: a tie")
     simple = [name for name in found.of if name in SIMPLE and found.behind(chosen, name, 1.0)]
     if simple:
         print(f"note: {' and '.join(simple)} alone had lower errors than {chosen}, by more than a standard error")
@@ -143,12 +152,13 @@ def _choose_in_time(training: Training, budget: TimeBudget, time: TimePlan) -> C
         print(f"trying {name}")
         model = training.train(name, options, part, f"{name}-trial")
         predictions = training.predictions(model, validation)
-        notes[name] = measured_note(predictions)
+        notes[name] = measured_note([predictions])
         return Trial(float(measure(predictions, column_of(samples.weights, validation))["mae"]), epochs_of_cut(model))
 
     growth = len(training.rows) / len(part)
     made = choose_within(plan.candidates, trial, budget, time.until, growth=growth, record=checkpoints / CHOICE)
-    _say_errors({name: {"mae": error} for name, error in made.errors.items()})
+    tried = {str(name): {"mae": error, "samples": len(validation)} for name, error in made.errors.items()}
+    _say_errors(tried)
     if made.untried:
         print(f"no time within {options.time_limit:g} minutes for {', '.join(made.untried)}")
     name = str(made.chosen)
@@ -157,8 +167,8 @@ def _choose_in_time(training: Training, budget: TimeBudget, time: TimePlan) -> C
         print(f"no time to train {name} on all samples: its trial is the model")
         with training_until(time.end):  # read from its checkpoint
             model = training.train(name, options, part, f"{name}-trial")
-        return Chosen(name, options, (model, part), of_part=True, note=notes.get(name))
-    return Chosen(name, replace(options, epochs=last["epochs"]), note=notes.get(name))
+        return Chosen(name, options, (model, part), of_part=True, note=notes.get(name), tried=tried)
+    return Chosen(name, replace(options, epochs=last["epochs"]), note=notes.get(name), tried=tried)
 
 
 def _last_training(
@@ -193,9 +203,13 @@ def _say_errors(errors: Mapping[str, Mapping[str, float]]) -> None:
 
 
 def errors_of(candidates: Mapping[str, Mapping[str, float]]) -> str:
-    """Return mean errors as text, with their intervals where they are known."""
-    ends = {
-        name: f" ({each['low']:.4f} to {each['high']:.4f})" if "low" in each else ""
-        for name, each in candidates.items()
-    }
-    return ", ".join(f"{name} {each['mae']:.4f}{ends[name]}" for name, each in candidates.items())
+    """Return mean errors as text, with their intervals, and the samples of those measured on a part of them alone."""
+    most = max((each["samples"] for each in candidates.values()), default=0)
+
+    def text(name: str, each: Mapping[str, float]) -> str:
+        ends = f"{each['low']:.4f} to {each['high']:.4f}" if "low" in each else ""
+        part = f"given up, on {each['samples']} of {most}" if each["samples"] < most else ""
+        facts = "; ".join(filter(None, (ends, part)))
+        return f"{name} {each['mae']:.4f}" + (f" ({facts})" if facts else "")
+
+    return ", ".join(text(name, each) for name, each in candidates.items())

@@ -1,5 +1,9 @@
 """What validation samples say of the decision in use: whether another would clearly be better."""
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from ordinate.decisions import better_rule, compare_rules
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
@@ -8,11 +12,16 @@ from ordinate.estimators.rank_classifier import RankClassifier
 MEASURES = {"mode": ("accuracy", "an accuracy"), "median": ("mae", "an MAE")}  # what each is for
 
 
-def measured_note(predictions: Predictions) -> str | None:
-    """Return the note on predictions of validation samples; None for targets, or where nothing is to be said."""
-    if predictions.probabilities is None or len(predictions) < 2:
+def measured_note(parts: Sequence[Predictions]) -> str | None:
+    """Return the note on predictions of validation samples, of each part by a model of the same settings.
+
+    None for targets, or where nothing is to be said.
+    """
+    probabilities = [part.probabilities for part in parts if part.probabilities is not None]
+    if sum(map(len, probabilities)) < 2:
         return None
-    return note_on_decision(predictions.model, compare_rules(predictions.true, predictions.probabilities))
+    true = np.concatenate([part.true for part in parts])
+    return note_on_decision(parts[0].model, compare_rules(true, np.concatenate(probabilities)))
 
 
 def note_on_decision(model: EmbeddingEstimator, scores: dict[str, dict[str, float]] | None) -> str | None:

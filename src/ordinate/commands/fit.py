@@ -195,7 +195,8 @@ def _show(
         print(f"note: held out: {predictions.inputs.note}")
     facts = {"Data": options.data, "Data, sha256": samples.digest}
     if "candidates" in metrics:
-        facts["Candidates"] = f"mean error on training samples not seen: {errors_of(metrics['candidates'])}"
+        weighted = "" if options.weight is None else "weighted "
+        facts["Candidates"] = f"{weighted}mean error on training samples not seen: {errors_of(metrics['candidates'])}"
     if options.weight is not None:
         facts["Weights"] = f"the model was trained with those of {options.weight!r}; here all samples count the same"
     seen = (take(samples.X, rows), y[rows])
@@ -209,6 +210,7 @@ def _show(
                 predictions.model, predictions.X, y[test_rows], folder / REPORT, predictions=predictions, training=seen,
                 target=options.target or "the label", names=names, projections=time.projections(len(test_rows)),
                 costs=costs_of_rules(metrics.get("decisions")), command=options.command, facts=facts,
+                simple_models=time.budget is None,
             )  # fmt: skip
     if not time.has_time_for(PICTURES):
         print("note: the time limit left no time for pictures; ordinate report draws more of a model")
@@ -237,7 +239,7 @@ def _again(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> Fi
         trained = replace(trained, epochs=cut)
     if trained == options and options.time_limit is None:
         return options
-    return replace(trained, method=chosen.name, time_limit=None)
+    return replace(trained, method=chosen.name, time_limit=None, folds=None)
 
 
 def _describe(samples: Samples, label: Label, rows: Rows, validation_rows: Rows, test_rows: Rows) -> None:

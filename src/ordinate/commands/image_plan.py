@@ -92,7 +92,9 @@ def plan_images(
 
     def planned(network: Network, size: Size, count: int, step: tuple[float, float]) -> ImagePlan:
         training, embedding = (SLACK * samples * each for each in step)
-        trainings = TRIAL * count + 1 if count > 1 else 1.0
+        embedding *= 2 if options.mirror else 1
+        trials = TRIAL if options.folds in (None, 1) else options.folds - 1
+        trainings = trials * count + 1 if count > 1 else 1.0
         after = 2 * embedding  # held-out samples several times, training samples once
         features = trainings * embedding if network.frozen else 0.0
         passes = cost * trainings * (samples * OF_FEATURES if network.frozen else training)

@@ -12,13 +12,18 @@ from ordinate.commands.plan import Plan
 from ordinate.commands.samples import Samples
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, take
+from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_labels import to_ranks
 from ordinate.estimators.shares import assign_folds
 
 VALIDATION_FRACTION = 0.2
-FOLDS, FEW = 5, 300  # parts on each of which candidates are measured, of a table of few samples to train on
+FOLDS, FEW, FEW_GROUPS = (
+    5,
+    300,
+    25,
+)  # parts on each of which candidates are measured, of a table of few samples, or groups
 
 
 @dataclass
@@ -70,14 +75,21 @@ class Training:
         label, groups, folds = self.plan.label, self.samples.groups, folds or self.options.folds
         if len(self.validation_rows):
             return [(self.rows, self.validation_rows)]
-        if folds is None:
-            is_small = modality_of(self.samples.X).name == "tables" and len(self.rows) <= FEW
-            folds = FOLDS if is_small else 1
         units = len(self.rows) if groups is None else groups.iloc[self.rows].nunique()
+        if folds is None:
+            is_small = len(self.rows) <= FEW or (groups is not None and units < FEW_GROUPS)
+            folds = FOLDS if is_small and modality_of(self.samples.X).name == "tables" else 1
         if min(folds, units) < 2:
             return [divide(label, groups, self.rows, VALIDATION_FRACTION, self.options.seed)]
         y = label.values[self.rows]
         ordered = y if label.classes is None else to_ranks(y, np.asarray(label.classes))
         fold = assign_folds(ordered, min(folds, units), self.options.seed, column_of(groups, self.rows))
         parts = [(self.rows[fold != number], self.rows[fold == number]) for number in range(fold.max() + 1)]
-        return [part for part in parts if not label.is_ranks or len(np.unique(label.values[part[0]])) > 1]
+        parts = [part for part in parts if not label.is_ranks or len(np.unique(label.values[part[0]])) > 1]
+        if not parts:
+            raise OrdinateError(
+                "--group",
+                problem="each of the groups but one has a single rank, the same",
+                expected="groups that leave two ranks or more to train on when some of them are held out",
+            )
+        return parts

@@ -1,13 +1,17 @@
 """Candidates beside each other by their errors on the same samples, none of which they have seen."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import t as student
 
-NORMAL = 1.96  # standard errors on either side of a mean: its 95% interval
+INTERVAL = 0.95
+NEVER_WRONG = 3.0  # over n, the most that no mistake in n samples leaves possible (rule of three)
+ROUNDING = 1e-9  # two candidates that differ on one sample differ by one standard error
 
 
 @dataclass
@@ -33,34 +37,58 @@ class UnseenErrors:
     def mean(self, name: str, beside: str | None = None) -> tuple[float, float]:
         """Return the mean error of a candidate and its standard error; ``beside`` another, those of the difference.
 
-        The difference is over the samples that both were measured on.
+        The difference is over the samples that both were measured on. The standard error of a single sample, or group,
+        is infinite.
         """
         errors = self.of[name] if beside is None else self.of[name] - self.of[beside]
         measured = np.isfinite(errors)
         errors = errors[measured]
         weights = np.ones(len(errors)) if self.weights is None else self.weights[measured]
-        units = np.arange(len(errors)) if self.groups is None else pd.factorize(np.asarray(self.groups)[measured])[0]
         mean = float(np.average(errors, weights=weights))
-        deviations = np.bincount(units, weights * (errors - mean))  # of all samples of a group together
+        deviations = np.bincount(self._units(measured), weights * (errors - mean))  # of all samples of a group together
         count = len(deviations)
-        variance = float(np.square(deviations).sum()) * count / max(1, count - 1)
+        if count == 1:
+            return mean, math.inf
+        variance = float(np.square(deviations).sum()) * count / (count - 1)
         return mean, float(np.sqrt(variance) / weights.sum())
+
+    def _units(self, measured: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return a number for each measured sample, the same for those of a group."""
+        if self.groups is None:
+            return np.arange(measured.sum())
+        return pd.factorize(np.asarray(self.groups)[measured])[0]
 
     def behind(self, name: str, best: str, errors: float) -> bool:
         """Return whether a candidate's mean error is more than so many standard errors above another's."""
         difference, error = self.mean(name, best)
-        return difference > errors * error
+        return difference > errors * error * (1 + ROUNDING)
+
+    def lowest(self, among: Iterable[str]) -> str:
+        """Return the candidate with the lowest mean error on the samples that all of them were measured on."""
+        of = {name: self.of[name] for name in among}
+        common = np.isfinite(np.stack(list(of.values()))).all(0)
+        weights = None if self.weights is None else self.weights[common]
+        return min(of, key=lambda name: float(np.average(of[name][common], weights=weights)))
 
     def choose(self, among: Iterable[str] | None = None) -> str:
         """Return the first candidate whose mean error is within one standard error of the lowest."""
         names = list(self.of if among is None else among)
-        best = min(names, key=lambda name: self.mean(name)[0])
+        best = self.lowest(names)
         return next(name for name in names if name == best or not self.behind(name, best, 1.0))
 
     def intervals(self) -> dict[str, dict[str, float]]:
-        """Return ``mae`` of every candidate, ``low`` and ``high`` end of its 95% interval."""
+        """Return ``mae`` of every candidate, the number of ``samples``, ``low`` and ``high`` end of its 95% interval.
+
+        A single sample, or group, has no interval.
+        """
         found = {}
-        for name in self.of:
+        for name, errors in self.of.items():
+            measured = np.isfinite(errors)
             mean, error = self.mean(name)
-            found[name] = {"mae": mean, "low": max(0.0, mean - NORMAL * error), "high": mean + NORMAL * error}
+            found[name] = {"mae": mean, "samples": int(measured.sum())}
+            units = self._units(measured).max() + 1
+            if units > 1:
+                half = float(student.ppf((1 + INTERVAL) / 2, units - 1)) * error
+                high = mean + half if error else max(mean, NEVER_WRONG / units)
+                found[name] |= {"low": max(0.0, mean - half), "high": high}
         return found

@@ -45,6 +45,7 @@ class ImageModality(Modality):
         "augmentation",
         "pretrained",
         "frozen",
+        "mirror",
         "stream",
         "max_pixels",
         "fold",

@@ -42,7 +42,8 @@ LOWER_IS_BETTER = ("mean error", "mean error, in ranks")
 RESAMPLES = 300  # of the bootstrap
 NEIGHBOURS = 5  # of the baseline
 MOST_REFERENCES = 5000  # training samples that the baselines are fitted on
-TREES, PENALTIES, MOST_COLUMNS = 200, np.logspace(-3, 3, 13), 1000  # of simple models of tables
+PENALTIES = np.logspace(-3, 3, 13)  # of simple models of tables
+TREES, MOST_CELLS = 100, 200_000  # of which a forest, and boosting, grow in some seconds
 BINS = 10  # of calibration
 COVERAGES, LEAST_FOR_COVERAGE = (0.8, 0.9, 0.95), 80  # samples, half of which calibrate
 MANY, FEW = 100, 20  # shots: above, and below (Yang et al., Delving into Deep Imbalanced Regression, ICML 2021)
@@ -71,9 +72,11 @@ class Predictor:
     scores: dict[str, Score]
 
 
-def score_all(contents: Contents) -> list[Predictor]:
+def score_all(contents: Contents, *, simple_models: bool = True) -> list[Predictor]:
     """Score the model and baselines: a constant, neighbours by plain features, and of tables what is usual for them."""
     predictions = {contents.method: contents.predicted, **_baselines(contents)}
+    if simple_models:
+        predictions |= _by_simple_models(contents)
     metrics = OF_RANKS if contents.names else OF_TARGETS
     return [
         Predictor(name, predicted, {metric: _score(f, contents.true, predicted) for metric, f in metrics.items()})
@@ -98,20 +101,25 @@ def _baselines(contents: Contents) -> dict[str, NDArray[Any]]:
     neighbours = _by_neighbours(contents)
     if neighbours is not None:
         found[f"the {NEIGHBOURS} nearest neighbours, untrained"] = neighbours
-    return found | _by_simple_models(contents)
+    return found
 
 
 def _by_simple_models(contents: Contents) -> dict[str, NDArray[Any]]:
-    """Predict a table's samples by what is usual for tables, trained on the same samples; not without these."""
+    """Predict a table's samples by what is usual for tables, trained on the same samples; not without these.
+
+    Nor of tables so wide that it would take minutes.
+    """
     x, y = contents.training_inputs, contents.training_labels
-    if x is None or y is None or x.dim() != 2 or not x.is_floating_point() or x.shape[1] > MOST_COLUMNS:
+    if x is None or y is None or x.dim() != 2 or not x.is_floating_point():
         return {}
     rows = random_part(len(y), MOST_REFERENCES)
+    if len(rows) * x.shape[1] > MOST_CELLS:
+        return {}
     seen, unseen, y = x[rows].double().numpy(), contents.inputs.double().numpy(), y[rows]
     if contents.names is None:
         machines = {
             "ridge regression": RidgeCV(PENALTIES),
-            "random forest": RandomForestRegressor(TREES, random_state=0),
+            "random forest": RandomForestRegressor(TREES, max_features=1 / 3, random_state=0),
             "gradient boosting": HistGradientBoostingRegressor(random_state=0),
         }
         return {name: machine.fit(seen, y).predict(unseen) for name, machine in machines.items()}
@@ -377,12 +385,14 @@ class Measures:
     suspects: pd.DataFrame
 
 
-def measure(contents: Contents, coverage: pd.DataFrame | None, suspects: pd.DataFrame | None) -> Measures:
+def measure(
+    contents: Contents, coverage: pd.DataFrame | None, suspects: pd.DataFrame | None, *, simple_models: bool = True
+) -> Measures:
     """Measure the predictions of a report; coverage and suspects are measured where they are not given."""
     neighbours = nearest(contents.embeddings)
     ranked = contents.names is not None
     return Measures(
-        predictors=score_all(contents),
+        predictors=score_all(contents, simple_models=simple_models),
         calibration=calibrate(contents.confidence, contents.errors == 0) if ranked else None,
         coverage=measure_coverage(contents) if coverage is None else coverage,
         order=find_order(contents.embeddings, contents.true, len(contents.names)) if contents.names else None,

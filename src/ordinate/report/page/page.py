@@ -40,6 +40,7 @@ def write_report(
     sweep: Mapping[str, Any] | None = None,
     command: str | None = None,
     facts: Mapping[str, str] | None = None,
+    simple_models: bool = True,
 ) -> Path:
     """Write the report of a fitted model: one HTML file that opens in any browser and needs no network.
 
@@ -63,6 +64,8 @@ def write_report(
         sweep: what :func:`~ordinate.report.margin_sweep.mean_trade` returns, and ``boundary_name``.
         command: that made the model or the page.
         facts: more to get it again by, such as the sha256 of the data.
+        simple_models: set the model of a table beside a linear model, a random forest and gradient boosting, trained on
+            ``training``, which takes some seconds; not on more than 200,000 numbers.
 
     Returns:
         The path.
@@ -101,7 +104,7 @@ def write_report(
         suspects = None if suspects is None else _among(suspects, part)
 
     contents = gather_predictions(predictions or Predictions.of(model, X, y), training)
-    measures = measure(contents, coverage, suspects)
+    measures = measure(contents, coverage, suspects, simple_models=simple_models)
     projected = project(contents.embeddings, projections)
     told = Told(target, given, names, suspects is not None, costs, sweep, command, facts or {})
     return write(document.render("report.html", "report.js", **view(contents, X, measures, projected, told)), path)
