@@ -77,7 +77,9 @@ def errors_of(runs: list[dict[str, Any]], task: Task) -> NDArray[np.float64]:
     rows = []
     for each in runs:
         errors, tried = each["test_maes"], each["candidates"]
-        lowest = min(CANDIDATES[task], key=lambda model: tried[model]["mae"])
+        samples = {model: tried[model].get("samples", 0) for model in CANDIDATES[task]}
+        whole = [model for model in samples if samples[model] == max(samples.values())]  # not given up
+        lowest = min(whole, key=lambda model: tried[model]["mae"])
         rows.append([errors[model] for model in (each["chosen"], lowest, *CANDIDATES[task])])
     return np.mean(rows, axis=0)
 

@@ -12,6 +12,7 @@ from ordinate.papers.tables.run import Run
 from ordinate.papers.tables.workers import complete
 
 STEPS = 3
+KEPT = []
 
 
 def make_runs(count, model="steps", **settings):
@@ -45,6 +46,14 @@ def raises(run, settings, path, log):
     raise RuntimeError(f"seed {run.seed} is not to be had")
 
 
+def locks(run, settings, path, log):
+    """A lock that lives as long as the process, as the progress bar of a training has one."""
+    import multiprocessing
+
+    KEPT.append(multiprocessing.RLock())
+    return {"mae": 0.0}
+
+
 def threads(run, settings, path, log):
     import torch
 
@@ -66,6 +75,7 @@ MODELS = {
     "dies": dies,
     "raises": raises,
     "threads": threads,
+    "locks": locks,
     "exits": lambda *_: sys.exit(3),
     "not a number": lambda *_: {"mae": float("nan")},
     "process": lambda *_: {"pid": os.getpid()},

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,28 @@ def test_workers_are_kept_for_the_runs_that_follow(database):
     pids = [result.metrics["pid"] for result in complete_here(make_runs(12, "process"), database).values()]
     assert os.getpid() not in pids
     assert len(set(pids)) <= 2
+
+
+LOCKED = """
+import sys
+from tests.papers.tables.examples import execute, make_runs
+from ordinate.papers.tables.results import ResultsDatabase
+from ordinate.papers.tables.workers import complete
+
+if __name__ == "__main__":
+    with ResultsDatabase(f"{sys.argv[1]}/results.db") as database:
+        complete(make_runs(2, "locks"), execute, database, f"{sys.argv[1]}/state", jobs=1, progress=False)
+"""
+
+
+def test_workers_leave_no_semaphores_behind(tmp_path):
+    """Python's resource tracker would warn of them on the screen."""
+    (tmp_path / "locked.py").write_text(LOCKED)
+    command = [sys.executable, str(tmp_path / "locked.py"), str(tmp_path)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(Path.cwd())}
+    )
+    assert done.stderr == ""
 
 
 def test_a_worker_has_the_threads_it_is_given_not_those_of_this_process(database, monkeypatch):

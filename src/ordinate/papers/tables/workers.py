@@ -25,6 +25,7 @@ from ordinate.papers.tables.run import Run
 
 LOOK_SECONDS = 1.0  # between two looks at what other processes have finished or left
 BEAT_SECONDS = 20.0
+ENDING_SECONDS = 5.0  # that a worker has to end itself
 
 
 def complete(
@@ -187,10 +188,13 @@ class LocalWorkers:
 
     def close(self) -> None:
         for worker in self._workers.values():
-            worker.process.kill()
+            worker.connection.close()  # by which one that waits for a run ends itself, and leaves no semaphore behind
+            if worker.run is not None:
+                worker.process.kill()
         for worker in self._workers.values():
+            worker.process.join(ENDING_SECONDS)
+            worker.process.kill()
             worker.process.join()
-            worker.connection.close()
 
 
 def _serve(connection: Connection, execute: Execute, folder: Path) -> None:
