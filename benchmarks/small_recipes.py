@@ -17,10 +17,10 @@ LARGER: dict[str, dict[str, Any]] = {  # than in tables, which train many models
 }
 
 
-def small_recipe(name: str) -> Recipe:
+def small_recipe(name: str, *, is_larger: bool = True) -> Recipe:
     """Return the small version of a recipe with the optimizer, CLOC's embedding and the losses of ``fit``."""
     recipe = read_recipe(name, quick=True)
-    larger = LARGER.get(name, {})
+    larger = LARGER.get(name, {}) if is_larger else {}
     images = {**recipe.settings["images"], **larger.get("images", {})}
     return replace(
         recipe, settings={**recipe.settings, **OF_FIT, **OF_METHOD[recipe.method], **larger, "images": images}

@@ -62,7 +62,7 @@ def test_margins_are_named_by_their_boundary():
 
 def test_images_are_options():
     images = build("cloc", "ranks", budget=budget("koa", quick=True)).images
-    assert images == ImageOptions(size=[60, 100], crop=[120, 200], channels=1, augmentation="koa")
+    assert images == ImageOptions(size=[30, 50], crop=[120, 200], channels=1, augmentation="koa")
 
 
 def test_text_series_and_volumes_are_options(tmp_path, monkeypatch):
