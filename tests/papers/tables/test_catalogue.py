@@ -98,16 +98,22 @@ def test_every_cell_can_be_written_down_as_a_run(quick):
             assert Run.from_json(run.to_json()) == run
 
 
-def test_every_model_has_the_settings_that_its_cells_give_it(monkeypatch):
+@pytest.mark.parametrize("quick", [False, True])
+def test_every_model_accepts_the_settings_that_its_cells_give_it(quick, monkeypatch):
     monkeypatch.setattr(reading, "unavailable", lambda name: None)
     for param in CELLS:
         cell = param.values[0]
         if cell.impossible:
             continue
-        run = cell.run(0, quick=False)
-        task = task_of(run.model, dataset(run.dataset).task)
-        budget = Budget(**{**dict(run.facts)["budget"], "text": None})
-        build(run.model, task, budget=budget, num_classes=3, **dict(run.settings).get("model", {}))
+        run = cell.run(0, quick=quick)
+        names = {run.model, *cell.choice.conditions.get("beside", ())}
+        for name in names:
+            task = task_of(name, dataset(run.dataset).task)
+            given = dict(run.facts)["budget"]
+            budget = Budget(**{**given, **({"text": {}} if given.get("text") else {})})  # without a file of word vectors
+            settings = dict(run.settings).get("model", {}) if name == run.model else {}
+            model = build(name, task, budget=budget, num_classes=3, **settings)
+            getattr(model, "_check_parameters", dict)()
 
 
 def test_of_supremix_every_set_has_the_temperature_and_the_batch_size_of_table_13():

@@ -17,6 +17,8 @@ IN_TABLES: Mapping[str, Mapping[str, Any]] = {  # as in the papers
     "otd": {"n_neighbors": 3},
 }
 
+OF_A_LAYER = ("poe",)  # which gives the mean and the variances of an embedding, where others have the network's output
+
 
 def task_of(name: str, task: Task) -> Task | None:
     """Return the task that a model has on a data set: ranks may serve as numbers. None where there is none.
@@ -103,5 +105,6 @@ def _spend(name: str, budget: Budget, parameters: Mapping[str, inspect.Parameter
         "phase_epochs": (budget.phase_one, budget.epochs - budget.phase_one),
         "validation_fraction": 0.0,
     }
-    left_out = {each for each in ("weight_decay", "label_distance") if spent[each] is None}
+    own = ("weight_decay", "label_distance", *(["embedding_dim"] if name in OF_A_LAYER else []))
+    left_out = {each for each in own if spent[each] is None}
     return {each: value for each, value in spent.items() if each in parameters and each not in left_out}
