@@ -110,7 +110,8 @@ def test_every_model_accepts_the_settings_that_its_cells_give_it(quick, monkeypa
         for name in names:
             task = task_of(name, dataset(run.dataset).task)
             given = dict(run.facts)["budget"]
-            budget = Budget(**{**given, **({"text": {}} if given.get("text") else {})})  # without a file of word vectors
+            no_file = {"text": {}} if given.get("text") else {}  # of word vectors
+            budget = Budget(**{**given, **no_file})
             settings = dict(run.settings).get("model", {}) if name == run.model else {}
             model = build(name, task, budget=budget, num_classes=3, **settings)
             getattr(model, "_check_parameters", dict)()
