@@ -119,7 +119,7 @@ def test_a_candidate_far_behind_is_not_tried_on_further_parts(monkeypatch, capsy
     said, tried = capsys.readouterr().out, metrics["candidates"]
     assert sum(f"trying {name}, 3 of 4" in said for name in ("cloc", "otd")) <= 1
     assert "given up after 2 of 4" in said
-    assert "given up, on 24 of 48" in said
+    assert "on 24 of 48 samples)" in said
     assert tried["blend"]["samples"] == 48  # it is measured on all of them in any case
     assert tried[metrics["method"]]["samples"] == 48
 

@@ -203,12 +203,12 @@ def _say_errors(errors: Mapping[str, Mapping[str, float]]) -> None:
 
 
 def errors_of(candidates: Mapping[str, Mapping[str, float]]) -> str:
-    """Return mean errors as text, with their intervals, and the samples of those measured on a part of them alone."""
+    """Return mean errors as text, with their intervals, and of how many samples they are where others are of more."""
     most = max((each["samples"] for each in candidates.values()), default=0)
 
     def text(name: str, each: Mapping[str, float]) -> str:
         ends = f"{each['low']:.4f} to {each['high']:.4f}" if "low" in each else ""
-        part = f"given up, on {each['samples']} of {most}" if each["samples"] < most else ""
+        part = f"on {each['samples']} of {most} samples" if each["samples"] < most else ""
         facts = "; ".join(filter(None, (ends, part)))
         return f"{name} {each['mae']:.4f}" + (f" ({facts})" if facts else "")
 

@@ -19,11 +19,8 @@ from ordinate.estimators.rank_labels import to_ranks
 from ordinate.estimators.shares import assign_folds
 
 VALIDATION_FRACTION = 0.2
-FOLDS, FEW, FEW_GROUPS = (
-    5,
-    300,
-    25,
-)  # parts on each of which candidates are measured, of a table of few samples, or groups
+FOLDS = 5  # parts on each of which candidates are measured, of a table of few samples to train on, or of few groups
+FEW, FEW_GROUPS = 300, 25
 
 
 @dataclass
