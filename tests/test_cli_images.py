@@ -12,6 +12,7 @@ from ordinate.cli import main
 from ordinate.commands import fit as fit_command
 from ordinate.commands import image_plan, time_plan
 from ordinate.commands.fit_options import FitOptions
+from ordinate.data.decoded import PixelReader
 from ordinate.methods.staged import StagedMethod
 from tests.data import pictures, shards
 
@@ -306,6 +307,45 @@ def test_what_streams_is_told_of_by_name_when_it_is_met(capsys):
     for name, count in zip(names, ("36 files", "12 files"), strict=True):
         assert f"of the {count} that were streamed could not be read, and others with the nearest label took" in out
         assert f"their place: knees/{name}\n" in out
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_predictions_leave_out_what_cannot_be_read_if_asked(capsys, monkeypatch, jobs):
+    data = write(TABLE)
+    assert fit(data, "--target", "grade", "--method", "otd", "--epochs", "1", "--out", "model") == 0
+    monkeypatch.setattr(PixelReader, "read_at_once", 16)
+    assert main(["predict", "model", "knees", "--out", "whole.csv"]) == 0
+    names = [f"scans/{i:02}.png" for i in (5, 33)]
+    for name in names:
+        Path("knees", name).write_bytes(b"")
+    capsys.readouterr()
+    assert main(["predict", "model", "knees", "--jobs", jobs, "--out", "some.csv"]) == 2
+    assert "knees/scans/05.png: is empty, expected an image; --skip-unreadable leaves them" in capsys.readouterr().err
+    assert not Path("some.csv").exists()
+    assert main(["predict", "model", "knees", "--jobs", jobs, "--skip-unreadable", "--out", "some.csv"]) == 0
+    out, err = capsys.readouterr()
+    assert out.endswith("58 predictions: some.csv\n")
+    assert [name in err for name in names] == [True, True]
+    whole, some = pd.read_csv("whole.csv"), pd.read_csv("some.csv")
+    pd.testing.assert_frame_equal(some, whole[~whole["path"].str.endswith(tuple(names))].reset_index(drop=True))
+    assert main(["transform", "model", "knees", "--jobs", jobs, "--skip-unreadable", "--out", "embedded.csv"]) == 0
+    assert pd.read_csv("embedded.csv")["path"].tolist() == some["path"].tolist()
+    assert capsys.readouterr().out.startswith("58 embeddings")
+
+
+def test_an_array_of_embeddings_leaves_nothing_out(capsys):
+    assert main(["transform", "model", "knees", "--skip-unreadable", "--out", "embedded.npy"]) == 2
+    assert "--skip-unreadable: an array in embedded.npy has no names of files, expected" in capsys.readouterr().err
+
+
+def test_predictions_of_nothing_that_can_be_read_write_nothing(capsys):
+    data = write(TABLE)
+    assert fit(data, "--target", "grade", "--method", "otd", "--epochs", "1", "--out", "model") == 0
+    for path in Path("knees").rglob("*.png"):
+        path.write_bytes(b"")
+    assert main(["predict", "model", "knees", "--skip-unreadable", "--out", "some.csv"]) == 2
+    assert "none of the 60 files can be read: knees/scans/00.png" in capsys.readouterr().err
+    assert not Path("some.csv").exists()
 
 
 @pytest.mark.thorough

@@ -19,6 +19,7 @@ class Options:
     name: list[str] = option([], metavar="NAME")
     size: list[int] = option([], nargs="+")
     fast: bool = option(False)
+    turned: bool | None = option(None)
 
 
 def parsed(*words, only=None, **texts):
@@ -28,11 +29,13 @@ def parsed(*words, only=None, **texts):
 
 
 def test_types_defaults_and_repeated_options_follow_from_the_fields():
-    assert parsed("d")[1] == {"data": "d", "steps": None, "share": 0.5, "name": [], "size": [], "fast": False}
+    defaults = {"data": "d", "steps": None, "share": 0.5, "name": [], "size": [], "fast": False, "turned": None}
+    assert parsed("d")[1] == defaults
     given = ["d", "--steps", "3", "--share", "0.1", "--name", "a", "--name", "b", "--size", "1", "2", "--fast"]
     assert parsed(*given)[1] == {
-        "data": "d", "steps": 3, "share": 0.1, "name": ["a", "b"], "size": [1, 2], "fast": True,
+        "data": "d", "steps": 3, "share": 0.1, "name": ["a", "b"], "size": [1, 2], "fast": True, "turned": None,
     }  # fmt: skip
+    assert [parsed("d", word)[1]["turned"] for word in ("--turned", "--no-turned")] == [True, False]
     assert parsed("d")[1]["name"] == []  # no list is shared between parses
 
 
@@ -64,6 +67,8 @@ def test_the_command_that_repeats_options_names_those_that_were_given():
     assert command_line(words, options, leave_out=("data", "fast")) == (
         "ordinate fit 'my data.csv' --steps 3 --name a --name b"
     )
+    told = [command_line([], Options("d", turned=turned), leave_out=("data",)) for turned in (None, True, False)]
+    assert told == ["", "--turned", "--no-turned"]
 
 
 def test_a_model_depends_on_all_options_of_fit_but_these():

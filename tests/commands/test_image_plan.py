@@ -131,3 +131,20 @@ def test_mirror_images_are_planned_for():
     once, twice = (plan(PHOTOGRAPHS, 500, replace(OPTIONS, epochs=10, mirror=flag), **fixed) for flag in (False, True))
     assert twice.after == pytest.approx(2 * once.after)
     assert twice.seconds - twice.after == pytest.approx(once.seconds - once.after)
+
+
+@pytest.mark.parametrize(
+    ("own", "seconds", "given", "mirrors"),
+    [
+        (PHOTOGRAPHS, None, {}, True),
+        (PHOTOGRAPHS, None, {"augmentation": "auto"}, True),
+        (PHOTOGRAPHS, None, {"mirror": False}, False),
+        (PHOTOGRAPHS, None, {"augmentation": "gaze"}, False),
+        (PHOTOGRAPHS, None, {"augmentation": "gaze", "mirror": True}, True),
+        (PHOTOGRAPHS, 12, {}, False),  # frozen
+        (DIGITS, None, {}, False),
+    ],
+)
+def test_networks_from_weights_that_train_on_mirror_images_predict_from_them(own, seconds, given, mirrors):
+    options = replace(OPTIONS, **given)
+    assert plan(own, 500, options, seconds=seconds).fill(options).mirror is mirrors

@@ -1,10 +1,12 @@
 """The progress bar of a command that goes through samples in batches."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tqdm import tqdm
 
+WAY_OUT = "; --skip-unreadable leaves them out"  # of an error about files that cannot be read
 DELAY = 2.0  # seconds until it is shown
 
 
@@ -14,3 +16,9 @@ def with_progress(batches: Iterable[tuple[Any, Any]], total: int) -> Iterator[tu
         for X, result in batches:
             yield X, result
             bar.update(len(X))
+
+
+def tell_left_out(reasons: Iterable[str]) -> None:
+    """Say which files could not be read."""
+    for reason in reasons:
+        print(f"ordinate: left out: {reason}", file=sys.stderr)

@@ -11,6 +11,7 @@ from ordinate.commands.options import add_options
 from ordinate.commands.table_file import check_new
 from ordinate.errors import OrdinateError
 
+LEFT_OUT = "leave out images and volumes that cannot be read"
 MODEL, LABELLED = "folder that fit wrote", "labelled samples, as for fit"
 KNOWN_TARGET = "column of the label (the one that fit was given)"
 TABLE = "csv or parquet file to write"
@@ -56,11 +57,12 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         FitOptions,
-        ("critical", "costs", "decision"),
+        ("critical", "costs", "decision", "skip_unreadable"),
         critical="predict the rank of least expected cost: the cost of a mistake across the boundary of A and B, 1 at "
         "others; may be repeated",
         decision="the rank that is predicted: the most probable (mode: fewest wrong ranks) or the median of the "
         "probabilities (least mean distance of ranks); without it as the model was trained",
+        skip_unreadable=LEFT_OUT,
     )
     _add_jobs(parser)
     _add_out(parser, f"{TABLE}; without it the predictions are printed")
@@ -69,6 +71,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
 def _add_transform(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=MODEL)
     parser.add_argument("data", help="file with the columns that the model was trained on; others are ignored")
+    add_options(parser, FitOptions, ("skip_unreadable",), skip_unreadable=LEFT_OUT)
     _add_jobs(parser)
     _add_out(parser, f"{TABLE}, or npy for one array (n, d)", required=True)
 
@@ -148,6 +151,13 @@ def _check_file(options: dict[str, Any]) -> None:
     check_inputs(options)
 
 
+def _check_transform(options: dict[str, Any]) -> None:
+    if options["skip_unreadable"] and options["out"].lower().endswith(".npy"):
+        problem = f"an array in {options['out']} has no names of files"
+        raise OrdinateError("--skip-unreadable", problem=problem, expected="--out with a csv or parquet file")
+    _check_file(options)
+
+
 COMMANDS = (
     Command(
         "demo",
@@ -180,7 +190,7 @@ COMMANDS = (
         "Write the embedding of every row of a file.",
         _add_transform,
         "ordinate.commands.transform:transform",
-        _check_file,
+        _check_transform,
     ),
     Command(
         "report",

@@ -175,9 +175,10 @@ class FitOptions:
         "keep the pretrained network as it is and train an embedding on its features: a first answer, soon",
         group=IMAGES,
     )
-    mirror: bool = option(
-        False,
-        "predict from an image and its mirror image, in twice the time, where training sees both (--augmentation)",
+    mirror: bool | None = option(
+        None,
+        "predict from an image and its mirror image, in twice the time (where a network that starts from ImageNet "
+        "weights is trained on both)",
         group=IMAGES,
     )
     stream: bool = option(
@@ -386,7 +387,7 @@ def image_options(settings: dict[str, Any], options: FitOptions) -> "ImageOption
 
     given: dict[str, Any] = {"augmentation": options.augmentation}
     given |= {"pretrained": options.pretrained or None, "frozen": options.frozen or None}
-    given |= {"mirror": options.mirror or None}
+    given |= {"mirror": options.mirror}
     given |= {"stream": options.stream or None, "skip_unreadable": options.skip_unreadable or None}
     given |= {"max_pixels": options.max_pixels}
     if options.image_size is not None:

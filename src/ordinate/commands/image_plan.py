@@ -34,6 +34,12 @@ class Network:
     pretrained: bool = False
     frozen: bool = False
 
+    def mirrors(self, options: FitOptions) -> bool:
+        """Whether predictions are those of an image and its mirror image."""
+        if options.mirror is not None:
+            return options.mirror
+        return self.pretrained and not self.frozen and options.augmentation in (None, "auto")
+
 
 @dataclass(frozen=True)
 class ImagePlan:
@@ -55,6 +61,7 @@ class ImagePlan:
             encoder=self.network,
             pretrained=options.pretrained or self.pretrained,
             frozen=options.frozen or self.frozen,
+            mirror=Network(self.network, self.pretrained, self.frozen).mirrors(options),
             image_size=f"{self.size[0]}x{self.size[1]}",
             epochs=self.epochs,
         )
@@ -92,7 +99,7 @@ def plan_images(
 
     def planned(network: Network, size: Size, count: int, step: tuple[float, float]) -> ImagePlan:
         training, embedding = (SLACK * samples * each for each in step)
-        embedding *= 2 if options.mirror else 1
+        embedding *= 2 if network.mirrors(options) else 1
         trials = TRIAL if options.folds in (None, 1) else options.folds - 1
         trainings = trials * count + 1 if count > 1 else 1.0
         after = 2 * embedding  # held-out samples several times, training samples once

@@ -81,7 +81,8 @@ def add_options(
             groups[group].add_argument(declared.name, **settings)
             continue
         if kinds == [bool]:
-            settings["action"] = "store_true"
+            is_open = declared.default is None  # so that it can be turned off too
+            settings["action"] = argparse.BooleanOptionalAction if is_open else "store_true"
         else:
             settings["default"] = default_of(declared)
             settings.setdefault("type", None if kinds == [str] else kinds[0])
@@ -111,7 +112,10 @@ def command_line(words: list[str], options: Any, leave_out: Collection[str] = ()
     words = list(words)
     for declared in fields(options):
         value = getattr(options, declared.name)
-        if declared.name in leave_out or value in (None, False) or value == default_of(declared):
+        if declared.name in leave_out or value is None or value == default_of(declared):
+            continue
+        if value is False:
+            words.append(flag(f"no_{declared.name}"))
             continue
         for each in value if isinstance(value, list) else [value]:
             words += [flag(declared.name), *([] if each is True else [str(each)])]

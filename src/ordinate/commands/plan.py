@@ -20,6 +20,7 @@ from ordinate.data.text.options import TextOptions
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.decisions import margins_from_costs
 from ordinate.errors import OrdinateError
+from ordinate.estimators.cloc import two_phases
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.recipes import Recipe
 from ordinate.estimators.registry import Task, build, models, unavailable
@@ -183,8 +184,8 @@ def _estimator(
 
 
 def _epochs(estimator: EmbeddingEstimator, epochs: int) -> dict[str, Any]:
-    """Return so many epochs in an estimator's settings: CLOC's first phase has a third, a head a quarter more."""
+    """Return so many epochs in an estimator's settings: CLOC's first phase has a tenth, a head a quarter more."""
     settings = estimator.get_params()
     if "phase_epochs" in settings:
-        return {"phase_epochs": (max(1, epochs // 3), max(1, epochs - epochs // 3))}
+        return {"phase_epochs": two_phases(epochs)}
     return {"epochs": (epochs, max(1, epochs // 4)) if isinstance(settings["epochs"], tuple) else epochs}

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.batch_progress import with_progress
+from ordinate.commands.batch_progress import WAY_OUT, tell_left_out, with_progress
 from ordinate.commands.costs import parse_costs, parse_decision
 from ordinate.commands.table_file import write_table
 from ordinate.data.registry import modality_of
@@ -26,12 +26,14 @@ def predict(
     decision: str | None = None,
     costs: str | None,
     critical: list[str],
+    skip_unreadable: bool = False,
     jobs: int = 1,
     ray: str | None = None,
     out: str | None,
 ) -> None:
     """Write the predictions to ``out``, or print them; the arguments are the options of the command line."""
     estimator = load(model)
+    estimator.reader_.way_out = WAY_OUT
     classes = estimator.ordered_classes_.tolist() if isinstance(estimator, RankClassifier) else None
     chosen = parse_decision(decision, parse_costs(costs, critical, classes), classes)
     if chosen is not None:
@@ -42,14 +44,18 @@ def predict(
     def parts() -> Iterator[pd.DataFrame]:
         batches = read_batches(estimator, data)
         method = "rank_probabilities" if isinstance(estimator, RankClassifier) else "predict"
-        for X, predicted in with_progress(map_batches(estimator, method, batches, jobs, ray), len(batches)):
+        say = left_out.append if skip_unreadable else None
+        predictions = map_batches(estimator, method, batches, jobs, ray, say)
+        for X, predicted in with_progress(predictions, len(batches)):
             frame = _table(estimator, X, predicted)
             if held_out is not None and calibration is not None:
                 lower, upper = held_out.sets(estimator, predicted, calibration)
                 frame = frame.assign(**_columns("lower", lower), **_columns("upper", upper))
             yield frame
 
+    left_out: list[str] = []
     rows = write_table(parts(), out)
+    tell_left_out(left_out)
     if out is not None:
         print(f"{rows} predictions: {out}")
 

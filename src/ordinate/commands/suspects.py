@@ -18,6 +18,7 @@ from ordinate.data.modality import Request
 from ordinate.data.registry import modality_of
 from ordinate.errors import OrdinateError
 from ordinate.estimators import CLOCClassifier, SupCRRegressor
+from ordinate.estimators.cloc import two_phases
 from ordinate.estimators.label_errors import find_label_errors
 from ordinate.report.text import table
 
@@ -70,7 +71,7 @@ def _read(options: FitOptions) -> Samples:
 
 def _estimator(label: Label, epochs: int | None) -> CLOCClassifier | SupCRRegressor:
     if label.is_ranks:
-        phases = None if epochs is None else (max(1, epochs // 3), max(1, epochs - epochs // 3))
+        phases = None if epochs is None else two_phases(epochs)
         return CLOCClassifier(class_order=label.classes, phase_epochs=phases)
     return SupCRRegressor() if epochs is None else SupCRRegressor(epochs=(epochs, max(1, epochs // 4)))
 

@@ -143,6 +143,8 @@ class TimePlan:
             f"plan: {plan.network}{weights} at {plan.size[0]} x {plan.size[1]} pixels, {plan.epochs} epochs; {tried}; "
             f"about {_minutes(plan.seconds)} on this machine"
         )
+        if self.filled.mirror and self.options.mirror is None:
+            print("predictions are the mean of an image and its mirror image; --no-mirror halves their time")
         if self.budget is not None and plan.seconds > self.budget.left:
             print("note: more than the limit leaves; reading and features cannot be cut short, so it may be passed")
         elif self.budget is None and plan.seconds > LONG:

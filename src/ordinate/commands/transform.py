@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.lib.format import write_array_header_1_0
 from numpy.typing import NDArray
 
-from ordinate.commands.batch_progress import with_progress
+from ordinate.commands.batch_progress import WAY_OUT, tell_left_out, with_progress
 from ordinate.commands.table_file import write_table
 from ordinate.data.new_files import new_file
 from ordinate.data.registry import modality_of
@@ -17,18 +17,26 @@ from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches, read_batches
 
 
-def transform(model: str, data: str, *, jobs: int = 1, ray: str | None = None, out: str) -> None:
+def transform(
+    model: str, data: str, *, skip_unreadable: bool = False, jobs: int = 1, ray: str | None = None, out: str
+) -> None:
     """Write embeddings to ``out``: a table with the paths of files where there are some, or an array in an npy file."""
+    is_array = out.lower().endswith(".npy")
     estimator = load(model)
+    estimator.reader_.way_out = "" if is_array else WAY_OUT
+    left_out: list[str] = []
     batches = read_batches(estimator, data)
-    embedded = with_progress(map_batches(estimator, "transform", batches, jobs, ray), len(batches))
-    if out.lower().endswith(".npy"):
+    parts = map_batches(estimator, "transform", batches, jobs, ray, left_out.append if skip_unreadable else None)
+    embedded = with_progress(parts, len(batches))
+    rows = len(batches)
+    if is_array:
         with new_file(Path(out)) as pending:
             shape = (len(batches), estimator.embedding_dim_)
             _write_array((embeddings for _, embeddings in embedded), shape, pending)
     else:
-        write_table((_table(X, embeddings) for X, embeddings in embedded), out)
-    print(f"{len(batches)} embeddings of {estimator.embedding_dim_} dimensions: {out}")
+        rows = write_table((_table(X, embeddings) for X, embeddings in embedded), out)
+    tell_left_out(left_out)
+    print(f"{rows} embeddings of {estimator.embedding_dim_} dimensions: {out}")
 
 
 def _table(X: Any, embeddings: NDArray[np.float64]) -> pd.DataFrame:

@@ -134,8 +134,15 @@ class PixelReader(Reader):
             if streamed is not None:
                 return streamed
         pixels, failures = cls.decode_all(samples, preprocessing, options.workers, progress)
-        require_readable(failures, len(samples), cls.modality_name)
+        require_readable(failures, len(samples), cls.modality_name, way_out=getattr(options, "way_out", ""))
         return pixels
+
+    def readable(self, X: Any) -> tuple[Any, dict[int, str]]:
+        """Return the pixels of the files that can be read, and by the place of each other one why it cannot."""
+        if not isinstance(X, self.files_class):
+            return X, {}
+        pixels, failures = self.decode_all(X, self.preprocessing, self.workers, self.progress)
+        return self.decoded_class(np.delete(pixels, list(failures), axis=0), self.preprocessing), failures
 
     def transform(self, samples: Any) -> Any:
         """Return the pixels (n, c, *size), uint8; an `OrdinateError` names samples that cannot be read.

@@ -75,10 +75,15 @@ class Reader(ABC):
     notes: list[str]  # what the user should know of the training samples
     progress: bool = False  # show a progress bar
     on_gpu: bool = False  # the reader may use the GPU
+    way_out: str = ""  # that an error about files that cannot be read ends with
 
     @abstractmethod
     def transform(self, X: Any) -> Any:
         """Return the batch of samples, an array or a tensor ``(n, *sample_shape)``."""
+
+    def readable(self, X: Any) -> tuple[Any, dict[int, str]]:
+        """Return the samples that can be read, and by the place of each other one why it cannot."""
+        return X, {}
 
     @property
     @abstractmethod

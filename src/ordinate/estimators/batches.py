@@ -2,15 +2,17 @@
 
 import warnings
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from torch.utils.data import DataLoader, Dataset
 
 from ordinate.data.batches import Batches
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of_files
+from ordinate.data.rows import take
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
@@ -70,7 +72,12 @@ def trained_columns(estimator: EmbeddingEstimator, X: Any, data: str | Path) -> 
 
 
 def map_batches(
-    estimator: EmbeddingEstimator, method: str, batches: Iterable[Any], jobs: int = 1, ray: str | None = None
+    estimator: EmbeddingEstimator,
+    method: str,
+    batches: Iterable[Any],
+    jobs: int = 1,
+    ray: str | None = None,
+    left_out: Callable[[str], None] | None = None,
 ) -> Iterator[tuple[Any, Any]]:
     """Yield every batch with what a method of the estimator returns for it, in the order of the batches.
 
@@ -82,6 +89,8 @@ def map_batches(
         ray: address of a Ray cluster whose machines run the processes, as in
             :class:`~ordinate.methods.ray_cluster.RayCluster`; the files of images must be there too. One of them is a
             task with a CPU; what a machine that is lost had to do, others do.
+        left_out: is told of every file of images or volumes that cannot be read, which is then left out of its batch;
+            None raises.
 
     Raises:
         OrdinateError: of the method, with the place of the batch; several processes for an encoder on a GPU.
@@ -89,11 +98,11 @@ def map_batches(
     if check_whole(jobs, "jobs") > 1 and ray is None and estimator.reader_.in_float32 and estimator._on_gpu:
         raise OrdinateError("jobs", jobs, "1 where the encoder runs on a GPU")
     held: deque[Any] = deque()
-    applied, kept = _Applied(estimator, method), _Kept(batches, held)
+    applied, kept = _Applied(estimator, method, left_out is not None), _Kept(batches, held)
     results = _in_processes(applied, kept, jobs) if ray is None else _on_cluster(ray, applied, kept, jobs)
     said: set[str] = set()
-    place = 0
-    for result, warned in results:
+    place = read = 0
+    for result, warned, failures in results:
         X = held.popleft()
         for message in warned:
             if message not in said:
@@ -102,7 +111,14 @@ def map_batches(
         if isinstance(result, OrdinateError):
             raise result if place == 0 else _placed(result, place, len(X))
         place += len(X)
-        yield X, result
+        read += len(X) - len(failures)
+        if left_out is not None:
+            for reason in failures.values():
+                left_out(reason)
+        if len(failures) < len(X):
+            yield take(X, np.setdiff1d(np.arange(len(X)), list(failures))) if failures else X, result
+    if place and not read:
+        raise OrdinateError("X", problem=f"none of the {place} files can be read: {next(iter(failures.values()))}")
 
 
 def _in_processes(applied: "_Applied", batches: "_Kept", jobs: int) -> Iterator[Any]:
@@ -132,18 +148,20 @@ def _on_cluster(address: str, applied: "_Applied", batches: "_Kept", jobs: int) 
 class _Applied(Dataset[Any]):
     """What a method returns for a batch, which takes the place of an index, or the error that it raises."""
 
-    def __init__(self, estimator: EmbeddingEstimator, method: str) -> None:
+    def __init__(self, estimator: EmbeddingEstimator, method: str, leaves_out: bool) -> None:
         self.estimator = estimator
         self.method = method
+        self.leaves_out = leaves_out
 
-    def __getitem__(self, X: Any) -> tuple[Any, list[str]]:
+    def __getitem__(self, X: Any) -> tuple[Any, list[str], dict[int, str]]:
+        X, failures = self.estimator.reader_.readable(X) if self.leaves_out else (X, {})
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
-                result = getattr(self.estimator, self.method)(X)
+                result = getattr(self.estimator, self.method)(X) if len(X) else None
             except OrdinateError as error:
                 result = error
-        return result, [str(each.message) for each in caught if issubclass(each.category, UserWarning)]
+        return result, [str(each.message) for each in caught if issubclass(each.category, UserWarning)], failures
 
 
 class _Kept:

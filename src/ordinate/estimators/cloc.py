@@ -156,3 +156,16 @@ class CLOCClassifier(LinearRanks):
 
     def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:
         return RankBatches(targets, self._samples_per_batch, distinct=2, seed=seed)
+
+
+def two_phases(epochs: int) -> tuple[int, int]:
+    """Share few epochs out over CLOC's two phases.
+
+    Each phase has the whole course of the learning rate. Phase one, which needs it for the margins alone, gets a tenth.
+
+    Example:
+        >>> two_phases(20)
+        (2, 18)
+    """
+    first = max(1, epochs // 10)
+    return first, max(1, epochs - first)
