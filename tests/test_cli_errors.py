@@ -48,7 +48,17 @@ FILE_ERRORS = {
     "another kind of file": ("data.txt", csv_of(GOOD, "data.txt"), "data.txt: expected a file that ends in .csv"),
     "an empty file": ("data.csv", bytes_of(b""), "data.csv: could not be read"),
     "a header only": ("data.csv", csv_of(GOOD[:0]), "data.csv: holds no rows"),
-    "bytes": ("data.csv", bytes_of(bytes(range(128, 256)) * 9), "data.csv: could not be read"),
+    "bytes": ("data.csv", bytes_of(bytes(range(128, 256)) * 9), "data.csv: is not text in UTF-8"),
+    "UTF-16": (
+        "data.csv",
+        bytes_of(GOOD.to_csv().encode("utf-16")),
+        "data.csv: is not text in UTF-8: it holds the byte 0xff",
+    ),
+    "Latin-1": (
+        "data.csv",
+        bytes_of("größe,grade\n1,2\n".encode("latin-1")),
+        "data.csv: is not text in UTF-8: it holds the byte 0xf6",
+    ),
     "a csv named parquet": ("a.parquet", csv_of(GOOD, "a.parquet"), "a.parquet: could not be read"),
     "a csv named npz": ("a.npz", csv_of(GOOD, "a.npz"), "a.npz: could not be read"),
     "half a parquet": ("a.parquet", bytes_of(GOOD.to_parquet()[:999], "a.parquet"), "a.parquet: could not be read"),

@@ -50,9 +50,17 @@ def reading(path: str | Path, problem: str = "could not be read") -> Iterator[No
         yield
     except OrdinateError:
         raise
+    except UnicodeDecodeError as error:
+        raise not_utf8(path, error) from error
     except Exception as error:
         said = next(iter(str(error).splitlines()), "not enough memory" if isinstance(error, MemoryError) else "")
         raise OrdinateError(path, problem=f"{problem}: {said or type(error).__name__}") from error
+
+
+def not_utf8(path: str | Path, error: UnicodeDecodeError) -> OrdinateError:
+    """Return what is said of a file of text in another encoding."""
+    byte = error.object[error.start]
+    return OrdinateError(path, problem=f"is not text in UTF-8: it holds the byte 0x{byte:02x}", hint="save it as UTF-8")
 
 
 def require_names(columns: Iterable[str], names: Sequence[str], path: Path | str) -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 from pandas.errors import ParserError, ParserWarning
 
 from ordinate.data.memory import available_memory, require_memory
+from ordinate.data.paths import not_utf8
 from ordinate.errors import OrdinateError
 
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]  # not "None": a grade
@@ -73,6 +74,8 @@ def _parsing(content: Path | IO[bytes], where: Path | str, separator: str) -> It
         with warnings.catch_warnings():
             warnings.simplefilter("error", ParserWarning)  # of cells that it leaves out
             yield
+    except UnicodeDecodeError as error:
+        raise not_utf8(where, error) from error
     except (ParserWarning, ValueError, OSError, EOFError) as error:
         if isinstance(error, ParserWarning | ParserError):
             _require_short_lines(content, where, separator)
