@@ -37,6 +37,7 @@ from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.data.rows import take
 from ordinate.data.text.options import TextOptions
 from ordinate.decisions import predict_ranks
+from ordinate.estimators.cloc import two_phases
 from ordinate.estimators.registry import Task, build
 from ordinate.metrics import accuracy, adjacent_error_rates, mae, ranked_probability_score, shot_report
 from ordinate.papers.datasets import images
@@ -90,7 +91,7 @@ class Experiment:
         alike: dict[str, Any] = {"patience": None} if self.task == "continuous" else {"decision": None}
         settings = alike | {"linear": False} | self.settings
         if self.epochs is not None and model == "cloc":
-            settings["phase_epochs"] = (self.epochs * 3 // 8, self.epochs - self.epochs * 3 // 8)
+            settings["phase_epochs"] = two_phases(self.epochs)
         elif self.epochs is not None:
             settings["epochs"] = self.epochs
         return build(model, self.task, random_state=seed, **settings)
@@ -258,7 +259,7 @@ FEW = tuple(f"mae, {share:.0%}" for share in SHARES)
 SMALL: dict[str, Any] = {"encoder": "test_resnet", "batch_size": 32, "images": ImageOptions()}
 X_RAYS: dict[str, Any] = {
     "encoder": "efficientnet_lite0",
-    "images": ImageOptions(augmentation="koa", pretrained=True),
+    "images": ImageOptions(augmentation="koa", pretrained=True, mirror=True),
 }
 SEVERITY = 3
 ENOUGH = 3  # seeds, for the documentation

@@ -21,10 +21,10 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 
-from ordinate import SupReMixRegressor
+from ordinate import SupCRRegressor, SupReMixRegressor
 from ordinate.data.text.options import TextOptions
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
-from ordinate.metrics.continuous import continuous_report
+from ordinate.metrics import shot_report
 from ordinate.papers.datasets.stsb_dir import read_stsb_dir
 from ordinate.papers.estimators import EndToEndRegressor, RepresentationRegressor
 from ordinate.report.text import table
@@ -32,7 +32,10 @@ from ordinate.report.text import table
 DATA = Path(os.environ.get("ORDINATE_DATA", "data"))
 RESULTS = Path(__file__).parent / "results" / "text.json"
 TEXTS, SCORE = ["sentence1", "sentence2"], "score"
-METRICS = {"mse": "MSE", "pearson": "Pearson", "mae": "MAE"}
+REGIONS = ("many", "medium", "few")  # training pairs in a bin of 0.1
+METRICS = {"mse": "MSE", "pearson": "Pearson", "mae": "MAE"} | {
+    f"mse, {region}": f"MSE, {region}" for region in REGIONS
+}
 PAPER = {
     "BiLSTM, vanilla": "0.974 / 0.744 / 0.794",
     "BiLSTM, SupCon": "0.954 / 0.745 / 0.786",
@@ -42,8 +45,8 @@ PAPER = {
 GLOVE = TextOptions(word_vectors=DATA / "glove100_subset" / "glove100_stsb_vocab_fp16.npz", hidden=128, max_length=40)
 SHARED: dict[str, Any] = {"embedding_dim": 128, "batch_size": 128, "head_loss": "mse", "validation_fraction": 0.0}
 SUPREMIX: dict[str, Any] = {"temperature": 1.0, "window": 1.0}
-TRAINED = TextOptions(frozen=False, max_length=40)
-FINE_TUNING: dict[str, Any] = {"text": TRAINED, "learning_rate": 5e-5, "batch_size": 32}
+MINILM: dict[str, Any] = {"text": TextOptions(max_length=40)}
+LAST_BLOCKS: dict[str, Any] = {**MINILM, "train_encoder": 2, "encoder_learning_rate": 5e-5, "batch_size": 64}
 
 VARIANTS: dict[str, Callable[[int], ContrastiveRegressor]] = {
     "BiLSTM, vanilla": lambda seed: EndToEndRegressor(
@@ -64,11 +67,20 @@ VARIANTS: dict[str, Callable[[int], ContrastiveRegressor]] = {
     "MiniLM frozen, SupReMix": lambda seed: SupReMixRegressor(
         "minilm", text=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED, **SUPREMIX
     ),
-    "MiniLM fine-tuned, vanilla": lambda seed: EndToEndRegressor(
-        "minilm", epochs=3, random_state=seed, **{**SHARED, **FINE_TUNING}
+    "MiniLM frozen, SupCR": lambda seed: SupCRRegressor(
+        "minilm", text=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED
     ),
-    "MiniLM fine-tuned, SupReMix": lambda seed: SupReMixRegressor(
-        "minilm", epochs=(3, 1), random_state=seed, **{**SHARED, **FINE_TUNING}, **SUPREMIX
+    "MiniLM's last two blocks, vanilla": lambda seed: EndToEndRegressor(
+        "minilm", epochs=4, random_state=seed, **SHARED | LAST_BLOCKS
+    ),
+    "MiniLM's last two blocks, SupReMix": lambda seed: SupReMixRegressor(
+        "minilm", epochs=(4, 20), random_state=seed, **SHARED | LAST_BLOCKS, **SUPREMIX
+    ),
+    "MiniLM's last two blocks, SupCR": lambda seed: SupCRRegressor(
+        "minilm", epochs=(4, 20), random_state=seed, **SHARED | LAST_BLOCKS
+    ),
+    "MiniLM's last two blocks, SupReMix beside the head": lambda seed: SupReMixRegressor(
+        "minilm", scheme="regularise", epochs=(4, 1), random_state=seed, **SHARED | LAST_BLOCKS, **SUPREMIX
     ),
 }
 
@@ -81,10 +93,10 @@ def measure(variant: str, seed: int, part: str) -> dict[str, Any]:
     train, validation, measured = (pairs[pairs["split"] == split] for split in ("train", "validation", part))
     start = time.perf_counter()
     model = VARIANTS[variant](seed).fit(train[TEXTS], train[SCORE], validation=(validation[TEXTS], validation[SCORE]))
-    report = continuous_report(measured[SCORE].to_numpy(), model.predict(measured[TEXTS]))
-    report["mse"] = report["rmse"] ** 2
+    regions = shot_report(train[SCORE], measured[SCORE], model.predict(measured[TEXTS]), bin_size=0.1)
     run = {"variant": variant, "seed": seed, "head": model.head_name_, "seconds": time.perf_counter() - start}
-    return run | {key: report[key] for key in METRICS}
+    run |= {"mse": regions["all"]["rmse"] ** 2} | {key: regions["all"][key] for key in ("pearson", "mae")}
+    return run | {f"mse, {region}": regions[region]["rmse"] ** 2 for region in REGIONS}
 
 
 def show(runs: list[dict[str, Any]]) -> None:
@@ -93,7 +105,8 @@ def show(runs: list[dict[str, Any]]) -> None:
     for variant in VARIANTS:
         own = [run for run in runs if run["variant"] == variant]
         if own:
-            figures = [f"{np.mean(e):.3f} ± {np.std(e):.3f}" for e in ([run[key] for run in own] for key in METRICS)]
+            found = ([run[key] for run in own if key in run] for key in METRICS)
+            figures = [f"{np.mean(each):.3f} ± {np.std(each):.3f}" if each else "" for each in found]
             minutes = np.mean([run["seconds"] for run in own]) / 60
             rows.append([variant, *figures, PAPER.get(variant, ""), str(len(own)), f"{minutes:.1f}"])
     print("\n" + table(["STS-B-DIR", *METRICS.values(), "paper", "seeds", "minutes"], rows))
