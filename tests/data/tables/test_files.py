@@ -150,7 +150,7 @@ WHOLE_GZ = gzip.compress(b"a,grade\n" + b"1,2\n" * 50, mtime=0)
         ("a.csv", "a,grade\n1,2\n1,2,3,4\n", "line 3 has 4 cells, expected 2, as the first has"),
         ("a.txt", "a,grade\n1,2\n", r"expected a file that ends in \.csv, \.csv\.gz, .*\.npz"),
         ("a", "a,grade\n1,2\n", r"expected a file that ends in \.csv"),
-        ("a.csv", GARBAGE, "could not be read: "),
+        ("a.csv", GARBAGE, "is not text in UTF-8: it holds the byte 0xff"),
         ("a.csv.gz", GARBAGE, "could not be read: Not a gzipped file"),
         ("a.parquet", GARBAGE, "could not be read: "),
         ("a.parquet", "", "could not be read: "),
