@@ -93,7 +93,7 @@ def measure(variant: str, seed: int, part: str) -> dict[str, Any]:
     train, validation, measured = (pairs[pairs["split"] == split] for split in ("train", "validation", part))
     start = time.perf_counter()
     model = VARIANTS[variant](seed).fit(train[TEXTS], train[SCORE], validation=(validation[TEXTS], validation[SCORE]))
-    regions = shot_report(train[SCORE], measured[SCORE], model.predict(measured[TEXTS]), bin_size=0.1)
+    regions: Any = shot_report(train[SCORE], measured[SCORE], model.predict(measured[TEXTS]), bin_size=0.1)
     run = {"variant": variant, "seed": seed, "head": model.head_name_, "seconds": time.perf_counter() - start}
     run |= {"mse": regions["all"]["rmse"] ** 2} | {key: regions["all"][key] for key in ("pearson", "mae")}
     return run | {f"mse, {region}": regions[region]["rmse"] ** 2 for region in REGIONS}
