@@ -45,8 +45,9 @@ PAPER = {
 GLOVE = TextOptions(word_vectors=DATA / "glove100_subset" / "glove100_stsb_vocab_fp16.npz", hidden=128, max_length=40)
 SHARED: dict[str, Any] = {"embedding_dim": 128, "batch_size": 128, "head_loss": "mse", "validation_fraction": 0.0}
 SUPREMIX: dict[str, Any] = {"temperature": 1.0, "window": 1.0}
-MINILM: dict[str, Any] = {"text": TextOptions(max_length=40)}
-LAST_BLOCKS: dict[str, Any] = {**MINILM, "train_encoder": 2, "encoder_learning_rate": 5e-5, "batch_size": 64}
+LAST_BLOCKS: dict[str, Any] = {
+    "text": TextOptions(max_length=40), "train_encoder": 2, "encoder_learning_rate": 5e-5, "batch_size": 64,
+}  # fmt: skip
 
 VARIANTS: dict[str, Callable[[int], ContrastiveRegressor]] = {
     "BiLSTM, vanilla": lambda seed: EndToEndRegressor(

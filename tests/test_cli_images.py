@@ -359,3 +359,13 @@ def test_the_same_file_on_both_sides_is_told_of_by_name_and_size(capsys):
         "note: an image stands on both sides of the split, by name and size: knees/scans/05.png (training) = "
         "knees/other/05.png (test)" in capsys.readouterr().out
     )
+
+
+def test_a_model_of_a_table_has_no_files_to_leave_out(capsys):
+    pd.DataFrame({"a": np.linspace(0, 1, 60), "grade": RANKS}).to_csv("table.csv", index=False)
+    assert (
+        main(["fit", "table.csv", "--target", "grade", "--method", "otd", "--epochs", "1", "--quiet", "--out", "m"])
+        == 0
+    )
+    assert main(["predict", "m", "table.csv", "--skip-unreadable"]) == 2
+    assert "--skip-unreadable: the model reads neither images nor volumes" in capsys.readouterr().err

@@ -6,6 +6,10 @@ from typing import Any
 
 from tqdm import tqdm
 
+from ordinate.data.decoded import PixelReader
+from ordinate.data.modality import Reader
+from ordinate.errors import OrdinateError
+
 WAY_OUT = "; --skip-unreadable leaves them out"  # of an error about files that cannot be read
 DELAY = 2.0  # seconds until it is shown
 
@@ -16,6 +20,12 @@ def with_progress(batches: Iterable[tuple[Any, Any]], total: int) -> Iterator[tu
         for X, result in batches:
             yield X, result
             bar.update(len(X))
+
+
+def check_skipping(reader: Reader, *, skip_unreadable: bool) -> None:
+    """Raise where a model reads no files that could be left out."""
+    if skip_unreadable and not isinstance(reader, PixelReader):
+        raise OrdinateError("--skip-unreadable", problem="the model reads neither images nor volumes")
 
 
 def tell_left_out(reasons: Iterable[str]) -> None:

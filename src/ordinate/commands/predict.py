@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.batch_progress import WAY_OUT, tell_left_out, with_progress
+from ordinate.commands.batch_progress import WAY_OUT, check_skipping, tell_left_out, with_progress
 from ordinate.commands.costs import parse_costs, parse_decision
 from ordinate.commands.table_file import write_table
 from ordinate.data.registry import modality_of
@@ -33,6 +33,7 @@ def predict(
 ) -> None:
     """Write the predictions to ``out``, or print them; the arguments are the options of the command line."""
     estimator = load(model)
+    check_skipping(estimator.reader_, skip_unreadable=skip_unreadable)
     estimator.reader_.way_out = WAY_OUT
     classes = estimator.ordered_classes_.tolist() if isinstance(estimator, RankClassifier) else None
     chosen = parse_decision(decision, parse_costs(costs, critical, classes), classes)

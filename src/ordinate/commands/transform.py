@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.lib.format import write_array_header_1_0
 from numpy.typing import NDArray
 
-from ordinate.commands.batch_progress import WAY_OUT, tell_left_out, with_progress
+from ordinate.commands.batch_progress import WAY_OUT, check_skipping, tell_left_out, with_progress
 from ordinate.commands.table_file import write_table
 from ordinate.data.new_files import new_file
 from ordinate.data.registry import modality_of
@@ -23,6 +23,7 @@ def transform(
     """Write embeddings to ``out``: a table with the paths of files where there are some, or an array in an npy file."""
     is_array = out.lower().endswith(".npy")
     estimator = load(model)
+    check_skipping(estimator.reader_, skip_unreadable=skip_unreadable)
     estimator.reader_.way_out = "" if is_array else WAY_OUT
     left_out: list[str] = []
     batches = read_batches(estimator, data)

@@ -154,10 +154,12 @@ class _Applied(Dataset[Any]):
         self.leaves_out = leaves_out
 
     def __getitem__(self, X: Any) -> tuple[Any, list[str], dict[int, str]]:
-        X, failures = self.estimator.reader_.readable(X) if self.leaves_out else (X, {})
+        failures: dict[int, str] = {}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
+                if self.leaves_out:
+                    X, failures = self.estimator.reader_.readable(X)
                 result = getattr(self.estimator, self.method)(X) if len(X) else None
             except OrdinateError as error:
                 result = error
