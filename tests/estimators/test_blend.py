@@ -1,19 +1,23 @@
 """The blend: samples unseen, saving, export, kills, and the estimators' contracts."""
 
 import signal
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestRegressor
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from ordinate import BlendClassifier, BlendRegressor
 from ordinate.errors import OrdinateError
+from ordinate.estimators import simple_models
 from ordinate.estimators.export import export_model
+from ordinate.estimators.simple_models import filled_in
 from ordinate.heads.cumulative_link import fit_cumulative_link
 from ordinate.heads.ridge import fit_ridge
+from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
 from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
 from tests.estimators.examples import draw_series, draw_table, ranks_of
@@ -176,6 +180,37 @@ def test_samples_count_by_their_weight(make, y, monkeypatch):
     other = np.r_[y[:40], y[40:][::-1]]  # of the same mean
     first, second = (make(epochs=30, trees=False).fit(X, labels, weights) for labels in (y, other))
     np.testing.assert_allclose(first.transform(X)[:, :16], second.transform(X)[:, :16], atol=0.05)
+
+
+@both
+def test_the_heaviest_samples_are_unseen_by_the_trees_that_are_measured_on_them(make, y):
+    """scikit-learn draws bags by the weights: a forest's own predictions of a heavy sample rest on no tree at all."""
+    heaviest = int(np.argmax(TARGET))
+    weights = np.where(np.arange(80) == heaviest, 1000.0, 1.0)
+    with training_until(TrainingEnd(TimeBudget(1000), until=900)):
+        error = make(epochs=2).fit(X, y, weights).unseen_errors_["trees"][heaviest]
+    assert error < 0.7 * np.abs(y - np.mean(y))[heaviest]
+
+
+@both
+def test_few_trees_leave_no_sample_without_a_prediction(make, y, monkeypatch):
+    monkeypatch.setattr(simple_models, "FEWEST_TREES", 2)
+    monkeypatch.setattr(simple_models, "SHARE_OF_TREES", 0)
+    with warnings.catch_warnings(), training_until(TrainingEnd(TimeBudget(1000), until=900)):
+        warnings.simplefilter("error")
+        model = make(epochs=2).fit(X, y)
+    assert np.isfinite(model.unseen_losses_["trees"])
+
+
+def test_what_all_trees_saw_has_the_mean_of_the_others():
+    forest = RandomForestRegressor(2, oob_score=True, random_state=0)
+    with pytest.warns(UserWarning, match="OOB"):
+        forest.fit(X, TARGET)
+    seen = np.all([np.isin(np.arange(80), bag) for bag in forest.estimators_samples_], axis=0)
+    filled = filled_in(forest.oob_prediction_[:, None].copy(), forest)[:, 0]
+    np.testing.assert_array_equal(filled[~seen], forest.oob_prediction_[~seen])
+    np.testing.assert_allclose(filled[seen], forest.oob_prediction_[~seen].mean())
+    assert seen.any()
 
 
 def test_median_and_mode_are_measured_on_samples_unseen():

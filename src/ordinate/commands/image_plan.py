@@ -61,7 +61,7 @@ class ImagePlan:
             encoder=self.network,
             pretrained=options.pretrained or self.pretrained,
             frozen=options.frozen or self.frozen,
-            mirror=Network(self.network, self.pretrained, self.frozen).mirrors(options),
+            mirror=Network(self.network, self.pretrained, self.frozen).mirrors(options) or options.mirror,
             image_size=f"{self.size[0]}x{self.size[1]}",
             epochs=self.epochs,
         )

@@ -55,6 +55,16 @@ def unseen_by_fold(
     return unseen
 
 
+def filled_in(unseen: NDArray[np.float64], forest: Any) -> NDArray[np.float64]:
+    """Return what the trees predict (n, C) of samples not in their bags; where all saw a sample, the mean of the others."""
+    is_seen = np.full(len(unseen), True)
+    for bag in forest.estimators_samples_:
+        is_seen &= np.bincount(bag, minlength=len(unseen)) > 0
+    if is_seen.any():
+        unseen[is_seen] = unseen[~is_seen].mean(axis=0)
+    return unseen
+
+
 def grow(forest: Any, x: Tensor, y: Tensor, weights: Tensor | None) -> Any:
     """Return a fitted forest of scikit-learn, of fewer trees where a training that has to end leaves little time."""
     if len(x) > MOST_PER_TREE:

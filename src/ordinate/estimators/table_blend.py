@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+import warnings
 from abc import abstractmethod
 from dataclasses import field
 from functools import partial
@@ -34,6 +35,7 @@ from ordinate.estimators.simple_models import (
     SimpleModels,
     arrays,
     boosting_folds,
+    filled_in,
     grow,
     leaves_time,
     unseen_by_fold,
@@ -209,11 +211,12 @@ class Blend(EmbeddingEstimator):
             simple.linear = self._fit_linear(x.double(), y, weights)
             simple.unseen["linear"] = unseen_by_fold(self._fit_linear, x.double(), y, weights, fold, outputs)
         if self.trees:
-            is_measured = self._groups is None and self._bags(len(x))
+            # bags are drawn by the weights: the heaviest samples are in all of them
+            is_measured = self._groups is None and weights is None and self._bags(len(x))
             forest = self._grow(x, y, weights, oob_score=is_measured)
             simple.trees = Trees.of_forest(forest, self._num_classes)
             if is_measured:
-                simple.unseen["trees"] = self._out_of_bag(forest)
+                simple.unseen["trees"] = filled_in(self._out_of_bag(forest), forest)
             else:
                 simple.unseen["trees"] = unseen_by_fold(self._fit_trees, x, y, weights, fold, outputs)
             self._fit_boosted(simple, x, y, weights, fold)
@@ -243,7 +246,9 @@ class Blend(EmbeddingEstimator):
 
     def _grow(self, x: Tensor, y: Tensor, weights: Tensor | None, *, oob_score: bool = False) -> Any:
         forest = self._forest(bootstrap=self._bags(len(x)), oob_score=oob_score, **FOREST)
-        return grow(forest, x, y, weights)
+        with warnings.catch_warnings():  # of samples that all trees saw, which are filled in
+            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores", UserWarning)
+            return grow(forest, x, y, weights)
 
     def _fit_trees(self, x: Tensor, y: Tensor, weights: Tensor | None) -> Trees:
         return Trees.of_forest(self._grow(x, y, weights), self._num_classes)
