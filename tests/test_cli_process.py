@@ -75,7 +75,8 @@ def test_a_fit_killed_again_and_again_ends_with_the_files_of_one_that_was_not(ta
     command = ["fit", table, "--target", "grade", "--epochs", "9", "--quiet", "--out"]
     assert processes.run(fit_quietly, [*command, "whole"]) == 0
     chosen = read("whole/metrics.json")["method"]
-    for kill_at in [("cloc-trial", 0), ("otd-trial", 2), (f"{chosen}-final", 4)]:  # one in each stage
+    stages = [("blend-final", 4), ("cloc-trial-1", 0), ("otd-trial-2", 2), (f"{chosen}-final", 4)]  # one kill in each
+    for kill_at in stages if chosen != "blend" else stages[:-1]:
         assert processes.run(fit_quietly, [*command, "killed"], kill_at) == -signal.SIGKILL
         assert {path.name for path in folder.iterdir()} == {table, "whole", "killed.partial"}
     assert processes.run(fit_quietly, [*command, "killed"]) == 0

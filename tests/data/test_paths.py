@@ -1,10 +1,11 @@
-"""Folders are walked to their end, whatever their links."""
+"""Folders are walked to their end, whatever their links; what cannot be read is named."""
 
 import pytest
 
 from ordinate.data.file_tree import FileTree
-from ordinate.data.paths import walk
+from ordinate.data.paths import reading, walk
 from ordinate.data.volumes.labelled import holds_volumes
+from ordinate.errors import OrdinateError
 
 
 @pytest.fixture
@@ -28,3 +29,15 @@ def test_links_are_followed_but_not_into_a_folder_that_they_stand_in(tree):
 def test_images_and_volumes_are_found_that_way(tree):
     assert FileTree.of(tree).images == ["a/other/x.png", "a/x.png", "b/other/x.png", "b/x.png", "disk/x.png"]
     assert not holds_volumes(tree)
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (None, "it: is not text in UTF-8: it holds the byte 0xe4; save it as UTF-8"),
+        ("model/config.json is damaged", "it: model/config.json is damaged: 'utf-8' codec"),
+    ],
+)
+def test_text_in_another_encoding_is_said_to_be_that_unless_the_reader_says_what_it_is(problem, message):
+    with pytest.raises(OrdinateError, match=message), reading("it", problem):
+        b"\xe4".decode()

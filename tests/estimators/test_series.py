@@ -97,6 +97,11 @@ def test_a_batch_has_the_views_that_the_paper_takes(make, options, views, monkey
     assert len(y) == 2 * views
 
 
+def test_a_crop_longer_than_every_series_is_refused():
+    with pytest.raises(OrdinateError, match="crop: got 500, expected at most the [0-9]+ points of the longest series"):
+        supcr(series=SeriesOptions(crop=500), epochs=(1, 1)).fit(SERIES, TARGET)
+
+
 def test_losses_of_views_take_crops_or_draw_their_own():
     options = {"loss": "simclr", "embedding_dim": 8, "batch_size": 16, "epochs": (1, 1), "random_state": 0}
     own = RepresentationRegressor(**options).fit(SERIES, TARGET).transform(SERIES)

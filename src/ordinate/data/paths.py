@@ -44,17 +44,21 @@ def require_path(path: Path) -> None:
 
 
 @contextmanager
-def reading(path: str | Path, problem: str = "could not be read") -> Iterator[None]:
-    """Name the file where reading it fails, whatever the reader raises: each format has its own errors."""
+def reading(path: str | Path, problem: str | None = None) -> Iterator[None]:
+    """Name the file where reading it fails, whatever the reader raises: each format has its own errors.
+
+    ``problem`` is what is said of every failure; None says that the file could not be read, or is not in UTF-8.
+    """
     try:
         yield
     except OrdinateError:
         raise
-    except UnicodeDecodeError as error:
-        raise not_utf8(path, error) from error
     except Exception as error:
+        if problem is None and isinstance(error, UnicodeDecodeError):
+            raise not_utf8(path, error) from error
         said = next(iter(str(error).splitlines()), "not enough memory" if isinstance(error, MemoryError) else "")
-        raise OrdinateError(path, problem=f"{problem}: {said or type(error).__name__}") from error
+        said = said or type(error).__name__
+        raise OrdinateError(path, problem=f"{problem or 'could not be read'}: {said}") from error
 
 
 def not_utf8(path: str | Path, error: UnicodeDecodeError) -> OrdinateError:

@@ -137,7 +137,11 @@ class SeriesScaler(Reader):
         return max(1, min(EMBEDDED_AT_ONCE, EMBEDDED_POINTS // x.shape[2]))
 
     def views(self, options: SeriesOptions, usual: int) -> Views | None:
-        return None if options.crop is None else Views(RandomCrop(options.crop), options.views or usual, workers=0)
+        if options.crop is None:
+            return None
+        if options.crop > self.length:
+            raise OrdinateError("crop", options.crop, f"at most the {self.length} points of the longest series")
+        return Views(RandomCrop(options.crop), options.views or usual, workers=0)
 
     def pair_of_views(self) -> SeriesViews:
         return SeriesViews()
