@@ -56,7 +56,7 @@ def unseen_by_fold(
 
 
 def filled_in(unseen: NDArray[np.float64], forest: Any) -> NDArray[np.float64]:
-    """Return what the trees predict (n, C) of samples not in their bags; where all saw a sample, the mean of the others."""
+    """Return what the trees predict (n, C) of samples not in their bags; of what all saw, the mean of the others."""
     is_seen = np.full(len(unseen), True)
     for bag in forest.estimators_samples_:
         is_seen &= np.bincount(bag, minlength=len(unseen)) > 0
