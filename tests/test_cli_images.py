@@ -13,6 +13,8 @@ from ordinate.commands import fit as fit_command
 from ordinate.commands import image_plan, time_plan
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.decoded import PixelReader
+from ordinate.estimators import load
+from ordinate.estimators.batches import map_batches
 from ordinate.methods.staged import StagedMethod
 from tests.data import pictures, shards
 
@@ -196,7 +198,8 @@ def test_a_wrong_option_is_one_line_and_leaves_nothing(arguments, message, monke
 
 def test_options_of_images_are_refused_for_a_table(capsys):
     pd.DataFrame({"a": np.linspace(0, 1, 30), "grade": np.arange(30) % 3}).to_csv("data.csv", index=False)
-    for option in (["--image-size", "8"], ["--pretrained"], ["--augmentation", "flip"], ["--recipe", "cloc-koa"]):
+    options = ("--image-size 8", "--pretrained", "--mirror", "--no-mirror", "--augmentation flip", "--recipe cloc-koa")
+    for option in map(str.split, options):
         assert main(["fit", "data.csv", "--target", "grade", *option]) == 2
         error = capsys.readouterr().err
         assert error.startswith(f"ordinate: {option[0]}: {'cloc-koa ' if '--recipe' in option else ''}is for images")
@@ -327,6 +330,10 @@ def test_predictions_leave_out_what_cannot_be_read_if_asked(capsys, monkeypatch,
     assert out.endswith("58 predictions: some.csv\n")
     assert [name in err for name in names] == [True, True]
     whole, some = pd.read_csv("whole.csv"), pd.read_csv("some.csv")
+    reasons = []
+    paths = [f"knees/{path}" for path in TABLE["path"]]
+    [(_, first), *_] = map_batches(load("model"), "predict", [paths], left_out=reasons.append)
+    assert (first.tolist(), len(reasons)) == (some["prediction"].tolist(), 2)
     pd.testing.assert_frame_equal(some, whole[~whole["path"].str.endswith(tuple(names))].reset_index(drop=True))
     assert main(["transform", "model", "knees", "--jobs", jobs, "--skip-unreadable", "--out", "embedded.csv"]) == 0
     assert pd.read_csv("embedded.csv")["path"].tolist() == some["path"].tolist()

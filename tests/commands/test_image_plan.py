@@ -139,10 +139,11 @@ def test_mirror_images_are_planned_for():
         (PHOTOGRAPHS, None, {}, True),
         (PHOTOGRAPHS, None, {"augmentation": "auto"}, True),
         (PHOTOGRAPHS, None, {"mirror": False}, False),
-        (PHOTOGRAPHS, None, {"augmentation": "gaze"}, False),
+        (PHOTOGRAPHS, None, {"augmentation": "gaze"}, None),
         (PHOTOGRAPHS, None, {"augmentation": "gaze", "mirror": True}, True),
-        (PHOTOGRAPHS, 12, {}, False),  # frozen
-        (DIGITS, None, {}, False),
+        (PHOTOGRAPHS, 12, {}, None),  # frozen
+        (PHOTOGRAPHS, None, {"train_encoder": "none"}, None),
+        (DIGITS, None, {}, None),
     ],
 )
 def test_networks_from_weights_that_train_on_mirror_images_predict_from_them(own, seconds, given, mirrors):

@@ -1,5 +1,7 @@
 """Folders are walked to their end, whatever their links; what cannot be read is named."""
 
+import zipfile
+
 import pytest
 
 from ordinate.data.file_tree import FileTree
@@ -24,6 +26,15 @@ def tree(tmp_path):
 def test_links_are_followed_but_not_into_a_folder_that_they_stand_in(tree):
     found = {(folder / file).relative_to(tree).as_posix() for folder, _, files in walk(tree) for file in files}
     assert found == {"gone", "a/x.png", "a/other/x.png", "b/x.png", "b/other/x.png", "disk/x.png"}
+
+
+def test_a_zip_whose_list_of_names_is_damaged_is_not_taken_for_text(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("ä.png", b"x")
+    damaged = (tmp_path / "a.zip").read_bytes().replace("ä".encode(), b"\xff\xff")
+    (tmp_path / "a.zip").write_bytes(damaged)
+    with pytest.raises(OrdinateError, match=r"a\.zip: could not be read: 'utf-8' codec"):
+        FileTree.of(tmp_path / "a.zip")
 
 
 def test_images_and_volumes_are_found_that_way(tree):

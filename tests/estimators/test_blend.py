@@ -193,6 +193,24 @@ def test_the_heaviest_samples_are_unseen_by_the_trees_that_are_measured_on_them(
 
 
 @both
+def test_measuring_the_trees_keeps_within_the_time_and_measures_as_many_as_are_kept(make, y, monkeypatch):
+    grown, grow = [], simple_models.grow
+
+    def counted(*arguments):
+        forest = grow(*arguments)
+        grown.append(len(forest.estimators_))
+        return forest
+
+    monkeypatch.setattr("ordinate.estimators.table_blend.grow", counted)
+    with training_until(TrainingEnd(TimeBudget(1000), until=900)):
+        make(epochs=2).fit(X, y, np.linspace(1, 2, 80))
+        assert (len(grown), len(set(grown))) == (1 + QUICK["folds"], 1)
+        monkeypatch.setattr("ordinate.estimators.table_blend.leaves_time", lambda _: False)
+        make(epochs=2).fit(X, y, np.linspace(1, 2, 80))
+    assert len(grown) == 2 + QUICK["folds"]
+
+
+@both
 def test_few_trees_leave_no_sample_without_a_prediction(make, y, monkeypatch):
     monkeypatch.setattr(simple_models, "FEWEST_TREES", 2)
     monkeypatch.setattr(simple_models, "SHARE_OF_TREES", 0)

@@ -97,9 +97,11 @@ def test_a_batch_has_the_views_that_the_paper_takes(make, options, views, monkey
     assert len(y) == 2 * views
 
 
-def test_a_crop_longer_than_every_series_is_refused():
-    with pytest.raises(OrdinateError, match="crop: got 500, expected at most the 20 points"):
-        supcr(series=SeriesOptions(crop=500), epochs=(1, 1)).fit(SERIES, TARGET)
+@pytest.mark.parametrize("padding", [0, 5])
+def test_a_crop_longer_than_every_series_is_refused(padding):
+    series = np.pad(stack_series(SERIES), ((0, 0), (0, 0), (0, padding)), constant_values=np.nan)
+    with pytest.raises(OrdinateError, match="crop: got 21, expected at most the 20 points of the longest series"):
+        supcr(series=SeriesOptions(crop=21), epochs=(1, 1)).fit(series, TARGET)
 
 
 def test_losses_of_views_take_crops_or_draw_their_own():

@@ -178,7 +178,7 @@ class FitOptions:
     mirror: bool | None = option(
         None,
         "predict from an image and its mirror image, in twice the time (where a network that starts from ImageNet "
-        "weights is trained on both)",
+        "weights is trained with the augmentation auto)",
         group=IMAGES,
     )
     stream: bool = option(

@@ -38,7 +38,8 @@ class Network:
         """Whether predictions are those of an image and its mirror image."""
         if options.mirror is not None:
             return options.mirror
-        return self.pretrained and not self.frozen and options.augmentation in (None, "auto")
+        is_trained = self.pretrained and not self.frozen and options.train_encoder != "none"
+        return is_trained and options.augmentation in (None, "auto")
 
 
 @dataclass(frozen=True)

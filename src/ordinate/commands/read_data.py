@@ -1,7 +1,7 @@
 """From the options of ``ordinate fit`` to its samples."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pandas as pd
@@ -113,7 +113,7 @@ def _check_modality(options: FitOptions, modality: Modality) -> None:
 def _refuse(options: FitOptions, name: str, held: str, purpose: str | None = None) -> None:
     """Raise where an option is given that the data have no use for."""
     value = getattr(options, name)
-    if value:
-        raise OrdinateError(
-            f"--{name.replace('_', '-')}", problem=f"{purpose or f'got {value!r}'}, and {options.data} {held}"
-        )
+    default = next(each.default for each in fields(options) if each.name == name)
+    if value or (value is False and default is None):
+        flag = f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
+        raise OrdinateError(flag, problem=f"{purpose or f'got {value!r}'}, and {options.data} {held}")

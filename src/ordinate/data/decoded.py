@@ -139,10 +139,12 @@ class PixelReader(Reader):
 
     def readable(self, X: Any) -> tuple[Any, dict[int, str]]:
         """Return the pixels of the files that can be read, and by the place of each other one why it cannot."""
-        if not isinstance(X, self.files_class):
+        if isinstance(X, self.decoded_class) or getattr(X, "ndim", 1) > 1:
             return X, {}
-        pixels, failures = self.decode_all(X, self.preprocessing, self.workers, self.progress)
-        return self.decoded_class(np.delete(pixels, list(failures), axis=0), self.preprocessing), failures
+        files = X if isinstance(X, self.files_class) else self.files_class(X)
+        pixels, failures = self.decode_all(files, self.preprocessing, self.workers, self.progress)
+        pixels = np.delete(pixels, list(failures), axis=0) if failures else pixels
+        return self.decoded_class(pixels, self.preprocessing), failures
 
     def transform(self, samples: Any) -> Any:
         """Return the pixels (n, c, *size), uint8; an `OrdinateError` names samples that cannot be read.

@@ -37,7 +37,7 @@ class FileTree:
         elif path.is_file() and path.suffix.lower() == SHARD:
             return cls(path.parent, (path.name,))
         elif path.is_file():
-            with reading(path), zipfile.ZipFile(path) as archive:
+            with reading(path, "could not be read"), zipfile.ZipFile(path) as archive:
                 names = [name for name in archive.namelist() if not name.endswith("/")]
         else:
             raise OrdinateError(path, problem="no such folder or zip")

@@ -24,6 +24,8 @@ from ordinate.options import PairReduction
 if TYPE_CHECKING:
     from ordinate.methods.cloc import CLOC
 
+MANY = 100  # epochs
+
 
 @estimator_dataclass
 class CLOCClassifier(LinearRanks):
@@ -159,13 +161,14 @@ class CLOCClassifier(LinearRanks):
 
 
 def two_phases(epochs: int) -> tuple[int, int]:
-    """Share few epochs out over CLOC's two phases.
+    """Share epochs out over CLOC's two phases.
 
-    Each phase has the whole course of the learning rate. Phase one, which needs it for the margins alone, gets a tenth.
+    Each phase has the whole course of the learning rate. Phase one, which needs it for the margins alone, gets a tenth
+    of few epochs; of ``MANY`` it has the third that it has by default.
 
     Example:
-        >>> two_phases(20)
-        (2, 18)
+        >>> two_phases(20), two_phases(300)
+        ((2, 18), (100, 200))
     """
-    first = max(1, epochs // 10)
+    first = max(1, epochs // (10 if epochs < MANY else 3))
     return first, max(1, epochs - first)

@@ -65,14 +65,15 @@ def filled_in(unseen: NDArray[np.float64], forest: Any) -> NDArray[np.float64]:
     return unseen
 
 
-def grow(forest: Any, x: Tensor, y: Tensor, weights: Tensor | None) -> Any:
-    """Return a fitted forest of scikit-learn, of fewer trees where a training that has to end leaves little time."""
+def grow(forest: Any, x: Tensor, y: Tensor, weights: Tensor | None, trees: int | None = None) -> Any:
+    """Return a fitted forest of scikit-learn, of so many trees, or as a training that has to end leaves time for."""
     if len(x) > MOST_PER_TREE:
         forest.set_params(max_samples=MOST_PER_TREE)
     data = arrays(x, y, weights)
-    end, trees = training_end(), FOREST["n_estimators"]
-    if end is None:
-        return forest.fit(*data)
+    end = training_end()
+    if trees is not None or end is None:
+        return forest.set_params(n_estimators=trees or FOREST["n_estimators"]).fit(*data)
+    trees = FOREST["n_estimators"]
     stop = end.now + SHARE_OF_TREES * (end.until - end.now)
     for count in (FEWEST_TREES, trees // 4, trees):
         start = end.now

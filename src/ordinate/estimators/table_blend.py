@@ -31,6 +31,7 @@ from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.sample_weights import CheckedSamples
 from ordinate.estimators.shares import assign_folds, blend, choose_shares
 from ordinate.estimators.simple_models import (
+    FEWEST_TREES,
     FOREST,
     SimpleModels,
     arrays,
@@ -211,14 +212,16 @@ class Blend(EmbeddingEstimator):
             simple.linear = self._fit_linear(x.double(), y, weights)
             simple.unseen["linear"] = unseen_by_fold(self._fit_linear, x.double(), y, weights, fold, outputs)
         if self.trees:
-            # bags are drawn by the weights: the heaviest samples are in all of them
-            is_measured = self._groups is None and weights is None and self._bags(len(x))
-            forest = self._grow(x, y, weights, oob_score=is_measured)
+            start, is_bagged = time.perf_counter(), self._groups is None and self._bags(len(x))
+            forest = self._grow(x, y, weights, oob_score=is_bagged)
+            in_time = leaves_time((fold.max() + 1) * (time.perf_counter() - start))
             simple.trees = Trees.of_forest(forest, self._num_classes)
-            if is_measured:
+            # bags are drawn by the weights: the heaviest samples are in all of them
+            if is_bagged and (weights is None or not in_time):
                 simple.unseen["trees"] = filled_in(self._out_of_bag(forest), forest)
             else:
-                simple.unseen["trees"] = unseen_by_fold(self._fit_trees, x, y, weights, fold, outputs)
+                fit = partial(self._fit_trees, count=len(forest.estimators_) if in_time else FEWEST_TREES)
+                simple.unseen["trees"] = unseen_by_fold(fit, x, y, weights, fold, outputs)
             self._fit_boosted(simple, x, y, weights, fold)
         return simple
 
@@ -244,14 +247,16 @@ class Blend(EmbeddingEstimator):
             model = self._boosting().fit(*arrays(x, y, weights))
         return BoostedTrees.of_boosting(model, self._num_classes)
 
-    def _grow(self, x: Tensor, y: Tensor, weights: Tensor | None, *, oob_score: bool = False) -> Any:
+    def _grow(
+        self, x: Tensor, y: Tensor, weights: Tensor | None, *, oob_score: bool = False, count: int | None = None
+    ) -> Any:
         forest = self._forest(bootstrap=self._bags(len(x)), oob_score=oob_score, **FOREST)
         with warnings.catch_warnings():  # of samples that all trees saw, which are filled in
             warnings.filterwarnings("ignore", "Some inputs do not have OOB scores", UserWarning)
-            return grow(forest, x, y, weights)
+            return grow(forest, x, y, weights, count)
 
-    def _fit_trees(self, x: Tensor, y: Tensor, weights: Tensor | None) -> Trees:
-        return Trees.of_forest(self._grow(x, y, weights), self._num_classes)
+    def _fit_trees(self, x: Tensor, y: Tensor, weights: Tensor | None, *, count: int) -> Trees:
+        return Trees.of_forest(self._grow(x, y, weights, count=count), self._num_classes)
 
     def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
         """Choose the shares by what each part predicts of samples that it has not seen."""

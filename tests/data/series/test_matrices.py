@@ -60,6 +60,9 @@ def test_files_that_cannot_be_read_are_named_and_left_out_if_asked(folder, conte
     read = read_matrices(folder, skip_unreadable=True)
     assert read.labels.tolist() == [50.5, 61]
     assert len(read.left_out) == 1
+    with pytest.raises(OrdinateError, match=r"1 of 3 files cannot be read") as refused:  # of prediction, which has none
+        read_unlabelled_matrices(folder)
+    assert "skip_unreadable" not in str(refused.value)
 
 
 def test_an_npy_is_never_unpickled(folder):

@@ -65,11 +65,11 @@ def read_matrices(
 
 def read_unlabelled_matrices(path: str | Path) -> Float[NDArray[Any], "n c t"]:
     """Return the matrices that a folder's labels.csv names, whether it has labels or not."""
-    return _read_all(read_images(path).paths, path, skip_unreadable=False)[0]
+    return _read_all(read_images(path).paths, path, skip_unreadable=None)[0]
 
 
 def _read_all(
-    paths: NDArray[np.str_], path: str | Path, *, skip_unreadable: bool
+    paths: NDArray[np.str_], path: str | Path, *, skip_unreadable: bool | None
 ) -> tuple[Float[NDArray[Any], "n c t"], NDArray[np.int64], tuple[str, ...]]:
     """Return the matrices that can be read, stacked, their rows, and why the others cannot."""
     matrices, failures = {}, {}
@@ -91,10 +91,13 @@ def _read_all(
     return stack_series(list(matrices.values())), np.array(list(matrices)), tuple(failures.values())
 
 
-def require_readable_series(failures: dict[int, str], path: str | Path, total: int, *, skip_unreadable: bool) -> None:
-    """Raise where files could not be read and are not to be left out, or where none could be."""
+def require_readable_series(
+    failures: dict[int, str], path: str | Path, total: int, *, skip_unreadable: bool | None
+) -> None:
+    """Raise where files could not be read and are not to be left out (None: cannot be), or where none could be."""
     if not skip_unreadable or len(failures) == total:
-        way_out = "" if len(failures) == total else "; skip_unreadable=True leaves them out"
+        no_way_out = skip_unreadable is None or len(failures) == total
+        way_out = "" if no_way_out else "; skip_unreadable=True leaves them out"
         require_readable(failures, total, "files", str(path), way_out, NAMED)
 
 

@@ -86,6 +86,7 @@ class SeriesScaler(Reader):
         self.mean = mean
         self.scale = scale
         self.length = length
+        self.longest = length  # of the training samples, without the end that all of them lack; not saved
         self.notes = notes
 
     @classmethod
@@ -110,7 +111,9 @@ class SeriesScaler(Reader):
         missing = total - int(np.sum(given))
         if missing:
             notes.append(f"series: {missing} of {total} points missing, set to the mean of their channel")
-        return cls(mean, np.where(scale > CONSTANT * largest, scale, 0.0), length, notes)
+        reader = cls(mean, np.where(scale > CONSTANT * largest, scale, 0.0), length, notes)
+        reader.longest = int(lengths.max())
+        return reader
 
     def transform(self, series: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
         values = np.asarray(series)
@@ -139,8 +142,8 @@ class SeriesScaler(Reader):
     def views(self, options: SeriesOptions, usual: int) -> Views | None:
         if options.crop is None:
             return None
-        if options.crop > self.length:
-            raise OrdinateError("crop", options.crop, f"at most the {self.length} points of the longest series")
+        if options.crop > self.longest:
+            raise OrdinateError("crop", options.crop, f"at most the {self.longest} points of the longest series")
         return Views(RandomCrop(options.crop), options.views or usual, workers=0)
 
     def pair_of_views(self) -> SeriesViews:
