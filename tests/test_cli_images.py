@@ -13,6 +13,7 @@ from ordinate.commands import fit as fit_command
 from ordinate.commands import image_plan, time_plan
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.decoded import PixelReader
+from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches
 from ordinate.methods.staged import StagedMethod
@@ -338,6 +339,47 @@ def test_predictions_leave_out_what_cannot_be_read_if_asked(capsys, monkeypatch,
     assert main(["transform", "model", "knees", "--jobs", jobs, "--skip-unreadable", "--out", "embedded.csv"]) == 0
     assert pd.read_csv("embedded.csv")["path"].tolist() == some["path"].tolist()
     assert capsys.readouterr().out.startswith("58 embeddings")
+
+
+@pytest.mark.parametrize("form", ["folder", "zip"])
+def test_predictions_leave_out_images_that_are_not_there_if_asked(capsys, monkeypatch, form):
+    assert fit(write(), "--target", "grade", "--method", "otd", "--epochs", "1", "--out", "model") == 0
+    Path("outside.png").write_bytes(Path("knees", NAMES[0]).read_bytes())
+    data = write(TABLE.replace({"path": {NAMES[5]: "scans/x.png", NAMES[33]: "../outside.png"}}), form=form)
+    monkeypatch.setattr(PixelReader, "read_at_once", 16)
+    capsys.readouterr()
+    assert main(["predict", "model", data, "--out", "some.csv"]) == 2
+    assert "2 of its images are not there: ../outside.png, scans/x.png" in capsys.readouterr().err
+    for command, count in (("predict", "58 predictions"), ("transform", "58 embeddings")):
+        assert main([command, "model", data, "--skip-unreadable", "--out", f"{command}.csv"]) == 0
+        out, err = capsys.readouterr()
+        assert count in out
+        assert err.splitlines() == [
+            "ordinate: left out: ../outside.png: no such file", "ordinate: left out: scans/x.png: no such file",
+        ]  # fmt: skip
+        there = [name for name in NAMES if name not in (NAMES[5], NAMES[33])]
+        assert pd.read_csv(f"{command}.csv")["path"].str.removeprefix("knees/").tolist() == there
+
+
+def test_what_was_left_out_is_said_before_an_error(capsys, monkeypatch):
+    data = write()
+    assert fit(data, "--target", "grade", "--method", "otd", "--epochs", "1", "--out", "model") == 0
+    Path("knees", NAMES[5]).write_bytes(b"")
+    monkeypatch.setattr(PixelReader, "read_at_once", 16)
+    decode_all = PixelReader.readable
+
+    def fails_later(reader, X):
+        if X.paths[0].endswith(NAMES[48]):
+            raise OrdinateError("X", problem="fails")
+        return decode_all(reader, X)
+
+    monkeypatch.setattr(PixelReader, "readable", fails_later)
+    capsys.readouterr()
+    assert main(["predict", "model", data, "--skip-unreadable", "--out", "some.csv"]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert "left out: knees/scans/05.png" in first
+    assert "fails" in second
+    assert not Path("some.csv").exists()
 
 
 def test_an_array_of_embeddings_leaves_nothing_out(capsys):

@@ -77,8 +77,16 @@ def test_unreadable_volumes_are_named_and_can_be_left_out(capsys):
     Path("brains", NAMES[4]).write_bytes(b"nothing")
     with pytest.raises(OrdinateError, match=r"1 of 36 volumes cannot be read: .*04\.nii\.gz.*--skip-unreadable"):
         train("brains", target="grade", method="otd")
+    write(path=[*NAMES[:7], "x.nii", *NAMES[8:]], grade=RANKS)
+    Path("brains", NAMES[4]).write_bytes(b"nothing")
+    with pytest.raises(OrdinateError, match=r"1 of its images are not there: x\.nii; --skip-unreadable"):
+        train("brains", target="grade", method="otd")
     train("brains", target="grade", method="otd", skip_unreadable=True)
-    assert "35 samples of 16 x 16 x 16 voxels, 3 ranks" in capsys.readouterr().out
+    assert "34 samples of 16 x 16 x 16 voxels, 3 ranks" in capsys.readouterr().out
+    assert main(["predict", "model", "brains", "--skip-unreadable", "--out", "grades.csv"]) == 0
+    out, err = capsys.readouterr()
+    assert "34 predictions" in out
+    assert [line.split(": ")[2] for line in err.splitlines()] == ["x.nii", f"brains/{NAMES[4]}"]
 
 
 @pytest.mark.thorough

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tqdm import tqdm
@@ -28,7 +29,11 @@ def check_skipping(reader: Reader, *, skip_unreadable: bool) -> None:
         raise OrdinateError("--skip-unreadable", problem="the model reads neither images nor volumes")
 
 
-def tell_left_out(reasons: Iterable[str]) -> None:
-    """Say which files could not be read."""
-    for reason in reasons:
-        print(f"ordinate: left out: {reason}", file=sys.stderr)
+@contextmanager
+def telling(left_out: Iterable[str]) -> Iterator[None]:
+    """Say at the end, however it comes, which files could not be read."""
+    try:
+        yield
+    finally:
+        for reason in left_out:
+            print(f"ordinate: left out: {reason}", file=sys.stderr)

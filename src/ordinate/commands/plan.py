@@ -184,7 +184,7 @@ def _estimator(
 
 
 def _epochs(estimator: EmbeddingEstimator, epochs: int) -> dict[str, Any]:
-    """Return so many epochs in an estimator's settings: CLOC's first phase has a tenth, a head a quarter more."""
+    """Return so many epochs in an estimator's settings, CLOC's in its two phases; a head has a quarter more."""
     settings = estimator.get_params()
     if "phase_epochs" in settings:
         return {"phase_epochs": two_phases(epochs)}

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.batch_progress import WAY_OUT, check_skipping, tell_left_out, with_progress
+from ordinate.commands.batch_progress import WAY_OUT, check_skipping, telling, with_progress
 from ordinate.commands.costs import parse_costs, parse_decision
 from ordinate.commands.table_file import write_table
 from ordinate.data.registry import modality_of
@@ -43,9 +43,9 @@ def predict(
     calibration = None if held_out is None or coverage is None else held_out.calibrate(coverage)
 
     def parts() -> Iterator[pd.DataFrame]:
-        batches = read_batches(estimator, data)
-        method = "rank_probabilities" if isinstance(estimator, RankClassifier) else "predict"
         say = left_out.append if skip_unreadable else None
+        batches = read_batches(estimator, data, say)
+        method = "rank_probabilities" if isinstance(estimator, RankClassifier) else "predict"
         predictions = map_batches(estimator, method, batches, jobs, ray, say)
         for X, predicted in with_progress(predictions, len(batches)):
             frame = _table(estimator, X, predicted)
@@ -55,8 +55,8 @@ def predict(
             yield frame
 
     left_out: list[str] = []
-    rows = write_table(parts(), out)
-    tell_left_out(left_out)
+    with telling(left_out):
+        rows = write_table(parts(), out)
     if out is not None:
         print(f"{rows} predictions: {out}")
 

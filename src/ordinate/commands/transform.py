@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.lib.format import write_array_header_1_0
 from numpy.typing import NDArray
 
-from ordinate.commands.batch_progress import WAY_OUT, check_skipping, tell_left_out, with_progress
+from ordinate.commands.batch_progress import WAY_OUT, check_skipping, telling, with_progress
 from ordinate.commands.table_file import write_table
 from ordinate.data.new_files import new_file
 from ordinate.data.registry import modality_of
@@ -26,8 +26,9 @@ def transform(
     check_skipping(estimator.reader_, skip_unreadable=skip_unreadable)
     estimator.reader_.way_out = "" if is_array else WAY_OUT
     left_out: list[str] = []
-    batches = read_batches(estimator, data)
-    parts = map_batches(estimator, "transform", batches, jobs, ray, left_out.append if skip_unreadable else None)
+    say = left_out.append if skip_unreadable else None
+    batches = read_batches(estimator, data, say)
+    parts = map_batches(estimator, "transform", batches, jobs, ray, say)
     embedded = with_progress(parts, len(batches))
     rows = len(batches)
     if is_array:
@@ -35,8 +36,8 @@ def transform(
             shape = (len(batches), estimator.embedding_dim_)
             _write_array((embeddings for _, embeddings in embedded), shape, pending)
     else:
-        rows = write_table((_table(X, embeddings) for X, embeddings in embedded), out)
-    tell_left_out(left_out)
+        with telling(left_out):
+            rows = write_table((_table(X, embeddings) for X, embeddings in embedded), out)
     print(f"{rows} embeddings of {estimator.embedding_dim_} dimensions: {out}")
 
 

@@ -298,8 +298,11 @@ class Modality(ABC):
         """Return samples with the fold of the request held out, where data sets of this kind have folds."""
         return labelled
 
-    def read_unlabelled(self, path: str | Path) -> Any:
-        """Return the samples of a file or folder, whether it has labels or not."""
+    def read_unlabelled(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> Any:
+        """Return the samples of a file or folder, whether it has labels or not.
+
+        ``left_out`` is told of every file that is named and not there, which is an error without it.
+        """
         return self.read_labelled(path, Request()).samples
 
     def decode(self, X: Any, options: Any, request: Request, choose: Any = None) -> tuple[Any, dict[int, str]]:

@@ -21,7 +21,9 @@ from ordinate.functional.inputs import check_whole
 from ordinate.methods.ray_cluster import connect
 
 
-def read_batches(estimator: EmbeddingEstimator, data: str | Path) -> Batches:
+def read_batches(
+    estimator: EmbeddingEstimator, data: str | Path, left_out: Callable[[str], None] | None = None
+) -> Batches:
     """Return the samples of a file, folder or zip in batches, each of which the estimator's methods accept as X.
 
     csv, tsv and parquet are read a batch at a time, and so are files of images and volumes, in which a batch holds
@@ -30,6 +32,7 @@ def read_batches(estimator: EmbeddingEstimator, data: str | Path) -> Batches:
     Args:
         estimator: fitted; of a table come the columns that it was trained on.
         data: csv, tsv, parquet (a file or a folder of them), npz, or a folder or zip of images or volumes.
+        left_out: is told of every image or volume that a labels.csv names and that is not there; None raises.
 
     Raises:
         OrdinateError: data that cannot be read, or lacks a column; types of a csv's columns follow from all of it, so
@@ -46,13 +49,13 @@ def read_batches(estimator: EmbeddingEstimator, data: str | Path) -> Batches:
         ...     [model.transform(batch).shape for batch in read_batches(model, f"{folder}/new.csv")]
         [(40, 64)]
     """
-    return Batches(trained_columns(estimator, read_unlabelled(data), data), estimator.reader_.read_at_once)
+    return Batches(trained_columns(estimator, read_unlabelled(data, left_out), data), estimator.reader_.read_at_once)
 
 
-def read_unlabelled(data: str | Path) -> Any:
+def read_unlabelled(data: str | Path, left_out: Callable[[str], None] | None = None) -> Any:
     """Return the samples of a file, folder or zip: an array, files, or a table that is read in batches."""
     with reading(data):
-        return modality_of_files(data).read_unlabelled(data)
+        return modality_of_files(data).read_unlabelled(data, left_out)
 
 
 def trained_columns(estimator: EmbeddingEstimator, X: Any, data: str | Path) -> Any:

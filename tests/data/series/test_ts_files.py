@@ -86,6 +86,14 @@ def test_what_the_header_does_not_promise_is_refused(write, text, message):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8-sig"])
+def test_comments_are_in_any_encoding(tmp_path, encoding):
+    path = tmp_path / "a.ts"
+    path.write_bytes("# by Hervé\n@missing false\n@data\n1,2:0.5\n3,4:0.7\n".encode(encoding))
+    X, y = read_ts(path)
+    assert (X.tolist(), y.tolist()) == ([[[1.0, 2.0]], [[3.0, 4.0]]], [0.5, 0.7])
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(OrdinateError, match=r"nowhere\.ts: could not be read: No such file"):
         read_ts(tmp_path / "nowhere.ts")

@@ -10,7 +10,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer, DistilBertConfig, ModernBertConfig, MPNetConfig, RobertaConfig
 
 from ordinate import OrdinateError
-from ordinate.data.text import token_reader
+from ordinate.data.text import token_reader, transformer
 from ordinate.data.text.options import TextOptions
 from ordinate.data.text.samples import as_texts
 from ordinate.data.text.token_reader import TokenReader
@@ -46,6 +46,21 @@ def test_an_embedding_is_the_mean_over_the_tokens_of_the_text_alone(folder):
     with torch.no_grad():
         alone = [network(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(dim=0) for text in TEXTS]
     np.testing.assert_allclose(reader.transform(as_texts(TEXTS))[:, 0], torch.stack(alone), atol=1e-6)
+
+
+def test_texts_of_like_length_pass_together_and_keep_their_place(folder, monkeypatch):
+    network = load_pretrained(folder).network
+    tokens = torch.tensor([[1, 5, 2, 0, 0], [1, 5, 6, 7, 2], [1, 2, 0, 0, 0], [1, 5, 6, 2, 0], [1, 6, 2, 0, 0]])
+    seen = []
+    network.network.register_forward_pre_hook(
+        lambda _, given, named: seen.append(named["input_ids"].shape), with_kwargs=True
+    )
+    with torch.no_grad():
+        alone = torch.cat([network(text[None, text > 0]) for text in tokens])
+        seen.clear()
+        monkeypatch.setattr(transformer, "TOGETHER", 2)
+        np.testing.assert_allclose(network(tokens), alone, atol=1e-6)
+    assert seen == [(2, 3), (2, 4), (1, 5)]
 
 
 SMALL = {"vocab_size": 13, "max_position_embeddings": 34}

@@ -1,6 +1,7 @@
 """Read labelled images: a folder or zip with a labels.csv, or with a folder per rank."""
 
 import io
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
@@ -25,13 +26,21 @@ def holds_images(path: str | Path) -> bool:
     return is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() in (".zip", SHARD)
 
 
-def read_images(path: str | Path) -> ImageFiles:
-    """Return images without labels of a folder, zip, shards or URL: those that a labels.csv names, or all there are."""
+def read_images(path: str | Path, left_out: Callable[[str], None] | None = None) -> ImageFiles:
+    """Return images without labels of a folder, zip, shards or URL: those that a labels.csv names, or all there are.
+
+    ``left_out`` is told of every image that it names and that is not there, which is an error without it.
+    """
     tree = FileTree.of(path)
     if _holds_shards(tree):
         return index_shards([tree.where(name) for name in tree.shards], ())[0]
     root = _root(tree)
-    names = _table(tree, root)[0] if root + LABELS in tree.names else tree.images
+    names = tree.images
+    if root + LABELS in tree.names:
+        names, _, absent = _table(tree, root, None if left_out is None else True)
+        if left_out is not None:
+            for reason in absent:
+                left_out(reason)
     if not names:
         raise OrdinateError(path, problem=f"holds no image ({', '.join(SUFFIXES)})")
     return tree.files(names)
@@ -74,7 +83,7 @@ def read_labelled_images(
     labelled = Labelled(
         tree.files(names), *label_columns(frame, tree.where(root + LABELS), target, split, group, weight)
     )
-    return replace(labelled, left_out=tuple(f"{name}: no such file" for name in absent))
+    return replace(labelled, left_out=absent)
 
 
 def _root(tree: FileTree) -> str:
@@ -85,8 +94,8 @@ def _root(tree: FileTree) -> str:
     return "".join(f"{level[0]}/" for level in takewhile(lambda level: len(set(level)) == 1, levels))
 
 
-def _table(tree: FileTree, root: str, skip_unreadable: bool | None = None) -> tuple[list[str], pd.DataFrame, list[str]]:
-    """Return the names of the images in labels.csv that are there, their rows, and the names of the others.
+def _table(tree: FileTree, root: str, skip_unreadable: bool | None) -> tuple[list[str], pd.DataFrame, tuple[str, ...]]:
+    """Return the names of the images in labels.csv that are there, their rows, and what is wrong with the others.
 
     Others are an error unless they may be skipped.
     """
@@ -102,7 +111,8 @@ def _table(tree: FileTree, root: str, skip_unreadable: bool | None = None) -> tu
         some = f"{', '.join(absent[:NAMED])}{', and others' if len(absent) > NAMED else ''}"
         hint = "--skip-unreadable leaves them out" if skip_unreadable is False and present.any() else None
         raise OrdinateError(where, problem=f"{len(absent)} of its images are not there: {some}", hint=hint)
-    return names[present].tolist(), frame[present].reset_index(drop=True), absent
+    reasons = tuple(f"{name}: no such file" for name in absent)
+    return names[present].tolist(), frame[present].reset_index(drop=True), reasons
 
 
 def _holds_shards(tree: FileTree) -> bool:

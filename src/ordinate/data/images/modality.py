@@ -1,5 +1,6 @@
 """Images (n, channels, height, width): arrays, or folders and zips of image files."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -104,8 +105,8 @@ class ImageModality(Modality):
             raise OrdinateError("fold", f"{request.fold}, but {path} has no folds")
         return labelled
 
-    def read_unlabelled(self, path: str | Path) -> ImageFiles:
-        return read_images(path)
+    def read_unlabelled(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> ImageFiles:
+        return read_images(path, left_out)
 
     def decode(
         self, X: Images, options: ImageOptions | None, request: Request, choose: Any = None

@@ -57,10 +57,10 @@ def read_matrices(
         >>> read.samples.shape, read.labels.tolist()
         ((2, 2, 3), [41, 67])
     """
-    table = read_labelled_images(path, target, split, group, weight)
+    table = read_labelled_images(path, target, split, group, weight, skip_unreadable=skip_unreadable)
     paths = table.samples.paths
     series, rows, failures = _read_all(paths, path, skip_unreadable=skip_unreadable)
-    return replace(table.take(rows), samples=series, paths=paths[rows], left_out=failures)
+    return replace(table.take(rows), samples=series, paths=paths[rows], left_out=(*table.left_out, *failures))
 
 
 def read_unlabelled_matrices(path: str | Path) -> Float[NDArray[Any], "n c t"]:

@@ -1,5 +1,6 @@
 """Series (n, channels, length), of one length or several: in npz and .ts files, folders of matrices, EEG recordings."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ class Series(Modality):
                 raise OrdinateError(option, f"{value!r}, and {path} holds EEG recordings, whose label is the age")
         return read_tuab(path, skip_unreadable=skip, progress=request.progress)
 
-    def read_unlabelled(self, path: str | Path) -> NDArray[Any]:
+    def read_unlabelled(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> NDArray[Any]:
         return read_unlabelled_matrices(path) if holds_matrices(path) else read_tuab(path).samples
 
 

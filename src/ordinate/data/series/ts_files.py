@@ -33,9 +33,9 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     """
     path = Path(path)
     try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise OrdinateError(path, problem=f"could not be read: {getattr(error, 'strerror', None) or error}") from error
+        lines = path.read_text("utf-8-sig", errors="replace").splitlines()  # comments may be in any encoding
+    except OSError as error:
+        raise OrdinateError(path, problem=f"could not be read: {error.strerror}") from error
     header: dict[str, str] = {}
     series: list[list[NDArray[np.float64]]] = []
     targets: list[float] = []

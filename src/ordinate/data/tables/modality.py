@@ -1,5 +1,6 @@
 """Tables (n, features): DataFrames, arrays and parquet files; csv, tsv, parquet and npz files."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,9 @@ class Tables(Modality):
         splits, groups = (None if column is None else column.astype(str) for column in (splits, groups))
         return Labelled(X, y, splits, groups, weights)
 
-    def read_unlabelled(self, path: str | Path) -> ParquetTable | CsvTable | NDArray[Any]:
+    def read_unlabelled(
+        self, path: str | Path, left_out: Callable[[str], None] | None = None
+    ) -> ParquetTable | CsvTable | NDArray[Any]:
         """Return an array, or a table whose rows are read in batches."""
         if holds_parquet(path):
             return ParquetTable(path)

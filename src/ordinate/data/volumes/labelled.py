@@ -1,5 +1,6 @@
 """Read labelled volumes: a folder of NIfTI files with a labels.csv, and UK Biobank's layout."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,14 +30,17 @@ def holds_volumes(path: str | Path) -> bool:
     return False
 
 
-def read_volumes(path: str | Path) -> VolumeFiles:
-    """Return the volumes of a folder without labels: those that its labels.csv names, or all there are."""
+def read_volumes(path: str | Path, left_out: Callable[[str], None] | None = None) -> VolumeFiles:
+    """Return the volumes of a folder without labels: those that its labels.csv names, or all there are.
+
+    ``left_out`` is told of every file that it names and that is not there, which is an error without it.
+    """
     tree = FileTree.of(path)
     if LABELS in tree.names:
         frame = _table(Path(path))
         column = path_column(frame)
         if column is not None:
-            return VolumeFiles(read_images(path).paths)  # any files, as labels.csv names them
+            return VolumeFiles(read_images(path, left_out).paths)  # any files, as labels.csv names them
         if any(name in frame for name in SUBJECTS):
             return _of_subjects(Path(path), frame)[0]
     names = [name for name in tree.names if name.lower().endswith(SUFFIXES)]
@@ -51,19 +55,23 @@ def read_labelled_volumes(
     split: str | None = None,
     group: str | None = None,
     weight: str | None = None,
+    *,
+    skip_unreadable: bool | None = None,
 ) -> Labelled:
     """Read a folder of labelled volumes; what is wrong with it is an `OrdinateError` with the way out.
 
     Its ``labels.csv`` names the NIfTI files and their labels as for
-    :func:`~ordinate.data.images.labelled.read_labelled_images`; or it names subjects, and the folder is laid out as
-    :func:`read_ukbiobank` says.
+    :func:`~ordinate.data.images.labelled.read_labelled_images`, which says what ``skip_unreadable`` does; or it names
+    subjects, and the folder is laid out as :func:`read_ukbiobank` says.
     """
     if not (Path(path) / LABELS).is_file():
         raise OrdinateError(path, expected=f"a {LABELS} that names the volumes (path) or subjects, and their labels")
     frame = _table(Path(path))
     if any(name in frame for name in SUBJECTS) and path_column(frame) is None:
         return read_ukbiobank(path, target or "age", split, group, weight)
-    listed = read_labelled_images(path, target, split, group, weight)  # any files, as labels.csv names them
+    listed = read_labelled_images(  # any files, as labels.csv names them
+        path, target, split, group, weight, skip_unreadable=skip_unreadable
+    )
     return replace(listed, samples=VolumeFiles(listed.samples.paths))
 
 

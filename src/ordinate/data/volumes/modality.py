@@ -1,5 +1,6 @@
 """Volumes (n, channels, depth, height, width): arrays, or folders of NIfTI files."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +62,12 @@ class VolumeModality(Modality):
         return holds_volumes(path)
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
-        return read_labelled_volumes(path, request.target, request.split, request.group, request.weight)
+        return read_labelled_volumes(
+            path, request.target, request.split, request.group, request.weight, skip_unreadable=request.skip_unreadable
+        )
 
-    def read_unlabelled(self, path: str | Path) -> VolumeFiles:
-        return read_volumes(path)
+    def read_unlabelled(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> VolumeFiles:
+        return read_volumes(path, left_out)
 
     def decode(
         self, X: Volumes, options: VolumeOptions | None, request: Request, choose: Any = None
