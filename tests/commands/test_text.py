@@ -63,6 +63,18 @@ def test_one_column_is_a_single_text():
     assert ordinate.load("pairs-model").predict(["a dog runs"]).shape == (1,)
 
 
+@pytest.mark.parametrize("method", ["supremix", "auto"])
+def test_texts_that_all_differ_are_read_as_text_and_never_as_categories(capsys, method):
+    pairs, scores = draw_pairs(100)
+    differing = pairs + " " + pairs.index.astype(str).to_numpy()[:, None]
+    differing.assign(score=scores).to_csv("pairs.csv", index=False)
+    fit_quickly(text=["u", "v"], method=method)
+    out = capsys.readouterr().out
+    assert "100 samples of a pair of texts, a continuous target" in out
+    assert "trying blend" not in out
+    assert ordinate.load("pairs-model").reader_.kind == "words"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

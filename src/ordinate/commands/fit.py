@@ -73,7 +73,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         plan_of_time.keep()
         rows, validation_rows, test_rows = divide_rows(plan.label, samples, options)
         unseen = take(samples.X, np.concatenate([validation_rows, test_rows]))
-        modality_of(samples.X).check_unseen(take(samples.X, rows), unseen)
+        samples.modality.check_unseen(take(samples.X, rows), unseen)
         _describe(samples, plan.label, rows, validation_rows, test_rows)
         plan_of_time.announce(plan.candidates)
         plan_of_time.begin_training()
@@ -129,7 +129,7 @@ def _plan(
     time: TimePlan,
 ) -> tuple[FitOptions, Plan]:
     """Return the options with what was planned in the place of what was left open, and what is trained by them."""
-    if recipe is not None or modality_of(samples.X).name != "images":
+    if recipe is not None or samples.modality.name != "images":
         return options, make_plan(options, recipe, images, samples, volumes)
     time.plan_for(samples.X.preprocessing, samples.y, fixed_size=True)  # of an array, whose size is what it is
     filled = time.filled
@@ -243,7 +243,7 @@ def _again(options: FitOptions, chosen: Chosen, model: EmbeddingEstimator) -> Fi
 
 
 def _describe(samples: Samples, label: Label, rows: Rows, validation_rows: Rows, test_rows: Rows) -> None:
-    modality = modality_of(samples.X)
+    modality = samples.modality
     if label.classes is None:
         kind = f"a continuous target from {np.min(label.values):g} to {np.max(label.values):g}"
     else:

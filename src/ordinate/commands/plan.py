@@ -14,7 +14,6 @@ from ordinate.commands.labels import Label, parse_boundaries, understand_label
 from ordinate.commands.options import flag
 from ordinate.commands.samples import Samples
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.registry import modality_of
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.text.options import TextOptions
 from ordinate.data.volumes.options import VolumeOptions
@@ -80,12 +79,10 @@ def make_plan(
 ) -> Plan:
     """Return what is to be trained on the samples."""
     settings = {} if recipe is None else dict(recipe.settings)
-    modality = modality_of(samples.X)
-    if recipe is not None:
-        held, noun = ("text", "text") if options.text else (modality.name, modality.noun)
-        if recipe.kind != held:
-            needed = f"{recipe.name} is for {recipe.kind}"
-            raise OrdinateError("--recipe", problem=f"{needed}, and {options.data} holds {noun}")
+    modality = samples.modality
+    if recipe is not None and recipe.kind != modality.name:
+        needed = f"{recipe.name} is for {recipe.kind}"
+        raise OrdinateError("--recipe", problem=f"{needed}, and {options.data} holds {modality.noun}")
     given = {"images": images, "volumes": volumes or volume_options({}, options)}
     if modality.parameter in given:
         settings[modality.parameter] = given[modality.parameter]

@@ -36,6 +36,12 @@ class Samples:
     groups: pd.Series | None = None
     weights: NDArray[np.float64] | None = None
     paths: NDArray[np.str_] | None = None
+    is_text: bool = False  # columns of a table that are read as text
+
+    @property
+    def modality(self) -> Modality:
+        """The kind of data that the samples are."""
+        return modality_named("text") if self.is_text else modality_of(self.X)
 
 
 def modality_of_data(data: str) -> Modality:
@@ -169,7 +175,7 @@ def _weights(labelled: Labelled) -> NDArray[np.float64] | None:
 
 def decode_array(samples: Samples, request: Request, options: Mapping[str, Any]) -> Samples:
     """Return samples of a file that are images, volumes or the like as decoded ones."""
-    modality = modality_of(samples.X)
+    modality = samples.modality
     X, failures = modality.decode(samples.X, options.get(modality.parameter), request)
     require_readable(failures, len(samples.y), modality.name)
     return replace(samples, X=X)
@@ -188,7 +194,7 @@ def _digest_of_files(path: Path) -> str:
 
 def text_columns(samples: Samples, names: list[str], data: str) -> Samples:
     """Return samples of a table as the texts in one or two of its columns."""
-    if modality_of(samples.X).name != "tables" or not hasattr(samples.X, "columns"):
+    if samples.modality.name != "tables" or not hasattr(samples.X, "columns"):
         raise OrdinateError(
             "--text", problem=f"{data} holds no table", expected=f"one with the columns {', '.join(names)}"
         )
@@ -198,4 +204,4 @@ def text_columns(samples: Samples, names: list[str], data: str) -> Samples:
         as_texts(texts)
     except OrdinateError as error:
         raise error.of(f"--text: {data}") from None
-    return replace(samples, X=texts)
+    return replace(samples, X=texts, is_text=True)

@@ -15,7 +15,6 @@ from ordinate.commands.samples import (
 )
 from ordinate.commands.table_file import write_table
 from ordinate.data.modality import Request
-from ordinate.data.registry import modality_of
 from ordinate.errors import OrdinateError
 from ordinate.estimators import CLOCClassifier, SupCRRegressor
 from ordinate.estimators.cloc import two_phases
@@ -41,7 +40,7 @@ def suspects(data: str, target: str | None, *, folds: int = 5, out: str | None =
         accelerator=options.accelerator, verbose=0 if options.quiet else 1, random_state=options.seed,
     )  # fmt: skip
     found = find_label_errors(estimator, samples.X, label.values, folds=folds, groups=samples.groups)
-    paths = modality_of(samples.X).paths(samples.X) if samples.paths is None else samples.paths
+    paths = samples.modality.paths(samples.X) if samples.paths is None else samples.paths
     if paths is not None:
         found.insert(1, "path", paths[found["row"]])
     write_table([found], out)

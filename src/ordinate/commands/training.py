@@ -10,7 +10,6 @@ from ordinate.commands.division import Rows, divide
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.plan import Plan
 from ordinate.commands.samples import Samples
-from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -75,7 +74,7 @@ class Training:
         units = len(self.rows) if groups is None else groups.iloc[self.rows].nunique()
         if folds is None:
             is_small = len(self.rows) <= FEW or (groups is not None and units < FEW_GROUPS)
-            folds = FOLDS if is_small and modality_of(self.samples.X).name == "tables" else 1
+            folds = FOLDS if is_small and self.samples.modality.name == "tables" else 1
         if min(folds, units) < 2:
             return [divide(label, groups, self.rows, VALIDATION_FRACTION, self.options.seed)]
         y = label.values[self.rows]

@@ -32,6 +32,9 @@ class Text(Modality):
     def recognises(self, X: Any, options: TextOptions | None = None) -> bool:
         return options is not None or isinstance(X, Texts)
 
+    def describe(self, X: Any) -> str:
+        return "a pair of texts" if as_texts(X).per_sample == 2 else "a text"
+
     def check(self, estimator: Any, X: Any, *, reset: bool) -> Texts:
         X = in_memory(X)
         if isinstance(X, pd.DataFrame):
