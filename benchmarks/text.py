@@ -72,16 +72,13 @@ VARIANTS: dict[str, Callable[[int], ContrastiveRegressor]] = {
         "minilm", text=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED
     ),
     "MiniLM's last two blocks, vanilla": lambda seed: EndToEndRegressor(
-        "minilm", epochs=4, random_state=seed, **SHARED | LAST_BLOCKS
-    ),
-    "MiniLM's last two blocks, SupReMix": lambda seed: SupReMixRegressor(
-        "minilm", epochs=(4, 20), random_state=seed, **SHARED | LAST_BLOCKS, **SUPREMIX
-    ),
-    "MiniLM's last two blocks, SupCR": lambda seed: SupCRRegressor(
-        "minilm", epochs=(4, 20), random_state=seed, **SHARED | LAST_BLOCKS
+        "minilm", epochs=8, random_state=seed, **SHARED | LAST_BLOCKS
     ),
     "MiniLM's last two blocks, SupReMix beside the head": lambda seed: SupReMixRegressor(
-        "minilm", scheme="regularise", epochs=(4, 1), random_state=seed, **SHARED | LAST_BLOCKS, **SUPREMIX
+        "minilm", scheme="regularise", epochs=(8, 1), random_state=seed, **SHARED | LAST_BLOCKS, **SUPREMIX
+    ),
+    "MiniLM's last two blocks, SupCR beside the head": lambda seed: SupCRRegressor(
+        "minilm", scheme="regularise", epochs=(8, 1), random_state=seed, **SHARED | LAST_BLOCKS
     ),
 }
 
