@@ -65,6 +65,9 @@ VARIANTS: dict[str, Callable[[int], ContrastiveRegressor]] = {
     "MiniLM frozen, vanilla": lambda seed: EndToEndRegressor(
         "minilm", text=TextOptions(), epochs=40, patience=10, random_state=seed, **SHARED
     ),
+    "MiniLM frozen, vanilla for longer": lambda seed: EndToEndRegressor(
+        "minilm", text=TextOptions(), epochs=400, patience=40, random_state=seed, **SHARED
+    ),
     "MiniLM frozen, SupReMix": lambda seed: SupReMixRegressor(
         "minilm", text=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED, **SUPREMIX
     ),
