@@ -19,7 +19,7 @@ import torch
 from attack_trial import Outcome
 from ordinate import load
 from ordinate.cli import main
-from ordinate.papers.leaderboards.standings import read_records
+from ordinate_papers.leaderboards.standings import read_records
 
 RUNS = "runs.db"
 Random = np.random.Generator

@@ -24,8 +24,8 @@ from ordinate.commands.report import read_samples
 from ordinate.estimators.held_out import ARRAYS, RECORD, HeldOut
 from ordinate.estimators.model_folder import CONFIG
 from ordinate.estimators.persistence import HISTORY, WEIGHTS
-from ordinate.papers.tables.results import ResultsDatabase
-from ordinate.papers.tables.run import Run
+from ordinate_papers.tables.results import ResultsDatabase
+from ordinate_papers.tables.run import Run
 
 sys.path.append(str(Path(__file__).parents[1]))
 from tests.data.small_transformer import write_transformer  # which is no part of the package

@@ -22,8 +22,8 @@ from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.rows import take
 from ordinate.estimators.registry import Task, build
-from ordinate.papers.leaderboards import sets
 from ordinate.report.text import table
+from ordinate_papers.leaderboards import sets
 
 RESULTS = Path(__file__).parent / "results" / "choice.json"
 LEADERBOARD = Path(__file__).parent / "results" / "leaderboards" / "tabular-ordinal.csv"

@@ -36,8 +36,8 @@ from ordinate.decisions import (
     rank_coverage,
     rank_sets,
 )
-from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
+from ordinate_papers.datasets.images import load
 from small_recipes import small_recipe
 
 RESULTS = Path(__file__).parent / "results" / "conformal.json"

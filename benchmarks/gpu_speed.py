@@ -7,9 +7,9 @@ import torch
 
 from gpu_kernels import short
 from gpu_record import Record
-from ordinate.papers.bench.climb import Climb
-from ordinate.papers.bench.contenders import LOSSES, PRODUCTS, SUPCON, TRIPLET, line_up, published_name
-from ordinate.papers.bench.measure import Setting, rounds
+from ordinate_papers.bench.climb import Climb
+from ordinate_papers.bench.contenders import LOSSES, PRODUCTS, SUPCON, TRIPLET, line_up, published_name
+from ordinate_papers.bench.measure import Setting, rounds
 
 SIZES, SMOKE_SIZES = [2**power for power in range(9, 18)], [64]
 REPEATS, FEW_REPEATS, MANY = 10, 3, 16384  # few, and one contender after the other, from so many samples on

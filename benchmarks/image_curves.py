@@ -23,12 +23,12 @@ from torch import nn
 
 from ordinate import CLOCClassifier, OTDClassifier
 from ordinate.methods.cloc import CLOC
-from ordinate.papers.datasets.images import load
-from ordinate.papers.figures.embedding_sizes import mean_by_size, sweep_embedding_dim
-from ordinate.papers.tables.variants import BareMargins
 from ordinate.report.curves import accuracy_by_embedding_size, margin_trade, margins_over_training
 from ordinate.report.figures import save
 from ordinate.report.margin_sweep import mean_trade, sweep_margin
+from ordinate_papers.datasets.images import load
+from ordinate_papers.figures.embedding_sizes import mean_by_size, sweep_embedding_dim
+from ordinate_papers.tables.variants import BareMargins
 from small_recipes import small_recipe
 
 RESULTS = Path(__file__).parent / "results" / "image_curves.json"

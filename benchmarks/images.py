@@ -34,8 +34,8 @@ from ordinate.functional.similarity import unit
 from ordinate.methods.cloc import CLOC
 from ordinate.methods.otd import OTD
 from ordinate.metrics import is_rank_ordered, knn_accuracy, rank_cosine_matrix, rank_report, svm_accuracy
-from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
+from ordinate_papers.datasets.images import load
 from small_recipes import small_recipe
 
 RESULTS = Path(__file__).parent / "results" / "images.json"

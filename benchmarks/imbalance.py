@@ -29,8 +29,8 @@ from ordinate import SupReMixRegressor
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.end_to_end import EndToEndRegressor
 from ordinate.methods.imbalance import Imbalance
-from ordinate.papers.protocols.imbalance import draw_imbalanced, evaluate_shots
 from ordinate.report.text import table
+from ordinate_papers.protocols.imbalance import draw_imbalanced, evaluate_shots
 
 RESULTS = Path(__file__).parent / "results" / "imbalance.json"
 LDS: Final = "sqrt_inverse"

@@ -26,8 +26,8 @@ from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.view_batches import ViewBatches
 from ordinate.encoders import build_encoder
 from ordinate.estimators.recipes import read_recipe
-from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
+from ordinate_papers.datasets.images import load
 
 RESULTS = Path(__file__).parent / "results" / "input_pipeline.json"
 WARM_UP, WORKERS = 5, 2

@@ -32,8 +32,8 @@ from ordinate.decisions.label_errors import neighbour_suspicion, suspicion
 from ordinate.estimators.label_errors import out_of_fold_probabilities
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.recipes import read_recipe
-from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
+from ordinate_papers.datasets.images import load
 from tabular import read
 
 RESULTS = Path(__file__).parent / "results" / "label_errors.json"

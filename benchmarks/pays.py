@@ -40,16 +40,16 @@ from ordinate.decisions import predict_ranks
 from ordinate.estimators.cloc import two_phases
 from ordinate.estimators.registry import Task, build
 from ordinate.metrics import accuracy, adjacent_error_rates, mae, ranked_probability_score
-from ordinate.papers.datasets import images
-from ordinate.papers.datasets.stsb_dir import read_stsb_dir
-from ordinate.papers.leaderboards import sets
-from ordinate.papers.protocols.corruptions import CORRUPTIONS, corrupt
-from ordinate.papers.protocols.label_bias import label_bias
-from ordinate.papers.protocols.reduced_data import reduced_data
-from ordinate.papers.protocols.retrieval import retrieval
-from ordinate.papers.protocols.transfer import transfer
-from ordinate.papers.protocols.unseen_targets import unseen_targets
 from ordinate.report.text import table
+from ordinate_papers.datasets import images
+from ordinate_papers.datasets.stsb_dir import read_stsb_dir
+from ordinate_papers.leaderboards import sets
+from ordinate_papers.protocols.corruptions import CORRUPTIONS, corrupt
+from ordinate_papers.protocols.label_bias import label_bias
+from ordinate_papers.protocols.reduced_data import reduced_data
+from ordinate_papers.protocols.retrieval import retrieval
+from ordinate_papers.protocols.transfer import transfer
+from ordinate_papers.protocols.unseen_targets import unseen_targets
 
 RESULTS = Path(__file__).parent / "results" / "pays.json"
 TARGETS, RANKS = ("l1", "supcr", "supremix"), ("cross_entropy", "cloc", "otd")  # the plain loss first

@@ -25,13 +25,13 @@ import torch
 
 from ordinate import OTDClassifier
 from ordinate.data.images.pixels import choose_preprocessing, decode
-from ordinate.papers.datasets.images import load
 from ordinate.report.page import write_report
 from ordinate.report.page.contents import gather
 from ordinate.report.page.measures import find_duplicates, find_suspects, measure_coverage, nearest, score_all
 from ordinate.report.page.projections import PROJECTIONS, project
 from ordinate.report.page.samples import show_samples
 from ordinate.report.text import table
+from ordinate_papers.datasets.images import load
 
 RESULTS = Path(__file__).parent / "results" / "report.json"
 TRAINED_ON = 1000

@@ -16,10 +16,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from ordinate.papers.tables.results import ResultsDatabase
-from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.workers import complete
 from ordinate.report.text import table
+from ordinate_papers.tables.results import ResultsDatabase
+from ordinate_papers.tables.run import Run
+from ordinate_papers.tables.workers import complete
 
 RESULTS = Path(__file__).parent / "results" / "table_runs.json"
 

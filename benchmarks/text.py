@@ -25,9 +25,9 @@ from ordinate import SupCRRegressor, SupReMixRegressor
 from ordinate.data.text.options import TextOptions
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.metrics import shot_report
-from ordinate.papers.datasets.stsb_dir import read_stsb_dir
-from ordinate.papers.estimators import EndToEndRegressor, RepresentationRegressor
 from ordinate.report.text import table
+from ordinate_papers.datasets.stsb_dir import read_stsb_dir
+from ordinate_papers.estimators import EndToEndRegressor, RepresentationRegressor
 
 DATA = Path(os.environ.get("ORDINATE_DATA", "data"))
 RESULTS = Path(__file__).parent / "results" / "text.json"

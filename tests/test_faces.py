@@ -18,10 +18,10 @@ from ordinate.decisions import cost_matrix, predict_ranks
 from ordinate.estimators.export import export_model
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.registry import models
-from ordinate.papers.protocols.trial import score
-from ordinate.papers.tables.models import build
 from ordinate.report.evaluation import evaluate
 from ordinate.report.page.contents import gather
+from ordinate_papers.protocols.trial import score
+from ordinate_papers.tables.models import build
 from tests.estimators.examples import draw_table
 
 X, TARGET = draw_table(60)

@@ -12,9 +12,9 @@ from ordinate.estimators.export import export_model
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.hub import write_hub_folder
 from ordinate.estimators.neighbour_index import NeighbourIndex
-from ordinate.papers.protocols.parts import KeptParts
-from ordinate.papers.tables.results import ResultsDatabase
 from ordinate.report.page import write_report
+from ordinate_papers.protocols.parts import KeptParts
+from ordinate_papers.tables.results import ResultsDatabase
 from tests.estimators.examples import draw_table, otd, ranks_of
 
 X, TARGET = draw_table()

@@ -15,9 +15,9 @@ SOURCE = Path(ordinate.__file__).parent
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 FLOORS = [  # from the ground up: each imports only what lies below it, and itself
-    {"errors", "extensions", "lazy", "moved", "options", "torchrun"},
+    {"errors", "extensions", "lazy", "options", "torchrun"},
     {"checks", "optional", "randomness"},
-    {"functional", "bench", "protocols", "tables"},  # the last three are old names, which warn
+    {"functional"},
     {"metrics", "losses"},
     {"heads", "encoders", "decisions"},
     {"data", "adapters"},
@@ -25,7 +25,6 @@ FLOORS = [  # from the ground up: each imports only what lies below it, and itse
     {"estimators"},
     {"report"},
     {"commands"},
-    {"papers"},
     {"cli"},
     {"__main__"},
 ]
@@ -42,7 +41,7 @@ PUBLIC = {
     "build_head equal_bins fit_ridge rank_probabilities",
     "ordinate.metrics": "accuracy_within angular_error delta_order distance_rank_correlation kendall local_linearity "
     "mse ordered_triples shot_regions shot_report vector_angular_error",
-    "ordinate.papers.estimators": "EndToEndRegressor GOLClassifier MWRClassifier NeighbourClassifier OrdinalClassifier "
+    "ordinate_papers.estimators": "EndToEndRegressor GOLClassifier MWRClassifier NeighbourClassifier OrdinalClassifier "
     "POEClassifier RepresentationClassifier RepresentationRegressor",
     "ordinate.encoders": "MLP PeriodicEmbedding ResNet1d build_encoder",
     "ordinate.methods": "CLOC OTD SupCR SupReMix",
@@ -102,7 +101,8 @@ def test_importing_ordinate_loads_nothing_but_itself():
 
 
 def test_help_loads_nothing_but_ordinate():
-    assert loaded_by("from ordinate.cli import build_parser; build_parser().format_help()") == [{"ordinate"}]
+    loaded = loaded_by("from ordinate.cli import build_parser; build_parser().format_help()")
+    assert loaded == [{"ordinate", "ordinate_papers"}]
 
 
 REFUSED = {
@@ -143,14 +143,14 @@ def test_what_a_command_refuses_it_refuses_before_anything_heavy_is_loaded(tmp_p
         "    with redirect_stderr(io.StringIO()) as said: assert main(command.split()) == 2, command",
         "    assert said.getvalue().startswith('ordinate: ' + message), said.getvalue()",
     ]
-    assert loaded_by("\n".join(code)) == [{"ordinate"}]
+    assert loaded_by("\n".join(code)) == [{"ordinate", "ordinate_papers"}]
 
 
 def test_losses_do_not_load_triton_nor_an_estimator_and_the_list_of_tables_lightning_or_what_draws():
     losses, estimator, tables = loaded_by(
         "import ordinate.losses, ordinate.functional",
         "from ordinate.estimators import CLOCClassifier, SupCRRegressor, load",
-        "import ordinate.papers.commands.table, ordinate.papers.tables.catalogue",
+        "import ordinate_papers.commands.table, ordinate_papers.tables.catalogue",
     )
     assert "torch" in losses
     assert "triton" not in losses
@@ -227,7 +227,7 @@ def test_formulas_take_their_papers_options_by_name_and_by_default(formula, defa
 
 
 @pytest.mark.parametrize(
-    "name", ["adapters", "data", "encoders", "functional", "heads", "losses", "methods", "metrics", "papers", "report"]
+    "name", ["adapters", "data", "encoders", "functional", "heads", "losses", "methods", "metrics", "report"]
 )
 def test_subpackages_are_attributes(name):
     assert getattr(ordinate, name) is import_module(f"ordinate.{name}")
@@ -275,32 +275,14 @@ def test_a_module_imports_only_what_lies_below():
     assert {path: others for path, others in above.items() if others} == {}
 
 
-MOVED = {
-    "ordinate.bench.measure": "ordinate.papers.bench.measure",
-    "ordinate.protocols.label_bias": "ordinate.papers.protocols.label_bias",
-    "ordinate.tables.run": "ordinate.papers.tables.run",
-    "ordinate.estimators.rivals.poe": "ordinate.papers.estimators.poe",
-}
-
-
-@pytest.mark.parametrize(("old", "new"), MOVED.items())
-def test_what_moved_is_found_under_its_old_name_with_a_warning(old, new, monkeypatch):
-    package, _, module = old.rpartition(".")
-    for name in [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]:
-        monkeypatch.delitem(sys.modules, name)
-    with pytest.warns(DeprecationWarning, match=f"{package} is now"):
-        from_package = getattr(__import__(package, fromlist=[module]), module)
-    assert import_module(old) is from_package is import_module(new)
-
-
 CORE_ALONE = """
 import sys
 from types import ModuleType
 import lightning.pytorch  # whose torchmetrics takes matplotlib and torchvision wherever they are installed
 import ordinate.extensions
 
-ordinate.extensions.EXTENSIONS = ()
-absent = ("ordinate.papers", "matplotlib", "pyarrow", "skordinal", "torchvision", "timm", "ray", "transformers",
+ordinate.extensions.extensions = tuple
+absent = ("ordinate_papers", "matplotlib", "pyarrow", "skordinal", "torchvision", "timm", "ray", "transformers",
           "monai", "nibabel", "mne")
 
 def is_absent(name):

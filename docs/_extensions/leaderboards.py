@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from ordinate.papers.figures.critical_difference import critical_difference
-from ordinate.papers.leaderboards.boards import BOARDS
-from ordinate.papers.leaderboards.page import as_markdown, rankings
-from ordinate.papers.leaderboards.standings import Standings, read_records
 from ordinate.report.figures import save
+from ordinate_papers.figures.critical_difference import critical_difference
+from ordinate_papers.leaderboards.boards import BOARDS
+from ordinate_papers.leaderboards.page import as_markdown, rankings
+from ordinate_papers.leaderboards.standings import Standings, read_records
 
 RUNS = Path(__file__).parents[2] / "benchmarks" / "results" / "leaderboards"
 HEAD = """# Leaderboards

@@ -33,7 +33,7 @@ __version__ = "0.1.0"
 
 _SUBPACKAGES = (
     "adapters", "data", "decisions", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics",
-    "papers", "report",
+    "report",
 )  # fmt: skip
 _HOMES = {
     "BlendClassifier": "ordinate.estimators",
@@ -54,7 +54,6 @@ _HOMES = {
     "read_batches": "ordinate.estimators.batches",
     "OrdinateError": "ordinate.errors",
     **{name: f"ordinate.{name}" for name in _SUBPACKAGES},
-    **{name: f"ordinate.{name}" for name in ("bench", "protocols", "tables")},  # old names, which warn
 }
 
 __all__ = [

@@ -20,7 +20,7 @@ from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, s
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import flag
 from ordinate.errors import OrdinateError
-from ordinate.extensions import extensions
+from ordinate.extensions import extensions, load_object
 from ordinate.optional import optional
 from ordinate.torchrun import is_first_process
 
@@ -50,7 +50,10 @@ def build_parser(**defaults: Any) -> argparse.ArgumentParser:
 
 def _commands() -> dict[str, Command]:
     """Return the commands of the core and of the extensions by name."""
-    found = [*COMMANDS, *(command for extension in extensions() for command in extension.commands())]
+    found = list(COMMANDS)
+    for extension in extensions():
+        if extension.commands is not None:
+            found += load_object(extension.commands)
     return {command.name: command for command in found}
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from ordinate import CLOCClassifier, ImageOptions
-from ordinate.papers.datasets.images import load
 from ordinate.report.page import write_comparison, write_report
+from ordinate_papers.datasets.images import load
 from tests.data import pictures
 from tests.estimators.examples import cloc, draw_frame, draw_series, draw_table, otd, ranks_of, supcr
 

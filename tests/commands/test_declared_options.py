@@ -8,7 +8,7 @@ import pytest
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options, check_numbers, command_line, default_of, option
 from ordinate.errors import OrdinateError
-from ordinate.papers.commands.options import ProtocolOptions, TableOptions
+from ordinate_papers.commands.options import ProtocolOptions, TableOptions
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from ordinate.estimators.registry import model, models
-from ordinate.papers.datasets.catalogue import SETS, dataset
-from ordinate.papers.tables.budgets import Budget
-from ordinate.papers.tables.catalogue import CATALOGUE
-from ordinate.papers.tables.models import build, task_of
-from ordinate.papers.tables.table import _mismatch
-from ordinate.papers.tables.variants import VARIANTS
+from ordinate_papers.datasets.catalogue import SETS, dataset
+from ordinate_papers.tables.budgets import Budget
+from ordinate_papers.tables.catalogue import CATALOGUE
+from ordinate_papers.tables.models import build, task_of
+from ordinate_papers.tables.table import _mismatch
+from ordinate_papers.tables.variants import VARIANTS
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "fidelity" / "make.py"
 specification = importlib.util.spec_from_file_location("fidelity", SCRIPT)

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from ordinate import ImageOptions, OrdinateError
-from ordinate.papers.estimators import POEClassifier
+from ordinate_papers.estimators import POEClassifier
 from tests.estimators.examples import cloc, draw_table, ranks_of, supcr
 
 

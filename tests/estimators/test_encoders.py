@@ -15,7 +15,7 @@ from torch import nn
 import ordinate
 from ordinate import ImageOptions, OrdinateError, TextOptions
 from ordinate.estimators.export import export_model
-from ordinate.papers.estimators import GOLClassifier, POEClassifier
+from ordinate_papers.estimators import GOLClassifier, POEClassifier
 from tests.data import pictures
 from tests.data.small_transformer import write_transformer
 from tests.data.small_vision import write_vision_network

@@ -14,7 +14,8 @@ from ordinate import ImageOptions
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.fingerprint import describe
-from ordinate.estimators.registry import load_class, models
+from ordinate.estimators.registry import models
+from ordinate.extensions import load_object
 from ordinate.methods.imbalance import Imbalance
 
 WITHOUT_EFFECT = {  # on the weights that a training ends with
@@ -131,7 +132,7 @@ PLACES = sorted({place for model in models().values() if model.embeds for place 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_checkpoint_is_of_one_value_of_every_parameter_that_the_weights_depend_on(place):
-    kind = load_class(place)
+    kind = load_object(place)
     data = ArrayBatches(torch.zeros(4, 2), torch.arange(4))
     own = kind()._fingerprint(data, None, 0)
     for name in kind().get_params(deep=False):

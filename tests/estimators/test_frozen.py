@@ -13,7 +13,7 @@ from ordinate.data.images.files import ImageFiles
 from ordinate.data.streamed import StreamedPixels
 from ordinate.encoders.image import FrozenImageEncoder, build_image_encoder
 from ordinate.estimators import frozen_features
-from ordinate.papers.estimators import RepresentationClassifier
+from ordinate_papers.estimators import RepresentationClassifier
 from tests.data import pictures
 
 RANKS = np.arange(60) % 3

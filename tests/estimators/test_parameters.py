@@ -10,12 +10,13 @@ from sklearn.base import clone
 
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.registry import load_class, models
+from ordinate.estimators.registry import models
+from ordinate.extensions import load_object
 
 ESTIMATORS = {
     kind.__name__: kind
     for place in sorted({place for model in models().values() for place in model.estimators.values()})
-    if issubclass(kind := load_class(place), EmbeddingEstimator)
+    if issubclass(kind := load_object(place), EmbeddingEstimator)
 }
 every_estimator = pytest.mark.parametrize("kind", ESTIMATORS.values(), ids=ESTIMATORS)
 

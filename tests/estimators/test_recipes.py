@@ -7,8 +7,9 @@ from ordinate.data.series.options import SeriesOptions
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.recipes import read_recipe, recipe_names
-from ordinate.estimators.registry import load_class, model
-from ordinate.papers.datasets.catalogue import SETS
+from ordinate.estimators.registry import model
+from ordinate.extensions import load_object
+from ordinate_papers.datasets.catalogue import SETS
 
 
 @pytest.mark.parametrize("name", recipe_names())
@@ -19,7 +20,7 @@ def test_every_recipe_names_its_paper_set_and_method_and_builds_both_ways(name):
         assert name.replace("ukbiobank", "uk_biobank") == f"{recipe.method}-{recipe.dataset}"
         assert "(" in recipe.title
         built = recipe.build(random_state=3)
-        assert isinstance(built, next(map(load_class, model(recipe.method).estimators.values())))
+        assert isinstance(built, next(map(load_object, model(recipe.method).estimators.values())))
         assert built.random_state == 3
 
 
@@ -52,7 +53,7 @@ def test_the_papers_own_settings_are_those_of_brain_signals():
 
 
 def test_quick_changes_only_what_it_names():
-    content = tomllib.loads(files("ordinate.papers").joinpath("recipes", "cloc-koa.toml").read_text())
+    content = tomllib.loads(files("ordinate_papers").joinpath("recipes", "cloc-koa.toml").read_text())
     full, quick = read_recipe("cloc-koa").settings, read_recipe("cloc-koa", quick=True).settings
     changed = {name for name in full if full[name] != quick[name]}
     assert changed <= set(content["quick"])

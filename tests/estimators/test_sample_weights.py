@@ -22,10 +22,10 @@ from ordinate.estimators.sample_weights import relative_weights
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Imbalance
-from ordinate.papers.estimators.gol import GOLClassifier
-from ordinate.papers.estimators.mwr import MWRClassifier
-from ordinate.papers.estimators.poe import POEClassifier
-from ordinate.papers.estimators.representation import RepresentationClassifier
+from ordinate_papers.estimators.gol import GOLClassifier
+from ordinate_papers.estimators.mwr import MWRClassifier
+from ordinate_papers.estimators.poe import POEClassifier
+from ordinate_papers.estimators.representation import RepresentationClassifier
 from tests.estimators.examples import (
     SMALL,
     cloc,

@@ -10,7 +10,7 @@ from ordinate.data.series.options import SeriesOptions
 from ordinate.data.series.reader import stack_series
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
-from ordinate.papers.estimators import RepresentationRegressor
+from ordinate_papers.estimators import RepresentationRegressor
 from tests.estimators.examples import for_every_estimator, labels_for, otd, ranks_of, supcr, supremix
 
 LENGTHS = np.random.default_rng(1).integers(12, 21, size=32)

@@ -11,7 +11,7 @@ import ordinate
 from ordinate import OrdinateError
 from ordinate.data.text.options import TextOptions
 from ordinate.methods.imbalance import Imbalance
-from ordinate.papers.estimators import EndToEndRegressor, RepresentationRegressor
+from ordinate_papers.estimators import EndToEndRegressor, RepresentationRegressor
 from tests.data.small_transformer import write_transformer
 from tests.estimators.examples import ALL, cloc, for_every_estimator, ranks_of, supcr, supremix
 

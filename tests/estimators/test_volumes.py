@@ -14,7 +14,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
 from ordinate.estimators.hub import write_hub_folder
 from ordinate.methods.staged import StagedMethod
-from ordinate.papers.estimators import EndToEndRegressor, OrdinalClassifier, RepresentationRegressor
+from ordinate_papers.estimators import EndToEndRegressor, OrdinalClassifier, RepresentationRegressor
 from tests import processes
 from tests.data import scans
 from tests.estimators.examples import CLASSIFIERS, for_every_estimator, otd, supremix

@@ -17,13 +17,13 @@ from ordinate.methods.end_to_end import EndToEnd
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.ordinal import Ordinal
 from ordinate.methods.training import ArrayBatches
-from ordinate.papers.methods.dino import DINO, DINORegression
-from ordinate.papers.methods.gol import GOL
-from ordinate.papers.methods.mwr import MWR
-from ordinate.papers.methods.pairs import PAIR_LOSSES, build_pair_loss
-from ordinate.papers.methods.poe import POE, GaussianEncoder
-from ordinate.papers.methods.representation import Representation, RepresentationRegression
-from ordinate.papers.methods.simclr import NTXentLoss
+from ordinate_papers.methods.dino import DINO, DINORegression
+from ordinate_papers.methods.gol import GOL
+from ordinate_papers.methods.mwr import MWR
+from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss
+from ordinate_papers.methods.poe import POE, GaussianEncoder
+from ordinate_papers.methods.representation import Representation, RepresentationRegression
+from ordinate_papers.methods.simclr import NTXentLoss
 from tests.functional import every_loss
 from tests.functional.brute_force import embeddings
 from tests.functional.every_loss import for_every_loss

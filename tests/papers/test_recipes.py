@@ -10,7 +10,7 @@ from torch import nn
 
 from ordinate.estimators.recipes import read_recipe, recipe_names
 from ordinate.methods.optimization import Optimization
-from ordinate.papers.datasets.catalogue import SETS
+from ordinate_papers.datasets.catalogue import SETS
 from tests.papers.datasets.trees import WORDS
 
 ADAM = Optimization("adam", 1e-3, 0.0, "constant", 0.0)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ordinate.data.tables.features import plain_text
 from ordinate.errors import OrdinateError
-from ordinate.estimators.registry import Task
+from ordinate.extensions import Task
 from ordinate.metrics.inputs import LARGEST
 
 MOST_RANKS = 20  # different whole numbers up to which a label counts as ranks

@@ -21,7 +21,7 @@ from ordinate.data.tables.parquet_table import in_memory, streams
 from ordinate.data.text.samples import as_texts
 from ordinate.errors import OrdinateError
 from ordinate.estimators.sample_weights import check_sample_weight
-from ordinate.extensions import extensions
+from ordinate.extensions import extensions, load_object
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _named_sets(data: str, holds: str) -> Any:
     """Return the data sets that a name belongs to, None where there are none or there is such a path."""
     if Path(data).exists():
         return None
-    known = (extension.data_sets() for extension in extensions())
+    known = (load_object(each.data_sets) for each in extensions() if each.data_sets is not None)
     return next((data_sets for data_sets in known if getattr(data_sets, holds)(data)), None)
 
 

@@ -15,7 +15,8 @@ from ordinate.encoders.blocks import PartlyTrained
 from ordinate.encoders.given import Encoder
 from ordinate.encoders.hugging_face import VisionNetwork
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.registry import load_class, named_encoders
+from ordinate.estimators.registry import named_encoders
+from ordinate.extensions import load_object
 
 
 @estimator_dataclass
@@ -75,7 +76,7 @@ class EncoderParameters:
 
     def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
         if isinstance(self.encoder, str) and self.encoder in named_encoders():
-            return load_class(named_encoders()[self.encoder])(self)
+            return load_object(named_encoders()[self.encoder])(self)
         config = self.network_config_ if for_saved_weights else None
         encoder = self.reader_.new_encoder(
             self.encoder if config is None else VisionNetwork(config),

@@ -7,8 +7,8 @@ from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators.registry import load_class, model
-from ordinate.extensions import extensions
+from ordinate.estimators.registry import model
+from ordinate.extensions import extensions, load_object
 
 if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -51,7 +51,7 @@ class Recipe:
         """Return an unfitted estimator with the recipe's settings, and others that take their place."""
         from ordinate.estimators.settings import from_plain  # imports torch
 
-        kind = load_class(next(iter(model(self.method).estimators.values())))
+        kind = load_object(next(iter(model(self.method).estimators.values())))
         return kind(**from_plain({**self.settings, **others}))
 
 
@@ -66,7 +66,7 @@ def recipe_names() -> list[str]:
 
 
 def _files() -> dict[str, Traversable]:
-    folders = [extension.RECIPES for extension in extensions()]
+    folders = [extension.recipes for extension in extensions() if extension.recipes is not None]
     return {file.name.removesuffix(".toml"): file for folder in folders for file in folder.iterdir()}
 
 

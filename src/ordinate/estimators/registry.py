@@ -2,48 +2,12 @@
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any
 
 from ordinate.errors import OrdinateError
-from ordinate.extensions import extensions
-
-Task = Literal["ranks", "continuous"]
-
-
-@dataclass(frozen=True)
-class Model:
-    """What the name of a model stands for.
-
-    Args:
-        estimators: the estimator by task, as ``"module:Class"``.
-        settings: of the estimator.
-        packages: needed beyond those of ``pip install ordinate``, by the names they are imported by.
-        embeds: whether it learns an embedding.
-    """
-
-    estimators: Mapping[Task, str]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    packages: tuple[str, ...] = ()
-    embeds: bool = True
-
-    def estimator(self, task: Task) -> type[Any]:
-        """Return the class of the estimator for a task."""
-        return load_class(self.estimators[task])
-
-
-def of_ranks(estimator: str, *packages: str, **settings: Any) -> Model:
-    """Return a model of ranks."""
-    return Model({"ranks": estimator}, settings, packages)
-
-
-def of_targets(estimator: str, *packages: str, **settings: Any) -> Model:
-    """Return a model of continuous targets."""
-    return Model({"continuous": estimator}, settings, packages)
-
+from ordinate.extensions import Model, Task, extensions, load_object, of_ranks, of_targets
 
 HEAD_LOSSES = ("l1", "mse", "huber", "dex", "dldl_v2", "or", "corn")
 SUPCR, SUPREMIX = "ordinate.estimators.supcr:SupCRRegressor", "ordinate.estimators.supremix:SupReMixRegressor"
@@ -71,7 +35,7 @@ CORE: Mapping[str, Model] = {
 @cache
 def named_encoders() -> Mapping[str, str]:
     """Return the encoders of extensions by name, as ``"module:function"`` of an estimator."""
-    return {name: place for extension in extensions() for name, place in extension.ENCODERS.items()}
+    return {name: place for extension in extensions() for name, place in extension.encoders.items()}
 
 
 @cache
@@ -79,7 +43,7 @@ def models() -> Mapping[str, Model]:
     """Return all models by name, the core's first."""
     found = dict(CORE)
     for extension in extensions():
-        found |= extension.MODELS
+        found |= extension.models
     return found
 
 
@@ -127,12 +91,6 @@ def estimator_named(name: str) -> type[Any] | None:
     for known in models().values():
         for place in known.estimators.values():
             if place.partition(":")[2] == name:
-                return load_class(place)
+                found: type[Any] = load_object(place)
+                return found
     return None
-
-
-def load_class(place: str) -> type[Any]:
-    """Return a class by its ``"module:Class"``."""
-    module, _, name = place.partition(":")
-    found: type[Any] = getattr(import_module(module), name)
-    return found

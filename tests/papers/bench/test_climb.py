@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from ordinate.papers.bench import climb
-from ordinate.papers.bench.climb import Climb, predict
-from ordinate.papers.bench.measure import Probe, Setting
+from ordinate_papers.bench import climb
+from ordinate_papers.bench.climb import Climb, predict
+from ordinate_papers.bench.measure import Probe, Setting
 
 GIBIBYTE = 2**30
 SETTING = Setting(dim=8, dtype=torch.float32, device="cpu")

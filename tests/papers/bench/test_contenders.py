@@ -4,9 +4,9 @@ import pytest
 import torch
 from pytorch_metric_learning.losses import SupConLoss, TripletMarginLoss
 
-from ordinate.papers.bench import contenders
-from ordinate.papers.bench.contenders import CONTENDERS, LOSSES, PRODUCTS, SUPCON, TRIPLET, draw, line_up
-from ordinate.papers.commands import catalogue
+from ordinate_papers.bench import contenders
+from ordinate_papers.bench.contenders import CONTENDERS, LOSSES, PRODUCTS, SUPCON, TRIPLET, draw, line_up
+from ordinate_papers.commands import catalogue
 
 
 def test_the_command_line_offers_the_losses():

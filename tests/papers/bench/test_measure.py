@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from ordinate.papers.bench import measure
-from ordinate.papers.bench.contenders import PRODUCTS, Contender
-from ordinate.papers.bench.measure import Setting, gradient_error, probe, rounds, seconds
+from ordinate_papers.bench import measure
+from ordinate_papers.bench.contenders import PRODUCTS, Contender
+from ordinate_papers.bench.measure import Setting, gradient_error, probe, rounds, seconds
 
 SETTING = Setting(dim=8, dtype=torch.float32, device="cpu")
 MEBIBYTE = 2**20
@@ -25,7 +25,7 @@ def stand_in(monkeypatch, loss):
 
 PASS_OF_KNOWN_SIZE = """
 import torch
-from ordinate.papers.bench import measure
+from ordinate_papers.bench import measure
 
 def run():
     first = torch.ones(40 * 2**20, dtype=torch.uint8)  # up to 32 MiB the C library may keep

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from ordinate.papers.bench import published
-from ordinate.papers.bench.contenders import CONTENDERS, LOSSES, draw, published_name
+from ordinate_papers.bench import published
+from ordinate_papers.bench.contenders import CONTENDERS, LOSSES, draw, published_name
 
 
 def assert_same(loss, n, **options):

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from ordinate.cli import main
-from ordinate.papers.bench import climb
-from ordinate.papers.bench.contenders import PRODUCTS, SUPCON, TRIPLET
-from ordinate.papers.bench.measure import Probe
-from ordinate.papers.commands import bench
 from ordinate.report import figures
+from ordinate_papers.bench import climb
+from ordinate_papers.bench.contenders import PRODUCTS, SUPCON, TRIPLET
+from ordinate_papers.bench.measure import Probe
+from ordinate_papers.commands import bench
 
 FILES = {"results.json", "bench.png"}
 FIELDS = {
@@ -150,7 +150,7 @@ def test_a_bench_may_run_again(quick, folder):
 
 
 def test_without_pytorch_metric_learning_a_note_says_so(quick, monkeypatch, capsys):
-    monkeypatch.setattr("ordinate.papers.bench.contenders.find_spec", lambda name: None)
+    monkeypatch.setattr("ordinate_papers.bench.contenders.find_spec", lambda name: None)
     assert main([*SMALL, "--sizes", "16"]) == 0
     assert "note: without SupConLoss and TripletMarginLoss" in capsys.readouterr().out
     assert read()["figures"]["mmnp"][0]["to_supcon"] is None

@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.commands.leaderboard import leaderboard, plan
-from ordinate.papers.commands.options import LeaderboardOptions
-from ordinate.papers.leaderboards.boards import board
-from ordinate.papers.leaderboards.standings import read_records
+from ordinate_papers.commands.leaderboard import leaderboard, plan
+from ordinate_papers.commands.options import LeaderboardOptions
+from ordinate_papers.leaderboards.boards import board
+from ordinate_papers.leaderboards.standings import read_records
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def run(tmp_path, monkeypatch, capsys):
     """Runs the command in this process, its runs too, and returns what it prints."""
 
     def complete(runs, execute, database, folder, jobs):
-        from ordinate.papers.leaderboards.execute import execute as of_this_process
+        from ordinate_papers.leaderboards.execute import execute as of_this_process
 
         database.add(runs)
         while (claimed := database.claim("test", runs)) is not None:
@@ -27,7 +27,7 @@ def run(tmp_path, monkeypatch, capsys):
                 database.finish(claimed, of_this_process(claimed, folder), 0.1)
         return database.results(runs)
 
-    monkeypatch.setattr("ordinate.papers.tables.workers.complete", complete)
+    monkeypatch.setattr("ordinate_papers.tables.workers.complete", complete)
 
     def run(name, **options):
         leaderboard(name=name, results=str(tmp_path / "runs.db"), out=str(tmp_path / "out"), **options)

@@ -3,8 +3,8 @@
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.commands import table as command
-from ordinate.papers.tables.results import ResultsDatabase
+from ordinate_papers.commands import table as command
+from ordinate_papers.tables.results import ResultsDatabase
 
 OPTIONS = {
     "dataset": [], "seeds": 2, "quick": True, "jobs": None, "ray": None, "tune": None, "dry_run": False,

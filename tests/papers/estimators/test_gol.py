@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.neighbors import KNeighborsRegressor
 
-from ordinate.papers.estimators.gol import GOLClassifier
+from ordinate_papers.estimators.gol import GOLClassifier
 from tests.estimators.conformity import UNWEIGHTED, parametrize_with_essential_checks, run_check
 from tests.estimators.examples import SMALL
 from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_typical_promises

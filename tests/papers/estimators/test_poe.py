@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ordinate.papers.estimators.poe import POEClassifier
+from ordinate_papers.estimators.poe import POEClassifier
 from tests.estimators.conformity import parametrize_with_essential_checks, run_check
 from tests.estimators.examples import SMALL
 from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_every_promise

@@ -17,9 +17,9 @@ from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
 from ordinate.functional.similarity import unit
 from ordinate.methods.staged import StagedMethod
-from ordinate.papers.estimators import representation
-from ordinate.papers.estimators.logistic import fit_logistic
-from ordinate.papers.estimators.representation import (
+from ordinate_papers.estimators import representation
+from ordinate_papers.estimators.logistic import fit_logistic
+from ordinate_papers.estimators.representation import (
     LOSSES,
     LOSSES_OF_TARGETS,
     RepresentationClassifier,

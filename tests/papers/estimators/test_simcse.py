@@ -7,7 +7,7 @@ import torch
 import ordinate
 from ordinate import OrdinateError
 from ordinate.data.text.options import TextOptions
-from ordinate.papers.estimators import RepresentationRegressor
+from ordinate_papers.estimators import RepresentationRegressor
 from tests.estimators.test_text import draw_pairs
 
 X, Y = draw_pairs()

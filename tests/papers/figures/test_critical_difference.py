@@ -3,8 +3,8 @@
 import matplotlib.pyplot as plt
 import pytest
 
-from ordinate.papers.figures.critical_difference import critical_difference
-from ordinate.papers.leaderboards.standings import Ranking
+from ordinate_papers.figures.critical_difference import critical_difference
+from ordinate_papers.leaderboards.standings import Ranking
 
 
 @pytest.fixture(autouse=True)

@@ -10,12 +10,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, cohen_kappa_score, mean_absolute_error, root_mean_squared_error
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.leaderboards import contenders, sets
-from ordinate.papers.leaderboards.aeon_process import Regressor
-from ordinate.papers.leaderboards.boards import BOARDS
-from ordinate.papers.leaderboards.contenders import Contender, contender, unavailable
-from ordinate.papers.leaderboards.execute import execute
-from ordinate.papers.tables.run import Run
+from ordinate_papers.leaderboards import contenders, sets
+from ordinate_papers.leaderboards.aeon_process import Regressor
+from ordinate_papers.leaderboards.boards import BOARDS
+from ordinate_papers.leaderboards.contenders import Contender, contender, unavailable
+from ordinate_papers.leaderboards.execute import execute
+from ordinate_papers.tables.run import Run
 
 HERE = [(of.name, name) for of in BOARDS.values() for name in of.sets if sets.unavailable(name) is None]
 
@@ -60,7 +60,7 @@ def test_figures_of_ranks_are_those_of_scikit_learn():
 def test_a_rank_that_the_training_part_lacks_has_no_probability(monkeypatch):
     """The columns of probabilities are those of the classes that a model has seen."""
     monkeypatch.setattr(
-        "ordinate.papers.leaderboards.execute.contender",
+        "ordinate_papers.leaderboards.execute.contender",
         lambda *_: Contender({"ranks": lambda *_: LogisticRegression()}),
     )
     X = np.linspace(-1, 1, 40)[:, None]
@@ -68,7 +68,7 @@ def test_a_rank_that_the_training_part_lacks_has_no_probability(monkeypatch):
     y[-1] = 1
     rows = np.arange(40)
     monkeypatch.setattr(
-        "ordinate.papers.leaderboards.execute.load", lambda *_: (pd.DataFrame({"x": X[:, 0]}), y, rows[:-1], rows[-1:])
+        "ordinate_papers.leaderboards.execute.load", lambda *_: (pd.DataFrame({"x": X[:, 0]}), y, rows[:-1], rows[-1:])
     )
     assert execute(Run("set", "model", "tabular-ordinal"), None)["rps"] == pytest.approx(1, abs=0.1)
 

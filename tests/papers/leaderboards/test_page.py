@@ -1,6 +1,6 @@
 """A leaderboard in words: the best first, digits that tell models apart, published models without splits."""
 
-from ordinate.papers.leaderboards.page import as_markdown, of_ranks, of_set, rankings
+from ordinate_papers.leaderboards.page import as_markdown, of_ranks, of_set, rankings
 from tests.papers.leaderboards.test_standings import BOARD, standings
 
 

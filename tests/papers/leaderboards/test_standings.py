@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import rankdata
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.leaderboards.boards import BOARDS, Board, board
-from ordinate.papers.leaderboards.standings import Ranking, Record, Standings, read_records
+from ordinate_papers.leaderboards.boards import BOARDS, Board, board
+from ordinate_papers.leaderboards.standings import Ranking, Record, Standings, read_records
 
 BOARD = Board("tabular-ordinal", "Ranks", "ranks", {"a": 2, "b": 2, "c": 2}, ("x", "y", "z"), ("mae", "accuracy"), "")
 FIGURES = {  # set: model: (mae, accuracy), of two splits one above and one below

@@ -10,7 +10,7 @@ from torch import nn
 from ordinate.data.tables.views import TableViews
 from ordinate.errors import OrdinateError
 from ordinate.methods import Optimization, training
-from ordinate.papers.methods.dino import (
+from ordinate_papers.methods.dino import (
     DINO,
     DINOHead,
     DINORegression,

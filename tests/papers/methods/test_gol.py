@@ -8,7 +8,7 @@ import torch
 
 from ordinate.errors import OrdinateError
 from ordinate.methods.optimization import Optimization
-from ordinate.papers.methods.gol import GOL, center_loss, metric_loss, order_loss
+from ordinate_papers.methods.gol import GOL, center_loss, metric_loss, order_loss
 from tests.methods.examples import DIM, encoder, ranks, train
 
 FAST = Optimization("adam", 0.01, 0.0)

@@ -8,7 +8,7 @@ from torch import nn
 
 from ordinate.errors import OrdinateError
 from ordinate.methods.optimization import Optimization
-from ordinate.papers.methods.mwr import (
+from ordinate_papers.methods.mwr import (
     MWR,
     MovingWindow,
     choose_references,

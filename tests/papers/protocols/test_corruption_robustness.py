@@ -7,9 +7,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from ordinate import ImageOptions
 from ordinate.data.images.pixels import Decoded, Preprocessing
 from ordinate.errors import OrdinateError
-from ordinate.papers.protocols.corruption_robustness import corruption_robustness
-from ordinate.papers.protocols.corruptions import CORRUPTIONS, corrupt
-from ordinate.papers.protocols.parts import KeptParts
+from ordinate_papers.protocols.corruption_robustness import corruption_robustness
+from ordinate_papers.protocols.corruptions import CORRUPTIONS, corrupt
+from ordinate_papers.protocols.parts import KeptParts
 from tests.estimators.examples import cloc
 
 

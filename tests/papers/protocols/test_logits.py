@@ -5,9 +5,9 @@ import pytest
 from sklearn.base import clone
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.estimators import RepresentationRegressor
-from ordinate.papers.protocols import logits as protocol
-from ordinate.papers.protocols.logits import logits
+from ordinate_papers.estimators import RepresentationRegressor
+from ordinate_papers.protocols import logits as protocol
+from ordinate_papers.protocols.logits import logits
 from tests.estimators.examples import draw_table, supremix
 
 X, TARGET = draw_table(40)

@@ -9,8 +9,8 @@ from sklearn.metrics import mean_absolute_error
 from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
 from ordinate.heads import LinearHead
-from ordinate.papers.protocols.parts import KeptParts
-from ordinate.papers.protocols.transfer import transfer
+from ordinate_papers.protocols.parts import KeptParts
+from ordinate_papers.protocols.transfer import transfer
 from tests.estimators.examples import cloc, draw_frame, draw_series, draw_table, otd, ranks_of, supcr
 
 

@@ -7,9 +7,9 @@ import time
 from math import log10
 from pathlib import Path
 
-from ordinate.papers.tables.results import ResultsDatabase
-from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.workers import complete
+from ordinate_papers.tables.results import ResultsDatabase
+from ordinate_papers.tables.run import Run
+from ordinate_papers.tables.workers import complete
 
 STEPS = 3
 KEPT = []

@@ -9,14 +9,14 @@ from ordinate.data.series.eeg import read_tuab
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry as models
-from ordinate.papers.datasets import reading
-from ordinate.papers.datasets.catalogue import TABLE_SETS, dataset
-from ordinate.papers.tables.budgets import Budget
-from ordinate.papers.tables.catalogue import CATALOGUE, find
-from ordinate.papers.tables.execute import PROTOCOLS, execute
-from ordinate.papers.tables.metric_names import METRICS
-from ordinate.papers.tables.models import build, task_of
-from ordinate.papers.tables.run import Run
+from ordinate_papers.datasets import reading
+from ordinate_papers.datasets.catalogue import TABLE_SETS, dataset
+from ordinate_papers.tables.budgets import Budget
+from ordinate_papers.tables.catalogue import CATALOGUE, find
+from ordinate_papers.tables.execute import PROTOCOLS, execute
+from ordinate_papers.tables.metric_names import METRICS
+from ordinate_papers.tables.models import build, task_of
+from ordinate_papers.tables.run import Run
 from tests.papers.datasets import trees
 
 NUMBERED = {

@@ -8,13 +8,13 @@ import pytest
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import continuous_report, knn_error, rank_report
-from ordinate.papers.datasets import catalogue, reading
-from ordinate.papers.datasets.reading import Split
-from ordinate.papers.tables.budgets import Budget
-from ordinate.papers.tables.execute import execute, validation
-from ordinate.papers.tables.metric_names import CONTINUOUS_METRICS, METRICS, RANK_METRICS
-from ordinate.papers.tables.models import build
-from ordinate.papers.tables.run import Run
+from ordinate_papers.datasets import catalogue, reading
+from ordinate_papers.datasets.reading import Split
+from ordinate_papers.tables.budgets import Budget
+from ordinate_papers.tables.execute import execute, validation
+from ordinate_papers.tables.metric_names import CONTINUOUS_METRICS, METRICS, RANK_METRICS
+from ordinate_papers.tables.models import build
+from ordinate_papers.tables.run import Run
 
 BUDGET = Budget(6, 2, 2, 32)
 

@@ -4,10 +4,10 @@ import pytest
 from torch import nn
 
 from ordinate.estimators.registry import models
-from ordinate.papers.datasets.catalogue import TABLE_SETS
-from ordinate.papers.tables.budgets import Budget, budget
-from ordinate.papers.tables.catalogue import CATALOGUE
-from ordinate.papers.tables.models import build, task_of
+from ordinate_papers.datasets.catalogue import TABLE_SETS
+from ordinate_papers.tables.budgets import Budget, budget
+from ordinate_papers.tables.catalogue import CATALOGUE
+from ordinate_papers.tables.models import build, task_of
 
 CELLS = [cell for table in CATALOGUE.values() for cells in table.cells for cell in cells if cell.choice.model]
 BINNED = {"dex", "dldl_v2", "or", "corn"}

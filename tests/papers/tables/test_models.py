@@ -13,9 +13,9 @@ from ordinate.data.text.options import TextOptions
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import models
-from ordinate.papers.datasets.catalogue import TABLE_SETS
-from ordinate.papers.tables.budgets import budget
-from ordinate.papers.tables.models import build, task_of
+from ordinate_papers.datasets.catalogue import TABLE_SETS
+from ordinate_papers.tables.budgets import budget
+from ordinate_papers.tables.models import build, task_of
 from tests.papers.datasets import trees
 
 BUDGET = replace(budget("airfoil"), epochs=30, phase_one=10, head_epochs=7, weight_decay=0.25)

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.tables.results import ResultsDatabase
-from ordinate.papers.tables.workers import complete
+from ordinate_papers.tables.results import ResultsDatabase
+from ordinate_papers.tables.workers import complete
 from tests.papers.tables.examples import execute, make_runs, read_log
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.tables import results
-from ordinate.papers.tables.results import ResultsDatabase, name_processes
-from ordinate.papers.tables.run import Run
+from ordinate_papers.tables import results
+from ordinate_papers.tables.results import ResultsDatabase, name_processes
+from ordinate_papers.tables.run import Run
 from tests import processes
 from tests.papers.tables.examples import make_runs
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.tables.run import Run
+from ordinate_papers.tables.run import Run
 
 RUN = Run("airfoil", "supcr", "transfer", {"rate": 0.1, "epochs": [4, 5], "images": {"size": 32, "crop": 0.5}}, 3)
 
@@ -43,7 +43,7 @@ def test_the_order_of_settings_and_how_they_are_given_does_not_change_the_run(se
 
 @pytest.mark.parametrize("hash_seed", ["1", "2"])
 def test_another_process_finds_the_same_key(hash_seed):
-    script = f"from ordinate.papers.tables.run import Run; print(Run.from_json({RUN.to_json()!r}).key)"
+    script = f"from ordinate_papers.tables.run import Run; print(Run.from_json({RUN.to_json()!r}).key)"
     result = subprocess.run(
         [sys.executable, "-c", script], env={"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True
     )

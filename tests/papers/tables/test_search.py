@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.tables.results import ResultsDatabase
-from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.search import search
+from ordinate_papers.tables.results import ResultsDatabase
+from ordinate_papers.tables.run import Run
+from ordinate_papers.tables.search import search
 from tests.papers.tables.examples import execute, read_log
 
 RANGES = {"learning_rate": (1e-4, 10.0), "weight_decay": (1e-7, 1e-1)}

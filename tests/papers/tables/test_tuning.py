@@ -6,11 +6,11 @@ import sqlite3
 
 import pytest
 
-from ordinate.papers.tables.catalogue import find
-from ordinate.papers.tables.results import ResultsDatabase
-from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.table import Plan
-from ordinate.papers.tables.tuning import METRIC, SPACE, space_of, tuned
+from ordinate_papers.tables.catalogue import find
+from ordinate_papers.tables.results import ResultsDatabase
+from ordinate_papers.tables.run import Run
+from ordinate_papers.tables.table import Plan
+from ordinate_papers.tables.tuning import METRIC, SPACE, space_of, tuned
 
 needs_data = pytest.mark.skipif(
     "ORDINATE_DATA" not in os.environ, reason="ORDINATE_DATA does not say where the real data is"

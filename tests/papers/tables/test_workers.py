@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.tables.results import ResultsDatabase, _started
-from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.workers import complete
+from ordinate_papers.tables.results import ResultsDatabase, _started
+from ordinate_papers.tables.run import Run
+from ordinate_papers.tables.workers import complete
 from tests.papers.tables import examples
 from tests.papers.tables.examples import execute, make_runs, read_log
 
@@ -88,8 +88,8 @@ def test_workers_are_kept_for_the_runs_that_follow(database):
 LOCKED = """
 import sys
 from tests.papers.tables.examples import execute, make_runs
-from ordinate.papers.tables.results import ResultsDatabase
-from ordinate.papers.tables.workers import complete
+from ordinate_papers.tables.results import ResultsDatabase
+from ordinate_papers.tables.workers import complete
 
 if __name__ == "__main__":
     with ResultsDatabase(f"{sys.argv[1]}/results.db") as database:

@@ -1,0 +1,110 @@
+"""The models of the tables by name, and how each is built for a task, a budget and a table's settings."""
+
+import inspect
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ordinate.errors import OrdinateError
+from ordinate.estimators import registry
+from ordinate.estimators.registry import Task, model
+from ordinate_papers.datasets.catalogue import DATA
+from ordinate_papers.tables.budgets import Budget
+
+IN_TABLES: Mapping[str, Mapping[str, Any]] = {  # as in the papers
+    **{name: {"head": "linear", "head_loss": "l1"} for name in ("supcr", "supremix")},
+    "otd": {"n_neighbors": 3},
+}
+
+OF_A_LAYER = ("poe",)  # which gives the mean and the variances of an embedding, where others have the network's output
+
+
+def task_of(name: str, task: Task) -> Task | None:
+    """Return the task that a model has on a data set: ranks may serve as numbers. None where there is none.
+
+    Example:
+        >>> task_of("cloc", "ranks"), task_of("supcr_l1", "ranks"), task_of("cloc", "continuous")
+        ('ranks', 'continuous', None)
+    """
+    estimators = model(name).estimators
+    if task in estimators:
+        return task
+    return "continuous" if task == "ranks" and "continuous" in estimators else None
+
+
+def build(
+    name: str,
+    task: Task,
+    *,
+    budget: Budget | None = None,
+    checkpoint_dir: Path | None = None,
+    seed: int = 0,
+    num_classes: int | None = None,
+    **settings: Any,
+) -> Any:
+    """Return the unfitted estimator of a model.
+
+    Args:
+        name: of the model.
+        task: that it is for.
+        budget: what it may spend; None: the estimator's own.
+        checkpoint_dir: that a fit which was killed continues from.
+        seed: of training.
+        num_classes: C, so that a rank without a training sample is known all the same.
+        settings: of the estimator, which override the budget's and the model's; or names of
+            :data:`~ordinate_papers.tables.variants.VARIANTS`. ``critical_margins`` is by ``"1|2"``, the boundary.
+
+    Raises:
+        OrdinateError: no such model, one that is not for this task, or a setting that it lacks.
+
+    Example:
+        >>> build("otd", "ranks", seed=3, embedding_dim=16).embedding_dim
+        16
+    """
+    from ordinate.estimators.settings import from_plain  # these import all that trains, which takes seconds
+    from ordinate_papers.tables.variants import VARIANTS, varied
+
+    kind = type(registry.build(name, task))
+    parameters = inspect.signature(kind).parameters
+    of_table = {key for key in VARIANTS if key not in parameters}
+    variants = {key: settings.pop(key) for key in VARIANTS if key in settings and key in of_table}
+    spent = {} if budget is None else _spend(name, budget, parameters)
+    chosen = {**spent, **model(name).settings, **IN_TABLES.get(name, {}), **settings}
+    of_run = {"checkpoint_dir": checkpoint_dir, "random_state": seed}
+    if "decision" in parameters:
+        chosen.setdefault("decision", None)  # as in the papers
+    if "linear" in parameters and name != "blend":
+        chosen.setdefault("linear", False)  # likewise
+    chosen |= {option: value for option, value in of_run.items() if option in parameters}
+    if num_classes is not None and "class_order" in parameters:
+        chosen["class_order"] = list(range(num_classes))
+    unknown = sorted(set(chosen) - set(parameters))
+    if unknown:
+        got, expected = ", ".join(map(repr, unknown)), ", ".join(parameters)
+        raise OrdinateError("settings", f"{got} for {name}", f"some of {expected}")
+    if isinstance(text := chosen.get("text"), Mapping) and text.get("word_vectors"):
+        # below ORDINATE_DATA: the key of a run is the same wherever that is
+        chosen["text"] = {**text, "word_vectors": Path(os.environ.get(DATA, "")) / text["word_vectors"]}
+    if chosen.get("critical_margins"):
+        chosen["critical_margins"] = {
+            tuple(map(int, boundary.split("|"))): margin for boundary, margin in chosen["critical_margins"].items()
+        }
+    if variants:
+        kind = varied(kind, variants)
+    return kind(**from_plain(chosen))
+
+
+def _spend(name: str, budget: Budget, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    """Return a budget under the names of an estimator's parameters, without what it lacks."""
+    two_stages = "epochs" in parameters and isinstance(parameters["epochs"].default, tuple)
+    spent = {
+        **vars(budget),
+        "learning_rate": (budget.rates or {}).get(name, budget.learning_rate),
+        "epochs": (budget.epochs, budget.head_epochs) if two_stages else budget.epochs,
+        "phase_epochs": (budget.phase_one, budget.epochs - budget.phase_one),
+        "validation_fraction": 0.0,
+    }
+    own = ("weight_decay", "label_distance", *(["embedding_dim"] if name in OF_A_LAYER else []))
+    left_out = {each for each in own if spent[each] is None}
+    return {each: value for each, value in spent.items() if each in parameters and each not in left_out}
