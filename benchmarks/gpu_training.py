@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gpu_record import Record
 from ordinate import ImageOptions
 from ordinate.estimators.recipes import read_recipe
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from ordinate_papers.datasets.images import find, load
 
 COUNTS = {"train": (2286, 1046, 1516, 757, 173), "validation": (328, 153, 212, 106, 27)}  # of KOA, by grade

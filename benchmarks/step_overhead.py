@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from ordinate import CLOCClassifier, DataModule, OTDClassifier, SupCRRegressor, SupReMixRegressor
-from ordinate.methods.devices import ASK_MANAGEMENT_LIBRARY
+from ordinate.training.devices import ASK_MANAGEMENT_LIBRARY
 from ordinate.report.text import table
 
 RESULTS = Path(__file__).parent / "results" / "step_overhead.json"

@@ -47,7 +47,7 @@ from ordinate.data.images.labelled import read_labelled_images
 from ordinate.data.samplers import RankBatches
 from ordinate.encoders import build_encoder
 from ordinate.losses import AngularTriangleLoss
-from ordinate.methods.optimization import Optimization, undecayed_parameters
+from ordinate.training.optimization import Optimization, undecayed_parameters
 from ordinate.report.text import table
 
 RESULTS = Path(__file__).parent / "results" / "streaming.json"

@@ -11,7 +11,7 @@ import torch
 PRELOADED = [
     "ordinate.commands.fit",
     "ordinate.commands.predict",
-    "ordinate.methods.training",
+    "ordinate.training.loop",
     "tests.estimators.examples",
 ]
 _context = multiprocessing.get_context("forkserver")

@@ -17,7 +17,7 @@ from ordinate.estimators.export import export_model
 from ordinate.estimators.simple_models import filled_in
 from ordinate.heads.cumulative_link import fit_cumulative_link
 from ordinate.heads.ridge import fit_ridge
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
 from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
 from tests.estimators.examples import draw_series, draw_table, ranks_of

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ordinate.errors import OrdinateError
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from tests.estimators.examples import (
     ALL,
     cloc,

@@ -19,7 +19,7 @@ from ordinate.data.images.pixels import Decoded, Preprocessing
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
 from ordinate.methods import training
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.data import pictures
 from tests.estimators.examples import CLASSIFIERS, cloc, for_every_estimator, otd, supcr

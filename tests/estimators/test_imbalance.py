@@ -10,7 +10,7 @@ from ordinate.data.label_density import label_weights
 from ordinate.errors import OrdinateError
 from ordinate.estimators.end_to_end import EndToEndRegressor
 from ordinate.methods.imbalance import Imbalance
-from ordinate.methods.training import CHECKPOINT, TrainingCheckpoint
+from ordinate.training.loop import CHECKPOINT, TrainingCheckpoint
 from tests.estimators.examples import SMALL, cloc, draw_table, otd, supcr, supremix
 
 X, TARGET = draw_table()

@@ -13,7 +13,7 @@ import torch
 
 from ordinate.errors import OrdinateError
 from ordinate.methods import training
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.estimators.examples import (
     Trap,

@@ -10,7 +10,7 @@ from ordinate import BlendRegressor
 from ordinate.estimators import EndToEndRegressor, contrastive_regressor, linear_columns
 from ordinate.heads.linear_path import LinearPath
 from ordinate.methods.imbalance import Imbalance
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import SMALL, draw_series, draw_table, for_every_regressor, supcr
 from tests.estimators.test_persistence import assert_same_model, save_and_load
 

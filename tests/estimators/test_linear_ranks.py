@@ -16,7 +16,7 @@ from ordinate.estimators.seed import draw_seed
 from ordinate.heads.beside_columns import BesideColumns
 from ordinate.heads.cumulative_link import fit_cumulative_link
 from ordinate.methods.imbalance import Imbalance
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from ordinate.metrics import ranked_probability_score
 from tests.estimators.examples import cloc, draw_series, draw_table, for_every_classifier, otd
 from tests.estimators.test_persistence import save_and_load

@@ -12,7 +12,7 @@ from ordinate import Imbalance
 from ordinate.encoders import MLP
 from ordinate.estimators.data_module import DataModule
 from ordinate.methods import training
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.estimators.examples import cloc, draw_table, otd, supcr, supremix
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit, fit_and_die_in_batch

@@ -8,7 +8,7 @@ import torch
 from ordinate.data.tables import features
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.estimators.examples import cloc, draw_frame, for_every_estimator, labels_for, supcr
 

@@ -10,8 +10,8 @@ from ordinate import BlendRegressor
 from ordinate.estimators import EndToEndRegressor
 from ordinate.methods import training
 from ordinate.methods.regression import Regression
-from ordinate.methods.staged import StagedMethod
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
+from ordinate.training.stages import StagedMethod
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
 from tests.estimators.examples import SMALL, draw_table, for_every_regressor, supcr
 from tests.estimators.test_kill_and_resume import assert_same_fit

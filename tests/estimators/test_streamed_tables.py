@@ -16,7 +16,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import training_samples
 from ordinate.estimators.data_module import DataModule
 from ordinate.methods import training
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.estimators.examples import (
     CLASSIFIERS,

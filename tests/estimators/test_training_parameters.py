@@ -15,7 +15,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from ordinate import load
 from ordinate.errors import OrdinateError
 from ordinate.methods import Optimization
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import REGRESSORS, cloc, draw_table, for_every_estimator, otd, ranks_of, supcr
 
 X, TARGET = draw_table()

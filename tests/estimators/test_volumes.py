@@ -13,7 +13,7 @@ from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
 from ordinate.estimators.hub import write_hub_folder
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from ordinate_papers.estimators import EndToEndRegressor, OrdinalClassifier, RepresentationRegressor
 from tests import processes
 from tests.data import scans

@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from ordinate.data.samplers import RankBatches, ShuffledBatches
 from ordinate.methods import training
-from ordinate.methods.training import ArrayBatches
+from ordinate.training.loop import ArrayBatches
 
 DIM = 8
 

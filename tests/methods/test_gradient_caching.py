@@ -11,7 +11,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ordinate.errors import OrdinateError
 from ordinate.methods import CLOC, OTD, SupCR, SupReMix
-from ordinate.methods.gradient_caching import embed_in_chunks
+from ordinate.training.gradient_caching import embed_in_chunks
 from tests.methods.examples import DIM, encoder, ranks, targets, train
 
 N = 20

@@ -10,7 +10,7 @@ from torch import nn
 from ordinate import CLOCClassifier
 from ordinate.encoders.periodic import PeriodicEmbedding
 from ordinate.methods import CLOC, Optimization
-from ordinate.methods.optimization import undecayed_parameters
+from ordinate.training.optimization import undecayed_parameters
 from tests.estimators.examples import draw_table, ranks_of
 from tests.methods.every_method import METHODS
 from tests.methods.examples import DIM, encoder, ranks, train, watch

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from ordinate.methods.step_cost import measure_step
+from ordinate.training.step_cost import measure_step
 
 
 def test_memory_is_the_batch_what_the_backward_pass_keeps_and_the_weights_four_times():

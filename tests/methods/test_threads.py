@@ -11,7 +11,7 @@ from torch import nn
 from ordinate import OTDClassifier
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.methods import OTD, training
-from ordinate.methods.threads import SMALL, few_for_little
+from ordinate.training.threads import SMALL, few_for_little
 from tests.methods.examples import encoder, ranks
 
 TABLE = torch.zeros(4, 10)

@@ -9,8 +9,8 @@ import torch
 import ordinate
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
 from ordinate.errors import OrdinateError
-from ordinate.methods.staged import StagedMethod
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_end, training_until
+from ordinate.training.stages import StagedMethod
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_end, training_until
 from tests.estimators.examples import draw_table, ranks_of
 
 X, TARGET = draw_table(120)

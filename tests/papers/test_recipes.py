@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from ordinate.estimators.recipes import read_recipe, recipe_names
-from ordinate.methods.optimization import Optimization
+from ordinate.training.optimization import Optimization
 from ordinate_papers.datasets.catalogue import SETS
 from tests.papers.datasets.trees import WORDS
 

@@ -7,6 +7,7 @@ from ordinate.lazy import lazily
 if TYPE_CHECKING:
     from ordinate.estimators.end_to_end import EndToEndRegressor
     from ordinate.estimators.ordinal import OrdinalClassifier
+
     from ordinate_papers.estimators.codes import NeighbourClassifier, code_features
     from ordinate_papers.estimators.gol import GOLClassifier
     from ordinate_papers.estimators.lmnn import LargeMarginNearestNeighbours

@@ -1,6 +1,7 @@
 """MWR, moving window regression: where a sample lies between two references, in a window that moves to it."""
 
 from contextlib import suppress
+from typing import Any, Self
 
 import torch
 from jaxtyping import Float, Int
@@ -12,8 +13,8 @@ from ordinate.functional.inputs import check_ranks, check_whole
 from ordinate.functional.precision import wide, widest
 from ordinate.functional.similarity import pairwise_similarity
 from ordinate.functional.weighted_mean import weighted_mean
-from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage, StagedMethod
 from ordinate_papers.methods.rank_probabilities import probabilities_around
 
 START_NEIGHBOURS = 5  # training samples whose mean rank the search starts from
@@ -187,6 +188,10 @@ class MovingWindow(nn.Module):
         torch.Size([5, 3])
     """
 
+    embeddings: Tensor
+    ranks: Tensor
+    references: Tensor
+
     def __init__(
         self,
         regressor: nn.Module,
@@ -198,13 +203,28 @@ class MovingWindow(nn.Module):
     ) -> None:
         super().__init__()
         self.regressor = regressor
-        self.embeddings = embeddings
-        self.ranks = ranks
+        self.register_buffer("embeddings", embeddings)
+        self.register_buffer("ranks", ranks)
+        self.register_buffer("references", references)
         self.num_classes = num_classes
-        self.references = references
         self.distinct = ranks.unique()
         self.windows = self.distinct[windows_of(len(self.distinct))]
         self.error = error
+
+    def config(self) -> dict[str, Any]:
+        """Return what :meth:`restore` needs in addition to the tensors."""
+        return {"num_classes": self.num_classes, "error": self.error}
+
+    @classmethod
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> Self:
+        """Return the search of a saved model."""
+        prefix = "regressor."
+        weights = {name.removeprefix(prefix): each for name, each in tensors.items() if name.startswith(prefix)}
+        embeddings = tensors["embeddings"]
+        regressor = RelativeRankRegressor(embeddings.shape[1]).double()
+        regressor.load_state_dict(weights)
+        known = (tensors["ranks"], config["num_classes"], tensors["references"], config["error"])
+        return cls(regressor, embeddings, *known)
 
     def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         """Return the probability of every rank."""

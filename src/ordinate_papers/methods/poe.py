@@ -9,9 +9,9 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_embeddings, check_positive, check_ranks, check_whole
 from ordinate.functional.precision import wide
 from ordinate.functional.weighted_mean import weighted_mean
-from ordinate.methods.gradient_caching import embed_in_chunks
-from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.training.gradient_caching import embed_in_chunks
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage, StagedMethod
 
 
 class GaussianEncoder(nn.Module):

@@ -11,10 +11,10 @@ from ordinate.functional.inputs import check_ranks
 from ordinate.functional.precision import wide
 from ordinate.heads.binned import BinSize, equal_bins
 from ordinate.heads.build import build_head
-from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import ContrastiveRegression
-from ordinate.methods.staged import Stage, StagedMethod
 from ordinate.options import HeadLoss, Scheme
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage, StagedMethod
 from ordinate_papers.methods.drawn_views import DrawViews, side_by_side
 from ordinate_papers.methods.simclr import NTXentLoss, ProjectionHead
 

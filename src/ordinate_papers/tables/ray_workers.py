@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.errors import OrdinateError
-from ordinate.methods.ray_cluster import connect
+from ordinate.training.ray_cluster import connect
 from ordinate_papers.tables.outcomes import Execute, Outcome, perform
 from ordinate_papers.tables.results import name_processes
 from ordinate_papers.tables.run import Run

@@ -8,8 +8,8 @@ from torch.nn.functional import relu
 
 from ordinate.errors import OrdinateError
 from ordinate.losses import MMNPLoss
-from ordinate.methods.staged import StagedMethod
 from ordinate.methods.supcr import SupCR
+from ordinate.training.stages import StagedMethod
 
 
 class BareMargins(MMNPLoss):

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 import ordinate
 from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.data import pictures
 from tests.estimators.examples import draw_frame, draw_series, draw_table, ranks_of

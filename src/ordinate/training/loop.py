@@ -25,12 +25,12 @@ from ordinate.data.streamed import Loader
 from ordinate.data.view_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest
-from ordinate.methods.devices import check_accelerator, quick_to_find_no_gpu
-from ordinate.methods.progress import ProgressBar, ProgressRecord, followed_progress
-from ordinate.methods.ray_cluster import RayCluster
-from ordinate.methods.staged import StagedMethod
-from ordinate.methods.threads import few_for_little
-from ordinate.methods.time_budget import training_end
+from ordinate.training.devices import check_accelerator, quick_to_find_no_gpu
+from ordinate.training.progress import ProgressBar, ProgressRecord, followed_progress
+from ordinate.training.ray_cluster import RayCluster
+from ordinate.training.stages import StagedMethod
+from ordinate.training.threads import few_for_little
+from ordinate.training.time_budget import training_end
 
 CHECKPOINT = "last.ckpt"
 PROGRESS = "progress.json"  # beside it, while a cluster trains
@@ -57,7 +57,7 @@ def train(
     The random state of every epoch follows from the seed and the epoch's number alone. With a ``folder``, the
     state is kept there after every epoch, and in the middle of one every ten minutes; a run that finds one continues
     from that batch and ends with the weights, bit for bit on CPU, of a run that was never stopped. Within
-    :func:`~ordinate.methods.time_budget.training_until` it ends in time.
+    :func:`~ordinate.training.time_budget.training_until` it ends in time.
 
     Args:
         method: trained in place.

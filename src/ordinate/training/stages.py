@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import lightning.pytorch as lightning
 import torch
 from jaxtyping import Float
-from lightning.pytorch.strategies import DDPStrategy
 from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
@@ -21,10 +20,17 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest, summed, this_process_alone
 from ordinate.functional.inputs import check_whole
 from ordinate.functional.precision import widened
-from ordinate.methods.epoch_state import Means, continue_means, epoch_state, restore_epoch_state, running_mean
-from ordinate.methods.gradient_caching import embed_in_chunks
-from ordinate.methods.optimization import Optimization, undecayed_parameters
-from ordinate.methods.time_budget import TrainingEnd
+from ordinate.training.gradient_caching import embed_in_chunks
+from ordinate.training.lightning_internals import (
+    Means,
+    continue_means,
+    epoch_state,
+    optimize_new_parameters,
+    restore_epoch_state,
+    running_mean,
+)
+from ordinate.training.optimization import Optimization, undecayed_parameters
+from ordinate.training.time_budget import TrainingEnd
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ class StagedMethod(lightning.LightningModule, ABC):
     Args:
         stages: of training.
         chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
-            :func:`~ordinate.methods.gradient_caching.embed_in_chunks`.
+            :func:`~ordinate.training.gradient_caching.embed_in_chunks`.
 
     The ``patience`` of a method ends its last stage after so many epochs without a lower validation loss (training loss
     where there is no validation data), and goes back to the best weights; None trains all epochs and keeps the last.
@@ -152,12 +158,6 @@ class StagedMethod(lightning.LightningModule, ABC):
         self.step = 0  # of the epoch
         self.interrupted: dict[str, Any] | None = None  # what an epoch that is resumed in its middle had gathered
         self.means: Means = {}
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "_current_fx_name":  # which Lightning sets fifty times a step, and a Module looks at for 2 us
-            self.__dict__[name] = value
-        else:
-            super().__setattr__(name, value)
 
     def _start_over(self) -> None:
         self.stage_index = 0
@@ -408,11 +408,7 @@ class StagedMethod(lightning.LightningModule, ABC):
         self.stage_start = self.current_epoch + 1
         self._open_window()
         self._require_gradients()
-        strategy = self.trainer.strategy
-        if isinstance(strategy, DDPStrategy):  # which knows the parameters that required gradients when it was made
-            strategy.model = self
-            strategy.configure_ddp()
-        strategy.setup_optimizers(self.trainer)
+        optimize_new_parameters(self.trainer, self)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         kept = {name: getattr(self, attribute) for name, attribute in STATE.items()}

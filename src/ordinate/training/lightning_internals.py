@@ -1,6 +1,6 @@
-"""What training has gathered in an epoch, which a checkpoint in the middle of the epoch keeps.
+"""Private attributes of Lightning that training needs, in one place, each with a test.
 
-A module names the attributes that gather something over an epoch in ``shared_in_epoch``, where they are the same in all
+They keep what an epoch has gathered, which a checkpoint in the middle of the epoch holds. A module names the attributes that gather something over an epoch in ``shared_in_epoch``, where they are the same in all
 processes, or in ``own_in_epoch``, where each process has its own.
 """
 
@@ -9,6 +9,7 @@ from typing import Any
 import lightning.pytorch as lightning
 import torch
 import torch.distributed as dist
+from lightning.pytorch.strategies import DDPStrategy
 
 from ordinate.functional.global_batch import all_processes, place_among, processes
 
@@ -86,3 +87,18 @@ def _attributes(method: lightning.LightningModule, kind: str) -> dict[str, Any]:
 def _random_state(device: torch.device) -> dict[str, torch.Tensor]:
     states = {"cpu": torch.get_rng_state()}
     return states | ({"cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {})
+
+
+def forget_trainer(module: Any) -> None:
+    """Take the Trainer from a trained module, so that it can be pickled and copied."""
+    module._trainer = None
+    module._fabric_optimizers = []
+
+
+def optimize_new_parameters(trainer: lightning.Trainer, module: Any) -> None:
+    """Let the Trainer optimize other parameters of the module than those that required gradients before."""
+    strategy = trainer.strategy
+    if isinstance(strategy, DDPStrategy):  # It knows the parameters that required gradients when it was made.
+        strategy.model = module
+        strategy.configure_ddp()
+    strategy.setup_optimizers(trainer)

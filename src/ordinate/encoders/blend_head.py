@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any, Self
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from ordinate.encoders.members import MemberLinear
 from ordinate.heads.cumulative_link import CumulativeLink
 
 
@@ -42,6 +44,18 @@ class BlendHead(nn.Module):
         """Take mean and deviation of the training targets as those to predict around."""
         self.target_mean.copy_(targets.double().mean())
         self.target_scale.copy_(targets.double().std(correction=0))
+
+    def config(self) -> dict[str, Any]:
+        """Return what :meth:`restore` needs in addition to the tensors."""
+        return {"num_classes": self.num_classes, "shares": self.shares}
+
+    @classmethod
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> Self:
+        """Return the head of a saved model."""
+        members = MemberLinear(*tensors["members.weight"].shape)
+        head = cls(members, config["num_classes"], config["shares"]).double()
+        head.load_state_dict(tensors)
+        return head
 
     @property
     def shape(self) -> tuple[int, int]:
