@@ -72,7 +72,7 @@ class Models:
         transformer = write_transformer(self.good.with_name("transformer"))
         self.good.mkdir()
         fitted: dict[str, Any] = {
-            "table": CLOCClassifier(phase_epochs=(1, 1), random_state=0).fit(X, y),
+            "table": CLOCClassifier(epochs=(1, 1), random_state=0).fit(X, y),
             "series": SupCRRegressor(epochs=(1, 1), random_state=0).fit(self.samples["series"], y[:12].astype(float)),
             "words": _of_texts("bilstm", texts),
             "tokens": _of_texts(f"hf:{transformer}", texts),
@@ -147,7 +147,7 @@ class Models:
 
 
 def _of_texts(encoder: str, texts: list[str]) -> SupCRRegressor:
-    model = SupCRRegressor(text=TextOptions(), encoder=encoder, epochs=(1, 1), random_state=0)
+    model = SupCRRegressor(data=TextOptions(), encoder=encoder, epochs=(1, 1), random_state=0)
     return model.fit(texts, np.linspace(0, 1, len(texts)))
 
 

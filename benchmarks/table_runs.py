@@ -43,7 +43,7 @@ def _train(seed: int) -> None:
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(200, 6))
     y = np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.8, 0.0, 0.8])
-    CLOCClassifier(phase_epochs=(40, 40), random_state=seed).fit(X, y)
+    CLOCClassifier(epochs=(40, 40), random_state=seed).fit(X, y)
 
 
 def _cpu_seconds() -> float:

@@ -99,7 +99,7 @@ def test_errors_of_unseen_samples_are_those_of_a_model_without_their_fold(make, 
     monkeypatch.setattr("ordinate.estimators.table_blend.assign_folds", lambda *_: fold)
     y = y if make is ranks else 100 * y
     model = make(epochs=1, trees=False).fit(X, y)
-    own = model._read(X).double()
+    own = model.read(X).double()
     expected = np.empty(80)
     for number in range(4):
         unseen = fold == number

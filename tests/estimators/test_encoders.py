@@ -156,7 +156,7 @@ def test_without_a_dimension_the_embedding_is_what_the_network_gives(make, encod
     width = 256 if encoder == "auto" else 5
     assert model.transform(X).shape == (24, width)
     assert model.embedding_dim_ == width == len(model.get_feature_names_out())
-    assert list(model.method_.encoder.children())[-1].__class__ is not nn.Linear
+    assert list(model.encoder_.children())[-1].__class__ is not nn.Linear
     model.save(tmp_path / "model")
     given = {} if encoder == "auto" else {"encoder": encoder}
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model", **given).predict(X), model.predict(X))
@@ -170,7 +170,7 @@ def test_baselines_of_the_papers_train_a_module(make):
 
 
 def trained_tensors(model, before):
-    now = model.method_.encoder.state_dict()
+    now = model.encoder_.state_dict()
     return {name for name, value in now.items() if name in before and not torch.equal(value.float(), before[name])}
 
 
@@ -194,7 +194,7 @@ def test_a_text_model_is_trained_in_its_last_blocks(folders):
     changed = {}
     for part in ("none", 1, "all"):
         model = cloc(encoder=folders["text"], train_encoder=part, text=TextOptions()).fit(X, ranks)
-        network = model.reader_.pretrained.network if part == "none" else model.method_.encoder.sentences
+        network = model.reader_.pretrained.network if part == "none" else model.encoder_.sentences
         start = cloc(encoder=folders["text"], text=TextOptions(), phase_epochs=(1, 1)).fit(X, ranks)
         before = start.reader_.pretrained.network.state_dict()
         changed[part] = {
@@ -212,8 +212,8 @@ def test_the_network_has_a_learning_rate_of_its_own():
     def moved(**options):
         """How far the network, and the layer on it, are from where they started."""
         model = supcr(**{"encoder": network, "scheme": "fine_tune", "weight_decay": 0, **options})
-        now = model.fit(X, target).method_.encoder
-        start = supcr(encoder=network, epochs=(1, 1), learning_rate=1e-30).fit(X, target).method_.encoder
+        now = model.fit(X, target).encoder_
+        start = supcr(encoder=network, epochs=(1, 1), learning_rate=1e-30).fit(X, target).encoder_
         pairs = [(part(now), part(start)) for part in (lambda e: e.backbone[0].weight, lambda e: e.embedding.weight)]
         return [float((one - other).detach().abs().max()) for one, other in pairs]
 

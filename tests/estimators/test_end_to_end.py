@@ -9,7 +9,7 @@ from sklearn.base import clone
 import ordinate
 from ordinate import ImageOptions, SupCRRegressor
 from ordinate.errors import OrdinateError
-from ordinate.estimators.end_to_end import EndToEndRegressor
+from ordinate.estimators.plain import EndToEndRegressor
 from ordinate.heads.build import BINNED, HEAD_LOSSES
 from tests import processes
 from tests.data import pictures
@@ -101,7 +101,7 @@ def test_bins_follow_from_the_training_samples_and_targets_outside_them_do_no_ha
     ages = np.round(40 + 10 * TARGET)
     beyond = (X, ages + 1000)
     model = end_to_end(head_loss="dex").fit(X, ages, validation=beyond)
-    assert model.head_.linears[0].out_features == ages.max() - ages.min() + 1
+    assert model.predictor_.linears[0].out_features == ages.max() - ages.min() + 1
     assert all(np.isfinite(entry["val_loss"]) for entry in model.history_)
     assert ages.min() <= model.predict(X).min() <= model.predict(X).max() <= ages.max()
 
@@ -138,7 +138,7 @@ def test_a_loaded_model_with_a_head_on_bins_is_the_saved_one(make, scheme, loss,
     model = make(head="linear", head_loss=loss, bin_size=0.25, scheme=scheme, epochs=(2, 2)).fit(X, TARGET)
     loaded = save_and_load(model, tmp_path / "model")
     assert_same_model(loaded, model, draw_table(seed=1)[0])
-    assert type(loaded.head_) is BINNED[loss]
+    assert type(loaded.predictor_) is BINNED[loss]
     assert loaded.get_params() == model.get_params()
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from ordinate.estimators.contrastive_regressor import best_head
+from ordinate.estimators.target_regressor import best_head
 from tests.estimators.examples import (
     cloc,
     draw_frame,
@@ -274,9 +274,9 @@ def test_neighbours_and_ridge_keep_a_part_of_many_samples(monkeypatch):
         monkeypatch.setattr(f"ordinate.estimators.{module}.MOST_EMBEDDED", 20)
     ranks = ranks_of(TARGET)
     classifier = otd(validation_fraction=0, n_neighbors=3).fit(X, ranks)
-    assert np.bincount(classifier.neighbours_.ranks).tolist() == [6, 6, 6]
+    assert np.bincount(classifier.predictor_.ranks).tolist() == [6, 6, 6]
     regressor = supcr(head="neighbours", validation_fraction=0).fit(X, TARGET)
-    assert len(regressor.head_.targets) == 20
+    assert len(regressor.predictor_.targets) == 20
     assert np.isfinite(supcr(head="ridge", validation_fraction=0).fit(X, TARGET).predict(X)).all()
 
 

@@ -30,7 +30,7 @@ def images(tmp_path_factory):
 
 
 BUILD = {
-    "cloc": lambda **options: CLOCClassifier("test_resnet", phase_epochs=(20, 20), random_state=0, **options),
+    "cloc": lambda **options: CLOCClassifier("test_resnet", epochs=(20, 20), random_state=0, **options),
     "otd": lambda **options: OTDClassifier("test_resnet", epochs=30, random_state=0, **options),
     "supcr": lambda **options: SupCRRegressor("test_resnet", epochs=(20, 10), random_state=0, **options),
 }
@@ -41,7 +41,7 @@ def test_a_model_on_frozen_features_learns_saves_and_loads(name, images, tmp_pat
     model = BUILD[name](images=images).fit(IMAGES, RANKS)
     assert np.abs(model.predict(IMAGES) - RANKS).mean() < 0.4
     weights = torch.load(images.pretrained, weights_only=True)
-    kept = model.method_.encoder.backbone.state_dict()
+    kept = model.encoder_.backbone.state_dict()
     assert all(torch.equal(value.float(), kept[key].float()) for key, value in weights.items())
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(IMAGES), model.transform(IMAGES))
@@ -75,7 +75,7 @@ def test_features_of_pictures_that_stream_are_those_of_pictures_in_memory(images
     monkeypatch.setattr(frozen_features, "too_large", lambda shape: None if fits else "a note")
     paths = pictures.write(tmp_path, IMAGES, [f"{i:02}.png" for i in range(60)])
     model = BUILD["otd"](images=images).set_params(epochs=1).fit(IMAGES, RANKS)
-    encoder = model.method_.encoder
+    encoder = model.encoder_
     x = StreamedPixels(ImageFiles(paths), model.reader_.preprocessing, labels=RANKS)
     paths[7].write_bytes(b"")
     read = [*range(7), 10, *range(8, 60)]
@@ -120,6 +120,6 @@ def test_features_that_are_computed_once_have_no_views(given):
 
 @pytest.mark.parametrize("loss", ["simclr", "dino"])
 def test_a_loss_of_views_is_refused_instead_of_pairing_other_images(loss):
-    model = RepresentationClassifier(loss=loss, images=ImageOptions(pretrained=True, frozen=True), epochs=1)
+    model = RepresentationClassifier(loss=loss, data=ImageOptions(pretrained=True, frozen=True), epochs=1)
     with pytest.raises(OrdinateError, match=f"frozen: got True, expected False for the loss '{loss}'"):
         model.fit(np.zeros((12, 3, 40, 40), np.uint8), np.arange(12) % 3)

@@ -79,7 +79,7 @@ def test_an_image_and_its_mirror_image_are_one_to_a_model_that_mirrors(make, tmp
     loaded = ordinate.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.transform(NEW), model.transform(NEW))
     export_model(model, tmp_path / "model.pt2")  # which compares what it wrote with the model
-    loaded.method_.encoder.mirror = False
+    loaded.encoder_.mirror = False
     expected = (loaded.transform(NEW) + loaded.transform(MIRRORED)) / 2
     np.testing.assert_allclose(model.transform(NEW), expected, atol=1e-6)
     assert np.abs(loaded.transform(NEW) - expected).max() > 1e-4
@@ -88,7 +88,7 @@ def test_an_image_and_its_mirror_image_are_one_to_a_model_that_mirrors(make, tmp
 def test_training_sees_each_view_alone():
     """The mirror image is for prediction: the first epoch is the same, bit for bit, without validation samples."""
     weights = [
-        fit(otd, epochs=1, images=ImageOptions(workers=0, mirror=mirror)).method_.encoder.state_dict()
+        fit(otd, epochs=1, images=ImageOptions(workers=0, mirror=mirror)).encoder_.state_dict()
         for mirror in (False, True)
     ]
     for name, values in weights[0].items():
@@ -165,7 +165,7 @@ def test_what_was_done_to_the_training_images_is_done_to_new_ones(tmp_path):
 def test_the_encoder_sees_the_middle_of_images_that_are_resized_to_more_than_its_size(tmp_path):
     images = ImageOptions(size=12, resize=16, augmentation="hid", workers=0)
     model = fit(otd, epochs=1, images=images)
-    views = {view.shape for view in (model._training_data(model._read(DRAWN), torch.arange(60))[0, [1, 2]][0])}
+    views = {view.shape for view in (model._training_data(model.read(DRAWN), torch.arange(60))[0, [1, 2]][0])}
     assert views == {(1, 12, 12)}
     framed = NEW.copy()
     framed[:, :, :2], framed[:, :, -2:], framed[..., :2], framed[..., -2:] = 255, 255, 255, 255
@@ -204,8 +204,8 @@ def test_pretrained_weights_are_started_from_and_saved(tmp_path):
     options = {"encoder": "efficientnet_lite0", "images": ImageOptions(size=32, channels=3, pretrained=True, workers=0)}
     model = fit(otd, epochs=1, learning_rate=1e-12, **options)
     other = fit(otd, epochs=1, learning_rate=1e-12, random_state=7, **options)
-    for name, value in model.method_.encoder.backbone.named_parameters():
-        torch.testing.assert_close(value, dict(other.method_.encoder.backbone.named_parameters())[name])
+    for name, value in model.encoder_.backbone.named_parameters():
+        torch.testing.assert_close(value, dict(other.encoder_.backbone.named_parameters())[name])
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(NEW), model.transform(NEW))
 
@@ -216,7 +216,7 @@ def test_a_small_pretrained_residual_network_is_loaded_with_its_own_stem(tmp_pat
     torch.save(timm.create_model("resnet18", num_classes=0, in_chans=3).state_dict(), tmp_path / "weights.pth")
     images = ImageOptions(channels=3, pretrained=str(tmp_path / "weights.pth"), augmentation="none", workers=0)
     model = fit(otd, epochs=1, encoder="resnet18", images=images)
-    assert model.method_.encoder.backbone.conv1.kernel_size == (7, 7)
+    assert model.encoder_.backbone.conv1.kernel_size == (7, 7)
     model.save(tmp_path / "model")
     (tmp_path / "weights.pth").unlink()
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(NEW), model.transform(NEW))

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from ordinate.heads.linear_path import LinearPath
 from sklearn.linear_model import RidgeCV
 
 from ordinate import BlendRegressor
 from ordinate.estimators import EndToEndRegressor, contrastive_regressor, linear_columns
-from ordinate.heads.linear_path import LinearPath
 from ordinate.methods.imbalance import Imbalance
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import SMALL, draw_series, draw_table, for_every_regressor, supcr
@@ -49,12 +49,12 @@ def test_a_head_without_the_linear_model_must_be_ahead_of_it_by_two_standard_err
 
 def ridge(model, X, y, weights=None):
     """The linear model of the columns, by scikit-learn alone."""
-    x = model._read(X).numpy().astype(np.float64)
+    x = model.read(X).numpy().astype(np.float64)
     centre = np.average(x, axis=0, weights=weights)
     scale = np.sqrt(np.average((x - centre) ** 2, axis=0, weights=weights))
     scale[scale == 0] = 1
     fitted = RidgeCV(np.logspace(-6, 4, 21)).fit((x - centre) / scale, y, weights)
-    return lambda new: fitted.predict((model._read(new).numpy() - centre) / scale)
+    return lambda new: fitted.predict((model.read(new).numpy() - centre) / scale)
 
 
 @pytest.mark.parametrize("weights", [None, np.linspace(1, 3, 48)], ids=["none", "some"])
@@ -87,7 +87,7 @@ def test_a_linear_truth_is_left_to_the_linear_model():
     y = TARGET + 0.3 * NOISE
     model = supcr(**OPTIONS).fit(X[:48], y[:48], validation=(X[48:], y[48:]))
     assert model.linear_shares_ == (1.0,)
-    (note,) = model.reader_.notes
+    (note,) = model.notes_
     error = f"{np.abs(ridge(model, X[:48], y[:48])(X[48:]) - y[48:]).mean():.4g}"
     assert note == (
         f"mean absolute error on validation samples: ridge regression on the columns {error}, what is predicted "
@@ -121,7 +121,7 @@ def test_what_no_line_follows_is_left_to_the_network():
 def test_there_is_none_where_it_was_not_asked_for_or_has_no_place(options, a_third):
     model = supcr(**{**OPTIONS, **options}).fit(X, TARGET)
     assert not any(model.linear_shares_)
-    assert not isinstance(model.method_.encoder, LinearPath)
+    assert not isinstance(model.encoder_, LinearPath)
 
 
 def test_series_have_none(a_third):
@@ -146,13 +146,13 @@ def test_a_saved_model_has_it(make, tmp_path, a_third):
 
 def test_the_network_is_trained_on_all_samples_without_it_and_gets_it_anew(monkeypatch, a_third):
     seen = []
-    train_again = contrastive_regressor.ContrastiveRegressor._train_again
+    train_again = contrastive_regressor.TargetRegressor._train_again
 
     def note(self, *arguments, **options):
-        seen.append(type(self.method_.encoder))
+        seen.append(type(self.encoder_))
         train_again(self, *arguments, **options)
 
-    monkeypatch.setattr(contrastive_regressor.ContrastiveRegressor, "_train_again", note)
+    monkeypatch.setattr(contrastive_regressor.TargetRegressor, "_train_again", note)
     options = {**OPTIONS, "schedule": "constant", "refit": 0.5, "head": "ridge"}
     plain, model = (supcr(**options, linear=linear).fit(X, TARGET) for linear in (False, True))
     assert len(seen) == 2

@@ -7,17 +7,17 @@ import pandas as pd
 import pytest
 import torch
 from lightning.pytorch.callbacks import Callback
+from ordinate.heads.beside_columns import BesideColumns
 
 from ordinate import ParquetTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators import linear_ranks
 from ordinate.estimators.export import export_model
 from ordinate.estimators.seed import draw_seed
-from ordinate.heads.beside_columns import BesideColumns
 from ordinate.heads.cumulative_link import fit_cumulative_link
 from ordinate.methods.imbalance import Imbalance
-from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from ordinate.metrics import ranked_probability_score
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import cloc, draw_series, draw_table, for_every_classifier, otd
 from tests.estimators.test_persistence import save_and_load
 
@@ -39,9 +39,9 @@ def a_third(monkeypatch):
 
 def by_columns(model, X, ranks, new, weights=None):
     """What ordinal logistic regression says of new samples."""
-    x, weights = model._read(X).double(), None if weights is None else torch.from_numpy(weights / weights.mean())
+    x, weights = model.read(X).double(), None if weights is None else torch.from_numpy(weights / weights.mean())
     layer, link = fit_cumulative_link(x, torch.from_numpy(ranks), 3, weights)
-    return link(layer(model._read(new).double())).numpy()
+    return link(layer(model.read(new).double())).numpy()
 
 
 @pytest.mark.parametrize("weights", [None, np.linspace(1, 3, 40)], ids=["none", "some"])
@@ -54,7 +54,7 @@ def test_what_is_predicted_is_the_mean_by_the_share_and_embeddings_stay(make, we
     wanted = 0.7 * plain.rank_probabilities(X) + 0.3 * by_columns(model, *training, X, weights)
     assert model.rank_probabilities(X) == pytest.approx(wanted, abs=1e-5)
     assert (model.transform(X) == plain.transform(X)).all()
-    (note,) = model.reader_.notes
+    (note,) = model.notes_
     scores = [
         ranked_probability_score(RANKS[40:], found[40:])
         for found in (by_columns(model, *training, X, weights), model.rank_probabilities(X))
@@ -94,12 +94,12 @@ def test_a_training_on_all_samples_has_the_share_of_a_shorter_one_that_held_some
     model = make().fit(X, ranks)
     assert model.linear_share_ >= 0.5
     assert model.columns_.share.item() == pytest.approx(model.linear_share_)
-    assert "ordinal logistic regression" in model.reader_.notes[-1]
+    assert "ordinal logistic regression" in model.notes_[-1]
     again = make().fit(X, ranks)
     assert (again.rank_probabilities(X) == model.rank_probabilities(X)).all()
     plain = make(linear=False).fit(X, ranks)
     share = model.linear_share_
-    wanted = (1 - share) * plain.rank_probabilities(X) + share * model.columns_.by_columns(model._read(X)).numpy()
+    wanted = (1 - share) * plain.rank_probabilities(X) + share * model.columns_.by_columns(model.read(X)).numpy()
     assert model.rank_probabilities(X) == pytest.approx(wanted, abs=1e-12)  # the trial leaves the training as it is
 
 
@@ -107,7 +107,7 @@ def test_several_devices_have_the_share_of_one(monkeypatch):
     monkeypatch.setattr(linear_ranks, "FEWEST_TO_TRY", 100)
     X, ranks = ordered(160, 1.0)
     model = otd().fit(X, ranks)
-    model.set_params(devices=2, strategy="ddp_spawn")
+    model.set_params(training__devices=2, training__strategy="ddp_spawn")
     assert model._share_on_trial(X, ranks, None, None, seed=draw_seed(0, None)) == model.linear_share_
 
 
@@ -211,7 +211,7 @@ def test_a_table_that_streams_may_validate(tmp_path, a_third):
     part = ParquetTable(tmp_path / "part.parquet", stream=True)
     one, other = (otd().fit(frame, ranks, validation=(held_out, ranks)) for held_out in (frame, part))
     assert one.linear_share_ == other.linear_share_ == pytest.approx(0.3)
-    assert one.reader_.notes[-1] == other.reader_.notes[-1]
+    assert one.notes_[-1] == other.notes_[-1]
 
 
 def test_linear_is_a_flag():

@@ -8,7 +8,7 @@ import pytest
 
 from ordinate import CLOCClassifier, ImageOptions
 from ordinate.errors import OrdinateError
-from ordinate.estimators.ordinal import OrdinalClassifier
+from ordinate.estimators.plain import OrdinalClassifier
 from ordinate.methods.ordinal import LOSSES
 from tests import processes
 from tests.data import pictures

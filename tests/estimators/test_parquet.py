@@ -105,7 +105,7 @@ def test_a_fit_that_was_killed_continues_on_either_and_leaves_no_file(path, tmp_
         assert processes.run(fit_and_die, path, folder, 1) == -9
         assert [file.name for file in folder.iterdir()] == ["last.ckpt"]
         resumed = supcr(checkpoint_dir=folder).fit(X, target)
-        assert_same_model(resumed.set_params(checkpoint_dir=None), whole)
+        assert_same_model(resumed.set_params(training__checkpoint_dir=None), whole)
         assert [file.name for file in folder.iterdir()] == ["last.ckpt"]
 
 

@@ -13,11 +13,10 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ordinate import ImageOptions
+from ordinate import ImageOptions, Training
 from ordinate.errors import OrdinateError
-from ordinate.estimators.end_to_end import EndToEndRegressor
 from ordinate.estimators.export import export_model
-from ordinate.estimators.ordinal import OrdinalClassifier
+from ordinate.estimators.plain import EndToEndRegressor, OrdinalClassifier
 from ordinate.estimators.sample_weights import relative_weights
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
 from ordinate.heads.ridge import fit_ridge
@@ -267,6 +266,6 @@ def test_an_ensemble_weighs_the_samples_of_its_members(ensemble):
 
 
 def test_a_boosted_regressor_is_fitted():
-    model = EndToEndRegressor(**SMALL, epochs=4, validation_fraction=0.0)
+    model = EndToEndRegressor(epochs=4, training=Training(validation_fraction=0.0), **SMALL)
     boosted = AdaBoostRegressor(model, n_estimators=2, random_state=0).fit(X, TARGET, sample_weight=1 + WEIGHTS)
     assert np.isfinite(boosted.predict(X)).all()

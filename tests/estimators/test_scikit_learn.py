@@ -30,7 +30,7 @@ from tests.estimators.examples import (
 X, TARGET = draw_table()
 
 
-@parametrize_with_every_check([CLOCClassifier(phase_epochs=(5, 10), decision="mode"), SupCRRegressor(epochs=(10, 10))])
+@parametrize_with_every_check([CLOCClassifier(epochs=(5, 10), decision="mode"), SupCRRegressor(epochs=(10, 10))])
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
     run_check(estimator, check)

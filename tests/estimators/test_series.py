@@ -107,16 +107,16 @@ def test_a_crop_longer_than_every_series_is_refused(padding):
 def test_losses_of_views_take_crops_or_draw_their_own():
     options = {"loss": "simclr", "embedding_dim": 8, "batch_size": 16, "epochs": (1, 1), "random_state": 0}
     own = RepresentationRegressor(**options).fit(SERIES, TARGET).transform(SERIES)
-    crops = RepresentationRegressor(**options, series=SeriesOptions(crop=8)).fit(SERIES, TARGET).transform(SERIES)
+    crops = RepresentationRegressor(data=SeriesOptions(crop=8), **options).fit(SERIES, TARGET).transform(SERIES)
     assert np.isfinite(own).all()
     assert np.isfinite(crops).all()
     with pytest.raises(OrdinateError, match="series: got 1 views of augmentation 'crop', expected two"):
-        RepresentationRegressor(**options, series=SeriesOptions(crop=8, views=1)).fit(SERIES, TARGET)
+        RepresentationRegressor(data=SeriesOptions(crop=8, views=1), **options).fit(SERIES, TARGET)
 
 
 def test_the_24_layer_network_is_an_encoder():
     model = supcr(encoder="resnet1d24", epochs=(1, 1), validation_fraction=0.0).fit(SERIES[:8], TARGET[:8])
-    assert len(model.method_.encoder.stages) == 11
+    assert len(model.encoder_.stages) == 11
 
 
 @pytest.mark.parametrize(

@@ -58,11 +58,11 @@ def table_of(path, **options):
 def test_a_streamed_table_trains_a_model_that_predicts_as_it_does_of_the_frame(make, path):
     y = labels_for(make, TARGET)
     model = make(validation_fraction=0.2).fit(table_of(path, stream=True), y)
-    assert isinstance(model._read(table_of(path, stream=True)), StreamedRows)
+    assert isinstance(model.read(table_of(path, stream=True)), StreamedRows)
     assert model.transform(table_of(path, stream=True)).tobytes() == model.transform(FRAME).tobytes()
     rows = np.array([200, 3, 17])
     assert model.predict(table_of(path, stream=True)[rows]).tolist() == model.predict(FRAME.iloc[rows]).tolist()
-    assert model.reader_.notes[0].startswith("192 rows are decoded as they are needed") or make in CLASSIFIERS
+    assert model.notes_[0].startswith("192 rows are decoded as they are needed") or make in CLASSIFIERS
     again = make(validation_fraction=0.2).fit(table_of(path, stream=True), y)
     assert again.history_ == model.history_
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import ordinate
-from ordinate import OrdinateError
+from ordinate import OrdinateError, Training
 from ordinate.data.text.options import TextOptions
 from ordinate.methods.imbalance import Imbalance
 from ordinate_papers.estimators import EndToEndRegressor, RepresentationRegressor
@@ -75,7 +75,7 @@ def test_a_transformer_learns_unless_frozen(folder, frozen):
 
     model = supremix(encoder=folder, text=TextOptions(frozen=frozen)).fit(X, Y)
     start = AutoModel.from_pretrained(folder).state_dict()["encoder.layer.1.output.dense.weight"]
-    now = model.reader_.pretrained.network if frozen else model.method_.encoder.sentences
+    now = model.reader_.pretrained.network if frozen else model.encoder_.sentences
     difference = (now.state_dict()["network.encoder.layer.1.output.dense.weight"].float() - start).abs().max()
     assert (difference == 0) == frozen
 
@@ -85,7 +85,7 @@ def test_word_vectors_learn_unless_frozen(tmp_path, frozen):
     (tmp_path / "v.txt").write_text("".join(f"{word} {i} {i % 3}\n" for i, word in enumerate(WORDS)))
     options = TextOptions(word_vectors=tmp_path / "v.txt", frozen=frozen, hidden=4)
     model = supremix(text=options).fit(X, Y)
-    learned = model.method_.encoder.sentences.words.weight
+    learned = model.encoder_.sentences.words.weight
     assert torch.equal(learned, torch.from_numpy(model.reader_.vectors)) == frozen
     assert not learned[0].any()
 
@@ -94,9 +94,14 @@ def test_a_model_learns_what_the_texts_say(folder):
     train, shared = draw_pairs(300)
     unseen, expected = draw_pairs(60, seed=1)
     model = EndToEndRegressor(
-        "bilstm", text=TextOptions(hidden=16), head_loss="mse", epochs=30, batch_size=32, learning_rate=5e-3,
+        "bilstm",
+        data=TextOptions(hidden=16),
+        loss="mse",
+        epochs=30,
+        batch_size=32,
         random_state=0,
-    ).fit(train, shared)  # fmt: skip
+        training=Training(learning_rate=5e-3),
+    ).fit(train, shared)
     assert np.corrcoef(model.predict(unseen), expected)[0, 1] > 0.6
 
 
@@ -147,7 +152,7 @@ def test_columns_of_a_table_stay_categories_without_the_option():
             "^word_vectors: got .* with the encoder 'minilm', expected None",
         ),
         (
-            lambda: RepresentationRegressor("bilstm", loss="simclr", text=TextOptions()).fit(X, Y),
+            lambda: RepresentationRegressor("bilstm", loss="simclr", data=TextOptions()).fit(X, Y),
             "^X: got text, of which no views are drawn, expected other data for the loss 'simclr'",
         ),
     ],

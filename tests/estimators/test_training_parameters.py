@@ -43,7 +43,7 @@ class Steps(lightning.Callback):
 
 def steps_of(model, labels):
     steps = Steps()
-    model.set_params(callbacks=[steps]).fit(X, labels)
+    model.set_params(training__callbacks=[steps]).fit(X, labels)
     return steps.seen
 
 

@@ -50,7 +50,7 @@ def test_the_age_of_new_volumes_is_learned():
     assert np.abs(model.predict(NEW) - NEW_AGES).mean() < 5  # 13 would be the mean's
     assert model.transform(NEW).shape == (12, 8)
     assert model.n_features_in_ == 1
-    assert isinstance(model.method_.encoder, ResNet3d18)
+    assert isinstance(model.encoder_, ResNet3d18)
 
 
 @pytest.mark.typical("2")
@@ -63,7 +63,7 @@ def test_volumes_that_stream_train_the_weights_of_volumes_in_memory(tmp_path, wo
     for name, value in expected.method_.state_dict().items():
         assert torch.equal(value, model.method_.state_dict()[name]), name
     assert model.history_ == expected.history_
-    assert isinstance(model._read(paths), StreamedPixels)
+    assert isinstance(model.read(paths), StreamedPixels)
     np.testing.assert_array_equal(model.predict(paths), expected.predict(paths))
     paths[5].write_bytes(b"")
     with pytest.raises(OrdinateError, match=f"{paths[5].name}: is empty, expected a NIfTI volume"):
@@ -93,7 +93,7 @@ def test_losses_of_views_refuse_volumes():
     with pytest.raises(
         OrdinateError, match="X: got volumes, of which no views are drawn, expected other data for the loss 'simclr'"
     ):
-        RepresentationRegressor(loss="simclr", volumes=VolumeOptions(workers=0)).fit(DRAWN, AGES)
+        RepresentationRegressor(loss="simclr", data=VolumeOptions(workers=0)).fit(DRAWN, AGES)
 
 
 @pytest.mark.parametrize("form", [list, lambda paths: [str(path) for path in paths]], ids=["paths", "names"])

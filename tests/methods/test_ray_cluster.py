@@ -16,8 +16,8 @@ from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods import OTD, ray_cluster
-from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from ordinate.training.loop import train
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import cloc, draw_table, ranks_of, supcr
 
 X, TARGET = draw_table()

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import ordinate
-from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
+from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor, Training
 from ordinate.errors import OrdinateError
 from ordinate.training.stages import StagedMethod
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_end, training_until
@@ -17,7 +17,7 @@ X, TARGET = draw_table(120)
 RANKS = ranks_of(TARGET)
 OWN = {"batch_size": 16, "random_state": 0}
 SEVERAL = {  # with all epochs, 6 batches each (regressors hold samples out)
-    "cloc": (lambda: CLOCClassifier(phase_epochs=(6, 6), target_accuracy=1.0, decision="mode", **OWN), RANKS),
+    "cloc": (lambda: CLOCClassifier(epochs=(6, 6), target_accuracy=1.0, decision="mode", **OWN), RANKS),
     "otd": (lambda: OTDClassifier(epochs=12, **OWN), RANKS),
     "supcr": (lambda: SupCRRegressor(epochs=(6, 6), **OWN), TARGET),
     "supremix": (lambda: SupReMixRegressor(epochs=(6, 6), **OWN), TARGET),
@@ -93,9 +93,9 @@ def test_a_head_that_was_not_trained_does_not_predict(name, head, monkeypatch):
     build, labels = SEVERAL[name]
     clock = Steps(monkeypatch)
     with training_until(clock.end(1)):
-        model = build().set_params(head=head, validation_fraction=0.0).fit(X, labels)
+        model = build().set_params(training__validation_fraction=0.0, head=head).fit(X, labels)
     assert model.head_name_ == "ridge"
-    whole = build().set_params(head=head, validation_fraction=0.0).fit(X, labels)
+    whole = build().set_params(training__validation_fraction=0.0, head=head).fit(X, labels)
     assert whole.head_name_ == "linear"
 
 
@@ -115,7 +115,7 @@ def test_with_time_enough_nothing_changes(name, monkeypatch):
 def test_stages_share_the_time_by_their_epochs(monkeypatch):
     clock = Steps(monkeypatch)
     with training_until(clock.end(20)):
-        model = CLOCClassifier(phase_epochs=(10, 30), target_accuracy=1.0, **OWN).fit(X, RANKS)
+        model = CLOCClassifier(epochs=(10, 30), target_accuracy=1.0, **OWN).fit(X, RANKS)
     stages = [epoch["stage"] for epoch in model.history_]
     passed = [epoch.get("passed", 1.0) for epoch in model.history_]
     batches = model.n_batches_
@@ -145,7 +145,7 @@ def test_a_training_that_was_stopped_keeps_its_end(monkeypatch, tmp_path):
     clock = Steps(monkeypatch)
 
     def build():
-        return OTDClassifier(epochs=30, checkpoint_dir=tmp_path, **OWN)
+        return OTDClassifier(epochs=30, training=Training(checkpoint_dir=tmp_path), **OWN)
 
     def die(method):
         if method.current_epoch == 2:

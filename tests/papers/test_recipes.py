@@ -65,7 +65,7 @@ def trained(recipe, **changes):
     epochs = (
         {"phase_epochs": (1, 1)} if recipe.method == "cloc" else {"epochs": 1 if recipe.method == "otd" else (1, 1)}
     )
-    model = recipe.build(**epochs, validation_fraction=0.0, random_state=0, **changes)
+    model = recipe.build(training__validation_fraction=0.0, random_state=0, **epochs, **changes)
     if model.images is not None:
         model.images = replace(model.images, pretrained=False, workers=0)
     return model.fit(*draw(recipe))
