@@ -8,8 +8,8 @@ import torch
 
 from ordinate import BlendRegressor, Training
 from ordinate.estimators import EndToEndRegressor
-from ordinate.methods import training
 from ordinate.methods.regression import Regression
+from ordinate.training import loop as training
 from ordinate.training.stages import StagedMethod
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes

@@ -94,7 +94,7 @@ def test_whole_numbers_that_scikit_learn_draws_are_settings():
 
 
 def test_pairs_of_whole_numbers_of_numpy_are_epochs():
-    assert cloc(phase_epochs=np.array([1, 2])).fit(X, ranks_of(TARGET)).n_iter_ == 3
+    assert cloc(epochs=np.array([1, 2])).fit(X, ranks_of(TARGET)).n_iter_ == 3
     assert supcr(epochs=np.array([1, 2])).fit(X, TARGET).n_iter_ == 3
 
 

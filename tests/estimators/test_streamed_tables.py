@@ -13,9 +13,9 @@ from ordinate.data.tables import parquet_table, streamed_rows
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.data.tables.streamed_rows import StreamedRows
 from ordinate.errors import OrdinateError
-from ordinate.estimators import training_samples
+from ordinate.estimators import pipeline as training_samples
 from ordinate.estimators.data_module import DataModule
-from ordinate.methods import training
+from ordinate.training import loop as training
 from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.estimators.examples import (

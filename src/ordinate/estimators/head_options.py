@@ -11,7 +11,7 @@ from ordinate.options import HeadLoss
 HeadKind = Literal["auto", "linear", "ridge", "neighbours"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Head(OptionGroup):
     """What predicts continuous targets from embeddings.
 
@@ -30,7 +30,7 @@ class Head(OptionGroup):
 
     Example:
         >>> Head("linear", loss="huber")
-        Head(kind='linear', loss='huber', n_neighbors=5, bin_size=None)
+        Head(kind='linear', loss='huber')
     """
 
     kind: HeadKind = "auto"

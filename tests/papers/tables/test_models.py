@@ -40,7 +40,7 @@ def test_the_budget_is_the_same_for_every_model_that_trains(name):
         assert (estimator.encoder, estimator.embedding_dim, estimator.batch_size) == ("auto", 64, 256)
         assert (estimator.learning_rate, estimator.weight_decay) == (1e-3, 0.25)
         assert (estimator.random_state, estimator.validation_fraction, estimator.patience) == (5, 0.0, None)
-        epochs = estimator.phase_epochs if name == "cloc" else estimator.epochs
+        epochs = estimator.epochs if name == "cloc" else estimator.epochs
         assert epochs in (30, (30, 7), (10, 20))
 
 
@@ -136,7 +136,7 @@ X, Y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 4
 
 
 def fitted(name, task, y, **settings):
-    small = {"epochs": (1, 1)} if name.startswith("sup") else {"phase_epochs": (1, 1)}
+    small = {"epochs": (1, 1)} if name.startswith("sup") else {"epochs": (1, 1)}
     return build(name, task, **small, **settings).fit(X, y)
 
 

@@ -10,7 +10,8 @@ from torch import nn
 
 from ordinate import OTDClassifier
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.methods import OTD, training
+from ordinate.methods import OTD
+from ordinate.training import loop as training
 from ordinate.training.threads import SMALL, few_for_little
 from tests.methods.examples import encoder, ranks
 

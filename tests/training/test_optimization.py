@@ -74,18 +74,11 @@ def test_margins_without_a_gradient_stay_where_they_are(optimizer, options):
     assert torch.equal(method.mmnp.raw, before)
 
 
-class WithoutMMNP(CLOCClassifier):
-    """CLOC whose margins have no gradient."""
-
-    def _build_method(self, encoder):
-        method = super()._build_method(encoder)
-        method.mmnp_weight = 0.0
-        return method
-
-
 def test_margins_of_an_estimator_that_have_no_gradient_stay_under_its_own_decay():
     X, target = draw_table()
-    model = WithoutMMNP(phase_epochs=(20, 5), target_accuracy=1.0, random_state=0).fit(X, ranks_of(target))
+    model = CLOCClassifier(mmnp_weight=0.0, epochs=(20, 5), target_accuracy=1.0, random_state=0).fit(
+        X, ranks_of(target)
+    )
     assert model.method_.stages[0].optimization.weight_decay == 3.0
     for boundary in (0, 1):
         (kept,) = {epoch[f"margin_{boundary}|{boundary + 1}"] for epoch in model.history_}

@@ -71,13 +71,13 @@ def test_loss_and_gradients_are_those_of_the_whole_batch(name, stage, chunk_size
     data = data_for(name, dtype)
     plain = loss_and_gradients(build(name), data, stage)
     assert len(plain) > 2
-    assert_close(loss_and_gradients(build(name, training__chunk_size=chunk_size), data, stage), plain, tolerance)
+    assert_close(loss_and_gradients(build(name, chunk_size=chunk_size), data, stage), plain, tolerance)
 
 
 @for_every_method
 def test_a_whole_training_is_the_plain_one(name):
     data, held_out = data_for(name, torch.float64, 48), data_for(name, torch.float64)
-    plain, chunked = build(name).double(), build(name, training__chunk_size=5).double()
+    plain, chunked = build(name).double(), build(name, chunk_size=5).double()
     expected, history = train(plain, data, held_out), train(chunked, data, held_out)
     assert_close(chunked.state_dict(), plain.state_dict(), 1e-10)
     assert [list(entry) for entry in history] == [list(entry) for entry in expected]
@@ -87,7 +87,7 @@ def test_a_whole_training_is_the_plain_one(name):
 
 @for_every_method
 def test_training_passes_chunks_and_validation_the_whole(name):
-    method = build(name, training__chunk_size=6)
+    method = build(name, chunk_size=6)
     sizes = record_sizes(method.encoder)
     train(method, data_for(name, torch.float32, 48), data_for(name, torch.float32, 17))
     assert set(sizes) <= {4, 5, 6, 17}
@@ -98,7 +98,7 @@ def test_training_passes_chunks_and_validation_the_whole(name):
 @for_every_method
 def test_a_chunk_size_that_cannot_be_is_refused_when_the_method_is_built(name, chunk_size):
     with pytest.raises(OrdinateError, match=f"chunk_size: got {chunk_size!r}, expected a whole number of at least 1"):
-        build(name, training__chunk_size=chunk_size)
+        build(name, chunk_size=chunk_size)
 
 
 # one encoder

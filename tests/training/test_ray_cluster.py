@@ -15,7 +15,8 @@ from ordinate import RayCluster
 from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.errors import OrdinateError
-from ordinate.methods import OTD, ray_cluster
+from ordinate.methods import OTD
+from ordinate.training import ray_cluster
 from ordinate.training.loop import train
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import cloc, draw_table, ranks_of, supcr
@@ -74,8 +75,8 @@ def test_a_machine_that_is_lost_changes_nothing(tmp_path):
     [
         ({"cluster": "auto"}, r"cluster: got 'auto', expected RayCluster\(address, workers\) or None"),
         ({"cluster": RayCluster("auto", 2)}, "checkpoint_dir: got None, expected a folder that all machines"),
-        ({"cluster": RayCluster("auto", 2), "devices": 2}, "devices: got 2, expected None beside a cluster"),
-        ({"cluster": RayCluster("auto", 2), "strategy": "ddp"}, "strategy: got 'ddp', expected None beside a cluster"),
+        ({"cluster": RayCluster("auto", 2), "devices": 2}, "devices: got 2, expected None with a cluster"),
+        ({"cluster": RayCluster("auto", 2), "strategy": "ddp"}, "strategy: got 'ddp', expected None with a cluster"),
     ],
 )
 def test_what_a_cluster_cannot_have_is_refused_before_training(options, message):
