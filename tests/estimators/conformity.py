@@ -31,7 +31,7 @@ REPEATED = {
 EQUIVALENCE = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
     "samples that are repeated meet in batches, and are standardised with their repetitions",
-)
+) | {"check_parameters_default_constructible": "the default of a group of options is an immutable object"}
 UNWEIGHTED = dict.fromkeys(
     (
         "check_sample_weights_pandas_series",

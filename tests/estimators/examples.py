@@ -22,7 +22,7 @@ def in_groups(kind, options):
         grouped["training"] = replace(grouped.get("training", Training()), **of_training)
     if issubclass(kind, ContrastiveParameters):
         of_head = {OF_HEAD[name]: grouped.pop(name) for name in OF_HEAD if name in grouped}
-        if isinstance(of_head.get("kind"), Head):
+        if list(of_head) == ["kind"]:
             grouped["head"] = of_head["kind"]
         elif of_head:
             grouped["head"] = Head(**of_head)

@@ -73,7 +73,7 @@ SETTINGS = [
     (cloc, "class_order", [0, 1, 1, 2], "class_order: got [0, 1, 1, 2], expected each class once"),
     (cloc, "class_order", [0, 1], "y: got unknown labels ['2'], expected [0, 1]"),
     (supcr, "head", "svm", "head: got 'svm', expected one of 'auto', 'linear', 'ridge', 'neighbours'"),
-    (supcr, "head_loss", "l3", "head_loss: got 'l3', expected one of 'l1', 'mse', 'huber'"),
+    (supcr, "head_loss", "l3", "loss: got 'l3', expected one of 'l1', 'mse', 'huber'"),
     (supcr, "scheme", "both", "scheme: got 'both', expected one of 'linear_probe', 'fine_tune', 'regularise'"),
     (supcr, "temperature", 0.0, "temperature: got 0.0"),
     (supcr, "label_distance", "l3", "label_distance: got 'l3', expected one of 'l1', 'l2', 'angular'"),

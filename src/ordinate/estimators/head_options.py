@@ -39,9 +39,11 @@ class Head(OptionGroup):
     bin_size: "float | Sequence[float] | None" = None
 
     def __post_init__(self) -> None:
-        check_choice(self.kind, get_args(HeadKind), "head")
-        check_choice(self.loss, _names(HeadLoss), "head loss")
+        check_choice(self.kind, get_args(HeadKind), "kind")
+        check_choice(self.loss, _names(HeadLoss), "loss")
         check_whole(self.n_neighbors, "n_neighbors")
+        if isinstance(self.bin_size, list):  # JSON and TOML have no tuples.
+            object.__setattr__(self, "bin_size", tuple(self.bin_size))
         if self.bin_size is not None:
             sizes: Any = self.bin_size
             for size in sizes if hasattr(sizes, "__len__") else [sizes]:

@@ -20,7 +20,7 @@ from ordinate.estimators.labels import restore_labels
 from ordinate.estimators.model_folder import CONFIG, require_model
 from ordinate.estimators.predictors import describe_predictor, restore_predictor
 from ordinate.estimators.registry import estimator_named
-from ordinate.estimators.settings import from_plain, to_plain
+from ordinate.estimators.settings import UnsavedOptimizer, from_plain, to_plain
 from ordinate.extensions import load_object
 from ordinate.randomness import own_random_numbers
 
@@ -80,8 +80,9 @@ def _plain_params(estimator: Any) -> dict[str, Any]:
     training = params["training"].get_params() | {"logger": None, "callbacks": None, "cluster": None}
     if not isinstance(training["strategy"], str):
         training["strategy"] = None
-    if callable(training["optimizer"]):
-        training["optimizer"] = None
+    optimizer = training["optimizer"]
+    if callable(optimizer):
+        training["optimizer"] = optimizer.text if isinstance(optimizer, UnsavedOptimizer) else repr(optimizer)
     if "encoder" in params:
         params["encoder"] = plain_encoder(params["encoder"])
     plain: dict[str, Any] = to_plain(params | {"training": training})

@@ -90,7 +90,8 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return (n,), the class that ``decision`` predicts from the probabilities."""
-        return self.ordered_classes_[self.decide(self.rank_probabilities(X))]
+        ranks = self.decide(self.rank_probabilities(X))
+        return self.ordered_classes_[ranks]
 
     def decide(self, probabilities: ArrayLike) -> NDArray[np.int64]:
         """Return the ranks (n,) that the model predicts from probabilities (n, C) of its ranks."""
