@@ -9,8 +9,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
+from ordinate import kernels
 from ordinate.data.label_density import LabelBins
-from ordinate.functional import angular_distance, compiled_rows, precision
+from ordinate.functional import angular_distance, precision
 from ordinate.functional.global_batch import mean_over_all
 from ordinate.methods import CLOC, OTD, SupCR, SupReMix
 from ordinate.methods.end_to_end import EndToEnd
@@ -47,7 +48,7 @@ class NoFloat64(TorchDispatchMode):
 def without_float64(monkeypatch):
     """Inside, the CPU is a device without float64, whose rows no compiled loop takes."""
     monkeypatch.setattr(precision, "WITHOUT_FLOAT64", ("mps", "cpu"))
-    monkeypatch.setattr(compiled_rows, "NUMBA", False)
+    monkeypatch.setattr(kernels, "NUMBA", False)
     return NoFloat64()
 
 

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from ordinate import kernels
 from ordinate.errors import OrdinateError
-from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import (
     Gradients,
     RowSums,
@@ -18,7 +18,6 @@ from ordinate.functional.anchor_blocks import (
     check_block_size,
     refuse_second_derivative,
 )
-from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.contrast import check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere
 from ordinate.functional.inputs import check_choice, check_num_classes, check_ranks
@@ -202,11 +201,11 @@ class _AllTriplets:
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"] | None]:
         """Sums of some anchors' terms, and the gradient of their weighted sum with respect to the cosines."""
         ranks, self_index = self.ranks[rows], None if self.self_index is None else self.self_index[rows]
-        if (compiled := runs_compiled(cosines.a)) or triton_rows.uses_kernels(cosines.a):
+        if (compiled := kernels.uses_numba(cosines.a)) or kernels.uses_triton(cosines.a):
             if not compiled:
-                from ordinate.functional.triton_rows.angular_triangle import angle_rows
+                from ordinate.kernels.triton.angular_triangle import angle_rows
             else:
-                from ordinate.functional.compiled_rows.angular_triangle import angle_rows
+                from ordinate.kernels.numba.angular_triangle import angle_rows
             cosine, a, b = cosines.block(rows), cosines.a[rows], cosines.b
             pairs = ranks, self.ref_ranks, self.shares, self_index
             return angle_rows(cosine, a, b, *pairs, coefficients, NEAR[cosine.dtype])

@@ -12,9 +12,8 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ordinate.functional import triton_rows
+from ordinate import kernels
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, check_block_size
-from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.contrast import Contrast, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group
 from ordinate.functional.inputs import check_choice, check_positive, check_targets, check_whole
@@ -24,7 +23,7 @@ from ordinate.functional.similarity import BLOCKS, SIMILARITIES, SimilarityBlock
 from ordinate.options import Reduction, Similarity
 
 if TYPE_CHECKING:
-    from ordinate.functional.triton_rows.supcr import LineRows
+    from ordinate.kernels.triton.supcr import LineRows
 
 CELLS = 16  # of the table of mirror images for each label, at least
 LOG2_E = math.log2(math.e)  # exp2 is three times as fast as exp
@@ -176,7 +175,7 @@ def _paths(
     widest_type = widest(y.device)
     on_a_line = y.shape[1] == 1 and label_distance in ("l1", "l2") and num_positives is None and tie_tolerance == 0
     every = torch.cat([y, ref_y])[:, 0]
-    compiled = on_a_line and runs_compiled(y) and bool(torch.isfinite(every.max() - every.min()))
+    compiled = on_a_line and kernels.uses_numba(y) and bool(torch.isfinite(every.max() - every.min()))
     steps = _whole_steps(every) if on_a_line and not compiled else None
     if not compiled and steps is None:
         return None, [(widest_type, _AnyLabels(y, ref_y, label_distance, num_positives, tie_tolerance))]
@@ -262,7 +261,7 @@ class _CompiledLine(_Path):
         self_index: Int[Tensor, " b"] | None,
         factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
-        from ordinate.functional.compiled_rows.supcr import supcr_rows
+        from ordinate.kernels.numba.supcr import supcr_rows
 
         total = wide(similarity.sum(1))
         e = fill_self(similarity.mul(scale * LOG2_E).exp2_(), self_index, 0)
@@ -306,7 +305,7 @@ class _Line(_Path):
         self_index: Int[Tensor, " b"] | None,
         factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
-        if triton_rows.uses_kernels(similarity):
+        if kernels.uses_triton(similarity):
             found = self._kernels.rows(similarity, scale, rows, self_index, EXP_RANGE[similarity.dtype])
             return found and (found[0], found[1].mul_(factors[:, None].to(similarity)))
         if max(1.0, -float(similarity.amin())) * scale > EXP_RANGE[similarity.dtype]:
@@ -344,7 +343,7 @@ class _Line(_Path):
 
     @cached_property
     def _kernels(self) -> "LineRows":
-        from ordinate.functional.triton_rows.supcr import LineRows
+        from ordinate.kernels.triton.supcr import LineRows
 
         cells = self.cells >> 1
         return LineRows(self.y, self.below, self.groups, self.group, self.starts, cells, self.cell_bits)

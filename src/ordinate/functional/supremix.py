@@ -9,26 +9,23 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from ordinate import kernels
 from ordinate.errors import OrdinateError
-from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, check_block_size
-from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.contrast import Contrast, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group, gathered, holds_anywhere
 from ordinate.functional.inputs import check_choice, check_constant, check_positive, check_targets
 from ordinate.functional.mixtures import (
-    VANISHED,
     DrawnShares,
     GivenShares,
     MixPositives,
     MixtureBlocks,
-    MixtureRows,
-    Pull,
     draw_shares,
     squared_norm,
 )
 from ordinate.functional.precision import wide, widest
 from ordinate.functional.similarity import fill_self
+from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient, MixtureRows
 from ordinate.options import Reduction
 
 COLDEST = {torch.float32: 1 / 30, torch.float64: 1 / 300}  # temperature down to which exp(cosine / temperature) and
@@ -209,14 +206,14 @@ def _label_width(y: Tensor, ref_y: Tensor) -> float:
 
 def _fused_rows(cosine: Tensor) -> type[MixtureRows] | None:
     """Return what computes rows in one pass on the device of the cosines; None where PyTorch has to."""
-    if runs_compiled(cosine):
-        from ordinate.functional.compiled_rows.supremix import CompiledRows
+    if kernels.uses_numba(cosine):
+        from ordinate.kernels.numba.supremix import NumbaRows
 
-        return CompiledRows
-    if triton_rows.uses_kernels(cosine):
-        from ordinate.functional.triton_rows.supremix import KernelRows
+        return NumbaRows
+    if kernels.uses_triton(cosine):
+        from ordinate.kernels.triton.supremix import TritonRows
 
-        return KernelRows
+        return TritonRows
     return None
 
 
@@ -306,7 +303,7 @@ class _RowSums:
         rows: slice,
         positives: Int[Tensor, " b"],
         coefficients: Float[Tensor, " b"] | None,
-    ) -> tuple[Float[Tensor, " b"], Pull | None]:
+    ) -> tuple[Float[Tensor, " b"], MixtureGradient | None]:
         """Values of some anchors, and the gradient of their weighted sum."""
         cosine, r = cosines.block(rows), cosines.b
         y, self_index = self.y[rows], None if self.self_index is None else self.self_index[rows]
@@ -364,7 +361,7 @@ class _RowSums:
                 passed_on = mixed_positives.through_norm(part, force)
                 between = passed_on if between is None else between.add_(passed_on)
         mixed.add_(real)
-        return values, Pull(mixed, real if self.detached else mixed, mixed_positives.among, between)
+        return values, MixtureGradient(mixed, real if self.detached else mixed, mixed_positives.among, between)
 
     def _term(self, similarity: Tensor, shift: Tensor, label_distance: Tensor | None = None) -> Tensor:
         """exp((similarity - shift) / temperature), magnified by the label distance."""
@@ -385,7 +382,7 @@ class _RowSums:
         squared = (cosine - 1).mul_(share).mul_(rest).mul_(2).add_(1)
         if lengths is not None:
             squared = squared_norm(squared, share, lengths[0][rows, None], lengths[1])
-        inverse_norm = squared.clamp(min=VANISHED).rsqrt_().masked_fill_(squared <= VANISHED, 0)
+        inverse_norm = squared.clamp(min=MIN_SQUARED_NORM).rsqrt_().masked_fill_(squared <= MIN_SQUARED_NORM, 0)
         similarity.mul_(inverse_norm)
         slope = rest.mul_(inverse_norm)
         if not self.detached:
