@@ -16,7 +16,7 @@ from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks,
 from ordinate.functional.contrast import Contrast, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere, summed
 from ordinate.functional.inputs import LARGEST_FACTOR, check_choice, check_ranks
-from ordinate.functional.precision import wide
+from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self
 from ordinate.options import PairReduction
 
@@ -121,7 +121,7 @@ def mmnp(
     elif reduction == "sum":
         coefficients = coefficients / float(summed(torch.tensor(len(ranks), device=ranks.device), group))
 
-    position = wide(torch.cat([margins.new_zeros(1), margins])).cumsum(0)
+    position = to_accumulation_dtype(torch.cat([margins.new_zeros(1), margins])).cumsum(0)
     shift = (position[:, None] - position).abs()
     a, b = contrast.units(1.0 if reduction == "pair_mean" else float(pairs.max()))
     return contrast.loss(row_sums, coefficients, a, b, shift, reduction=reduction, order=order)
@@ -155,7 +155,7 @@ class _RowSums:
             values, gradient = _hinges(shifted, first, last, self_index)
             if factors is not None:
                 gradient.mul_(factors[:, None].to(gradient))
-                grad_shift[rank].index_add_(0, self.ref_ranks, wide(gradient.sum(0)))
+                grad_shift[rank].index_add_(0, self.ref_ranks, to_accumulation_dtype(gradient.sum(0)))
             return values, gradient
 
         values, gradients = block_sums(self._blocks(len(b), a.device), rows, cosines, coefficients)

@@ -23,7 +23,7 @@ from ordinate.functional.mixtures import (
     draw_shares,
     squared_norm,
 )
-from ordinate.functional.precision import wide, widest
+from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.functional.similarity import fill_self
 from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient, MixtureRows
 from ordinate.options import Reduction
@@ -128,7 +128,7 @@ def supremix(
         block_size=block_size,
     )
     contrast = prepare(
-        embeddings, labels, lambda y, n, name: wide(check_targets(y, n, name, dimensions=1)[:, 0]),
+        embeddings, labels, lambda y, n, name: to_accumulation_dtype(check_targets(y, n, name, dimensions=1)[:, 0]),
         ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, own=own, group=group,
     )  # fmt: skip
     check_contrasted(contrast, given=ref_emb is not None)
@@ -152,7 +152,7 @@ def supremix(
         dtype=_dtype(contrast, temperature, label_width),
         block_size=block_size,
     )
-    positives = torch.empty_like(y).index_copy(0, order.anchors, wide(row_sums.positives()))
+    positives = torch.empty_like(y).index_copy(0, order.anchors, to_accumulation_dtype(row_sums.positives()))
     has_positive = positives > 0
     if not holds_anywhere(has_positive, group):
         raise OrdinateError(
@@ -222,7 +222,7 @@ def _dtype(contrast: Contrast, temperature: float, label_width: float) -> torch.
     dtypes = contrast.anchors.dtype, contrast.references.dtype
     near = label_width <= FARTHEST
     narrow = near and torch.float64 not in dtypes and temperature >= COLDEST[torch.float32]
-    return torch.float32 if narrow else widest(contrast.anchors.device)
+    return torch.float32 if narrow else accumulation_dtype(contrast.anchors.device)
 
 
 def _shares(
@@ -243,7 +243,7 @@ def _check_neg_mix(neg_mix: Tensor, n: int, m: int) -> Tensor:
         raise OrdinateError("neg_mix", got, f"a tensor ({n}, {m}), the share of each anchor in its Mix-neg")
     if not bool(((neg_mix >= 0) & (neg_mix <= 1)).all()):
         raise OrdinateError("neg_mix", "values outside 0 to 1", "shares")
-    return wide(check_constant(neg_mix, "neg_mix"))
+    return to_accumulation_dtype(check_constant(neg_mix, "neg_mix"))
 
 
 def _lengths(x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
@@ -341,7 +341,10 @@ class _RowSums:
             denominator += torch.where(part.exists, term, 0).sum((1, 2))[:, None]
             attraction += part.similarity.sum((1, 2))[:, None]
         per_positive = 1 / positives[:, None].clamp(min=1).to(self.dtype)
-        values = wide(denominator.log()) + wide(shift - attraction * per_positive) / self.temperature
+        values = (
+            to_accumulation_dtype(denominator.log())
+            + to_accumulation_dtype(shift - attraction * per_positive) / self.temperature
+        )
         values = values.masked_fill_(positives[:, None] == 0, 0)[:, 0]
         if coefficients is None:
             return values, None
