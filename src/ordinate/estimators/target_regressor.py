@@ -28,7 +28,7 @@ from ordinate.estimators.labels import TargetLabels
 from ordinate.estimators.method import Facts, Fitted, Method, embedded_part, usual_optimization, warn
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.sample_weights import CheckedSamples
-from ordinate.functional.weighted_mean import weighted_mean
+from ordinate.functional.numerics import weighted_mean
 from ordinate.heads.linear import REGRESSION_LOSSES
 from ordinate.heads.neighbours import NeighbourMean
 from ordinate.heads.ridge import fit_ridge

@@ -13,20 +13,20 @@ import triton.language as tl
 from jaxtyping import Float
 from torch import Tensor
 
-from ordinate.functional import triton_rows
-from ordinate.functional.mixtures import VANISHED, MixtureRows, Pull
-from ordinate.functional.triton_rows import chunk_of, chunks_of
+from ordinate.kernels import triton as triton_rows
+from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient, MixtureRows
+from ordinate.kernels.triton import chunk_of, chunks_of
 
-NO_DIRECTION = tl.constexpr(VANISHED)
+NO_DIRECTION = tl.constexpr(MIN_SQUARED_NORM)
 UNSPECIALIZED = ["width", "first", "among"]  # one kernel for all their values
 
 
 @dataclass(frozen=True)
-class KernelRows(MixtureRows):
+class TritonRows(MixtureRows):
     """Rows of a block of anchors."""
 
     @torch.compiler.disable
-    def rows(self, coefficients: Float[Tensor, " b"] | None) -> tuple[Float[Tensor, " b"], Pull | None]:
+    def rows(self, coefficients: Float[Tensor, " b"] | None) -> tuple[Float[Tensor, " b"], MixtureGradient | None]:
         """Values of the anchors, and what their weighted sum pulls at."""
         b, m = self.cosine.shape
         mixed = None if self.bounds is None else _MixPos(self)
@@ -54,7 +54,7 @@ class KernelRows(MixtureRows):
             _pulls[b, chunks_of(m)](
                 self.cosine, references, push, pull, forces, low, forces.shape[1], *block, **options, **chunk_of(m)
             )
-        return values, Pull(self.cosine, references, slice(0, 0) if mixed is None else mixed.among, between)
+        return values, MixtureGradient(self.cosine, references, slice(0, 0) if mixed is None else mixed.among, between)
 
     @cached_property
     def tau(self) -> Float[Tensor, " 1"]:
@@ -65,7 +65,7 @@ class KernelRows(MixtureRows):
 class _MixPos:
     """The Mix-pos of a block of anchors."""
 
-    def __init__(self, block: KernelRows) -> None:
+    def __init__(self, block: TritonRows) -> None:
         assert block.bounds is not None  # noqa: S101
         self.bounds = block.bounds
         self.low, _, _, high = self.bounds

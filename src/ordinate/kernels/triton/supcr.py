@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ordinate.functional.triton_rows import chunk_of, chunks_of
+from ordinate.kernels.triton import chunk_of, chunks_of
 
 NEVER = 1 << 62  # a label that is no mirror image
 UNSPECIALIZED = ["count", "last_cell", "bits", "steps"]  # one kernel for all their values

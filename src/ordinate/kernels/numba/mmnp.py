@@ -7,7 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ordinate.functional.compiled_rows import LOOP, columns_of, in_threads
+from ordinate.kernels.numba import LOOP, columns_of, in_threads
 
 CELLS = 2  # for each positive, into which they are dealt
 STEPS = 8  # positives of a cell that are looked through one by one

@@ -15,8 +15,8 @@ from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ordinate.functional.compiled_rows import ANY_ORDER, columns_of, in_threads
-from ordinate.functional.mixtures import VANISHED, MixtureRows, Pull
+from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient, MixtureRows
+from ordinate.kernels.numba import ANY_ORDER, columns_of, in_threads
 
 TAYLOR = tuple(1 / factorial(n) for n in range(13))  # of exp: enough for float64 up to ln(2) / 2
 
@@ -25,16 +25,16 @@ PART, INVERSE, SIMILARITY, TERM = range(4)  # of a Mix-pos: of the sample below 
 
 
 @dataclass(frozen=True)
-class CompiledRows(MixtureRows):
+class NumbaRows(MixtureRows):
     """Rows of a block of anchors."""
 
-    def rows(self, coefficients: Float[Tensor, " b"] | None) -> tuple[Float[Tensor, " b"], Pull | None]:
+    def rows(self, coefficients: Float[Tensor, " b"] | None) -> tuple[Float[Tensor, " b"], MixtureGradient | None]:
         """Values of the anchors, and what their weighted sum pulls at."""
         cosine, y, ref_y = self.cosine.numpy(), self.y.numpy(), self.ref_y.numpy()
         bounds = [edge.numpy() for edge in self.bounds or self._no_windows()]
         among = slice(0, 0) if self.bounds is None else slice(int(bounds[0].min()), int(bounds[3].max()))
         gram = (self.r[among] @ self.r[among].T).numpy()
-        mixing = self.renormalize, cosine.dtype.type(1 / self.temperature), cosine.dtype.type(VANISHED)
+        mixing = self.renormalize, cosine.dtype.type(1 / self.temperature), cosine.dtype.type(MIN_SQUARED_NORM)
         window = gram, ref_y, among.start, *mixing
 
         gradient = torch.empty_like(self.cosine)
@@ -59,7 +59,7 @@ class CompiledRows(MixtureRows):
             forces[0] /= denominator
             in_threads(_through_norms, len(gram), half, cosine, y, *bounds, window, forces.numpy())
             between = torch.from_numpy(half + half.T)
-        return values, Pull(gradient, references, among, between)
+        return values, MixtureGradient(gradient, references, among, between)
 
     def _no_windows(self) -> tuple[Int[Tensor, " b"], ...]:
         """Bounds that hold the anchors' own labels alone."""

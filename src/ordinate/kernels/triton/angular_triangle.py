@@ -10,7 +10,7 @@ import triton.language as tl
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ordinate.functional.triton_rows import chunk_of, chunks_of
+from ordinate.kernels.triton import chunk_of, chunks_of
 
 PI = tl.constexpr(3.141592653589793)
 

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ordinate.functional.compiled_rows import LOOP, columns_of, in_threads
+from ordinate.kernels.numba import LOOP, columns_of, in_threads
 
 PRODUCT = 1e40  # of denominators, up to which they are multiplied before a logarithm is taken
 TOGETHER = 4  # rows, so that the processor works on one while it waits for another

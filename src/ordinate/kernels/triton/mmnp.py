@@ -10,23 +10,33 @@ import triton.language as tl
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ordinate.functional.similarity import fill_self
-from ordinate.functional.triton_rows import chunk_of, chunks_of
+from ordinate.kernels.triton import chunk_of, chunks_of
 
 UNSPECIALIZED = ["first", "last", "real", "steps", "width"]  # one kernel for all their values
 
 
 @torch.compiler.disable
 def hinge_rows(
-    shifted: Float[Tensor, "b m"], first: int, last: int, self_index: Int[Tensor, " b"] | None
+    shifted: Float[Tensor, "b m"],
+    first: int,
+    positives: Float[Tensor, "b p"],
+    order: Int[Tensor, "b p"],
+    *,
+    with_self: bool,
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
-    """Eq. 2 of anchors whose positives are the columns from ``first`` to before ``last``, and its gradient."""
+    """Return eq. 2 of anchors of one rank, and its gradient.
+
+    Args:
+        shifted: Similarities of the anchors, each negative's raised by the margin.
+        first: First column of the positives.
+        positives: Similarities of the positives, ascending; infinity where an anchor meets itself.
+        order: Place of each of them among the columns of the positives.
+        with_self: Whether each anchor stands among its positives.
+    """
     b, m = shifted.shape
-    width = last - first
-    real = width if self_index is None else width - 1
-    positives, order = fill_self(shifted[:, first:last], self_index, torch.inf).sort(
-        dim=1
-    )  # itself: beyond every negative
+    width = positives.shape[1]
+    last = first + width
+    real = width - int(with_self)
     gradient = torch.empty_like(shifted)
     reached = torch.zeros(b, width, dtype=torch.int32, device=shifted.device)
     pushed = shifted.new_empty(b, chunks_of(m), dtype=torch.float64)

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 import pytest
 import torch
 
-from ordinate.functional import angular_triangle, compiled_rows, mmnp, supcr, supremix, triton_rows
+from ordinate import kernels
+from ordinate.functional import angular_triangle, mmnp, supcr, supremix
 from tests.functional import brute_force, every_loss
 from tests.functional.every_loss import for_every_loss
 
-pytest.importorskip("triton")
+triton_rows = pytest.importorskip("ordinate.kernels.triton", reason="triton is not installed")
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10}
@@ -76,20 +77,20 @@ for_typical_cases = pytest.mark.parametrize(
 
 
 @contextmanager
-def rows_in(kernels):
+def rows_in(*, triton):
     asked = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(triton_rows, "uses_kernels", lambda block: asked.append(block.shape) or kernels)
+        patch.setattr(kernels, "uses_triton", lambda block: asked.append(block.shape) or triton)
         patch.setattr(triton_rows, "CHUNK", CHUNK)
         patch.setattr(triton_rows, "TILE", TILE)
-        patch.setattr(compiled_rows, "NUMBA", False)
+        patch.setattr(kernels, "NUMBA", False)
         yield
     assert asked, "these rows have no kernels"
 
 
 @pytest.fixture
 def in_kernels():
-    with rows_in(kernels=True):
+    with rows_in(triton=True):
         yield
 
 
@@ -97,8 +98,8 @@ def assert_alike(loss, z, labels, *, tolerance=None, **options):
     """Hold value and gradients in kernels to those in PyTorch."""
     tolerance = TOLERANCE[z.dtype] if tolerance is None else tolerance
     outcomes, leaves = [], [z, options["ref_emb"]] if "ref_emb" in options else [z]
-    for kernels in (True, False):
-        with rows_in(kernels):
+    for triton in (True, False):
+        with rows_in(triton=triton):
             torch.manual_seed(0)
             value = loss(z, labels.to(z.device), **options)
             direction = torch.linspace(1, 2, value.numel(), device=value.device).reshape(value.shape)
@@ -210,14 +211,14 @@ def test_the_same_input_gives_the_same_bits(loss):
 
 
 def test_a_processor_takes_no_kernels():
-    assert not triton_rows.uses_kernels(torch.zeros(3, 3))
+    assert not kernels.uses_triton(torch.zeros(3, 3))
 
 
 @pytest.mark.parametrize("capability", [(6, 1), (8, 0)])
 def test_kernels_are_left_alone_where_they_cannot_be_built(monkeypatch, capability):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    builds = triton_rows._builds.__wrapped__
-    monkeypatch.setitem(sys.modules, "ordinate.functional.triton_rows.probe", None)
+    builds = kernels._triton_builds.__wrapped__
+    monkeypatch.setitem(sys.modules, "ordinate.kernels.triton", None)
     if capability < (7, 0):
         assert not builds(torch.device("cuda"))
         return
@@ -226,16 +227,15 @@ def test_kernels_are_left_alone_where_they_cannot_be_built(monkeypatch, capabili
 
 
 def test_the_probe_runs():
-    from ordinate.functional.triton_rows import probe
-
-    probe.run(torch.device(DEVICE))
+    triton_rows.run_smallest_kernel(torch.device(DEVICE))
 
 
 COMPILE_ALL = """
 import torch, triton
 from triton.backends.compiler import GPUTarget
 from triton.runtime.jit import JITFunction
-from ordinate.functional import angular_triangle, compiled_rows, mmnp, supcr, supremix, triton_rows
+from ordinate import kernels
+from ordinate.functional import angular_triangle, mmnp, supcr, supremix
 
 class NoGPU:
     get_current_device = get_current_stream = lambda self, device=None: 0
@@ -243,7 +243,7 @@ class NoGPU:
 
 triton.runtime.driver.set_active(NoGPU())
 torch.use_deterministic_algorithms(True)  # fills what no kernel writes with NaN, which passes every check of a range
-compiled_rows.NUMBA, triton_rows.uses_kernels = False, lambda block: True
+kernels.NUMBA, kernels.uses_triton = False, lambda block: True
 run, compiled = JITFunction.run, set()
 
 def compile_only(kernel, *args, grid, warmup, **options):

@@ -10,7 +10,7 @@ from numpy.polynomial import Chebyshev, Polynomial
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ordinate.functional.compiled_rows import ANY_ORDER, columns_of, in_threads
+from ordinate.kernels.numba import ANY_ORDER, columns_of, in_threads
 
 
 def _arcsine_by_root(square: NDArray[np.float64]) -> NDArray[np.float64]:

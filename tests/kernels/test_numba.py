@@ -7,12 +7,14 @@ import sys
 import pytest
 import torch
 
-from ordinate.functional import angular_triangle, compiled_rows, mmnp, openmp, supcr, supremix
+from ordinate import kernels
+from ordinate.functional import angular_triangle, mmnp, supcr, supremix
 from ordinate.functional.mixtures import DrawnShares
+from ordinate.kernels import numba as numba_rows
 from tests.functional.brute_force import embeddings
 
 angular_triangle_loops, mmnp_loops, supcr_loops, supremix_loops = (
-    pytest.importorskip(f"ordinate.functional.compiled_rows.{loss}", reason="numba is not installed")
+    pytest.importorskip(f"ordinate.kernels.numba.{loss}", reason="numba is not installed")
     for loss in ("angular_triangle", "mmnp", "supcr", "supremix")
 )
 RANKS = torch.arange(50) % 4
@@ -28,7 +30,7 @@ def losses():
 
 @pytest.fixture
 def four_threads(monkeypatch):
-    monkeypatch.setattr(compiled_rows, "GRAIN", 0)  # however few the rows
+    monkeypatch.setattr(numba_rows, "MIN_ELEMENTS_FOR_THREADS", 0)  # however few the rows
     before = torch.get_num_threads()
     torch.set_num_threads(4)
     yield
@@ -44,7 +46,7 @@ def test_the_number_of_threads_does_not_change_the_loss(four_threads):
 
 def test_threads_of_its_own_change_nothing_where_torch_has_none_to_lend(four_threads, monkeypatch):
     lent = losses()
-    monkeypatch.setattr(compiled_rows, "run_in_torch_threads", lambda work, threads: False)
+    monkeypatch.setattr(numba_rows, "run_in_torch_threads", lambda work, threads: False)
     for borrowed, own in zip(lent, losses(), strict=True):
         assert torch.equal(borrowed, own)
 
@@ -52,21 +54,21 @@ def test_threads_of_its_own_change_nothing_where_torch_has_none_to_lend(four_thr
 @pytest.mark.skipif(sys.platform != "linux", reason="needs GNU's OpenMP")
 def test_torch_lends_its_threads_but_to_no_forked_process(monkeypatch):
     calls = []
-    lent = openmp.run_in_torch_threads(lambda: calls.append(None), 2)
+    lent = numba_rows.run_in_torch_threads(lambda: calls.append(None), 2)
     assert len(calls) == 2 * lent
-    monkeypatch.setattr(openmp, "_process", -1)
-    assert not openmp.run_in_torch_threads(lambda: pytest.fail("ran"), 2)
+    monkeypatch.setattr(numba_rows, "_imported_in", -1)
+    assert not numba_rows.run_in_torch_threads(lambda: pytest.fail("ran"), 2)
 
 
-@pytest.mark.parametrize("lend", [openmp.run_in_torch_threads, lambda work, threads: False], ids=["torch's", "own"])
+@pytest.mark.parametrize("lend", [numba_rows.run_in_torch_threads, lambda work, threads: False], ids=["torch's", "own"])
 def test_what_a_loop_raises_in_a_thread_is_raised(four_threads, monkeypatch, lend):
     def loop(start, stop, rows):
         if start > 0:
             raise KeyboardInterrupt(f"of {len(rows)}")
 
-    monkeypatch.setattr(compiled_rows, "run_in_torch_threads", lend)
+    monkeypatch.setattr(numba_rows, "run_in_torch_threads", lend)
     with pytest.raises(KeyboardInterrupt, match="of 8"):
-        compiled_rows.in_threads(loop, 8, torch.zeros(8).numpy())
+        numba_rows.in_threads(loop, 8, torch.zeros(8).numpy())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -76,7 +78,7 @@ def test_a_forked_process_has_threads_of_its_own(four_threads):
     child = os.fork()
     if child == 0:
         torch.set_num_threads(2)
-        compiled_rows.in_threads(supcr_loops._supcr_rows, 2, *_rows())
+        numba_rows.in_threads(supcr_loops._supcr_rows, 2, *_rows())
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 
@@ -115,7 +117,7 @@ def test_arccos_is_exact_but_for_the_last_digits():
 def test_shares_are_those_that_torch_draws(four_threads, monkeypatch, m):
     shares = DrawnShares(2.0, 8.0, m, 7, torch.device("cpu"))
     drawn = shares.of(slice(40, 130), torch.float32)
-    monkeypatch.setattr(compiled_rows, "NUMBA", False)
+    monkeypatch.setattr(kernels, "NUMBA", False)
     torch.testing.assert_close(drawn, shares.of(slice(40, 130), torch.float32), rtol=0, atol=1e-6)
 
 
