@@ -400,9 +400,10 @@ def draw_picture(runs: Sequence[Run], losses: Sequence[str], path: Path) -> None
             if loss in losses:
                 style = {"color": f"C{losses.index(loss)}", "linestyle": "-" if name == loss else "--"}
             marker = {SUPCON: "s", TRIPLET: "^", PRODUCTS: "x"}.get(name, "o")
-            axes.plot(*zip(*points, strict=True), label=name, marker=marker, markersize=4, **style)
-        axes.set_xscale("log", base=2)
-        axes.set(title=title, xlabel="samples in the batch, n", yscale="log")
+            if points:
+                axes.loglog(*zip(*points, strict=True), label=name, marker=marker, markersize=4, **style)
+                axes.set_xscale("log", base=2)
+        axes.set(title=title, xlabel="samples in the batch, n")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.savefig(path, dpi=150)
     plt.close(figure)
