@@ -11,22 +11,6 @@ from ordinate.report.output import check_free
 from ordinate_papers.commands.options import PROTOCOLS, SHARED, LeaderboardOptions, ProtocolOptions, TableOptions
 from ordinate_papers.datasets.catalogue import SETS, dataset, look_up
 
-LOSSES = ("supcr", "mmnp", "supremix", "angular_triangle")
-
-
-def _add_bench(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--losses", nargs="+", choices=LOSSES, default=list(LOSSES), metavar="LOSS", help=", ".join(LOSSES)
-    )
-    parser.add_argument(
-        "--sizes", nargs="+", type=int, metavar="N", help="of the batch (128, doubled to 16384; on a GPU to 131072)"
-    )
-    parser.add_argument("--dim", type=int, default=128, help="of the embeddings (%(default)s)")
-    parser.add_argument("--dtype", choices=("float32", "float64", "bfloat16"), default="float32")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--repeats", type=int, default=5, help="interleaved runs, for their median (%(default)s)")
-    parser.add_argument("--out", default="ordinate-bench", help="folder for figures and picture (%(default)s)")
-
 
 def _add_datasets(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="of the set to explain")
@@ -73,15 +57,6 @@ def _check_table(given: dict[str, Any]) -> None:
 
 
 COMMANDS = (
-    Command(
-        "bench",
-        "time and memory of the losses",
-        "Time each loss, forward and backward, and its peak memory, beside its published loop, "
-        "pytorch-metric-learning's losses and the three matrix products that it cannot do without.",
-        _add_bench,
-        "ordinate_papers.commands.bench:bench",
-        extra="pictures",
-    ),
     Command(
         "datasets",
         "the papers' data sets: which are here, where to get the others",
