@@ -24,7 +24,7 @@ from ordinate.commands.report import read_samples
 from ordinate.estimators.held_out import ARRAYS, RECORD, HeldOut
 from ordinate.estimators.model_folder import CONFIG
 from ordinate.estimators.persistence import HISTORY, WEIGHTS
-from ordinate_papers.tables.results import ResultsDatabase
+from ordinate_papers.tables.results import Result, ResultsFile
 from ordinate_papers.tables.run import Run
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -83,8 +83,9 @@ class Models:
         split = {"data": "0" * 64, "target": "grade", "train": list(range(30)), "test": list(range(30, 40))}
         (self.good / "table" / SPLIT).write_text(json.dumps(split))
         self.truth = {name: _predict(model, self.samples[name]) for name, model in fitted.items()}
-        with ResultsDatabase(self.good / "results.db") as database:
-            database.add([Run("airfoil", "supcr", seed=number) for number in range(40)])
+        results = ResultsFile(self.good / "results.jsonl")
+        for number in range(40):
+            results.append(Run("airfoil", "supcr", seed=number), Result.done({"mae": number}, 1.0))
 
     def draw(self, random: Random) -> tuple[str, Callable[[], Outcome]]:
         """Return what is tried, and the trial."""
@@ -94,8 +95,8 @@ class Models:
         what = list(BYTES)[random.integers(len(BYTES))]
         kind = random.random()
         if kind < 0.1:
-            BYTES[what](self.work / "results.db", random)
-            return f"results.db: {what}", self._use_database
+            BYTES[what](self.work / "results.jsonl", random)
+            return f"results.jsonl: {what}", self._use_results
         if kind < 0.25:
             file = str(random.choice(list(SIDE)))
             if file == ARRAYS or random.random() < 0.5:
@@ -134,15 +135,14 @@ class Models:
             return refusal_of(error, folder, "model")
         return "read", ""
 
-    def _use_database(self) -> Outcome:
+    def _use_results(self) -> Outcome:
         try:
-            with ResultsDatabase(self.work / "results.db") as database:
-                runs = [Run("airfoil", "supcr", seed=number) for number in range(40)]
-                database.add(runs)
-                database.claim("me")
-                database.results(runs)
+            results = ResultsFile(self.work / "results.jsonl")
+            runs = [Run("airfoil", "supcr", seed=number) for number in range(40)]
+            results.read(runs)
+            results.append(runs[0], Result.done({"mae": 0.0}, 1.0))
         except Exception as error:
-            return refusal_of(error, str(self.work), "database")
+            return refusal_of(error, str(self.work), "results")
         return "read", ""
 
 

@@ -71,8 +71,7 @@ class FilledTable:
         failed = [result for result in results if result.state == "failed"]
         waiting = len(results) - len(done) - len(failed)
         if failed:
-            error = (failed[0].error or "").strip().splitlines() or [""]
-            reason = f"{len(failed)} of {len(results)} runs failed: {error[-1]}"
+            reason = f"{len(failed)} of {len(results)} runs failed: {failed[0].summary}"
         elif waiting:
             reason = f"{waiting} of {len(results)} runs are still to be done"
         else:
