@@ -19,12 +19,9 @@ import torch
 from attack_trial import Outcome
 from ordinate import load
 from ordinate.cli import main
-from ordinate_papers.leaderboards.standings import read_records
 
-RUNS = "runs.db"
 Random = np.random.Generator
 ROWS = 60
-LITTLE = ("--sets", "diabetes", "--models", "ridge", "--splits", "2", "--jobs", "1")
 
 
 class Kills:
@@ -45,7 +42,6 @@ class Kills:
             "report": (["report", self.model, self.data, "--target", "grade"], "r.html"),
             "export": (["export", self.model, "--format", "torch"], "e.pt2"),
             "compare": (["compare", self.model, self.other, "--data", self.data, "--target", "grade"], "c.html"),
-            "leaderboard": (["leaderboard", "tabular-regression", *LITTLE], "tables"),
         }
         self._start("fit", self.model, None)
         shutil.copytree(self.model, self.other)
@@ -79,7 +75,7 @@ class Kills:
                 return "traceback", f"the same command again: {type(error).__name__}: {error}"
             if wrong := _broken(out):
                 return "half-written", f"by the same command again: {wrong}"
-        kept = {"tmp", out.name, f"{out.name}.json", RUNS, f"{RUNS}-state"}
+        kept = {"tmp", out.name, f"{out.name}.json"}
         left = sorted({path.name for path in work.iterdir()} - kept)
         temporary = (path for path in (work / "tmp").iterdir() if not path.name.startswith("torchinductor"))
         left += sorted(str(path.relative_to(work)) for path in temporary)
@@ -98,8 +94,6 @@ class Kills:
 
     def _run(self, name: str, out: Path) -> None:
         arguments = [str(part) for part in self.commands[name][0]]
-        if name == "leaderboard":
-            arguments += ["--results", str(out.with_name(RUNS))]
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as said:
             code = main([*arguments, "--out", str(out)])
         if code != 0:
@@ -116,9 +110,6 @@ class Kills:
 def _broken(out: Path) -> str:
     """Return what is wrong with the file or folder that a command made; nothing for a whole one."""
     try:
-        if out.name == "tables":
-            runs = read_records((out / "tabular-regression.csv").read_text())
-            return "" if [run.split for run in runs] == [0, 1] else f"{len(runs)} runs"
         if out.is_dir():
             load(out)
         elif out.suffix == ".csv":

@@ -8,7 +8,8 @@ from typing import Any
 
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry
-from ordinate.estimators.registry import Task, model
+from ordinate.estimators.registry import model
+from ordinate.extensions import Task
 from ordinate_papers.datasets.catalogue import DATA
 from ordinate_papers.tables.budgets import Budget
 

@@ -92,11 +92,4 @@ def read_log(folder, event):
 
 
 def complete_in(folder, count, sleep):
-    complete(make_runs(int(count), sleep=float(sleep)), execute, ResultsFile(f"{folder}/results.jsonl"), jobs=2)
-
-
-if __name__ == "__main__":
-    # The functions are those of the module with its own name, which workers can import.
-    from tests.papers.tables import examples
-
-    examples.complete_in(*sys.argv[1:])
+    complete(make_runs(count, sleep=sleep), execute, ResultsFile(f"{folder}/results.jsonl"), jobs=2)

@@ -32,10 +32,10 @@ def complete_here(runs, results, **options):
 @contextmanager
 def completing(folder, count, sleep):
     """A process, leader of a group of its own, that completes runs in two workers; killed at the end if it lives."""
+    script = f"from {examples.__name__} import complete_in; complete_in({str(folder)!r}, {count}, {sleep})"
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.papers.tables.examples", str(folder), str(count), str(sleep)],
-        start_new_session=True, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", script], start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
     try:
         yield process
     finally:
