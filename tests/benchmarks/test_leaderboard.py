@@ -94,7 +94,7 @@ def test_every_model_of_a_leaderboard_is_built_for_its_task(board):
 def test_the_runs_of_a_set_are_as_many_as_its_splits():
     runs = plan("tabular-ordinal", ["esl"], ["LogisticAT"], None)
     assert [run.seed for run in runs] == list(range(30))
-    assert "skordinal" in dict(runs[0].facts)
+    assert "skordinal" in runs[0].facts
     assert len(plan("tabular-ordinal", ["esl"], ["LogisticAT"], 3)) == 3
 
 

@@ -71,7 +71,7 @@ def tuned(
 
 def space_of(run: Run) -> Space:
     """Return the values to choose from for the model of a run: SupCR's grid if its paper trains by SGD."""
-    if dict(run.facts).get("budget", {}).get("optimizer") != "sgd":
+    if run.facts.get("budget", {}).get("optimizer") != "sgd":
         return SPACE
     if run.model in HEAD_LOSSES:
         return GRID
@@ -97,14 +97,13 @@ def _best(optuna: Any, run: Run, study: Any, results_of: Mapping[Run, Result]) -
 
 def _validated(run: Run) -> Run:
     """Return the run that evaluates a run's settings, on the validation samples of its split."""
-    settings = {name: value for name, value in dict(run.settings).items() if name != "protocol"}
+    settings = {name: value for name, value in run.settings.items() if name != "protocol"}
     return replace(run, protocol="validation", settings=settings)
 
 
 def _with(run: Run, values: Mapping[str, Any]) -> Run:
     """Return the run with values for the settings that its table does not give."""
-    settings = dict(run.settings)
-    chosen = {**values, **dict(settings.get("model", {}))}
+    chosen = {**values, **run.settings.get("model", {})}
     if not chosen:
         return run
-    return replace(run, settings={**settings, "model": chosen})
+    return replace(run, settings={**run.settings, "model": chosen})

@@ -19,7 +19,7 @@ def make_runs(count, model="steps", **settings):
 
 def execute(run, state):
     """Do what the model says; the log next to the state folders tells which run was started where, and ended."""
-    log, settings = state.parent.with_name("log"), dict(run.settings)
+    log, settings = state.parent.with_name("log"), run.settings
     note(log, "start", run)
     return MODELS[run.model](run, settings, state / "steps", log)
 

@@ -41,7 +41,7 @@ def tuned_here(plan, trials, results, **options):
 
 
 def chosen(plan):
-    return [dict(run.settings)["model"] for run in plan.all_runs]
+    return [run.settings["model"] for run in plan.all_runs]
 
 
 def trials_of(results):
@@ -135,7 +135,7 @@ def test_every_seed_gets_the_settings_that_validated_best_on_its_own_split(resul
     found = tuned(plan, 2, execute, results, jobs=1, progress=False).runs[0, 0]
     for before, after in zip(plan.runs[0, 0], found, strict=True):
         assert (after.seed, after.protocol) == (before.seed, "plain")
-        settings = dict(dict(after.settings)["model"])
+        settings = after.settings["model"]
         assert all(low <= settings[name] <= high for name, (low, high) in SPACE.items())
         tried = [trial for trial in trials_of(results) if trial[0] == after.seed]
         assert len(tried) == 2
