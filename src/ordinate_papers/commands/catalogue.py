@@ -8,7 +8,7 @@ from ordinate.commands.early_checks import check_data
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
 from ordinate.report.output import check_free
-from ordinate_papers.commands.options import PROTOCOLS, SHARED, LeaderboardOptions, ProtocolOptions, TableOptions
+from ordinate_papers.commands.options import PROTOCOLS, SHARED, ProtocolOptions, TableOptions
 from ordinate_papers.datasets.catalogue import SETS, dataset, look_up
 
 
@@ -67,16 +67,6 @@ COMMANDS = (
         _check_datasets,
     ),
     Command(
-        "leaderboard",
-        "every model on public sets of a kind, beside published figures",
-        "Train every model on the same splits of public data sets, and print means, mean ranks and their critical "
-        "difference, beside figures that others published; with no name, list the leaderboards. Runs are kept in a "
-        "database: none is run twice, and a command that was stopped continues when it is given again.",
-        lambda parser: add_options(parser, LeaderboardOptions),
-        "ordinate_papers.commands.leaderboard:leaderboard",
-        lambda given: LeaderboardOptions(**given).check(),
-    ),
-    Command(
         "protocol",
         "an experiment of the papers on your data",
         "Compare methods by a protocol of the papers, print a table, and write figures (JSON, CSV) and pictures. A run "
@@ -88,10 +78,10 @@ COMMANDS = (
     ),
     Command(
         "table",
-        "the papers' tables, computed here beside their figures",
+        "the papers' tables, computed here and compared with their figures",
         "List the numbered tables and curves of the four papers and how much of each can be computed here; with a "
-        "name, run what is missing and print the paper's figure, ours and the difference. Runs are kept in a database: "
-        "none is run twice, and a command that was stopped continues when it is given again.",
+        "name, run what is missing and print the paper's figure, ours and the difference. Results are kept in a file: "
+        "no run is made twice, and a command that was stopped continues when it is given again.",
         lambda parser: add_options(parser, TableOptions),
         "ordinate_papers.commands.table:table",
         _check_table,

@@ -137,6 +137,7 @@ def test_a_choice_sees_no_test_sample(validated):
         y=np.arange(90) % 3,
         split=split,
         task="ranks",
+        ranks=3,
         run=SimpleNamespace(seed=0),
         build=Model,
     )
