@@ -64,7 +64,7 @@ def _set_stages(_: Any, method: StagedMethod, count: int) -> None:
 
 
 def _leave_out_precautions(estimator: Any, method: Any, kept: int) -> None:
-    """Keep the first of Section 3.3's precautions: two for softplus and start, the third for the early stop (Fig. 4)."""
+    """Keep the first precautions of Section 3.3: two are softplus and start, the third is the early stop (Fig. 4)."""
     if kept < 3:
         method.target_accuracy = 2.0  # It is never reached.
     if kept < 2:
