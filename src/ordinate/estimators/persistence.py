@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,12 @@ def _plain_params(estimator: Any) -> dict[str, Any]:
     if not isinstance(training["strategy"], str):
         training["strategy"] = None
     if callable(training["optimizer"]):
+        warnings.warn(
+            f"optimizer: {training['optimizer']!r} is code, which is not saved: set it again before another fit of the "
+            "loaded model",
+            UserWarning,
+            stacklevel=5,
+        )
         training["optimizer"] = None
     if "encoder" in params:
         params["encoder"] = plain_encoder(params["encoder"])
