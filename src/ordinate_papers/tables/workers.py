@@ -15,7 +15,7 @@ from typing import Any
 
 from filelock import FileLock
 from joblib import Parallel, delayed, parallel_config
-from ordinate.methods.ray_cluster import connect
+from ordinate.training.ray_cluster import connect
 from threadpoolctl import threadpool_limits
 
 from ordinate.errors import OrdinateError
