@@ -81,4 +81,3 @@ def from_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(settings.get(name), list):
             settings[name] = tuple(settings[name])
     return settings
-

@@ -10,11 +10,12 @@ from typing import Any
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry
 from ordinate.estimators.head_options import Head
+from ordinate.estimators.plain import EndToEndRegressor
 from ordinate.estimators.recipes import KINDS
 from ordinate.estimators.registry import model
 from ordinate.extensions import Task
-from ordinate_papers.datasets.catalogue import DATA
 from ordinate.training.options import Training
+from ordinate_papers.datasets.catalogue import DATA
 from ordinate_papers.tables.budgets import Budget
 
 IN_TABLES: Mapping[str, Mapping[str, Any]] = {  # settings of the papers
@@ -110,6 +111,8 @@ def flat_names(kind: type[Any]) -> set[str]:
         names |= {each.name for each in fields(Training)} - {"training"}
     if has_head(kind):
         names |= {"head_loss", "bin_size", "n_neighbors"}
+    elif issubclass(kind, EndToEndRegressor):
+        names.add("head_loss")
     if "data" in names:
         names |= set(KINDS)
     return names
@@ -130,6 +133,8 @@ def in_groups(kind: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in settings.items():
         if has_head(kind) and name in of_head:
             grouped[f"head__{of_head[name]}"] = value
+        elif name == "head_loss":
+            grouped["loss"] = value
         elif name in of_training and name not in parameters:
             grouped[f"training__{name}"] = value
         else:

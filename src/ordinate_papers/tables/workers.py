@@ -15,10 +15,10 @@ from typing import Any
 
 from filelock import FileLock
 from joblib import Parallel, delayed, parallel_config
-from ordinate.training.ray_cluster import connect
 from threadpoolctl import threadpool_limits
 
 from ordinate.errors import OrdinateError
+from ordinate.training.ray_cluster import connect
 from ordinate_papers.tables.results import Result, ResultsFile
 from ordinate_papers.tables.run import Run
 
