@@ -16,9 +16,9 @@ from PIL import Image
 from attack_damage import BYTES, DAMAGES, Random
 from attack_trial import Outcome, outcome_of_command, refusal_of
 from ordinate.commands.samples import decode_array, modality_of_data, read_samples, text_columns
-from ordinate.data.batches import Batches
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.modality import Request
+from ordinate.data.rows import Batches
 from ordinate.data.series.eeg import CHANNELS
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.estimators.batches import read_unlabelled

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from ordinate import ImageOptions
-from ordinate.data.array_batches import ArrayBatches
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.registry import models

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from ordinate import RayCluster
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods import OTD, ray_cluster
 from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until

@@ -5,7 +5,7 @@ from typing import IO
 
 import pandas as pd
 
-from ordinate.data.tables.csv_files import read_csv
+from ordinate.data.csv_files import read_csv
 from ordinate.data.tables.files import require_columns, require_labels
 from ordinate.errors import OrdinateError
 

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -18,21 +18,13 @@ from torch import Tensor, nn
 from torch.utils.data import Dataset
 
 from ordinate.data.labelled import Labelled
-from ordinate.data.view_batches import DrawView
+from ordinate.data.views import Views
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
 EMBEDDED_AT_ONCE = 4096
 CONSTANT = 1e-12  # deviation, relative to the largest value, below which a column or channel counts as constant
-
-
-class Views(NamedTuple):
-    """How training draws views of samples: what draws one, how many of each sample, and in how many processes."""
-
-    draw: DrawView
-    per_sample: int
-    workers: int
 
 
 class Reader(ABC):

@@ -14,8 +14,7 @@ from sklearn.ensemble import (
 )
 from torch import Tensor, nn
 
-from ordinate.data.array_batches import ArrayBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.decisions import compare_rules
 from ordinate.encoders.members import BlendEncoder
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor

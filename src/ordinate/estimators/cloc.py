@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.samplers import RankBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.linear_ranks import LinearRanks
 from ordinate.estimators.parameters import estimator_dataclass

@@ -19,14 +19,13 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 from torch import Tensor, nn
 
 from ordinate.checks import check_flag, check_share
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.large_labels import are_in_file, computed, in_parts
 from ordinate.data.modality import Reader
-from ordinate.data.part import random_part
 from ordinate.data.registry import modality_of
+from ordinate.data.rows import random_part
 from ordinate.data.times import are_times
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.given import is_named
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED, EmbeddingEstimator

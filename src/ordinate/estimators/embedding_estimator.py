@@ -15,14 +15,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.memory import require_memory
-from ordinate.data.part import random_part
-from ordinate.data.pooled_batches import PooledBatches
-from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.rows import random_part
+from ordinate.data.samplers import PooledBatches, ShuffledBatches
 from ordinate.data.streamed import Streamed, StreamedPixels, blocks_of
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.blocks import network_parameters
 from ordinate.encoders.given import is_named
 from ordinate.encoders.network import feature_width

@@ -8,9 +8,8 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ordinate.data.array_batches import ArrayBatches
-from ordinate.data.part import random_part
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.rows import random_part
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.estimators.shares import choose_shares
 from ordinate.heads.linear import LinearHead
 from ordinate.heads.linear_path import reachable

@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ordinate.checks import check_flag
-from ordinate.data.array_batches import ArrayBatches
-from ordinate.data.part import random_part
+from ordinate.data.rows import random_part
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.streamed import Streamed
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.given import is_named
 from ordinate.estimators.linear_columns import MOST_MEASURED, takes_seconds
 from ordinate.estimators.parameters import estimator_dataclass

@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ordinate.data.array_batches import ArrayBatches
-from ordinate.data.part import random_part_of_ranks
+from ordinate.data.rows import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.estimators.embedding_estimator import MOST_EMBEDDED
 from ordinate.estimators.linear_ranks import LinearRanks
 from ordinate.estimators.parameters import estimator_dataclass

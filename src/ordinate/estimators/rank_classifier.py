@@ -12,9 +12,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.large_labels import are_in_file, computed, in_parts
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.decisions.costs import costs_by_rank
 from ordinate.errors import OrdinateError

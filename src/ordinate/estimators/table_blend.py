@@ -15,12 +15,11 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from ordinate.checks import check_flag, check_share
-from ordinate.data.array_batches import ArrayBatches
-from ordinate.data.part import random_part
 from ordinate.data.registry import modality_of_reader
+from ordinate.data.rows import random_part
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.tables.features import TableFeatures
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
 from ordinate.encoders.trees import BoostedTrees, Trees
 from ordinate.errors import OrdinateError

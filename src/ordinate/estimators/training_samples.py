@@ -6,8 +6,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.data.part import random_part
-from ordinate.data.rows import column_of, take
+from ordinate.data.rows import column_of, random_part, take
 from ordinate.data.tables.parquet_table import streams
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from ordinate.data.part import random_part
+from ordinate.data.rows import random_part
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_whole

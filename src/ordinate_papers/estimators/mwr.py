@@ -7,9 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.samplers import RankBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.inputs import check_whole

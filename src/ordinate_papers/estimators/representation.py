@@ -8,12 +8,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.modality import Modality
 from ordinate.data.registry import modality_of_reader
 from ordinate.data.samplers import RankBatches, ShuffledBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ordinate.extensions import Task
 from ordinate.estimators.registry import build as build_ours
+from ordinate.extensions import Task
 from ordinate_papers.leaderboards.aeon_process import NAMES as AEON_NAMES
 from ordinate_papers.leaderboards.aeon_process import Regressor
 

@@ -14,9 +14,8 @@ from torch.utils.data import Dataset
 from ordinate.data.decoded import evenly_spread
 from ordinate.data.images.files import MAX_PIXELS, ImageFiles
 from ordinate.data.images.pixels import as_images, as_picture
+from ordinate.data.loader import Loader, usable_workers
 from ordinate.data.paths import reading
-from ordinate.data.streamed import Loader
-from ordinate.data.worker_processes import usable_workers
 
 if TYPE_CHECKING:
     from PIL.Image import Image

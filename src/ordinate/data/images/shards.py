@@ -24,9 +24,8 @@ from torch.utils.data import Dataset
 from ordinate.data import object_store
 from ordinate.data.images.files import SUFFIXES, ImageFiles, file_stamp
 from ordinate.data.images.shard_index import Index, index_file, keep_index, kept_index
+from ordinate.data.loader import Loader, usable_workers
 from ordinate.data.paths import is_url
-from ordinate.data.streamed import Loader
-from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
 
 NAME, SIZE, MAGIC, PREFIX, KIND = slice(0, 100), slice(124, 136), slice(257, 262), slice(345, 500), 156  # in a header

@@ -18,7 +18,6 @@ from ordinate.data.series.reader import stack_series
 from ordinate.errors import OrdinateError
 
 CSV, NPY = ".csv", ".npy"
-NAMED = 5  # files that an error names
 
 
 def holds_matrices(path: str | Path) -> bool:
@@ -98,7 +97,7 @@ def require_readable_series(
     if not skip_unreadable or len(failures) == total:
         no_way_out = skip_unreadable is None or len(failures) == total
         way_out = "" if no_way_out else "; skip_unreadable=True leaves them out"
-        require_readable(failures, total, "files", str(path), way_out, NAMED)
+        require_readable(failures, total, "files", str(path), way_out, max_named=5)
 
 
 def _read_matrix(path: Path) -> NDArray[Any]:

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ordinate.checks import check_whole
-from ordinate.data.modality import CONSTANT, EMBEDDED_AT_ONCE, Reader, Views
-from ordinate.data.series.crop import RandomCrop
+from ordinate.data.modality import CONSTANT, EMBEDDED_AT_ONCE, Reader
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.views import SeriesViews
+from ordinate.data.series.views import RandomCrop, SeriesViews
+from ordinate.data.views import Views
 from ordinate.errors import OrdinateError
 
 ROWS_AT_ONCE = 256

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ordinate.data.csv_files import read_csv_parts
 from ordinate.data.paths import require_path
-from ordinate.data.tables.csv_files import read_csv_parts
 from ordinate.data.tables.files import checked_frame, require_columns
 
 LOOKED_AT = 1 << 16  # rows at a time, for their types

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.csv_files import read_csv, separator_of
 from ordinate.data.memory import check_npz
 from ordinate.data.paths import reading, require_names, require_path
 from ordinate.data.series.ts_files import read_ts
-from ordinate.data.tables.csv_files import read_csv, separator_of
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.data.decoded import LOOKED_AT, DecodedSamples, check_size, decode_samples, evenly_spread
+from ordinate.data.decoded import MAX_SAMPLES_TO_CHOOSE, DecodedSamples, check_size, decode_samples, evenly_spread
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.memory import require_memory
 from ordinate.data.paths import reading
@@ -214,7 +214,7 @@ def _extents(volumes: Volumes, options: VolumeOptions) -> tuple[int, list[tuple[
     if not isinstance(volumes, VolumeFiles):
         return volumes.shape[1], [volumes.shape[2:]]
     channels, sizes = 1, []
-    for row in reversed(evenly_spread(len(volumes), LOOKED_AT)):
+    for row in reversed(evenly_spread(len(volumes), MAX_SAMPLES_TO_CHOOSE)):
         try:
             channels, voxels, lengths = volumes.extent(row)
         except OrdinateError:

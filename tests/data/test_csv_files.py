@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from ordinate.data.csv_files import read_csv, read_csv_parts, without_formulas
 from ordinate.data.labels_file import read_labels_file
-from ordinate.data.tables.csv_files import read_csv, read_csv_parts, without_formulas
 from ordinate.data.tables.files import read_labelled, read_samples
 from ordinate.errors import OrdinateError
 
@@ -102,6 +102,6 @@ def test_a_small_file_that_unpacks_to_more_than_memory_holds_is_refused(tmp_path
     path.write_bytes(gzip.compress(b"x,grade\n" + b"1,2\n" * 10**6))
     assert path.stat().st_size < 10**5
     monkeypatch.setattr("ordinate.data.memory.available_memory", lambda: 10**6)
-    monkeypatch.setattr("ordinate.data.tables.csv_files.available_memory", lambda: 10**6)
+    monkeypatch.setattr("ordinate.data.csv_files.available_memory", lambda: 10**6)
     with pytest.raises(OrdinateError, match="GiB of memory"):
         read_csv(path, path)
