@@ -2,12 +2,12 @@
 
 import gzip
 import io
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from ordinate.data.csv_files import read_csv, read_csv_parts, without_formulas
+from ordinate.data.file_tree import FileTree
 from ordinate.data.labels_file import read_labels_file
 from ordinate.data.tables.files import read_labelled, read_samples
 from ordinate.errors import OrdinateError
@@ -25,8 +25,9 @@ def test_lines_that_end_in_a_separator_keep_their_columns(tmp_path, ending):
     assert read_samples(path)["grade"].tolist() == [0, 1]
 
 
-def test_so_do_those_of_a_labels_csv():
-    frame = read_labels_file(io.BytesIO(b"path,label\na.png,3,\nb.png,1,\n"), Path("labels.csv"), "image")
+def test_so_do_those_of_a_labels_csv(tmp_path):
+    (tmp_path / "labels.csv").write_text("path,label\na.png,3,\nb.png,1,\n")
+    frame = read_labels_file(FileTree.of(tmp_path), "images")
     assert frame.to_dict("list") == {"path": ["a.png", "b.png"], "label": [3, 1]}
 
 

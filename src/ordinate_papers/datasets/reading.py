@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.labels_file import LABELS
+from ordinate.data.labels_file import LABELS, Columns
 from ordinate.data.series.eeg import holds_recordings, read_tuab
 from ordinate.data.series.matrices import holds_matrices, read_matrices
 from ordinate.data.series.ts_files import read_ts
@@ -246,7 +246,7 @@ def _read_recordings(chosen: DataSet, seed: int, **options: Any) -> Labelled:
 
 
 def _read_regions(chosen: DataSet, seed: int) -> Labelled:
-    read = read_matrices(_folder(chosen), "age")
+    read = read_matrices(_folder(chosen), Columns("age"))
     return read.samples, *_ages(chosen, read, seed)
 
 

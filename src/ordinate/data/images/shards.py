@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -22,9 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import Dataset
 
 from ordinate.data import object_store
-from ordinate.data.images.files import SUFFIXES, ImageFiles, file_stamp
+from ordinate.data.images.files import SUFFIXES, ImageFiles
 from ordinate.data.images.shard_index import Index, index_file, keep_index, kept_index
 from ordinate.data.loader import Loader, usable_workers
+from ordinate.data.named_files import file_stamp, selected_rows
 from ordinate.data.paths import is_url
 from ordinate.errors import OrdinateError
 
@@ -57,11 +58,11 @@ class Shards(ImageFiles):
     def __len__(self) -> int:
         return len(self.places)
 
-    def __getitem__(self, rows: ArrayLike | slice) -> "Shards":
-        return Shards(self.shards, np.atleast_1d(self.places[rows if isinstance(rows, slice) else np.asarray(rows)]))
+    def __getitem__(self, rows: ArrayLike | slice) -> Self:
+        return type(self)(self.shards, self.places[selected_rows(len(self), rows)])
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        return Shards, (self.shards, self.places)
+        return type(self), (self.shards, self.places)
 
     @property
     def paths(self) -> NDArray[np.str_]:

@@ -51,9 +51,7 @@ class Series(Modality):
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         skip = request.skip_unreadable
         if holds_matrices(path):
-            return read_matrices(
-                path, request.target, request.split, request.group, request.weight, skip_unreadable=skip
-            )
+            return read_matrices(path, request, skip_unreadable=skip)
         target = None if request.target == "age" else request.target
         given = {"target": target, "split": request.split, "group": request.group, "weight": request.weight}
         for option, value in given.items():
@@ -62,7 +60,7 @@ class Series(Modality):
         return read_tuab(path, skip_unreadable=skip, progress=request.progress)
 
     def read_unlabelled(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> NDArray[Any]:
-        return read_unlabelled_matrices(path) if holds_matrices(path) else read_tuab(path).samples
+        return read_unlabelled_matrices(path, left_out) if holds_matrices(path) else read_tuab(path).samples
 
 
 MODALITY = Series()
