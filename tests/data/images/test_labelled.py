@@ -125,10 +125,9 @@ def test_images_that_are_not_there_can_be_left_out(write):
     assert (content(images.samples) == DRAWN[others]).all()
     assert images.labels.tolist() == RANKS[others].tolist()
     assert images.left_out == ("scans/x.png: no such file",)
+    nowhere = write(table=TABLE.assign(path="gone/" + TABLE["path"]))
     with pytest.raises(OrdinateError, match="12 of its images are not there"):
-        read_labelled_images(
-            write(table=TABLE.assign(path="gone/" + TABLE["path"])), Columns("grade"), skip_unreadable=True
-        )
+        read_labelled_images(nowhere, Columns("grade"), skip_unreadable=True)
 
 
 def test_a_path_without_images_is_named(tmp_path):

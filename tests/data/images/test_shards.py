@@ -149,8 +149,8 @@ def cut(shard, size=1600):
 def test_what_is_wrong_is_said(tmp_path, spoil, message):
     folder = write(tmp_path / "knees")
     spoil(folder)
+    target = "grade" if "grade" in message else None if "no image" in message else "cls"
     with pytest.raises(OrdinateError) as caught:
-        target = "grade" if "grade" in message else None if "no image" in message else "cls"
         read_labelled_images(folder, Columns(target))
     assert message in str(caught.value)
 
