@@ -7,7 +7,7 @@ from torch.utils.data import Dataset
 
 import ordinate
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.reader import stack_series
+from ordinate.data.ts_files import stack_series
 from ordinate.data.training_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate_papers.estimators import RepresentationRegressor

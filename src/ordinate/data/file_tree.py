@@ -15,6 +15,7 @@ from ordinate.data.paths import is_url, reading, walk
 from ordinate.errors import OrdinateError
 
 SHARD = ".tar"
+IMAGE_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 HIDDEN = re.compile(r"(?:.*/)?(?:__MACOSX/.*|\.[^/]*)")  # Systems and archivers add such files.
 
 

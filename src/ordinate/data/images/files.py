@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # No other reader, such as that of PostScript, runs.
 MAX_PIXELS = 178_956_970  # This is Pillow's own limit for an image; in colour, so many pixels take half a GiB.
-SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 
 _limit = threading.Lock()
 

@@ -7,13 +7,15 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import pandas as pd
 
-from ordinate.data.file_tree import SHARD, FileTree
-from ordinate.data.images.files import SUFFIXES, ImageFiles
+from ordinate.data.file_tree import IMAGE_SUFFIXES, SHARD, FileTree
+from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.shards import index_shards
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import LABELS, SPLITS, Columns, has_labels_file, labelled_by, listed_names, read_listed
 from ordinate.data.paths import is_url, require_names
 from ordinate.errors import OrdinateError
+
+ENDINGS = ", ".join(IMAGE_SUFFIXES)
 
 
 class ImageTree(FileTree):
@@ -22,7 +24,7 @@ class ImageTree(FileTree):
     @cached_property
     def images(self) -> list[str]:
         """The names of the images."""
-        return self.ending_in(SUFFIXES)
+        return self.ending_in(IMAGE_SUFFIXES)
 
     @cached_property
     def shards(self) -> list[str]:
@@ -54,7 +56,7 @@ def read_images(path: str | Path, left_out: Callable[[str], None] | None = None)
         return index_shards(tree.shards, ())[0]
     names = listed_names(tree, "images", left_out) if has_labels_file(tree) else tree.images
     if not names:
-        raise OrdinateError(path, problem=f"holds no image ({', '.join(SUFFIXES)})")
+        raise OrdinateError(path, problem=f"holds no image ({ENDINGS})")
     return tree.files(names)
 
 
@@ -93,7 +95,7 @@ def _sharded(tree: ImageTree, columns: Columns) -> Labelled:
     kept = None if columns.target is None else [*given, "split", "group"]
     images, frame = index_shards(tree.shards, kept)
     if not len(images):
-        raise OrdinateError(tree.path, problem=f"its {len(tree.shards)} shards hold no image ({', '.join(SUFFIXES)})")
+        raise OrdinateError(tree.path, problem=f"its {len(tree.shards)} shards hold no image ({ENDINGS})")
     folders = [SPLITS.get(PurePosixPath(name).parts[0].lower()) for name in tree.ending_in(SHARD)]
     if columns.split is None and "split" not in frame and None not in folders:
         frame["split"] = np.asarray(folders)[images.shard_numbers]
@@ -103,7 +105,7 @@ def _sharded(tree: ImageTree, columns: Columns) -> Labelled:
 def _folder_per_rank(tree: ImageTree) -> Labelled:
     parts = [PurePosixPath(name.removeprefix(tree.root)).parts for name in tree.images]
     if not parts:
-        raise OrdinateError(tree.path, problem=f"holds neither {LABELS} nor images ({', '.join(SUFFIXES)}) in folders")
+        raise OrdinateError(tree.path, problem=f"holds neither {LABELS} nor images ({ENDINGS}) in folders")
     are_split = all(len(part) > 2 and part[0].lower() in SPLITS for part in parts)
     level = 1 if are_split else 0
     ranks = [part[level] for part in parts]

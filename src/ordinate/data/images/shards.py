@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import Dataset
 
 from ordinate.data import object_store
-from ordinate.data.images.files import SUFFIXES, ImageFiles
+from ordinate.data.file_tree import IMAGE_SUFFIXES
+from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.shard_index import Index, index_file, keep_index, kept_index
 from ordinate.data.loader import Loader, usable_workers
 from ordinate.data.named_files import file_stamp, selected_rows
@@ -36,7 +37,7 @@ GNU, POSIX = LONG_NAMES = (ord("L"), ord("x"))  # kinds of what holds the long n
 HEADERS_AT_ONCE = 1024
 BLOCK = 512  # bytes; whatever lies in a tar starts at a multiple
 READ_AT_ONCE = 2**16  # bytes of a shard in a store: the header of an image and most images
-ENDINGS = frozenset(suffix.removeprefix(".").encode() for suffix in SUFFIXES)
+ENDINGS = frozenset(suffix.removeprefix(".").encode() for suffix in IMAGE_SUFFIXES)
 COLUMN, LABEL, JSON = "cls", b"cls", b"json"  # a label that is alone in its file, or one with others
 KNOWN = ENDINGS | {LABEL, JSON}
 

@@ -15,7 +15,7 @@ from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import LABELS, Columns, listed_names, read_listed
 from ordinate.data.paths import reading
-from ordinate.data.series.reader import stack_series
+from ordinate.data.ts_files import stack_series
 from ordinate.errors import OrdinateError
 
 CSV, NPY = ".csv", ".npy"

@@ -12,7 +12,7 @@ from ordinate.data.csv_files import read_csv, separator_of
 from ordinate.data.labelled import require_labels
 from ordinate.data.memory import check_npz
 from ordinate.data.paths import reading, require_names, require_path
-from ordinate.data.series.ts_files import read_ts
+from ordinate.data.ts_files import read_ts
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ordinate.data.file_tree import FileTree
-from ordinate.data.images.files import SUFFIXES as IMAGE_SUFFIXES
+from ordinate.data.file_tree import IMAGE_SUFFIXES, FileTree
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import (
     LABELS,
