@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from ordinate import CLOCClassifier, ImageOptions, Training
-from ordinate.data.array_batches import ArrayBatches
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.pipeline import fingerprint

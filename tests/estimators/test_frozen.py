@@ -8,9 +8,9 @@ import torch
 
 import ordinate
 from ordinate import CLOCClassifier, ImageOptions, OrdinateError, OTDClassifier, SupCRRegressor
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.streamed import StreamedPixels
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.encoders.image import FrozenImageEncoder, build_image_encoder
 from ordinate.estimators import frozen_features
 from ordinate_papers.estimators import RepresentationClassifier

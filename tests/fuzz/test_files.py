@@ -14,12 +14,12 @@ from edfio import Edf, EdfSignal, Patient
 from PIL import Image
 
 from ordinate.commands.samples import decode_array, modality_of_data, read_samples
-from ordinate.data.batches import Batches
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.modality import Request
-from ordinate.data.series.eeg import CHANNELS
+from ordinate.data.rows import Batches
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.estimators.batches import read_unlabelled
+from ordinate_papers.datasets.tuab import CHANNELS, read_tuab
 from tests.fuzz.damage import BYTES, DAMAGES, HARMLESS, pick
 from tests.fuzz.trials import seeds, succeeds_or_is_refused
 
@@ -80,6 +80,9 @@ def target_of(path):
 
 def read(path):
     """Return the samples that training and prediction read, in a form that can be compared."""
+    if path.name == "recordings":
+        recordings = read_tuab(path)
+        return comparable(recordings.samples), recordings.labels.tolist()
     request = Request(target_of(path), say=lambda _: None)
     samples = read_samples(str(path), request, OPTIONS)
     if modality_of_data(str(path)).name == "tables":

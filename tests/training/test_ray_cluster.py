@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from ordinate import RayCluster
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods import OTD
 from ordinate.training import ray_cluster

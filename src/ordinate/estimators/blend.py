@@ -20,11 +20,11 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from ordinate.checks import check_flag, check_whole
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.modality import Reader
-from ordinate.data.part import random_part
+from ordinate.data.rows import random_part
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.tables.features import TableFeatures
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.decisions import compare_rules
 from ordinate.encoders.blend_head import BlendHead
 from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear

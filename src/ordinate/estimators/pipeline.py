@@ -9,17 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.memory import require_memory
 from ordinate.data.modality import Reader
-from ordinate.data.part import random_part
-from ordinate.data.pooled_batches import PooledBatches
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import column_of, take
-from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.rows import column_of, random_part, take
+from ordinate.data.samplers import PooledBatches, ShuffledBatches
 from ordinate.data.streamed import Streamed, StreamedPixels, blocks_of
 from ordinate.data.tables.parquet_table import streams
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.blocks import network_parameters
 from ordinate.encoders.given import is_named
 from ordinate.encoders.network import feature_width

@@ -14,7 +14,7 @@ from ordinate.data.images.options import ImageOptions
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.registry import modality_of_reader
 from ordinate.data.samplers import RankBatches, ShuffledBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.method import Batches, Facts, Fitted, Method, fewer_epochs
 from ordinate.estimators.parameters import estimator_dataclass

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ordinate.data.series.eeg import read_tuab
+from ordinate_papers.datasets.tuab import read_tuab
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry as models

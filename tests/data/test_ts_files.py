@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ordinate.data.series.ts_files import read_ts
+from ordinate.data.ts_files import read_ts
 from ordinate.errors import OrdinateError
 
 HEADER = "#a comment\n@problemName Floods\n@timeStamps false\n@missing {missing}\n@univariate {univariate}\n"

@@ -1,15 +1,37 @@
-"""Reading the ``.ts`` files of the time series archives (UEA and UCR; for regression TSER, Tan et al. 2021)."""
+"""Series as arrays, and the ``.ts`` files of the time series archives (UEA and UCR; TSER, Tan et al. 2021)."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float
+from numpy.typing import ArrayLike, NDArray
 
-from ordinate.data.series.reader import stack_series
 from ordinate.errors import OrdinateError
 
 MISSING = "?"
+
+
+def stack_series(series: Sequence[ArrayLike]) -> Float[NDArray[Any], "n c t"]:
+    """Return series (channels, length) of several lengths as one array, in which the end of the shorter ones is NaN.
+
+    Example:
+        >>> stack_series([np.array([[1.0, 2.0, 3.0]]), np.array([[4.0]])]).tolist()
+        [[[1.0, 2.0, 3.0]], [[4.0, nan, nan]]]
+    """
+    arrays = [np.asarray(one) for one in series]
+    for place, one in enumerate(arrays):
+        if one.ndim != 2 or one.size == 0 or one.dtype.kind not in "biuf":
+            got = f"a series of shape {one.shape} and {one.dtype} at {place}"
+            raise OrdinateError("X", got, "numbers (channels, length)")
+        if len(one) != len(arrays[0]):
+            raise OrdinateError("X", f"series of {len(arrays[0])} and of {len(one)} channels", "one number")
+    dtype = np.result_type(np.float32, *{one.dtype for one in arrays})
+    stacked = np.full((len(arrays), len(arrays[0]), max(one.shape[1] for one in arrays)), np.nan, dtype)
+    for place, one in enumerate(arrays):
+        stacked[place, :, : one.shape[1]] = one
+    return stacked
 
 
 def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -3,7 +3,7 @@
 import pytest
 from torch.utils.data import Dataset
 
-from ordinate.data.resumable_loader import ResumableLoader
+from ordinate.data.loader import ResumableLoader
 from ordinate.data.samplers import ShuffledBatches
 
 

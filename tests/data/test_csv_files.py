@@ -2,13 +2,13 @@
 
 import gzip
 import io
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from ordinate.data.csv_files import read_csv, read_csv_parts, without_formulas
+from ordinate.data.file_tree import FileTree
 from ordinate.data.labels_file import read_labels_file
-from ordinate.data.tables.csv_files import read_csv, read_csv_parts, without_formulas
 from ordinate.data.tables.files import read_labelled, read_samples
 from ordinate.errors import OrdinateError
 
@@ -25,8 +25,9 @@ def test_lines_that_end_in_a_separator_keep_their_columns(tmp_path, ending):
     assert read_samples(path)["grade"].tolist() == [0, 1]
 
 
-def test_so_do_those_of_a_labels_csv():
-    frame = read_labels_file(io.BytesIO(b"path,label\na.png,3,\nb.png,1,\n"), Path("labels.csv"), "image")
+def test_so_do_those_of_a_labels_csv(tmp_path):
+    (tmp_path / "labels.csv").write_text("path,label\na.png,3,\nb.png,1,\n")
+    frame = read_labels_file(FileTree.of(tmp_path), "images")
     assert frame.to_dict("list") == {"path": ["a.png", "b.png"], "label": [3, 1]}
 
 
@@ -102,6 +103,6 @@ def test_a_small_file_that_unpacks_to_more_than_memory_holds_is_refused(tmp_path
     path.write_bytes(gzip.compress(b"x,grade\n" + b"1,2\n" * 10**6))
     assert path.stat().st_size < 10**5
     monkeypatch.setattr("ordinate.data.memory.available_memory", lambda: 10**6)
-    monkeypatch.setattr("ordinate.data.tables.csv_files.available_memory", lambda: 10**6)
+    monkeypatch.setattr("ordinate.data.csv_files.available_memory", lambda: 10**6)
     with pytest.raises(OrdinateError, match="GiB of memory"):
         read_csv(path, path)

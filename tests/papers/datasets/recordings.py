@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 from edfio import Edf, EdfSignal, Patient
 
-from ordinate.data.series.eeg import CHANNELS
+from ordinate_papers.datasets.tuab import CHANNELS
 
 RATE = 250
 

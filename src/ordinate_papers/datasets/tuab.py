@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.series.matrices import require_readable_series
-from ordinate.data.series.reader import stack_series
+from ordinate.data.ts_files import stack_series
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_positive
 from ordinate.optional import optional

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ordinate.data.part import random_part, random_part_of_ranks
+from ordinate.data.rows import random_part, random_part_of_ranks
 
 
 @pytest.mark.parametrize(("n", "most"), [(10, 10), (10, 20), (0, 3)])

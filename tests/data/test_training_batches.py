@@ -5,7 +5,7 @@ from torch.utils.data import DataLoader
 
 from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ViewBatches
 from tests.data import pictures
 
 RANKS = torch.arange(20) % 3

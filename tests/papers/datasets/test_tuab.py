@@ -6,9 +6,9 @@ import mne
 import numpy as np
 import pytest
 
-from ordinate.data.series.eeg import CHANNELS, holds_recordings, read_age, read_recording, read_tuab
 from ordinate.errors import OrdinateError
-from tests.data import recordings
+from ordinate_papers.datasets.tuab import CHANNELS, holds_recordings, read_age, read_recording, read_tuab
+from tests.papers.datasets import recordings
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +83,9 @@ def test_a_tenth_of_the_subjects_is_to_test_and_the_seed_draws_it(tuab):
 
 def test_1385_subjects_are_split_as_the_paper_says(monkeypatch, tmp_path):
     files = {f"{place:08}": tmp_path / f"{place:08}_s001.edf" for place in range(1385)}
-    monkeypatch.setattr("ordinate.data.series.eeg._one_per_subject", lambda _: files)
-    monkeypatch.setattr("ordinate.data.series.eeg.read_age", lambda _: 50)
-    monkeypatch.setattr("ordinate.data.series.eeg.read_recording", lambda *_, **__: np.zeros((21, 1), np.float32))
+    monkeypatch.setattr("ordinate_papers.datasets.tuab._one_per_subject", lambda _: files)
+    monkeypatch.setattr("ordinate_papers.datasets.tuab.read_age", lambda _: 50)
+    monkeypatch.setattr("ordinate_papers.datasets.tuab.read_recording", lambda *_, **__: np.zeros((21, 1), np.float32))
     splits = read_tuab(tmp_path).splits
     assert splits.value_counts().to_dict() == {"train": 1246, "test": 139}
 
