@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from ordinate.heads.linear_path import LinearPath, reachable
 from torch import nn
 
 from ordinate.heads import LinearHead
-from ordinate.heads.linear_path import LinearPath, reachable
 
 
 def parts(targets, width=6, dim=5):
