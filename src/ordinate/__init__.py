@@ -63,8 +63,8 @@ _HOMES = {
 __all__ = [
     "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule",
     "Head", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
-    "RayCluster", "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TextOptions", "Training", "VolumeOptions", "load",
-    "read_batches",
+    "RayCluster", "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TextOptions", "Training", "VolumeOptions",
+    "load", "read_batches",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate", _HOMES)

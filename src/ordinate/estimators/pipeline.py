@@ -293,7 +293,10 @@ class Fit:
         with own_random_numbers(data.seed, gpus=True):
             self.module, self.embedding_dim = new_module(self.estimator, self.method, data)
             self._announce()
-            self.run_name = "" if training.folder is None else self._fingerprint()
+            self.run_name = ""
+            if training.folder is not None:
+                samples = (data.training, data.validation, data.seed)
+                self.run_name = fingerprint(self.estimator, self.module, *samples)
             self._embed_frozen()
             fitted = self._fitted()
             seen, validated = self.method.prepare(data.training, data.validation)
@@ -402,21 +405,23 @@ class Fit:
             part._train(part.data.training, part.data.batches, None, folder)
         return part._fitted()
 
-    def _fingerprint(self) -> str:
-        """Return a digest of everything that determines the weights."""
-        settings = self.estimator.get_params(deep=False) | self.estimator.training.determining()
-        elsewhere = ("decision", "random_state", "verbose", "training")
-        settings = {name: value for name, value in settings.items() if name not in elsewhere}
-        if not is_named(self.estimator.encoder):  # The network that training starts from says what it is.
-            settings["encoder"] = self.module.encoder
-        described = [f"{name}={describe(value, name)}" for name, value in sorted(settings.items())]
-        lines = [type(self.estimator).__name__, *described, str(self.data.seed)]
-        digest = hashlib.sha256("\n".join(lines).encode())
-        for data in (self.data.training, self.data.validation):
-            if data is not None:
-                for part in (data.x, data.y, data.weights):
-                    _update(digest, part)
-        return digest.hexdigest()
+
+def fingerprint(
+    estimator: Any, module: "StagedMethod", training: Batches, validation: ArrayBatches | None, seed: int
+) -> str:
+    """Return a digest of everything that determines the weights of a fit."""
+    settings = estimator.get_params(deep=False) | estimator.training.determining()
+    elsewhere = ("decision", "random_state", "verbose", "training")
+    settings = {name: value for name, value in settings.items() if name not in elsewhere}
+    if not is_named(estimator.encoder):  # The network that training starts from says what it is.
+        settings["encoder"] = module.encoder
+    described = [f"{name}={describe(value, name)}" for name, value in sorted(settings.items())]
+    digest = hashlib.sha256("\n".join([type(estimator).__name__, *described, str(seed)]).encode())
+    for data in (training, validation):
+        if data is not None:
+            for part in (data.x, data.y, data.weights):
+                _update(digest, part)
+    return digest.hexdigest()
 
 
 def _update(digest: Any, part: Any) -> None:

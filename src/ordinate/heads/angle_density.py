@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -33,7 +33,7 @@ class Arc(nn.Module):
     @classmethod
     def of(
         cls, embeddings: Float[Tensor, "n d"], ranks: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
-    ) -> Self:
+    ) -> "Arc":
         """Return the arc of training embeddings, whose ends are the lowest and the highest rank among them.
 
         Example:
@@ -126,7 +126,7 @@ class AngleDensity(nn.Module):
         return {"num_classes": len(self.density.places)}
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> Self:
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "AngleDensity":
         """Return the predictor of a saved model."""
         arc = Arc(tensors["arc.ends"], tensors["arc.places"])
         predictor = cls(arc, PositionDensity(torch.ones(config["num_classes"])))

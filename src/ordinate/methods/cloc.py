@@ -8,8 +8,7 @@ from torch.nn.functional import cross_entropy
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, mean_over_all, summed
 from ordinate.functional.inputs import check_ranks
-from ordinate.functional.precision import wide
-from ordinate.functional.weighted_mean import weighted_mean
+from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.heads.classifier import Classifier
 from ordinate.losses.mmnp import Boundaries, MMNPLoss
 from ordinate.methods.balanced import BalancedMethod
@@ -127,8 +126,8 @@ class CLOC(BalancedMethod):
             loss = loss + self.mmnp_weight * self.mmnp(x, y, weights=weights)
         return {
             "val_loss": loss,
-            "val_accuracy": weighted_mean(wide(predicted == y), weights),
-            "val_mae": weighted_mean(wide((predicted - y).abs()), weights),
+            "val_accuracy": weighted_mean(to_accumulation_dtype(predicted == y), weights),
+            "val_mae": weighted_mean(to_accumulation_dtype((predicted - y).abs()), weights),
         }
 
     def stage_is_complete(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, nll_loss
@@ -13,8 +14,7 @@ from torch.nn.functional import cross_entropy, nll_loss
 from ordinate.encoders.blend_head import BlendHead
 from ordinate.encoders.members import BlendEncoder
 from ordinate.functional.inputs import check_ranks, check_targets
-from ordinate.functional.precision import wide
-from ordinate.functional.weighted_mean import weighted_mean
+from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.training.optimization import Optimization
 from ordinate.training.stages import Stage, StagedMethod
 
@@ -61,6 +61,9 @@ class Members(StagedMethod):
         self.refit = refit
         self.encoder: BlendEncoder = encoder
         self.head = head
+
+    def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
+        return torch.cat([self.encoder(part) for part in x.split(self.encoder.most_rows)])
 
     @abstractmethod
     def sample_losses(self, outputs: Float[Tensor, "m n o"], y: Tensor) -> Float[Tensor, "m n"]:
@@ -143,8 +146,8 @@ class RankMembers(Members):
         losses = nll_loss(predictions.clamp(min=LEAST).log(), y, reduction="none")
         return {
             "val_loss": weighted_mean(losses, weights),
-            "val_accuracy": weighted_mean(wide(predicted == y), weights),
-            "val_mae": weighted_mean(wide((predicted - y).abs()), weights),
+            "val_accuracy": weighted_mean(to_accumulation_dtype(predicted == y), weights),
+            "val_mae": weighted_mean(to_accumulation_dtype((predicted - y).abs()), weights),
         }
 
 

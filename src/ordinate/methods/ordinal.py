@@ -10,8 +10,7 @@ from torch.nn.functional import cross_entropy
 from ordinate.decisions import predict_ranks
 from ordinate.functional.global_batch import all_processes, mean_over_all
 from ordinate.functional.inputs import check_choice, check_ranks
-from ordinate.functional.precision import wide
-from ordinate.functional.weighted_mean import weighted_mean
+from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.heads.coral import CORALLayer
 from ordinate.heads.corn import corn_losses
 from ordinate.heads.extended_binary import extended_binary_losses
@@ -96,6 +95,6 @@ class Ordinal(StagedMethod):
         predicted = self.decide(self.probabilities(x))
         return {
             "val_loss": weighted_mean(self.sample_losses(x, y), weights),
-            "val_accuracy": weighted_mean(wide(predicted == y), weights),
-            "val_mae": weighted_mean(wide((predicted - y).abs()), weights),
+            "val_accuracy": weighted_mean(to_accumulation_dtype(predicted == y), weights),
+            "val_mae": weighted_mean(to_accumulation_dtype((predicted - y).abs()), weights),
         }

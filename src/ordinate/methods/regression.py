@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ordinate.checks import check_choice
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered, mean_over_all
-from ordinate.functional.weighted_mean import weighted_mean
+from ordinate.functional.numerics import weighted_mean
 from ordinate.heads.regression_head import RegressionHead
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.balanced import BalancedMethod

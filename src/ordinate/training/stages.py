@@ -19,7 +19,7 @@ from ordinate.encoders.blocks import network_parameters
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest, summed, this_process_alone
 from ordinate.functional.inputs import check_whole
-from ordinate.functional.precision import widened
+from ordinate.functional.numerics import upcast_half
 from ordinate.training.gradient_caching import embed_in_chunks
 from ordinate.training.lightning_internals import (
     Means,
@@ -341,7 +341,7 @@ class StagedMethod(lightning.LightningModule, ABC):
     def validation_step(self, batch: Sequence[Any], batch_idx: int) -> None:
         x, y, *weights = batch
         # losses and heads are not under autocast here
-        self.validation_outputs.append((widened(self(x)), self.as_labels(y), *weights))
+        self.validation_outputs.append((upcast_half(self(x)), self.as_labels(y), *weights))
 
     def on_validation_epoch_start(self) -> None:
         self.validation_outputs.clear()  # of a validation that was broken off

@@ -1,7 +1,7 @@
 """Baselines that learn a representation, with scikit-learn's interface."""
 
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -300,7 +300,7 @@ class RepresentationHead(nn.Module):
         return {"head": type(self.head).__name__, "by_distance": self.by_distance, **of_head}
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> Self:
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "RepresentationHead":
         """Return the predictor of a saved model."""
         tensors = {name.removeprefix("head."): each for name, each in tensors.items()}
         kind = check_choice(config["head"], ("Linear", "NeighbourMean", "NeighbourVote"), "head")

@@ -1,7 +1,7 @@
 """MWR, moving window regression: where a sample lies between two references, in a window that moves to it."""
 
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -10,9 +10,8 @@ from torch.nn.functional import mse_loss
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_ranks, check_whole
-from ordinate.functional.precision import wide, widest
+from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype, weighted_mean
 from ordinate.functional.similarity import pairwise_similarity
-from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.training.optimization import Optimization
 from ordinate.training.stages import Stage, StagedMethod
 from ordinate_papers.methods.rank_probabilities import probabilities_around
@@ -124,7 +123,7 @@ def relative_rank(ranks: Int[Tensor, " n"], lower: Int[Tensor, " n"], higher: In
     """
     if not bool((lower < higher).all()):
         raise OrdinateError("lower", "a rank that is not below its higher one", "windows with a width")
-    return (wide(2 * ranks - lower - higher) / (higher - lower)).clamp(-1, 1)
+    return (to_accumulation_dtype(2 * ranks - lower - higher) / (higher - lower)).clamp(-1, 1)
 
 
 def windows_of(count: int, device: torch.device | None = None) -> Int[Tensor, "count 2"]:
@@ -161,7 +160,9 @@ def draw_triplets(
     starts = sizes.cumsum(0) - sizes
     references = []
     for side in windows[drawn].unbind(1):
-        share = torch.rand(samples.shape, generator=generator, device=ranks.device, dtype=widest(ranks.device))
+        share = torch.rand(
+            samples.shape, generator=generator, device=ranks.device, dtype=accumulation_dtype(ranks.device)
+        )
         references.append(members[starts[side] + (share * sizes[side]).long()])
     return torch.stack([*references, samples], dim=1)
 
@@ -216,7 +217,7 @@ class MovingWindow(nn.Module):
         return {"num_classes": self.num_classes, "error": self.error}
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> Self:
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "MovingWindow":
         """Return the search of a saved model."""
         prefix = "regressor."
         weights = {name.removeprefix(prefix): each for name, each in tensors.items() if name.startswith(prefix)}
@@ -245,7 +246,7 @@ class MovingWindow(nn.Module):
     def _search(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
         k = min(START_NEIGHBOURS, len(self.ranks))
         nearest = pairwise_similarity(queries, self.embeddings, "neg_l2").topk(k).indices
-        place = self._nearest_place(wide(self.ranks[nearest]).mean(1))
+        place = self._nearest_place(to_accumulation_dtype(self.ranks[nearest]).mean(1))
         estimates = self._estimates_in(place, queries)
         for _ in range(MOST_MOVES):
             moved = self._nearest_place(estimates.mean(1))
@@ -258,14 +259,16 @@ class MovingWindow(nn.Module):
 
     def _nearest_place(self, estimates: Float[Tensor, " n"]) -> Int[Tensor, " n"]:
         """The place, among the ranks that occur, of the one nearest to each estimate; the higher of two as near."""
-        return torch.bucketize(estimates, wide(self.distinct[1:] + self.distinct[:-1]) / 2, right=True)
+        return torch.bucketize(estimates, to_accumulation_dtype(self.distinct[1:] + self.distinct[:-1]) / 2, right=True)
 
     def _estimates_in(self, place: Int[Tensor, " n"], queries: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        low, high = wide(self.windows[place]).unbind(1)
+        low, high = to_accumulation_dtype(self.windows[place]).unbind(1)
         pairs = self.references[place]
         first, second = self.embeddings[pairs].flatten(0, 1).unbind(1)
         relative = self.regressor(first, second, queries.repeat_interleave(pairs.shape[1], dim=0))
-        return ((low + high) / 2)[:, None] + wide(relative.view(len(place), -1)) * ((high - low) / 2)[:, None]
+        return ((low + high) / 2)[:, None] + to_accumulation_dtype(relative.view(len(place), -1)) * ((high - low) / 2)[
+            :, None
+        ]
 
 
 @torch.no_grad()

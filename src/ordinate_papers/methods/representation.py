@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_ranks
-from ordinate.functional.precision import wide
+from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.heads.binned import BinSize, equal_bins
 from ordinate.heads.build import build_head
 from ordinate.methods.regression import ContrastiveRegression
@@ -171,7 +171,7 @@ def bins_of(
     targets: Float[Tensor, "n p"], lowest: Float[Tensor, " p"], bin_size: Float[Tensor, " p"]
 ) -> Int[Tensor, " n"]:
     """Return the number of each sample's bin."""
-    positions: Shaped[Tensor, "n p"] = ((wide(targets) - lowest) / bin_size).round().long()
+    positions: Shaped[Tensor, "n p"] = ((to_accumulation_dtype(targets) - lowest) / bin_size).round().long()
     return positions.unique(dim=0, return_inverse=True)[1]
 
 
