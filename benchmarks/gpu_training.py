@@ -37,10 +37,7 @@ def train(size: tuple[int, int], precision: str, workers: int, seconds: float, *
         size = (32, 32)
         settings = {"phase_epochs": (1, 1), "batch_size": 6}
     meter = Meter(warm_up=1 if smoke else 5)
-    estimator = read_recipe("cloc-koa").build(
-        images=ImageOptions(size=size, crop=OWN_SIZE, channels=1, augmentation="koa", workers=workers),
-        patience=None, precision=precision, devices=1, random_state=0, callbacks=[meter], **settings,
-    )  # fmt: skip
+    estimator = read_recipe("cloc-koa").build(training__patience=None, training__precision=precision, training__devices=1, training__callbacks=[meter], data=ImageOptions(size=size, crop=OWN_SIZE, channels=1, augmentation="koa", workers=workers), random_state=0, **settings)  # fmt: skip
     budget = TimeBudget(max(1.0, 0.85 * seconds))
     with training_until(TrainingEnd(budget, budget.seconds)):
         estimator.fit(*parts["train"], validation=parts["validation"])

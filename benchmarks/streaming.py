@@ -40,7 +40,7 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from ordinate import ImageOptions, OTDClassifier
+from ordinate import ImageOptions, OTDClassifier, Training
 from ordinate.data.images.automatic_views import automatic_views
 from ordinate.data.images.labelled import read_labelled_images
 from ordinate.data.samplers import RankBatches
@@ -128,10 +128,7 @@ def streamed(folder: Path) -> dict[str, float]:
     """Return the speed of the library."""
     images = read_labelled_images(folder / "shard.tar", "cls")
     clock = Clock()
-    OTDClassifier(
-        encoder=NETWORK, images=ImageOptions(size=SIZE, stream=True, workers=WORKERS), batch_size=BATCH, epochs=2,
-        callbacks=[clock], accelerator="cpu", random_state=0,
-    ).fit(images.samples[:EPOCH], images.labels[:EPOCH])  # fmt: skip
+    OTDClassifier(encoder=NETWORK, data=ImageOptions(size=SIZE, stream=True, workers=WORKERS), batch_size=BATCH, epochs=2, random_state=0, training=Training(callbacks=[clock], accelerator="cpu")).fit(images.samples[:EPOCH], images.labels[:EPOCH])  # fmt: skip
     return clock.rates
 
 
@@ -184,10 +181,7 @@ def memory(folder: Path) -> dict[str, float]:
     images = read_labelled_images(folder, "cls")
     indexed = time.perf_counter()
     clock = Clock(STEPS)
-    model = OTDClassifier(
-        encoder=LARGE_NETWORK, images=ImageOptions(size=LARGE_SIZE, stream=True, workers=WORKERS), batch_size=BATCH,
-        callbacks=[clock], accelerator="cpu", random_state=0,
-    )  # fmt: skip
+    model = OTDClassifier(encoder=LARGE_NETWORK, data=ImageOptions(size=LARGE_SIZE, stream=True, workers=WORKERS), batch_size=BATCH, random_state=0, training=Training(callbacks=[clock], accelerator="cpu"))  # fmt: skip
     with suppress(EnoughError):
         model.fit(images.samples, images.labels)
     return {
