@@ -15,8 +15,9 @@ SOURCE = Path(ordinate.__file__).parent
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 FLOORS = [  # from the ground up: each imports only what lies below it, and itself
-    {"errors", "extensions", "lazy", "options", "torchrun"},
+    {"errors", "extensions", "lazy", "torchrun"},
     {"checks", "optional", "randomness"},
+    {"options"},
     {"kernels"},
     {"functional"},
     {"metrics", "losses"},
@@ -78,7 +79,7 @@ print(*failed, sep="\\n", end="")
 """
 DEFAULTS = {
     "supcr": {"temperature": 2.0, "similarity": "neg_l2", "label_distance": "l1", "num_positives": None},
-    "supremix": {"beta": (2.0, 8.0), "neg_mix": None, "mix_negatives": True, "mix_positives": True},
+    "supremix": {"temperature": 0.2, "beta": (2.0, 8.0), "neg_mix": None, "mix_negatives": True, "mix_positives": True},
     "angular_triangle": {"triplets": None},
     "mmnp": {},
 }
