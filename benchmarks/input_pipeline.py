@@ -23,7 +23,7 @@ from torch.utils.data import DataLoader
 from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ViewBatches
 from ordinate.encoders import build_encoder
 from ordinate.estimators.recipes import read_recipe
 from ordinate.report.text import table

@@ -44,6 +44,7 @@ from torch.utils.data import DataLoader, Dataset
 from ordinate import ImageOptions, OTDClassifier, Training
 from ordinate.data.images.automatic_views import automatic_views
 from ordinate.data.images.labelled import read_labelled_images
+from ordinate.data.labels_file import Columns
 from ordinate.data.samplers import RankBatches
 from ordinate.encoders import build_encoder
 from ordinate.losses import AngularTriangleLoss
@@ -127,7 +128,7 @@ def rates(images: int, started: tuple[float, float]) -> dict[str, float]:
 
 def streamed(folder: Path) -> dict[str, float]:
     """Return the speed of the library."""
-    images = read_labelled_images(folder / "shard.tar", "cls")
+    images = read_labelled_images(folder / "shard.tar", Columns("cls"))
     clock = Clock()
     OTDClassifier(
         encoder=NETWORK,
@@ -186,7 +187,7 @@ def memory(folder: Path, steps: int, network: str) -> dict[str, float]:
     """Return the most memory of the first steps on a folder of shards, and the seconds to the first batch."""
     started = time.perf_counter()
     most = Most()
-    images = read_labelled_images(folder, "cls")
+    images = read_labelled_images(folder, Columns("cls"))
     indexed = time.perf_counter()
     clock = Clock(steps)
     model = OTDClassifier(

@@ -13,11 +13,11 @@ from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.predict import predict
 from ordinate.commands.report import report
-from ordinate.data.series.eeg import read_tuab
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.ts_files import read_ts
+from ordinate.data.ts_files import read_ts
 from ordinate.errors import OrdinateError
-from tests.data import recordings
+from ordinate_papers.datasets.tuab import read_tuab
+from tests.papers.datasets import recordings
 
 QUICK = {"method": "supcr", "epochs": 1, "quiet": True}
 
@@ -93,7 +93,8 @@ def test_a_recipe_of_series_is_for_series_alone():
 
 
 def test_eeg_keeps_the_split_of_subjects(capsys, monkeypatch):
-    recordings.plant(Path("tuab"))
+    monkeypatch.setenv("ORDINATE_DATA", str(Path("data").resolve()))
+    recordings.plant(Path("data/tuab"))
     monkeypatch.setitem(read_tuab.__kwdefaults__, "start", 1.0)  # they last 3 s
     fit(FitOptions("tuab", task="continuous", crop=100, **QUICK))
     shown = capsys.readouterr().out
@@ -109,7 +110,7 @@ def test_unreadable_files_are_named_before_training_and_left_out_if_asked(capsys
     assert capsys.readouterr().err.endswith("; --skip-unreadable leaves them out\n")
     Path("brains/05.npy").unlink()
     assert main(["fit", "brains", "--quiet"]) == 2
-    assert "1 of its images are not there: 05.npy; --skip-unreadable leaves them out\n" in capsys.readouterr().err
+    assert "1 of its files are not there: 05.npy; --skip-unreadable leaves them out\n" in capsys.readouterr().err
     fit(FitOptions("brains", skip_unreadable=True, **QUICK))
     shown = capsys.readouterr().out
     assert "left out: brains/03.npy" in shown
@@ -123,7 +124,7 @@ def test_unreadable_files_are_named_before_training_and_left_out_if_asked(capsys
         ("brains", {"image_size": "8"}, "--image-size: is for images, and brains holds series"),
         ("brains", {"target": "years"}, "no column 'years'"),
         ("brains", {"crop": 0}, "crop: got 0"),
-        ("tuab", {"target": "sex"}, "target: got 'sex', and tuab holds EEG recordings, whose label is the age"),
+        ("tuab", {"target": "sex"}, "--target: tuab is a data set with its own label and split"),
         ("set.ts", {"target": "depth"}, "set.ts: holds no array 'depth'"),
         ("knees.csv", {"target": "grade", "crop": 5}, "--crop: is for series, and knees.csv holds a table"),
     ],
@@ -131,7 +132,6 @@ def test_unreadable_files_are_named_before_training_and_left_out_if_asked(capsys
 def test_options_that_do_not_fit_are_errors(data, options, message):
     if data == "brains":
         write_matrices()
-    recordings.write(Path("tuab/train/normal/01_tcp_ar/aaaaaaaa_s001_t000.edf"), 30)
     write_ts("set.ts", [5] * 12)
     pd.DataFrame({"grade": np.arange(12.0), "x": np.linspace(0, 1, 12)}).to_csv("knees.csv", index=False)
     with pytest.raises(OrdinateError, match=message):

@@ -34,8 +34,8 @@ from tests.estimators.examples import (
 onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
 
-TINY = {"images": ImageOptions(augmentation="none", workers=0), "batch_size": 8}
-QUICK = {cloc: {"phase_epochs": (1, 1)}, otd: {"epochs": 1}}
+TINY = {"data": ImageOptions(augmentation="none", workers=0), "batch_size": 8}
+QUICK = {cloc: {"epochs": (1, 1)}, otd: {"epochs": 1}}
 both_formats = pytest.mark.parametrize("name", ["model.onnx", "model.pt2"])
 
 

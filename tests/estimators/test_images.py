@@ -18,7 +18,7 @@ from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import Decoded, Preprocessing
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
-from ordinate.methods import training
+from ordinate.training import loop as training
 from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.data import pictures
@@ -28,7 +28,7 @@ RANKS = np.arange(60) % 3
 DRAWN = pictures.draw(RANKS)
 NEW_RANKS = np.arange(30) % 3
 NEW = pictures.draw(NEW_RANKS, seed=1)
-TINY = {"encoder": "test_resnet", "images": ImageOptions(augmentation="none", workers=0)}
+TINY = {"encoder": "test_resnet", "data": ImageOptions(augmentation="none", workers=0)}
 
 
 def fit(make, X=DRAWN, **options):
@@ -72,7 +72,7 @@ MIRRORED = np.ascontiguousarray(NEW[..., ::-1])
 @for_every_estimator
 def test_an_image_and_its_mirror_image_are_one_to_a_model_that_mirrors(make, tmp_path):
     """The mean of the embeddings that the same weights give to both, by every face."""
-    model = fit(make, images=ImageOptions(workers=0, mirror=True))
+    model = fit(make, data=ImageOptions(workers=0, mirror=True))
     np.testing.assert_allclose(model.transform(MIRRORED), model.transform(NEW), atol=1e-6)
     np.testing.assert_array_equal(model.predict(MIRRORED), model.predict(NEW))
     model.save(tmp_path / "model")
@@ -88,7 +88,7 @@ def test_an_image_and_its_mirror_image_are_one_to_a_model_that_mirrors(make, tmp
 def test_training_sees_each_view_alone():
     """The mirror image is for prediction: the first epoch is the same, bit for bit, without validation samples."""
     weights = [
-        fit(otd, epochs=1, images=ImageOptions(workers=0, mirror=mirror)).encoder_.state_dict()
+        fit(otd, epochs=1, data=ImageOptions(workers=0, mirror=mirror)).encoder_.state_dict()
         for mirror in (False, True)
     ]
     for name, values in weights[0].items():
@@ -97,7 +97,7 @@ def test_training_sees_each_view_alone():
 
 def test_a_network_of_ones_own_is_mirrored_too():
     network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(256, 4))
-    model = fit(otd, encoder=network, images=ImageOptions(workers=0, mirror=True))
+    model = fit(otd, encoder=network, data=ImageOptions(workers=0, mirror=True))
     np.testing.assert_allclose(model.transform(MIRRORED), model.transform(NEW), atol=1e-6)
 
 
@@ -196,12 +196,12 @@ def test_supcr_contrasts_two_views_and_the_others_one():
 
 
 def test_workers_change_nothing():
-    few, more = (fit(cloc, images=ImageOptions(augmentation="supcr", workers=workers)) for workers in (0, 2))
+    few, more = (fit(cloc, data=ImageOptions(augmentation="supcr", workers=workers)) for workers in (0, 2))
     np.testing.assert_array_equal(few.transform(NEW), more.transform(NEW))
 
 
 def test_pretrained_weights_are_started_from_and_saved(tmp_path):
-    options = {"encoder": "efficientnet_lite0", "images": ImageOptions(size=32, channels=3, pretrained=True, workers=0)}
+    options = {"encoder": "efficientnet_lite0", "data": ImageOptions(size=32, channels=3, pretrained=True, workers=0)}
     model = fit(otd, epochs=1, learning_rate=1e-12, **options)
     other = fit(otd, epochs=1, learning_rate=1e-12, random_state=7, **options)
     for name, value in model.encoder_.backbone.named_parameters():
@@ -245,7 +245,7 @@ UNUSABLE = {
     "uneven samples": ({}, Uneven(None), "X: got a Dataset of samples of different shapes"),
     "too few labels": ({}, DRAWN[:50], "y: got 60 labels for 50 samples"),
     "weights that are not there": (
-        {"images": ImageOptions(pretrained="absent.pth")}, DRAWN, "pretrained: there is no file absent.pth"
+        {"data": ImageOptions(pretrained="absent.pth")}, DRAWN, "pretrained: there is no file absent.pth"
     ),
 }  # fmt: skip
 
@@ -290,11 +290,11 @@ def fit_and_die(folder, epoch):
         return loss
 
     StagedMethod.training_step = step_and_die
-    fit(supcr, images=ImageOptions(augmentation="supcr", workers=0), checkpoint_dir=folder)
+    fit(supcr, data=ImageOptions(augmentation="supcr", workers=0), checkpoint_dir=folder)
 
 
 def fit_and_keep(path, folder):
-    model = fit(supcr, images=ImageOptions(augmentation="supcr", workers=2), checkpoint_dir=folder)
+    model = fit(supcr, data=ImageOptions(augmentation="supcr", workers=2), checkpoint_dir=folder)
     torch.save(model.method_.state_dict(), path)
 
 

@@ -11,7 +11,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from ordinate import Imbalance
 from ordinate.encoders import MLP
 from ordinate.estimators.data_module import DataModule
-from ordinate.methods import training
+from ordinate.training import loop as training
 from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.estimators.examples import cloc, draw_table, otd, supcr, supremix
@@ -51,7 +51,7 @@ def trained_batches(monkeypatch):
 FEATURES = Imbalance(lds="sqrt_inverse", fds=True, ranksim=1.0)
 CASES = {
     "cloc": (cloc, {"validation_fraction": 0.3}),
-    "cloc with patience": (cloc, {"validation_fraction": 0.3, "patience": 2, "phase_epochs": (2, 9)}),
+    "cloc with patience": (cloc, {"validation_fraction": 0.3, "patience": 2, "epochs": (2, 9)}),
     "otd": (otd, {"validation_fraction": 0.3}),
     "supcr": (supcr, {"scheme": "fine_tune"}),
     "supcr, accumulated": (supcr, {"accumulate_grad_batches": 2}),

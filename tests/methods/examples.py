@@ -9,7 +9,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from ordinate.data.samplers import RankBatches, ShuffledBatches
-from ordinate.methods import training
+from ordinate.training import loop as training
 from ordinate.training.loop import ArrayBatches
 
 DIM = 8

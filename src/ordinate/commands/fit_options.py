@@ -31,7 +31,7 @@ class FitOptions:
         "csv, tsv, parquet (a file or a folder of them), .ts; npz with X (n, features), (n, channels, length), "
         "(n, channels, height, width) or (n, channels, depth, height, width); a folder or zip of images with a "
         "labels.csv (path, label) or one folder per rank; a folder of matrices (csv, npy) or NIfTI volumes with a "
-        "labels.csv; TUAB's folder of EDF files; or a name of `ordinate datasets`",
+        "labels.csv; or a name of `ordinate datasets`",
         determines=False,
         nargs="?",
     )

@@ -17,11 +17,11 @@ from ordinate.commands.labels import understand_label
 from ordinate.commands.model_samples import fit_to
 from ordinate.commands.samples import Samples, decode_array, modality_of_data
 from ordinate.commands.samples import read_samples as read_labelled_samples
+from ordinate.data.csv_files import read_csv
 from ordinate.data.modality import Request
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of, modality_of_reader
 from ordinate.data.rows import take
-from ordinate.data.tables.csv_files import read_csv
 from ordinate.data.tables.features import plain_text
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError

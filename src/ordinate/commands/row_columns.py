@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ordinate.commands.samples import Samples
-from ordinate.data.tables.files import require_columns
+from ordinate.data.paths import require_names
 from ordinate.data.tables.row_columns import find_label_columns, find_row_columns, find_row_order
 from ordinate.errors import OrdinateError
 
@@ -18,7 +18,7 @@ def leave_out_row_columns(samples: Samples, keep: list[str], data: str, say: Cal
         if keep:
             raise OrdinateError("--keep", f"{', '.join(keep)}, and {data} holds arrays", "a table")
         return samples
-    require_columns(X, keep, Path(data))
+    require_names(X.columns, keep, Path(data))
     left_out = {name: reason for name, reason in find_row_columns(X).items() if name not in keep}
     for name, reason in left_out.items():
         say(f"left out: column {name!r} {reason}; --keep {shlex.quote(name)} keeps it")

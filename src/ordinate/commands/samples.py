@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from ordinate.data.decoded import require_readable
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request
-from ordinate.data.paths import reading
+from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
 from ordinate.data.streamed import StreamedPixels
-from ordinate.data.tables.files import require_columns
 from ordinate.data.tables.parquet_table import in_memory, streams
 from ordinate.data.text.samples import as_texts
 from ordinate.errors import OrdinateError
@@ -198,7 +197,7 @@ def text_columns(samples: Samples, names: list[str], data: str) -> Samples:
         raise OrdinateError(
             "--text", problem=f"{data} holds no table", expected=f"one with the columns {', '.join(names)}"
         )
-    require_columns(samples.X, names, Path(data))
+    require_names(samples.X.columns, names, Path(data))
     texts = in_memory(samples.X[names])
     try:
         as_texts(texts)

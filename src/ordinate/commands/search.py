@@ -10,11 +10,11 @@ import pandas as pd
 
 from ordinate.commands.batch_progress import with_progress
 from ordinate.commands.table_file import write_table
-from ordinate.data.batches import Batches
+from ordinate.data.labelled import require_labels
 from ordinate.data.modality import Request
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_of, modality_of_files
-from ordinate.data.tables.files import require_labels
+from ordinate.data.rows import Batches
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches, read_batches, read_unlabelled, trained_columns

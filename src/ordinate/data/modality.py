@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -18,21 +18,14 @@ from torch import Tensor, nn
 from torch.utils.data import Dataset
 
 from ordinate.data.labelled import Labelled
-from ordinate.data.view_batches import DrawView
+from ordinate.data.labels_file import Columns
+from ordinate.data.views import Views
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
 EMBEDDED_AT_ONCE = 4096
 CONSTANT = 1e-12  # deviation, relative to the largest value, below which a column or channel counts as constant
-
-
-class Views(NamedTuple):
-    """How training draws views of samples: what draws one, how many of each sample, and in how many processes."""
-
-    draw: DrawView
-    per_sample: int
-    workers: int
 
 
 class Reader(ABC):
@@ -187,31 +180,27 @@ def are_paths(X: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is asked of a labelled data set.
+class Request(Columns):
+    """How a labelled data set is to be read.
 
     Args:
-        target: column of the label; None leaves the choice to the data.
-        split: column that says what is held out.
-        group: column of what stays on one side of a split.
-        weight: column of what a sample counts.
-        drop: columns of a table to leave out.
-        categorical: columns of a table whose numbers are codes.
-        fold: that is held out where the data set has folds.
-        stream: leave the rows of a parquet table in its files until training needs them, however few they are.
-        skip_unreadable: leave out files that cannot be read.
-        progress: show a progress bar.
-        say: is told what the user should know.
+        target: Column of the label; None leaves the choice to the data.
+        split: Column that says what is held out.
+        group: Column of the group, such as a subject, which stays on one side of a split.
+        weight: Column of the weight of a sample.
+        drop: Columns of a table to leave out.
+        categorical: Columns of a table whose numbers are codes.
+        fold: Fold that is held out if the data set has folds.
+        stream: Whether the rows of a parquet table stay in its files until training needs them, however few they are.
+        skip_unreadable: Whether files that cannot be read are left out.
+        progress: Whether to show a progress bar.
+        say: Function that gets notes for the user.
 
     Example:
         >>> Request(target="grade", drop=("name",)).target
         'grade'
     """
 
-    target: str | None = None
-    split: str | None = None
-    group: str | None = None
-    weight: str | None = None
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     fold: int = 0

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import torch
 from jaxtyping import Float, Shaped
@@ -50,7 +50,7 @@ class BlendHead(nn.Module):
         return {"num_classes": self.num_classes, "shares": self.shares}
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> Self:
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "BlendHead":
         """Return the head of a saved model."""
         members = MemberLinear(*tensors["members.weight"].shape)
         head = cls(members, config["num_classes"], config["shares"]).double()

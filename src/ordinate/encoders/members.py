@@ -121,6 +121,8 @@ class BlendEncoder(nn.Module):
         trees, boosting: likewise, to a column per rank or one target.
     """
 
+    most_rows = 512  # Each row stands in all members, with dozens of waves per number.
+
     def __init__(
         self,
         members: MemberEncoder,
@@ -129,7 +131,10 @@ class BlendEncoder(nn.Module):
         boosting: BoostedTrees | None = None,
     ) -> None:
         super().__init__()
-        self.members, self.linear, self.trees, self.boosting = members, linear, trees, boosting
+        self.members = members
+        self.linear = linear
+        self.trees = trees
+        self.boosting = boosting
 
     @property
     def parts(self) -> list[Any]:
@@ -164,6 +169,5 @@ class BlendEncoder(nn.Module):
             if part is not None:
                 part.check(columns)
 
-    def forward(self, x: Float[Tensor, "n f"], at_once: int = 512) -> Float[Tensor, "n d"]:
-        """Return embeddings; few rows pass at once, as each stands in all members with dozens of waves per number."""
-        return torch.cat([torch.cat([part(some) for part in self.parts], dim=1) for some in x.split(at_once)])
+    def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
+        return torch.cat([part(x) for part in self.parts], dim=1)

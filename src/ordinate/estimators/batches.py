@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from torch.utils.data import DataLoader, Dataset
 
-from ordinate.data.batches import Batches
+from ordinate.data.loader import usable_workers
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of_files
-from ordinate.data.rows import take
+from ordinate.data.rows import Batches, take
 from ordinate.data.tables.csv_table import CsvTable
-from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.inference import device_of

@@ -20,11 +20,11 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from ordinate.checks import check_flag, check_whole
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.modality import Reader
-from ordinate.data.part import random_part
+from ordinate.data.rows import random_part
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.tables.features import TableFeatures
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.decisions import compare_rules
 from ordinate.encoders.blend_head import BlendHead
 from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
@@ -87,7 +87,7 @@ class BlendParameters:
             A saved model does not keep them.
     """
 
-    embedding_dim: int = 16
+    embedding_dim: int | None = 16
     members: int = 16
     folds: int = 8
     linear: bool = True
@@ -340,7 +340,7 @@ class Blend(Method):
         predictions = {name: predictions[name] for name in self.errors_to_gain if name in predictions}
         losses = partial(self.losses, y=simple.y)
         start = [name for name in ("members", "linear") if name in predictions]
-        equal = dict.fromkeys(start, 1 / len(start))
+        equal: dict[str, float] = dict.fromkeys(start, 1 / len(start))
         shares = choose_shares(predictions, losses, equal, simple.weights, self.errors_to_gain)
         predictions["blend"] = blend(predictions, shares)
         unseen_losses = {}

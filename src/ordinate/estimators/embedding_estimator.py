@@ -194,6 +194,12 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return str(load_object(self.method)(self).name)
 
     @property
+    def unweighted(self) -> str | None:
+        """Why samples cannot be weighted; None if they can."""
+        reason: str | None = load_object(self.method)(self).unweighted
+        return reason
+
+    @property
     def _n_features_out(self) -> int:
         return self.embedding_dim_
 

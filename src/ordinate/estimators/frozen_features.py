@@ -6,10 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.streamed import StreamedPixels, too_large
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.estimators.fingerprint import describe
 

@@ -11,7 +11,7 @@ from ordinate.options import HeadLoss
 HeadKind = Literal["auto", "linear", "ridge", "neighbours"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Head(OptionGroup):
     """What predicts continuous targets from embeddings.
 
@@ -30,7 +30,7 @@ class Head(OptionGroup):
 
     Example:
         >>> Head("linear", loss="huber")
-        Head(kind='linear', loss='huber', n_neighbors=5, bin_size=None)
+        Head(kind='linear', loss='huber')
     """
 
     kind: HeadKind = "auto"
@@ -39,13 +39,16 @@ class Head(OptionGroup):
     bin_size: "float | Sequence[float] | None" = None
 
     def __post_init__(self) -> None:
-        check_choice(self.kind, get_args(HeadKind), "head")
-        check_choice(self.loss, _names(HeadLoss), "head loss")
+        check_choice(self.kind, get_args(HeadKind), "kind")
+        check_choice(self.loss, _names(HeadLoss), "loss")
         check_whole(self.n_neighbors, "n_neighbors")
-        if self.bin_size is not None:
-            sizes: Any = self.bin_size
-            for size in sizes if hasattr(sizes, "__len__") else [sizes]:
-                check_positive(size, "bin_size")
+        if self.bin_size is None:
+            return
+        if isinstance(self.bin_size, list):  # JSON and TOML have no tuples.
+            object.__setattr__(self, "bin_size", tuple(self.bin_size))
+        sizes: Any = self.bin_size
+        for size in sizes if hasattr(sizes, "__len__") else [sizes]:
+            check_positive(size, "bin_size")
 
 
 def _names(literal: Any) -> tuple[str, ...]:

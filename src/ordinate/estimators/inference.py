@@ -39,6 +39,7 @@ class Inference:
         if self.reader.in_float32:
             return self._embed_in_float32(x, rows)
         with torch.no_grad(), few_for_little(self.encoder, x, min(rows, len(x))):
+            rows = min(rows, getattr(self.encoder, "most_rows", rows))
             return torch.cat([self.encoder(part.double()) for part in x.split(rows)])
 
     def _embed_in_float32(self, x: Tensor, rows: int) -> Tensor:

@@ -9,12 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
 from ordinate.data.modality import Modality, Reader
-from ordinate.data.part import random_part
+from ordinate.data.rows import random_part
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.blocks import PartlyTrained
 from ordinate.encoders.hugging_face import VisionNetwork
 from ordinate.errors import OrdinateError

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ordinate.checks import check_choice, check_whole
 from ordinate.data.modality import Reader
-from ordinate.data.part import random_part_of_ranks
+from ordinate.data.rows import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs

@@ -9,17 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.memory import require_memory
 from ordinate.data.modality import Reader
-from ordinate.data.part import random_part
-from ordinate.data.pooled_batches import PooledBatches
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import column_of, take
-from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.rows import column_of, random_part, take
+from ordinate.data.samplers import PooledBatches, ShuffledBatches
 from ordinate.data.streamed import Streamed, StreamedPixels, blocks_of
 from ordinate.data.tables.parquet_table import streams
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.blocks import network_parameters
 from ordinate.encoders.given import is_named
 from ordinate.encoders.network import feature_width
@@ -273,7 +270,10 @@ class Fit:
         with own_random_numbers(data.seed, gpus=True):
             self.module, self.embedding_dim = new_module(self.estimator, self.method, data)
             self._announce()
-            self.run_name = "" if training.folder is None else self._fingerprint()
+            self.run_name = ""
+            if training.folder is not None:
+                samples = (data.training, data.validation, data.seed)
+                self.run_name = fingerprint(self.estimator, self.module, *samples)
             self._embed_frozen()
             fitted = self._fitted()
             seen, validated = self.method.prepare(data.training, data.validation)
@@ -358,21 +358,23 @@ class Fit:
             number = float(len(self.history))
             self.history.append({**epoch, "epoch": number, "stage": epoch["stage"] + stages_before})
 
-    def _fingerprint(self) -> str:
-        """Return a digest of everything that determines the weights."""
-        settings = self.estimator.get_params(deep=False) | self.estimator.training.determining()
-        elsewhere = ("decision", "random_state", "verbose", "training")
-        settings = {name: value for name, value in settings.items() if name not in elsewhere}
-        if not is_named(self.estimator.encoder):  # The network that training starts from says what it is.
-            settings["encoder"] = self.module.encoder
-        described = [f"{name}={describe(value, name)}" for name, value in sorted(settings.items())]
-        lines = [type(self.estimator).__name__, *described, str(self.data.seed)]
-        digest = hashlib.sha256("\n".join(lines).encode())
-        for data in (self.data.training, self.data.validation):
-            if data is not None:
-                for part in (data.x, data.y, data.weights):
-                    _update(digest, part)
-        return digest.hexdigest()
+
+def fingerprint(
+    estimator: Any, module: "StagedMethod", training: Batches, validation: ArrayBatches | None, seed: int
+) -> str:
+    """Return a digest of everything that determines the weights of a fit."""
+    settings = estimator.get_params(deep=False) | estimator.training.determining()
+    elsewhere = ("decision", "random_state", "verbose", "training")
+    settings = {name: value for name, value in settings.items() if name not in elsewhere}
+    if not is_named(estimator.encoder):  # The network that training starts from says what it is.
+        settings["encoder"] = module.encoder
+    described = [f"{name}={describe(value, name)}" for name, value in sorted(settings.items())]
+    digest = hashlib.sha256("\n".join([type(estimator).__name__, *described, str(seed)]).encode())
+    for data in (training, validation):
+        if data is not None:
+            for part in (data.x, data.y, data.weights):
+                _update(digest, part)
+    return digest.hexdigest()
 
 
 def _update(digest: Any, part: Any) -> None:

@@ -54,11 +54,12 @@ def restore_predictor(config: dict[str, Any], tensors: dict[str, Tensor]) -> nn.
     Raises:
         OrdinateError: The class is not one of those that are known.
     """
-    name = config["class"]
+    options = dict(config)
+    name = options.pop("class")
     if name not in places():
         raise OrdinateError(
             "model", problem=f"holds a predictor {name!r}, which this version of Ordinate does not know"
         )
     wide = {key: value.double() if value.is_floating_point() else value for key, value in tensors.items()}
-    predictor: nn.Module = load_object(places()[name]).restore(config, wide)
+    predictor: nn.Module = load_object(places()[name]).restore(options, wide)
     return predictor.eval()

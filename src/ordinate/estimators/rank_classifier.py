@@ -76,7 +76,8 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         Columns are in the order of ``classes_``, which are sorted, as in scikit-learn; :meth:`rank_probabilities` has
         them by rank.
         """
-        return self.rank_probabilities(X)[:, np.argsort(self.ordered_classes_, kind="stable")]
+        probabilities = self.rank_probabilities(X)
+        return probabilities[:, np.argsort(self.ordered_classes_, kind="stable")]
 
     def rank_probabilities(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n, C), the probability of every rank, from the lowest to the highest (``ordered_classes_``)."""
@@ -90,7 +91,8 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return (n,), the class that ``decision`` predicts from the probabilities."""
-        return self.ordered_classes_[self.decide(self.rank_probabilities(X))]
+        probabilities = self.rank_probabilities(X)
+        return self.ordered_classes_[self.decide(probabilities)]
 
     def decide(self, probabilities: ArrayLike) -> NDArray[np.int64]:
         """Return the ranks (n,) that the model predicts from probabilities (n, C) of its ranks."""

@@ -14,7 +14,7 @@ from ordinate.methods.imbalance import Imbalance
 from ordinate.training.options import Training
 
 GROUPS: Mapping[str, type[Any]] = {"training": Training, "head": Head, "imbalance": Imbalance}
-TUPLES = ("beta", "epochs")
+TUPLES = ("beta", "bin_size", "epochs")
 
 
 def to_plain(value: Any) -> Any:

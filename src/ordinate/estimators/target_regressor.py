@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import pandas as pd
@@ -15,15 +15,15 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from ordinate.checks import check_whole
-from ordinate.data.array_batches import ArrayBatches
+from ordinate.checks import check_choice, check_whole
 from ordinate.data.label_density import LabelBins
 from ordinate.data.modality import Reader
 from ordinate.data.registry import modality_of
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.head_options import Head
+from ordinate.estimators.head_options import Head, HeadKind
 from ordinate.estimators.labels import TargetLabels
 from ordinate.estimators.method import Facts, Fitted, Method, embedded_part, usual_optimization, warn
 from ordinate.estimators.parameters import estimator_dataclass
@@ -227,9 +227,8 @@ class ContrastiveMethod(TargetMethod):
     def check(self) -> None:
         super().check()
         two_epochs(self.settings.epochs, "epochs")
-        if not isinstance(self.settings.head, Head | str):
-            raise OrdinateError("head", repr(self.settings.head), "Head(...) or its kind")
-        _ = self.head
+        if not isinstance(self.settings.head, Head):
+            check_choice(self.settings.head, get_args(HeadKind), "head")
 
     def scheme_options(self, facts: Facts) -> dict[str, Any]:
         """Return the options that all modules of this kind share, by name."""

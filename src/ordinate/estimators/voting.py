@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ordinate.data.part import random_part
+from ordinate.data.rows import random_part
 from ordinate.heads.neighbours import NeighbourVote
 
 NEIGHBOURS = (3, 5, 9, 15, 31, 61)  # Numbers to choose from; OTD, Table 2: 3.

@@ -1,7 +1,6 @@
 """Prediction from the nearest training embeddings."""
 
 from collections.abc import Sequence
-from typing import Self
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -49,7 +48,7 @@ class NeighbourVote(nn.Module):
         return {"num_classes": self.num_classes, "k": self.k}
 
     @classmethod
-    def restore(cls, config: dict[str, int], tensors: dict[str, Tensor]) -> Self:
+    def restore(cls, config: dict[str, int], tensors: dict[str, Tensor]) -> "NeighbourVote":
         """Return the votes of a saved model."""
         return cls(tensors["embeddings"], tensors["ranks"], config["num_classes"], config["k"], tensors.get("weights"))
 
@@ -121,7 +120,7 @@ class NeighbourMean(nn.Module):
         return {"k": self.k}
 
     @classmethod
-    def restore(cls, config: dict[str, int], tensors: dict[str, Tensor]) -> Self:
+    def restore(cls, config: dict[str, int], tensors: dict[str, Tensor]) -> "NeighbourMean":
         """Return the mean of a saved model."""
         return cls(tensors["embeddings"], tensors["targets"], config["k"], tensors.get("weights"))
 

@@ -1,6 +1,6 @@
 """Probabilities of ranks from the logits of a trained head."""
 
-from typing import Any, Self
+from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -40,7 +40,7 @@ class RankLogits(nn.Module):
         return {"head": type(self.head).__name__, "loss": self.loss}
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> Self:
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "RankLogits":
         """Return the predictor of a saved model."""
         kind = check_choice(config["head"], ("Classifier", "CORALLayer", "Linear"), "head")
         weights = [value for name, value in sorted(tensors.items()) if name.endswith("weight")]

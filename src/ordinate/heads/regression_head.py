@@ -1,7 +1,6 @@
 """What a head of continuous targets offers, whichever way it predicts them."""
 
 from abc import abstractmethod
-from typing import Self
 
 import torch
 from jaxtyping import Float, Shaped
@@ -47,7 +46,7 @@ class RegressionHead(nn.Module):
         return {"embedding_dim": len(self.embedding_mean), "target_dim": self.target_dim}
 
     @classmethod
-    def restore(cls, config: dict[str, int], tensors: dict[str, Tensor]) -> Self:
+    def restore(cls, config: dict[str, int], tensors: dict[str, Tensor]) -> "RegressionHead":
         """Return the head of a saved model."""
         head = cls(config["embedding_dim"], config["target_dim"]).double()
         head.load_state_dict(tensors)

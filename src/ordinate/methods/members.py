@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, nll_loss
@@ -60,6 +61,9 @@ class Members(StagedMethod):
         self.refit = refit
         self.encoder: BlendEncoder = encoder
         self.head = head
+
+    def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
+        return torch.cat([self.encoder(part) for part in x.split(self.encoder.most_rows)])
 
     @abstractmethod
     def sample_losses(self, outputs: Float[Tensor, "m n o"], y: Tensor) -> Float[Tensor, "m n"]:

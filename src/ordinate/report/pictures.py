@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Decoded
-from ordinate.data.part import random_part
 from ordinate.data.registry import modality_of
+from ordinate.data.rows import random_part
 from ordinate.data.streamed import StreamedPixels
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator

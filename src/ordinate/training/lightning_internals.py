@@ -1,7 +1,8 @@
 """Private attributes of Lightning that training needs, in one place, each with a test.
 
 They keep what an epoch has gathered, which a checkpoint in the middle of the epoch holds. A module names the attributes
-that gather something over an epoch in ``shared_in_epoch``, if they are the same in all processes, or in ``own_in_epoch``, where each process has its own.
+that gather something over an epoch in ``shared_in_epoch``, if they are the same in all processes, or in
+``own_in_epoch``, if each process has its own.
 """
 
 from typing import Any

@@ -18,11 +18,9 @@ import lightning.pytorch as lightning
 import torch
 from lightning.pytorch.callbacks import Callback, Checkpoint
 
-from ordinate.data.array_batches import ArrayBatches
-from ordinate.data.resumable_loader import ResumableLoader
+from ordinate.data.loader import Loader, ResumableLoader
 from ordinate.data.samplers import InOrder, ShuffledBatches
-from ordinate.data.streamed import Loader
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest
 from ordinate.training.devices import check_accelerator, quick_to_find_no_gpu

@@ -23,7 +23,7 @@ RUNTIME = (  # Options that do not change what is trained.
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Training(OptionGroup):
     """How an estimator is trained: optimizer, early stopping, what of the network is trained, and what runs it.
 

@@ -19,10 +19,10 @@ from ordinate.commands.plan import BLEND, Plan, make_plan, require_fitting
 from ordinate.commands.read_data import read
 from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import Workspace
+from ordinate.data.csv_files import without_formulas
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, take
-from ordinate.data.tables.csv_files import without_formulas
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.report.figures import save

@@ -12,7 +12,7 @@ from ordinate.errors import OrdinateError
 from ordinate_papers.datasets import images, reading
 from ordinate_papers.datasets.catalogue import DATA, DATA_SETS, OTHER_SETS
 
-AS_FOLDERS = ("eeg", "regions", "volumes")  # kinds that are read as any folder of their kind
+AS_FOLDERS = ("regions", "volumes")  # Such sets are read like any folder of their kind of data.
 
 
 def holds_images(name: str) -> bool:

@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.labels_file import LABELS
-from ordinate.data.series.eeg import holds_recordings, read_tuab
+from ordinate.data.labels_file import LABELS, Columns
 from ordinate.data.series.matrices import holds_matrices, read_matrices
-from ordinate.data.series.ts_files import read_ts
+from ordinate.data.ts_files import read_ts
 from ordinate.data.volumes.labelled import T1_IN_MNI, read_ukbiobank
 from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.catalogue import DATA, DataSet, dataset
@@ -26,6 +25,7 @@ from ordinate_papers.datasets.images.catalogue import load as load_images
 from ordinate_papers.datasets.stsb_dir import COLUMNS as PAIRS
 from ordinate_papers.datasets.stsb_dir import FILES as PAIR_FILES
 from ordinate_papers.datasets.stsb_dir import read_stsb_dir
+from ordinate_papers.datasets.tuab import holds_recordings, read_tuab
 
 GLOVE = ("glove.840B.300d.txt", "glove100_subset/*.npz")  # the paper's vectors of words first
 PARTS = ("train", "validation", "test")
@@ -246,7 +246,7 @@ def _read_recordings(chosen: DataSet, seed: int, **options: Any) -> Labelled:
 
 
 def _read_regions(chosen: DataSet, seed: int) -> Labelled:
-    read = read_matrices(_folder(chosen), "age")
+    read = read_matrices(_folder(chosen), Columns("age"))
     return read.samples, *_ages(chosen, read, seed)
 
 

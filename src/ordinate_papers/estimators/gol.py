@@ -1,6 +1,6 @@
 """GOL with scikit-learn's interface."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -106,7 +106,7 @@ class MeanRankVote(nn.Module):
         return self.vote.config()
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> Self:
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "MeanRankVote":
         """Return the predictor of a saved model."""
         return cls(NeighbourVote.restore(config, {name.removeprefix("vote."): each for name, each in tensors.items()}))
 

@@ -1,7 +1,7 @@
 """Baselines that learn a representation, with scikit-learn's interface."""
 
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from ordinate.data.images.options import ImageOptions
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.registry import modality_of_reader
 from ordinate.data.samplers import RankBatches, ShuffledBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.method import Batches, Facts, Fitted, Method, fewer_epochs
 from ordinate.estimators.parameters import estimator_dataclass
@@ -300,7 +300,7 @@ class RepresentationHead(nn.Module):
         return {"head": type(self.head).__name__, "by_distance": self.by_distance, **of_head}
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> Self:
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "RepresentationHead":
         """Return the predictor of a saved model."""
         tensors = {name.removeprefix("head."): each for name, each in tensors.items()}
         kind = check_choice(config["head"], ("Linear", "NeighbourMean", "NeighbourVote"), "head")

@@ -1,7 +1,7 @@
 """MWR, moving window regression: where a sample lies between two references, in a window that moves to it."""
 
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -217,7 +217,7 @@ class MovingWindow(nn.Module):
         return {"num_classes": self.num_classes, "error": self.error}
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> Self:
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "MovingWindow":
         """Return the search of a saved model."""
         prefix = "regressor."
         weights = {name.removeprefix(prefix): each for name, each in tensors.items() if name.startswith(prefix)}

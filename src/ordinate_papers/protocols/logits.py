@@ -9,8 +9,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from ordinate.data.part import random_part
-from ordinate.data.rows import take
+from ordinate.data.rows import random_part, take
 from ordinate.errors import OrdinateError
 from ordinate.metrics.embedding import unit_norm
 from ordinate_papers.protocols.parts import Figures

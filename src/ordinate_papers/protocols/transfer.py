@@ -14,9 +14,8 @@ from sklearn.base import is_classifier
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_labels import find_classes, to_ranks
 from ordinate.functional.inputs import check_choice, check_positive, check_whole

@@ -101,7 +101,7 @@ def test_any_number_of_workers_reads_the_same(many, workers):
 
 
 def test_pixels_past_the_limit_lie_on_disk(many, monkeypatch):
-    monkeypatch.setattr(decoded, "IN_MEMORY", 1000)
+    monkeypatch.setattr(decoded, "MAX_BYTES_IN_MEMORY", 1000)
     read, _ = decode(many[1], Preprocessing((16, 16), 1), 2)
     assert isinstance(read, np.memmap)
     assert (read == many[0]).all()

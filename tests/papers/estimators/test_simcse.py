@@ -115,6 +115,6 @@ def test_the_first_text_of_a_pair_above_the_cut_is_told_from_the_second_ones_of_
     ],
 )
 def test_a_cut_that_has_nothing_to_cut_is_refused(options, message):
-    settings = {"loss": "simcse", "positives_above": 2, "embedding_dim": None, "text": TextOptions(), **options}
+    settings = {"loss": "simcse", "positives_above": 2, "embedding_dim": None, "data": TextOptions(), **options}
     with pytest.raises(OrdinateError, match=message):
         RepresentationRegressor("bilstm", **settings).fit(X, Y)

@@ -84,18 +84,8 @@ class ImageModality(Modality):
         return holds_images(path)
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
-        return self.hold_out_fold(
-            read_labelled_images(
-                path,
-                request.target,
-                request.split,
-                request.group,
-                request.weight,
-                skip_unreadable=request.skip_unreadable,
-            ),
-            path,
-            request,
-        )
+        labelled = read_labelled_images(path, request, skip_unreadable=request.skip_unreadable)
+        return self.hold_out_fold(labelled, path, request)
 
     def hold_out_fold(self, labelled: Labelled, path: str | Path, request: Request) -> Labelled:
         if labelled.splits is not None and set(FOLDS).intersection(labelled.splits):

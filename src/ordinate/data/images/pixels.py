@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data.decoded import (
-    FEW_CHUNKS,
-    LOOKED_AT,
+    MAX_CHUNKS_HERE,
+    MAX_SAMPLES_TO_CHOOSE,
     DecodedChunks,
     DecodedSamples,
     check_size,
@@ -20,7 +20,7 @@ from ordinate.data.decoded import (
     evenly_spread,
 )
 from ordinate.data.images.files import MAX_PIXELS, ImageFiles
-from ordinate.data.worker_processes import usable_workers
+from ordinate.data.loader import usable_workers
 from ordinate.errors import OrdinateError
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def choose_preprocessing(
     than 8 bits, the range of those looked at becomes 0 to 255.
     """
     seen: list[Image] = []
-    rows = evenly_spread(len(images), LOOKED_AT)
+    rows = evenly_spread(len(images), MAX_SAMPLES_TO_CHOOSE)
     is_deep = _may_be_deep(images) and any(map(_is_deep, _readable(images, rows[:1], max_pixels)))
     if is_deep or channels is None or (size is None and crop is None):
         seen = list(_readable(images, rows, max_pixels))
@@ -137,7 +137,7 @@ def seconds_to_decode(images: Images, preprocessing: Preprocessing, workers: int
     rows = evenly_spread(len(images), TIMED)
     start = time.perf_counter()
     DecodedChunks(images, preprocessing, [rows])[0]
-    processes = usable_workers(workers) if len(images) > FEW_CHUNKS * CHUNK else 0
+    processes = usable_workers(workers) if len(images) > MAX_CHUNKS_HERE * CHUNK else 0
     return (time.perf_counter() - start) / len(rows) * len(images) / max(1, processes)
 
 

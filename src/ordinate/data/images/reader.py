@@ -11,7 +11,7 @@ from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Decoded, Images, Preprocessing, choose_preprocessing, decode
-from ordinate.data.modality import Views
+from ordinate.data.views import Views
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, describe_encoder, is_named
 from ordinate.encoders.pixels import ImageEncoder

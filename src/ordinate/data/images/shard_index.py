@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.images.files import file_stamp
+from ordinate.data.named_files import file_stamp
 from ordinate.data.paths import is_url
 from ordinate.optional import optional
 

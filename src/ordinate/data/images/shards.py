@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -22,11 +22,12 @@ from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import Dataset
 
 from ordinate.data import object_store
-from ordinate.data.images.files import SUFFIXES, ImageFiles, file_stamp
+from ordinate.data.file_tree import IMAGE_SUFFIXES
+from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.shard_index import Index, index_file, keep_index, kept_index
+from ordinate.data.loader import Loader, usable_workers
+from ordinate.data.named_files import file_stamp, selected_rows
 from ordinate.data.paths import is_url
-from ordinate.data.streamed import Loader
-from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
 
 NAME, SIZE, MAGIC, PREFIX, KIND = slice(0, 100), slice(124, 136), slice(257, 262), slice(345, 500), 156  # in a header
@@ -36,7 +37,7 @@ GNU, POSIX = LONG_NAMES = (ord("L"), ord("x"))  # kinds of what holds the long n
 HEADERS_AT_ONCE = 1024
 BLOCK = 512  # bytes; whatever lies in a tar starts at a multiple
 READ_AT_ONCE = 2**16  # bytes of a shard in a store: the header of an image and most images
-ENDINGS = frozenset(suffix.removeprefix(".").encode() for suffix in SUFFIXES)
+ENDINGS = frozenset(suffix.removeprefix(".").encode() for suffix in IMAGE_SUFFIXES)
 COLUMN, LABEL, JSON = "cls", b"cls", b"json"  # a label that is alone in its file, or one with others
 KNOWN = ENDINGS | {LABEL, JSON}
 
@@ -58,11 +59,11 @@ class Shards(ImageFiles):
     def __len__(self) -> int:
         return len(self.places)
 
-    def __getitem__(self, rows: ArrayLike | slice) -> "Shards":
-        return Shards(self.shards, np.atleast_1d(self.places[rows if isinstance(rows, slice) else np.asarray(rows)]))
+    def __getitem__(self, rows: ArrayLike | slice) -> Self:
+        return type(self)(self.shards, self.places[selected_rows(len(self), rows)])
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        return Shards, (self.shards, self.places)
+        return type(self), (self.shards, self.places)
 
     @property
     def paths(self) -> NDArray[np.str_]:

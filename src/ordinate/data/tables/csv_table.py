@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ordinate.data.paths import require_path
-from ordinate.data.tables.csv_files import read_csv_parts
-from ordinate.data.tables.files import checked_frame, require_columns
+from ordinate.data.csv_files import read_csv_parts
+from ordinate.data.paths import require_names, require_path
+from ordinate.data.tables.files import checked_frame
 
 LOOKED_AT = 1 << 16  # rows at a time, for their types
 
@@ -58,7 +58,7 @@ class CsvTable:
     def __getitem__(self, names: Sequence[str]) -> "CsvTable":
         view = object.__new__(CsvTable)
         view.__dict__.update(self.__dict__)
-        require_columns(pd.DataFrame(columns=self.columns), names, self.path)
+        require_names(self.columns, names, self.path)
         view.columns = pd.Index(names)
         return view
 

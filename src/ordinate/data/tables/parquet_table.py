@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
 from ordinate.data.large_labels import are_large, empty_labels
-from ordinate.data.paths import require_path
-from ordinate.data.tables.files import PARQUET, require_columns
+from ordinate.data.paths import require_names, require_path
+from ordinate.data.tables.files import PARQUET
 from ordinate.data.tables.row_groups import RowGroups, changed
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
@@ -82,7 +82,7 @@ class ParquetTable:
         self._columns.columns = [str(name) for name in self._columns.columns]
         if self._rows_in_files == 0:
             raise OrdinateError(self.path, problem="holds no rows", expected="a table with samples")
-        require_columns(self._columns, [*drop, *categorical], self.path)
+        require_names(self.columns, [*drop, *categorical], self.path)
         self._columns = self._columns.drop(columns=list(drop))
         self._categorical = frozenset(categorical)
         self._rows: NDArray[np.int64] | None = None  # all, but
@@ -110,7 +110,7 @@ class ParquetTable:
         view = self._view()
         if not isinstance(key, slice) and np.asarray(key).dtype.kind in "OUT":
             names = [str(name) for name in key]
-            require_columns(self._columns, names, self.path)
+            require_names(self.columns, names, self.path)
             view._columns = self._columns[names]
         else:
             rows = key if isinstance(key, np.ndarray) and is_plain_index(key, len(self)) else np.arange(len(self))[key]
@@ -301,7 +301,7 @@ class ParquetTable:
         return frame.astype(dict.fromkeys(self._categorical.intersection(part.schema.names), "category"))
 
     def _read(self, name: str) -> "pd.Series[Any]":
-        require_columns(self._columns, [name], self.path)
+        require_names(self.columns, [name], self.path)
         if self._stream and not self._is_whole:
             values = self._read_where_they_lie(name)
         else:

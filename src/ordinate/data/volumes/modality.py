@@ -62,9 +62,7 @@ class VolumeModality(Modality):
         return holds_volumes(path)
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
-        return read_labelled_volumes(
-            path, request.target, request.split, request.group, request.weight, skip_unreadable=request.skip_unreadable
-        )
+        return read_labelled_volumes(path, request, skip_unreadable=request.skip_unreadable)
 
     def read_unlabelled(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> VolumeFiles:
         return read_volumes(path, left_out)

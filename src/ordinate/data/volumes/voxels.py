@@ -7,18 +7,18 @@ percentiles, below the noise of an MR scan, and needs a quarter of float32's mem
 
 import gzip
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, UInt8
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ordinate.data.decoded import LOOKED_AT, DecodedSamples, check_size, decode_samples, evenly_spread
-from ordinate.data.images.files import ImageFiles
+from ordinate.data.decoded import MAX_SAMPLES_TO_CHOOSE, DecodedSamples, check_size, decode_samples, evenly_spread
 from ordinate.data.memory import require_memory
+from ordinate.data.named_files import NamedFiles
 from ordinate.data.paths import reading
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
@@ -31,7 +31,7 @@ SKIPPED = 2**20  # bytes at a time behind the voxels of a gz
 AXES = (("L", "R"), ("P", "A"), ("I", "S"))
 
 
-class VolumeFiles:
+class VolumeFiles(NamedFiles):
     """NIfTI files (``.nii``, ``.nii.gz``) in an order; an index array, a mask or a slice selects some.
 
     Example:
@@ -40,24 +40,7 @@ class VolumeFiles:
         (3, ['c.nii', 'a.nii.gz'])
     """
 
-    draws = False  # a volume is the same whenever it is read
-
-    def __init__(self, paths: Iterable[str | Path]) -> None:
-        self.paths: NDArray[np.str_] = np.array([str(path) for path in paths], dtype=np.str_)
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def __getitem__(self, rows: ArrayLike | slice) -> "VolumeFiles":
-        return VolumeFiles(np.atleast_1d(self.paths[rows if isinstance(rows, slice) else np.asarray(rows)]))
-
-    def name(self, index: int) -> str:
-        """Return the path of a file."""
-        return str(self.paths[index])
-
-    def digest(self) -> bytes:
-        """Return a digest of the names, sizes and times of the files, of which none is read."""
-        return ImageFiles(self.paths).digest()
+    kind = "volumes"
 
     def extent(self, index: int) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
         """Return, from the header alone, the number of channels, and voxels and mm per voxel along the axes of RAS."""
@@ -69,7 +52,7 @@ class VolumeFiles:
 
     def read(self, index: int, spacing: tuple[float, float, float] | None = None) -> Float[np.ndarray, "c d h w"]:
         """Return a volume in RAS, resampled to a spacing; an `OrdinateError` names one that cannot be read."""
-        path = str(self.paths[index])
+        path = self.name(index)
         opened = self._open(index)
         require_memory(4 * math.prod(opened.shape), path)
         with reading(path, "is damaged or truncated"):
@@ -95,7 +78,7 @@ class VolumeFiles:
 
     def _open(self, index: int) -> Any:
         """Return the file with its data unread."""
-        nibabel, path = optional("nibabel", "volumes", "volumes"), str(self.paths[index])
+        nibabel, path = optional("nibabel", "volumes", "volumes"), self.name(index)
         if not Path(path).is_file():
             raise OrdinateError(path, problem="no such file")
         if Path(path).stat().st_size == 0:
@@ -149,7 +132,7 @@ class VolumePreprocessing:
         """Return a volume as the encoder sees it; an `OrdinateError` names one that cannot be read as such."""
         values = volumes.read(index, self.spacing) if isinstance(volumes, VolumeFiles) else volumes[index]
         if len(values) != self.channels:
-            name = volumes.paths[index] if isinstance(volumes, VolumeFiles) else f"volume {index}"
+            name = volumes.name(index) if isinstance(volumes, VolumeFiles) else f"volume {index}"
             raise OrdinateError(name, problem=f"has {len(values)} channels", expected=self.channels)
         resized = optional("monai.transforms", "volumes", "volumes").ResizeWithPadOrCrop(self.size)(self.scaled(values))
         return np.asarray(resized.numpy(), dtype=np.uint8)
@@ -214,7 +197,7 @@ def _extents(volumes: Volumes, options: VolumeOptions) -> tuple[int, list[tuple[
     if not isinstance(volumes, VolumeFiles):
         return volumes.shape[1], [volumes.shape[2:]]
     channels, sizes = 1, []
-    for row in reversed(evenly_spread(len(volumes), LOOKED_AT)):
+    for row in reversed(evenly_spread(len(volumes), MAX_SAMPLES_TO_CHOOSE)):
         try:
             channels, voxels, lengths = volumes.extent(row)
         except OrdinateError:

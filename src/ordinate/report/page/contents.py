@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
-from ordinate.data.part import random_part
+from ordinate.data.rows import random_part
 from ordinate.data.series.reader import series_lengths
 from ordinate.data.streamed import Streamed, loaded
 from ordinate.errors import OrdinateError

@@ -17,7 +17,7 @@ from bokeh.models import Plot
 from numpy.typing import NDArray
 
 from ordinate import __version__
-from ordinate.data.tables.csv_files import without_formulas
+from ordinate.data.csv_files import without_formulas
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import Contents

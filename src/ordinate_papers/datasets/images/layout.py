@@ -7,19 +7,19 @@ from typing import Any
 
 import pandas as pd
 
-from ordinate.data.file_tree import FileTree
-from ordinate.data.images.files import SUFFIXES
+from ordinate.data.file_tree import IMAGE_SUFFIXES
+from ordinate.data.images.labelled import ImageTree
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import SPLITS
 from ordinate.errors import OrdinateError
 
-SUFFIX = rf"\.(?:{'|'.join(suffix.removeprefix('.') for suffix in SUFFIXES)})"
+SUFFIX = rf"\.(?:{'|'.join(suffix.removeprefix('.') for suffix in IMAGE_SUFFIXES)})"
 IMAGE = rf"[^/]+{SUFFIX}"
 
 Column = tuple[str, Callable[[re.Match[str]], Any]]  # its name, and its value from the match of a file
 
 
-class Layout(FileTree):
+class Layout(ImageTree):
     """What an owner ships, under a folder or in a zip."""
 
     def match(self, pattern: str, expected: str) -> list[re.Match[str]]:

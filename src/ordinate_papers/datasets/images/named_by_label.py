@@ -5,8 +5,8 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from ordinate.data.images.folds import random_blocks, rank_folds
 from ordinate.data.labelled import Labelled
+from ordinate_papers.datasets.images.folds import random_blocks, rank_folds
 from ordinate_papers.datasets.images.layout import IMAGE, SUFFIX, Layout
 
 BRACS_TYPES = ("0_N", "1_PB", "2_UDH", "3_FEA", "4_ADH", "5_DCIS", "6_IC")
