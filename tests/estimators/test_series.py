@@ -8,8 +8,8 @@ from torch.utils.data import Dataset
 import ordinate
 from ordinate import ImageOptions
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.ts_files import stack_series
 from ordinate.data.training_batches import ViewBatches
+from ordinate.data.ts_files import stack_series
 from ordinate.errors import OrdinateError
 from ordinate_papers.estimators import RepresentationRegressor
 from tests.estimators.examples import for_every_estimator, labels_for, otd, ranks_of, supcr, supremix

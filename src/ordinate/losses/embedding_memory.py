@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered
 from ordinate.functional.inputs import check_embeddings, check_whole
-from ordinate.losses.formula_loss import shown
 
 
 class EmbeddingMemory(nn.Module):
@@ -57,7 +56,7 @@ class EmbeddingMemory(nn.Module):
         return True
 
     def extra_repr(self) -> str:
-        return shown(self, "size")
+        return f"size={self.size}"
 
     def forward(
         self,
@@ -95,7 +94,7 @@ class EmbeddingMemory(nn.Module):
             labels,
             ref_emb=refs,
             ref_labels=ref_labels,
-            own=torch.arange(start, start + len(embeddings), device=batch.device),
+            self_index=torch.arange(start, start + len(embeddings), device=batch.device),
             weights=weights,
             **options,
         )
