@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from ordinate_papers.leaderboards import sets
 
 from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
@@ -22,7 +23,6 @@ from ordinate.data.rows import take
 from ordinate.estimators.registry import build
 from ordinate.extensions import Task
 from ordinate.report.text import table
-from ordinate_papers.leaderboards import sets
 from runs import Run, complete, parser_of, where
 
 LEADERBOARD = Path(__file__).parent / "results" / "leaderboards" / "tabular-ordinal.csv"

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from lightning.pytorch.callbacks import Callback
 from numpy.typing import NDArray
+from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
 
 from ordinate import ImageOptions
 from ordinate.estimators.recipes import read_recipe
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
 from ordinate_papers.datasets.images import find, load
 
 COUNTS = {"train": (2286, 1046, 1516, 757, 173), "validation": (328, 153, 212, 106, 27)}  # KOA's images by grade
@@ -37,7 +37,15 @@ def train(size: tuple[int, int], precision: str, workers: int, seconds: float, *
         size = (32, 32)
         settings = {"phase_epochs": (1, 1), "batch_size": 6}
     meter = Meter(warm_up=1 if smoke else 5)
-    estimator = read_recipe("cloc-koa").build(training__patience=None, training__precision=precision, training__devices=1, training__callbacks=[meter], data=ImageOptions(size=size, crop=OWN_SIZE, channels=1, augmentation="koa", workers=workers), random_state=0, **settings)  # fmt: skip
+    estimator = read_recipe("cloc-koa").build(
+        training__patience=None,
+        training__precision=precision,
+        training__devices=1,
+        training__callbacks=[meter],
+        data=ImageOptions(size=size, crop=OWN_SIZE, channels=1, augmentation="koa", workers=workers),
+        random_state=0,
+        **settings,
+    )
     budget = TimeBudget(max(1.0, 0.85 * seconds))
     with training_until(TrainingEnd(budget, budget.seconds)):
         estimator.fit(*parts["train"], validation=parts["validation"])

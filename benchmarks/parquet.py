@@ -40,6 +40,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import torch
+from ordinate.methods.devices import ASK_MANAGEMENT_LIBRARY
+from ordinate.methods.optimization import Optimization, undecayed_parameters
 from pyarrow.parquet import ParquetWriter
 from torch import nn
 
@@ -49,8 +51,6 @@ from ordinate.data.tables.features import TableFeatures
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.encoders import build_encoder
 from ordinate.losses import SupCRLoss
-from ordinate.methods.devices import ASK_MANAGEMENT_LIBRARY
-from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.methods.supcr import SupCR
 from ordinate.report.text import table
 from runs import results_of, write

@@ -30,8 +30,12 @@ EPOCHS = 40
 MODELS: dict[str, Any] = {
     "CLOC": CLOCClassifier(epochs=(EPOCHS, 1), target_accuracy=1.0, random_state=0),
     "OTD": OTDClassifier(epochs=EPOCHS, random_state=0),
-    "SupCR": SupCRRegressor(epochs=(EPOCHS, 1), random_state=0, training=Training(validation_fraction=0.0), head="linear"),
-    "SupReMix": SupReMixRegressor(epochs=(EPOCHS, 1), random_state=0, training=Training(validation_fraction=0.0), head="linear"),
+    "SupCR": SupCRRegressor(
+        epochs=(EPOCHS, 1), random_state=0, training=Training(validation_fraction=0.0), head="linear"
+    ),
+    "SupReMix": SupReMixRegressor(
+        epochs=(EPOCHS, 1), random_state=0, training=Training(validation_fraction=0.0), head="linear"
+    ),
 }
 
 

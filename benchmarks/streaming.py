@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 import torch
 from lightning.pytorch.callbacks import Callback
+from ordinate.methods.optimization import Optimization, undecayed_parameters
 from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
@@ -46,7 +47,6 @@ from ordinate.data.images.labelled import read_labelled_images
 from ordinate.data.samplers import RankBatches
 from ordinate.encoders import build_encoder
 from ordinate.losses import AngularTriangleLoss
-from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.report.text import table
 from runs import results_of, write
 
@@ -128,7 +128,14 @@ def streamed(folder: Path) -> dict[str, float]:
     """Return the speed of the library."""
     images = read_labelled_images(folder / "shard.tar", "cls")
     clock = Clock()
-    OTDClassifier(encoder=NETWORK, data=ImageOptions(size=SIZE, stream=True, workers=WORKERS), batch_size=BATCH, epochs=2, random_state=0, training=Training(callbacks=[clock], accelerator="cpu")).fit(images.samples[:EPOCH], images.labels[:EPOCH])  # fmt: skip
+    OTDClassifier(
+        encoder=NETWORK,
+        data=ImageOptions(size=SIZE, stream=True, workers=WORKERS),
+        batch_size=BATCH,
+        epochs=2,
+        random_state=0,
+        training=Training(callbacks=[clock], accelerator="cpu"),
+    ).fit(images.samples[:EPOCH], images.labels[:EPOCH])
     return clock.rates
 
 
@@ -181,7 +188,13 @@ def memory(folder: Path) -> dict[str, float]:
     images = read_labelled_images(folder, "cls")
     indexed = time.perf_counter()
     clock = Clock(STEPS)
-    model = OTDClassifier(encoder=LARGE_NETWORK, data=ImageOptions(size=LARGE_SIZE, stream=True, workers=WORKERS), batch_size=BATCH, random_state=0, training=Training(callbacks=[clock], accelerator="cpu"))  # fmt: skip
+    model = OTDClassifier(
+        encoder=LARGE_NETWORK,
+        data=ImageOptions(size=LARGE_SIZE, stream=True, workers=WORKERS),
+        batch_size=BATCH,
+        random_state=0,
+        training=Training(callbacks=[clock], accelerator="cpu"),
+    )
     with suppress(EnoughError):
         model.fit(images.samples, images.labels)
     return {

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from ordinate.methods.optimization import Optimization, undecayed_parameters
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -26,7 +27,6 @@ from torch import nn
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
 from ordinate.data.tables.features import TableFeatures
 from ordinate.encoders import MLP, build_encoder
-from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.metrics import knn_error
 from ordinate.report.text import table
 from runs import Run, complete, parser_of, spread, where

@@ -49,7 +49,9 @@ VARIANTS: dict[str, Callable[[int], TargetRegressor]] = {
     "BiLSTM, vanilla": lambda seed: EndToEndRegressor(
         "bilstm", data=GLOVE, epochs=10, random_state=seed, training=Training(patience=5), **SHARED
     ),
-    "BiLSTM, SupCon": lambda seed: RepresentationRegressor("bilstm", data=GLOVE, temperature=1.0, epochs=(10, 5), random_state=seed, head=Head(bin_size=0.1), **SHARED),
+    "BiLSTM, SupCon": lambda seed: RepresentationRegressor(
+        "bilstm", data=GLOVE, temperature=1.0, epochs=(10, 5), random_state=seed, head=Head(bin_size=0.1), **SHARED
+    ),
     "BiLSTM, SupReMix": lambda seed: SupReMixRegressor(
         "bilstm", data=GLOVE, epochs=(10, 5), random_state=seed, **SHARED, **SUPREMIX
     ),
