@@ -8,27 +8,12 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from ordinate.checks import check_choice, check_num_classes, check_positive, check_whole
 from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
 
 LARGEST = 1e150  # embedding; float64 holds squared distances between such
 LARGEST_FACTOR = 1e12  # weight or margin; float32 then holds what a loss of any batch makes of them
 WHOLE = 2**53  # up to which float64 holds all whole numbers
-
-__all__ = [
-    "check_choice",
-    "check_constant",
-    "check_embeddings",
-    "check_num_classes",
-    "check_positive",
-    "check_ranks",
-    "check_self_index",
-    "check_targets",
-    "check_weights",
-    "check_whole",
-    "flatten_views",
-]
 
 
 def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:

@@ -6,9 +6,10 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
+from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered
-from ordinate.functional.inputs import check_embeddings, check_whole
+from ordinate.functional.inputs import check_embeddings
 
 
 class EmbeddingMemory(nn.Module):
