@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leaderboard import load
 from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.rows import take
 from ordinate.estimators.registry import Task, build
 from ordinate.report.text import table
-from ordinate_papers.leaderboards import sets
 
 RESULTS = Path(__file__).parent / "results" / "choice.json"
 LEADERBOARD = Path(__file__).parent / "results" / "leaderboards" / "tabular-ordinal.csv"
@@ -39,7 +39,7 @@ CANDIDATES: dict[Task, tuple[str, ...]] = {
 
 def run(name: str, task: Task, split: int) -> dict[str, Any]:
     """Return what the command chose on a split, and what it knew of each candidate."""
-    X, y, train, test = sets.load(name, split)
+    X, y, train, test = load(name, split)
     rows = np.concatenate([train, test])
     frame = pd.DataFrame(X).iloc[rows].rename(columns="feature {}".format).reset_index(drop=True)
     frame["label"], frame["part"] = y[rows], np.repeat(["train", "test"], [len(train), len(test)])

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 import tabular
-from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor
+from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, Training
 from ordinate.decisions import (
     calibrate_intervals,
     calibrate_ranks,
@@ -105,13 +105,13 @@ def train(name: str, method: str, X: Any, y: Array, seed: int) -> Any:
     """Return a model fitted with few epochs."""
     if name == "retinamnist":
         recipe = small_recipe("cloc-retinamnist")
-        return recipe.build(phase_epochs=EPOCHS[name], random_state=seed, verbose=0).fit(X, y)
+        return recipe.build(epochs=EPOCHS[name], random_state=seed, verbose=0).fit(X, y)
     if method == "SupCR":
-        return SupCRRegressor(epochs=EPOCHS[method], refit=0, linear=False, random_state=seed).fit(X, y)
+        return SupCRRegressor(epochs=EPOCHS[method], random_state=seed, training=Training(refit=0)).fit(X, y)
     order = list(range(len(tabular.ORDERS[name])))
     if method == "OTD":
-        return OTDClassifier(class_order=order, epochs=EPOCHS[method], linear=False, random_state=seed).fit(X, y)
-    return CLOCClassifier(class_order=order, phase_epochs=EPOCHS[method], linear=False, random_state=seed).fit(X, y)
+        return OTDClassifier(class_order=order, epochs=EPOCHS[method], random_state=seed).fit(X, y)
+    return CLOCClassifier(class_order=order, epochs=EPOCHS[method], random_state=seed).fit(X, y)
 
 
 def measure(name: str, method: str, seed: int) -> dict[str, Any]:

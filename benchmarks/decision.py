@@ -46,7 +46,7 @@ def measure(name: str, seed: int) -> dict[str, Any]:
     part, validation = rows[part], rows[validation]
     classes = np.unique(y[part])
     known = np.isin(y[validation], classes)  # a rank of one sample may be held out
-    model = CLOCClassifier(linear=False, random_state=seed, class_order=np.arange(y.max() + 1).tolist())
+    model = CLOCClassifier(random_state=seed, class_order=np.arange(y.max() + 1).tolist())
     model.fit(X[part], y[part])
     compared = compare_rules(y[validation][known], model.rank_probabilities(X[validation[known]]))
     probabilities = model.rank_probabilities(X[test])

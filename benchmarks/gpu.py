@@ -39,7 +39,7 @@ def environment(record: Record, device: str) -> None:
     """Add what the machine is, and whether the kernels can be built."""
     import torch
 
-    from ordinate.functional import triton_rows
+    from ordinate import kernels
 
     about = {
         "device": torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine(),
@@ -48,7 +48,7 @@ def environment(record: Record, device: str) -> None:
         "capability": ".".join(map(str, torch.cuda.get_device_capability())) if device == "cuda" else None,
         "CUDA": torch.version.cuda,
         "TF32": torch.backends.cuda.matmul.allow_tf32,
-        "kernels build": triton_rows.uses_kernels(torch.zeros(1, 1, device=device)),
+        "kernels build": kernels.uses_triton(torch.zeros(1, 1, device=device)),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "system": platform.platform(),

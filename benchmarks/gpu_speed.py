@@ -4,12 +4,12 @@ from statistics import median
 from typing import Any
 
 import torch
-
-from gpu_kernels import short
-from gpu_record import Record
 from ordinate_papers.bench.climb import Climb
 from ordinate_papers.bench.contenders import LOSSES, PRODUCTS, SUPCON, TRIPLET, line_up, published_name
 from ordinate_papers.bench.measure import Setting, rounds
+
+from gpu_kernels import short
+from gpu_record import Record
 
 SIZES, SMOKE_SIZES = [2**power for power in range(9, 18)], [64]
 REPEATS, FEW_REPEATS, MANY = 10, 3, 16384  # few, and one contender after the other, from so many samples on

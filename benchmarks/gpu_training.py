@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gpu_record import Record
 from ordinate import ImageOptions
 from ordinate.estimators.recipes import read_recipe
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from ordinate_papers.datasets.images import find, load
 
 COUNTS = {"train": (2286, 1046, 1516, 757, 173), "validation": (328, 153, 212, 106, 27)}  # of KOA, by grade
@@ -47,10 +47,15 @@ def train(size: tuple[int, int], precision: str, workers: int, record: Record, *
     about = {"pixels": f"{size[0]} x {size[1]}", "precision": precision, "workers": workers}
     meter = Meter(SMOKE_WARM_UP if smoke else WARM_UP, lambda figures: record.replace(**about, **figures))
     estimator = read_recipe("cloc-koa").build(
-        images=ImageOptions(size=size, crop=OWN_SIZE, channels=1, augmentation="koa", workers=workers),
-        phase_epochs=(1, 1) if smoke else (500, 500), patience=None, precision=precision, devices=1, random_state=0,
-        callbacks=[meter], **settings,
-    )  # fmt: skip
+        training__patience=None,
+        training__precision=precision,
+        training__devices=1,
+        training__callbacks=[meter],
+        data=ImageOptions(size=size, crop=OWN_SIZE, channels=1, augmentation="koa", workers=workers),
+        epochs=(1, 1) if smoke else (500, 500),
+        random_state=0,
+        **settings,
+    )
     budget = TimeBudget(max(1.0, (1 - RESERVED) * record.seconds_left))
     with training_until(TrainingEnd(budget, budget.seconds)):
         estimator.fit(*parts["train"], validation=parts["validation"])

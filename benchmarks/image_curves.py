@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ordinate import CLOCClassifier, OTDClassifier
+from ordinate import CLOCClassifier, OTDClassifier, Training
 from ordinate.methods.cloc import CLOC
 from ordinate.report.curves import accuracy_by_embedding_size, margin_trade, margins_over_training
 from ordinate.report.figures import save
@@ -90,7 +90,13 @@ def _size(size: int, seed: int) -> Any:
 
     def build(embedding_dim: int, seed: int) -> OTDClassifier:
         folder = _folder("sizes", f"{embedding_dim}-{seed}")
-        return OTDClassifier(embedding_dim=embedding_dim, epochs=30, random_state=seed, checkpoint_dir=folder, **shared)
+        return OTDClassifier(
+            embedding_dim=embedding_dim,
+            epochs=30,
+            random_state=seed,
+            training=Training(checkpoint_dir=folder),
+            **shared,
+        )
 
     return sweep_embedding_dim(build, *_read("retinamnist", "test"), [size], [seed])[0]
 

@@ -26,7 +26,7 @@ from pytorch_metric_learning import distances, losses
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
-from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor
+from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, Training
 from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.data.splits import split_rows
 from ordinate.estimators.recipes import Recipe, read_recipe
@@ -116,7 +116,7 @@ def build(recipe: Recipe, model: str, seed: int, folder: Path, verbose: int) -> 
     common = {name: settings[name] for name in shared}
     epochs = sum(settings["phase_epochs"]) if "phase_epochs" in settings else settings["epochs"]
     if model == "SupCR":
-        return SupCRRegressor(epochs=(epochs, 1), validation_fraction=0.0, **common)
+        return SupCRRegressor(epochs=(epochs, 1), training=Training(validation_fraction=0.0), **common)
     return type(model, (PairNetwork,), {"rival": model})(epochs=epochs, **common)
 
 

@@ -26,8 +26,8 @@ import torch
 from joblib import Parallel, delayed
 
 from ordinate import SupReMixRegressor
-from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
-from ordinate.estimators.end_to_end import EndToEndRegressor
+from ordinate.estimators.plain import EndToEndRegressor
+from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.methods.imbalance import Imbalance
 from ordinate.report.text import table
 from ordinate_papers.protocols.imbalance import draw_imbalanced, evaluate_shots
@@ -40,17 +40,15 @@ METRICS = {"mae": "MAE", "geometric_mean_error": "GM"}
 
 def vanilla(seed: int, imbalance: Imbalance | None = None) -> EndToEndRegressor:
     """The encoder and a linear head trained end to end with L1."""
-    return EndToEndRegressor(epochs=5, imbalance=imbalance, linear=False, random_state=seed)
+    return EndToEndRegressor(epochs=5, imbalance=imbalance, random_state=seed)
 
 
 def supremix(seed: int, imbalance: Imbalance | None = None) -> SupReMixRegressor:
     """The same network under SupReMix, then fine-tuned with the same head."""
-    return SupReMixRegressor(
-        epochs=(5, 5), scheme="fine_tune", head="linear", imbalance=imbalance, linear=False, random_state=seed
-    )
+    return SupReMixRegressor(epochs=(5, 5), scheme="fine_tune", imbalance=imbalance, random_state=seed, head="linear")
 
 
-VARIANTS: dict[str, tuple[Callable[..., ContrastiveRegressor], Imbalance | None]] = {
+VARIANTS: dict[str, tuple[Callable[..., TargetRegressor], Imbalance | None]] = {
     "vanilla": (vanilla, None),
     "vanilla + LDS + FDS": (vanilla, Imbalance(lds=LDS, fds=True)),
     "vanilla + RankSim": (vanilla, Imbalance(ranksim=0.01)),

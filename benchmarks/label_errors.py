@@ -71,10 +71,10 @@ def samples(name: str) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
 def build(name: str, model: str, seed: int) -> RankClassifier:
     """Return the unfitted estimator of a method."""
     if name == "retinamnist":
-        return read_recipe("cloc-retinamnist", quick=True).build(phase_epochs=(4, 8), random_state=seed)
+        return read_recipe("cloc-retinamnist", quick=True).build(epochs=(4, 8), random_state=seed)
     if model == "OTD":
-        return OTDClassifier(epochs=60, linear=False, random_state=seed)
-    return CLOCClassifier(phase_epochs=(20, 40), linear=False, random_state=seed)
+        return OTDClassifier(epochs=60, random_state=seed)
+    return CLOCClassifier(epochs=(20, 40), random_state=seed)
 
 
 def measure(name: str, model: str, seed: int) -> list[dict[str, Any]]:

@@ -50,10 +50,10 @@ from ordinate.data.tables.features import TableFeatures
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.encoders import build_encoder
 from ordinate.losses import SupCRLoss
-from ordinate.methods.devices import ASK_MANAGEMENT_LIBRARY
-from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.methods.supcr import SupCR
 from ordinate.report.text import table
+from ordinate.training.devices import ASK_MANAGEMENT_LIBRARY
+from ordinate.training.optimization import Optimization, undecayed_parameters
 
 RESULTS = Path(__file__).parent / "results" / "parquet.json"
 TARGET = "target"

@@ -32,6 +32,7 @@ from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+import leaderboard
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.data.rows import take
@@ -43,7 +44,6 @@ from ordinate.metrics import accuracy, adjacent_error_rates, mae, ranked_probabi
 from ordinate.report.text import table
 from ordinate_papers.datasets import images
 from ordinate_papers.datasets.stsb_dir import read_stsb_dir
-from ordinate_papers.leaderboards import sets
 from ordinate_papers.protocols.corruptions import CORRUPTIONS, corrupt
 from ordinate_papers.protocols.label_bias import label_bias
 from ordinate_papers.protocols.reduced_data import reduced_data
@@ -88,7 +88,7 @@ class Experiment:
     @property
     def task(self) -> Task:
         """What the labels of the set are."""
-        return "continuous" if self.data in (*sets.OF_UCI, *sets.OWN_SPLIT, "stsb_dir") else "ranks"
+        return "continuous" if self.data in (*leaderboard.OF_UCI, *leaderboard.OWN_SPLIT, "stsb_dir") else "ranks"
 
     def build(self, model: str, seed: int) -> Any:
         """Return the unfitted estimator of a model."""
@@ -125,7 +125,7 @@ def read(name: str, seed: int) -> Data:
         preprocessing = choose_preprocessing(pictures.samples, *PIXELS[name])
         X, train, test = decode(pictures.samples, preprocessing)[0], np.flatnonzero(~tested), np.flatnonzero(tested)
     else:
-        X, y, train, test = sets.load(name, seed)
+        X, y, train, test = leaderboard.load(name, seed)
     return take(X, train), y[train], take(X, test), y[test]
 
 

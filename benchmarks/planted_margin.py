@@ -51,7 +51,7 @@ def measure(way: str, hard: int | None, seed: int) -> dict[str, Any]:
     start = time.perf_counter()
     random = np.random.default_rng(seed)
     (X, y), (X_test, y_test) = draw(hard, random), draw(hard, random)
-    model = CLOCClassifier(linear=False, random_state=seed, **WAYS[way]).fit(X, y)
+    model = CLOCClassifier(random_state=seed, **WAYS[way]).fit(X, y)
     predicted = model.predict(X_test)
     cosines = rank_cosine_matrix(model.transform(X_test), y_test, RANKS)
     first = model.history_[0]

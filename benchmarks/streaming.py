@@ -41,14 +41,14 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from ordinate import ImageOptions, OTDClassifier
+from ordinate import ImageOptions, OTDClassifier, Training
 from ordinate.data.images.automatic_views import automatic_views
 from ordinate.data.images.labelled import read_labelled_images
 from ordinate.data.samplers import RankBatches
 from ordinate.encoders import build_encoder
 from ordinate.losses import AngularTriangleLoss
-from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.report.text import table
+from ordinate.training.optimization import Optimization, undecayed_parameters
 
 RESULTS = Path(__file__).parent / "results" / "streaming.json"
 SIDE, SIZE, RANKS, BATCH, EPOCH, WORKERS, STEPS = 160, 64, 5, 64, 320, 2, 1
@@ -130,9 +130,13 @@ def streamed(folder: Path) -> dict[str, float]:
     images = read_labelled_images(folder / "shard.tar", "cls")
     clock = Clock()
     OTDClassifier(
-        encoder=NETWORK, images=ImageOptions(size=SIZE, stream=True, workers=WORKERS), batch_size=BATCH, epochs=2,
-        callbacks=[clock], accelerator="cpu", random_state=0,
-    ).fit(images.samples[:EPOCH], images.labels[:EPOCH])  # fmt: skip
+        encoder=NETWORK,
+        data=ImageOptions(size=SIZE, stream=True, workers=WORKERS),
+        batch_size=BATCH,
+        epochs=2,
+        random_state=0,
+        training=Training(callbacks=[clock], accelerator="cpu"),
+    ).fit(images.samples[:EPOCH], images.labels[:EPOCH])
     return clock.rates
 
 
@@ -186,9 +190,12 @@ def memory(folder: Path, steps: int, network: str) -> dict[str, float]:
     indexed = time.perf_counter()
     clock = Clock(steps)
     model = OTDClassifier(
-        encoder=network, images=ImageOptions(size=LARGE_SIZE, stream=True, workers=WORKERS), batch_size=BATCH,
-        callbacks=[clock], accelerator="cpu", random_state=0,
-    )  # fmt: skip
+        encoder=network,
+        data=ImageOptions(size=LARGE_SIZE, stream=True, workers=WORKERS),
+        batch_size=BATCH,
+        random_state=0,
+        training=Training(callbacks=[clock], accelerator="cpu"),
+    )
     with suppress(EnoughError):
         model.fit(images.samples, images.labels)
     return {

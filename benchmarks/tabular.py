@@ -30,9 +30,9 @@ from torch import nn
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
 from ordinate.data.tables.features import TableFeatures
 from ordinate.encoders import MLP, build_encoder
-from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.metrics import knn_error
 from ordinate.report.text import table
+from ordinate.training.optimization import Optimization, undecayed_parameters
 
 RESULTS = Path(__file__).parent / "results" / "tabular.json"
 ORDERS: dict[str, list[Any]] = {

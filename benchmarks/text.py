@@ -21,9 +21,9 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 
-from ordinate import SupCRRegressor, SupReMixRegressor
+from ordinate import Head, SupCRRegressor, SupReMixRegressor, Training
 from ordinate.data.text.options import TextOptions
-from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
+from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.metrics import shot_report
 from ordinate.report.text import table
 from ordinate_papers.datasets.stsb_dir import read_stsb_dir
@@ -49,30 +49,37 @@ LAST_BLOCKS: dict[str, Any] = {
     "text": TextOptions(max_length=40), "train_encoder": 2, "encoder_learning_rate": 5e-5, "batch_size": 64,
 }  # fmt: skip
 
-VARIANTS: dict[str, Callable[[int], ContrastiveRegressor]] = {
+VARIANTS: dict[str, Callable[[int], TargetRegressor]] = {
     "BiLSTM, vanilla": lambda seed: EndToEndRegressor(
-        "bilstm", text=GLOVE, epochs=10, patience=5, random_state=seed, **SHARED
+        "bilstm", data=GLOVE, epochs=10, random_state=seed, training=Training(patience=5), **SHARED
     ),
     "BiLSTM, SupCon": lambda seed: RepresentationRegressor(
-        "bilstm", text=GLOVE, temperature=1.0, bin_size=0.1, epochs=(10, 5), random_state=seed, **SHARED
+        "bilstm", data=GLOVE, temperature=1.0, epochs=(10, 5), random_state=seed, head=Head(bin_size=0.1), **SHARED
     ),
     "BiLSTM, SupReMix": lambda seed: SupReMixRegressor(
-        "bilstm", text=GLOVE, epochs=(10, 5), random_state=seed, **SHARED, **SUPREMIX
+        "bilstm", data=GLOVE, epochs=(10, 5), random_state=seed, **SHARED, **SUPREMIX
     ),
     "BiLSTM, SupReMix beside the head": lambda seed: SupReMixRegressor(
-        "bilstm", text=GLOVE, scheme="regularise", epochs=(10, 1), patience=5, random_state=seed, **SHARED, **SUPREMIX
+        "bilstm",
+        data=GLOVE,
+        scheme="regularise",
+        epochs=(10, 1),
+        random_state=seed,
+        training=Training(patience=5),
+        **SHARED,
+        **SUPREMIX,
     ),
     "MiniLM frozen, vanilla": lambda seed: EndToEndRegressor(
-        "minilm", text=TextOptions(), epochs=40, patience=10, random_state=seed, **SHARED
+        "minilm", data=TextOptions(), epochs=40, random_state=seed, training=Training(patience=10), **SHARED
     ),
     "MiniLM frozen, vanilla for longer": lambda seed: EndToEndRegressor(
-        "minilm", text=TextOptions(), epochs=400, patience=40, random_state=seed, **SHARED
+        "minilm", data=TextOptions(), epochs=400, random_state=seed, training=Training(patience=40), **SHARED
     ),
     "MiniLM frozen, SupReMix": lambda seed: SupReMixRegressor(
-        "minilm", text=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED, **SUPREMIX
+        "minilm", data=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED, **SUPREMIX
     ),
     "MiniLM frozen, SupCR": lambda seed: SupCRRegressor(
-        "minilm", text=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED
+        "minilm", data=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED
     ),
     "MiniLM's last two blocks, vanilla": lambda seed: EndToEndRegressor(
         "minilm", epochs=8, random_state=seed, **SHARED | LAST_BLOCKS

@@ -16,7 +16,7 @@ from ordinate.data.decoded import PixelReader
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from tests.data import pictures, shards
 
 RANKS = np.arange(60) % 3

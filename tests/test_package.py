@@ -17,6 +17,7 @@ MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__in
 FLOORS = [  # from the ground up: each imports only what lies below it, and itself
     {"errors", "extensions", "lazy", "options", "torchrun"},
     {"checks", "optional", "randomness"},
+    {"kernels"},
     {"functional"},
     {"metrics", "losses"},
     {"heads", "encoders", "decisions"},

@@ -116,13 +116,13 @@ def estimators() -> None:
     for name in ESTIMATORS:
         kind = getattr(ordinate, name)
         ours = [each for each in kind.__mro__ if is_ours(each)]
-        methods = {
+        methods = [
             key
             for each in ours
             for key, value in vars(each).items()
             if inspect.isfunction(value) or isinstance(value, property | classmethod | staticmethod)
-            if not (key.startswith("__") and key in ("__init__", "__replace__"))
-        }
+            if key not in ("__init__", "__replace__")
+        ]
         parameters = len(inspect.signature(kind).parameters)
         print(f"{name}: {parameters} parameters, {len(ours) - 1} project ancestors, {len(methods)} project methods")
 

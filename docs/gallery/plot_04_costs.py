@@ -17,7 +17,7 @@ from ordinate.decisions import compare_decisions, cost_matrix, decide
 X, y = load_swd(return_X_y=True)
 ranks = np.searchsorted(np.unique(y), y)
 X_train, X_test, y_train, y_test = train_test_split(X, ranks, test_size=0.4, stratify=ranks, random_state=0)
-model = CLOCClassifier(phase_epochs=(30, 60), random_state=0).fit(X_train, y_train)
+model = CLOCClassifier(epochs=(30, 60), random_state=0).fit(X_train, y_train)
 probabilities = model.rank_probabilities(X_test)
 
 # %%

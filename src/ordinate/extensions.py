@@ -59,6 +59,7 @@ class Extension:
         encoders: Functions from an estimator to an encoder, by the name of the encoder.
         recipes: Folder of recipe files.
         data_sets: Module that reads data sets by name.
+        predictors: Predictors of saved models by the names of their classes.
         commands: Sequence of :class:`~ordinate.commands.catalogue.Command`.
     """
 
@@ -66,6 +67,7 @@ class Extension:
     encoders: Mapping[str, str] = field(default_factory=dict)
     recipes: Traversable | None = None
     data_sets: str | None = None
+    predictors: Mapping[str, str] = field(default_factory=dict)
     commands: str | None = None
 
 

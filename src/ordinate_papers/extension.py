@@ -52,5 +52,10 @@ EXTENSION = Extension(
     encoders=ENCODERS,
     recipes=files("ordinate_papers").joinpath("recipes"),
     data_sets="ordinate_papers.datasets.named",
+    predictors={
+        "MeanRankVote": f"{ESTIMATORS}.gol:MeanRankVote",
+        "MovingWindow": "ordinate_papers.methods.mwr:MovingWindow",
+        "RepresentationHead": f"{ESTIMATORS}.representation:RepresentationHead",
+    },
     commands="ordinate_papers.commands.catalogue:COMMANDS",
 )

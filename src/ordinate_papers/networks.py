@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.checks import check_whole
+from ordinate.data.modality import Reader
 from ordinate.encoders.resnet1d import ResNet1d
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
 
 class AsInTheFile(nn.Module):
@@ -29,11 +29,10 @@ class AsInTheFile(nn.Module):
         return x[:, self.places] * self.scales + self.means
 
 
-def airfoil(estimator: EmbeddingEstimator, *, standardised: bool = False) -> nn.Module:
+def airfoil(reader: Any, embedding_dim: int | None, *, standardised: bool = False) -> nn.Module:
     """SupReMix's network for airfoil, d-20-30-10 (Section 4), on the numbers of the file: Hz, m and m/s."""
-    if not estimator.reader_.numbers_only:
+    if not reader.numbers_only:
         raise OrdinateError("encoder", "'airfoil' for other samples", "columns of numbers alone")
-    reader: Any = estimator.reader_
     start, places, means, scales = 0, [], [], []
     for column in reader.columns:
         places.append(start)
@@ -41,17 +40,17 @@ def airfoil(estimator: EmbeddingEstimator, *, standardised: bool = False) -> nn.
         scales.append(1.0 if standardised else column.scale)
         start += column.width
     numbers = AsInTheFile(torch.tensor(places), torch.tensor(means), torch.tensor(scales))
-    widths = (len(places), 20, 30, check_whole(estimator.embedding_dim or 0, "embedding_dim"))
+    widths = (len(places), 20, 30, check_whole(embedding_dim or 0, "embedding_dim"))
     layers = [(nn.Linear(low, high), nn.ReLU()) for low, high in pairwise(widths)]
     return nn.Sequential(numbers, *(layer for pair in layers for layer in pair))
 
 
-def airfoil_standardised(estimator: EmbeddingEstimator) -> nn.Module:
+def airfoil_standardised(reader: Reader, embedding_dim: int | None) -> nn.Module:
     """The same network on standardised numbers."""
-    return airfoil(estimator, standardised=True)
+    return airfoil(reader, embedding_dim, standardised=True)
 
 
-def small_resnet1d(estimator: EmbeddingEstimator) -> nn.Module:
+def small_resnet1d(reader: Reader, embedding_dim: int | None) -> nn.Module:
     """Ten layers and a quarter of the width, for a few hundred series."""
-    channels = estimator.reader_.sample_shape[0]
-    return ResNet1d(channels, estimator.embedding_dim, blocks=(1, 1, 1, 1), width=16)
+    channels = reader.sample_shape[0]
+    return ResNet1d(channels, embedding_dim, blocks=(1, 1, 1, 1), width=16)

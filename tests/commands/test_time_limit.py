@@ -19,7 +19,7 @@ from ordinate.commands.time_plan import TimePlan
 from ordinate.data.images.pixels import Preprocessing
 from ordinate.errors import OrdinateError
 from ordinate.estimators.choice import Choice
-from ordinate.methods.time_budget import TimeBudget
+from ordinate.training.time_budget import TimeBudget
 
 NOISE = np.random.default_rng(0).normal(size=(60, 2))
 FRAME = pd.DataFrame({"a": NOISE[:, 0], "b": NOISE[:, 1], "target": NOISE[:, 0] * 2 + 5})

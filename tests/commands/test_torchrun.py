@@ -21,7 +21,7 @@ from ordinate.commands import time_plan
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.image_plan import ImagePlan
 from ordinate.estimators.seed import draw_seed
-from ordinate.methods.time_budget import TimeBudget
+from ordinate.training.time_budget import TimeBudget
 from tests import processes
 from tests.data import pictures
 from tests.estimators.examples import draw_table, ranks_of

@@ -8,7 +8,7 @@ import pytest
 
 from ordinate import CLOCClassifier, ImageOptions
 from ordinate.errors import OrdinateError
-from ordinate.estimators.ordinal import OrdinalClassifier
+from ordinate.estimators.plain import OrdinalClassifier
 from ordinate.methods.ordinal import LOSSES
 from tests import processes
 from tests.data import pictures
@@ -86,7 +86,7 @@ def test_tables_and_series_are_read(draw, loss, tmp_path):
 def test_images_are_read(tmp_path):
     grades = np.arange(24) % 3
     drawn = pictures.draw(grades)
-    options = {"encoder": "test_resnet", "images": ImageOptions(workers=0), "epochs": 2}
+    options = {"encoder": "test_resnet", "data": ImageOptions(workers=0), "epochs": 2}
     model = ordinal(loss="coral", **options).fit(drawn, grades)
     loaded = save_and_load(model, tmp_path / "model")
     assert loaded.get_params() == model.get_params()

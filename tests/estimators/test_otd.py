@@ -65,7 +65,7 @@ def test_an_unknown_criterion_is_refused():
 
 
 def test_nine_neighbours_vote_on_tables():
-    assert (otd().fit(X, Y).neighbours_.k, otd(n_neighbors=5).fit(X, Y).neighbours_.k) == (9, 5)
+    assert (otd().fit(X, Y).predictor_.k, otd(n_neighbors=5).fit(X, Y).predictor_.k) == (9, 5)
 
 
 @pytest.mark.parametrize(("flipped", "few"), [(0.0, True), (0.6, False)])
@@ -85,11 +85,11 @@ def test_on_other_data_as_many_neighbours_vote_as_predict_the_training_samples_b
             for row in range(90)
         ]
         scores[k] = ranked_probability_score(given, left_out)
-    assert scores[model.neighbours_.k] == pytest.approx(min(scores.values()), abs=1e-4)
-    assert (model.neighbours_.k <= 5) == few
+    assert scores[model.predictor_.k] == pytest.approx(min(scores.values()), abs=1e-4)
+    assert (model.predictor_.k <= 5) == few
     model.save(tmp_path / "model")
     loaded = ordinate.load(tmp_path / "model")
-    assert loaded.neighbours_.k == model.neighbours_.k
+    assert loaded.predictor_.k == model.predictor_.k
     np.testing.assert_array_equal(loaded.predict_proba(series), model.predict_proba(series))
 
 

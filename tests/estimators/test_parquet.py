@@ -8,7 +8,7 @@ import torch
 from ordinate.data.tables import features
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.estimators.examples import cloc, draw_frame, for_every_estimator, labels_for, supcr
 
@@ -105,7 +105,7 @@ def test_a_fit_that_was_killed_continues_on_either_and_leaves_no_file(path, tmp_
         assert processes.run(fit_and_die, path, folder, 1) == -9
         assert [file.name for file in folder.iterdir()] == ["last.ckpt"]
         resumed = supcr(checkpoint_dir=folder).fit(X, target)
-        assert_same_model(resumed.set_params(checkpoint_dir=None), whole)
+        assert_same_model(resumed.set_params(training__checkpoint_dir=None), whole)
         assert [file.name for file in folder.iterdir()] == ["last.ckpt"]
 
 

@@ -76,7 +76,7 @@ def test_a_loaded_model_of_a_frame_is_the_saved_one(make, tmp_path):
 @pytest.mark.parametrize("make", [cloc, supcr], ids=["cloc", "supcr"])
 def test_a_loaded_model_of_series_is_the_saved_one(make, tmp_path):
     X, target = draw_series()
-    model = make(**{"cloc": {"phase_epochs": (1, 1)}}.get(make.__name__, {"epochs": (1, 1)}))
+    model = make(**{"cloc": {"epochs": (1, 1)}}.get(make.__name__, {"epochs": (1, 1)}))
     model.fit(X, labels_for(make, target))
     assert_same_model(save_and_load(model, tmp_path / "model"), model, draw_series(seed=1)[0])
 
@@ -153,7 +153,7 @@ SETTINGS = {
     "batch_size": np.int32(16),
     "learning_rate": np.float64(0.01),
     "random_state": np.int64(3),
-    "phase_epochs": np.array([2, 2]),
+    "epochs": np.array([2, 2]),
     "margin_floor": np.float64(0.1),
     "shared_margins": np.bool_(True),
     "class_order": np.array([0, 1, 2]),

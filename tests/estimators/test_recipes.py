@@ -26,7 +26,7 @@ def test_every_recipe_names_its_paper_set_and_method_and_builds_both_ways(name):
 
 def test_the_papers_own_settings_are_those_of_cloc_on_knees():
     built = read_recipe("cloc-koa").build()
-    assert (built.encoder, built.phase_epochs, built.patience, built.learning_rate) == (
+    assert (built.encoder, built.epochs, built.patience, built.learning_rate) == (
         "resnet50",
         (500, 500),
         10,

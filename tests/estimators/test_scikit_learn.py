@@ -30,7 +30,7 @@ from tests.estimators.examples import (
 X, TARGET = draw_table()
 
 
-@parametrize_with_every_check([CLOCClassifier(phase_epochs=(5, 10), decision="mode"), SupCRRegressor(epochs=(10, 10))])
+@parametrize_with_every_check([CLOCClassifier(epochs=(5, 10), decision="mode"), SupCRRegressor(epochs=(10, 10))])
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
     run_check(estimator, check)
@@ -94,7 +94,7 @@ def test_whole_numbers_that_scikit_learn_draws_are_settings():
 
 
 def test_pairs_of_whole_numbers_of_numpy_are_epochs():
-    assert cloc(phase_epochs=np.array([1, 2])).fit(X, ranks_of(TARGET)).n_iter_ == 3
+    assert cloc(epochs=np.array([1, 2])).fit(X, ranks_of(TARGET)).n_iter_ == 3
     assert supcr(epochs=np.array([1, 2])).fit(X, TARGET).n_iter_ == 3
 
 

@@ -64,7 +64,7 @@ def test_a_dataset_of_series_of_several_lengths_is_taken():
 @for_every_estimator
 def test_crops_train_a_model_that_predicts_whole_series_and_is_saved_with_its_options(make, tmp_path):
     labels = labels_for(make, TARGET)
-    model = make(series=SeriesOptions(crop=8)).fit(SERIES, labels)
+    model = make(data=SeriesOptions(crop=8)).fit(SERIES, labels)
     model.save(tmp_path / "model")
     restored = ordinate.load(tmp_path / "model")
     assert restored.series == SeriesOptions(crop=8)
@@ -73,8 +73,7 @@ def test_crops_train_a_model_that_predicts_whole_series_and_is_saved_with_its_op
 
 def test_the_seed_and_the_crop_decide_the_weights():
     embeddings = [
-        supcr(series=SeriesOptions(crop=crop), epochs=(1, 1)).fit(SERIES, TARGET).transform(SERIES)
-        for crop in (8, 8, 7)
+        supcr(data=SeriesOptions(crop=crop), epochs=(1, 1)).fit(SERIES, TARGET).transform(SERIES) for crop in (8, 8, 7)
     ]
     np.testing.assert_array_equal(embeddings[0], embeddings[1])
     assert (embeddings[0] != embeddings[2]).any()
@@ -91,7 +90,7 @@ def test_a_batch_has_the_views_that_the_paper_takes(make, options, views, monkey
         "ordinate.estimators.embedding_estimator.ViewBatches",
         lambda *args, **options: drawn.append(ViewBatches(*args, **options)) or drawn[-1],
     )
-    make(series=SeriesOptions(crop=8, **options)).fit(SERIES, TARGET)
+    make(data=SeriesOptions(crop=8, **options)).fit(SERIES, TARGET)
     x, y = drawn[0][0, [0, 1]]
     assert x.shape == (2 * views, 2, 8)
     assert len(y) == 2 * views
@@ -101,22 +100,22 @@ def test_a_batch_has_the_views_that_the_paper_takes(make, options, views, monkey
 def test_a_crop_longer_than_every_series_is_refused(padding):
     series = np.pad(stack_series(SERIES), ((0, 0), (0, 0), (0, padding)), constant_values=np.nan)
     with pytest.raises(OrdinateError, match="crop: got 21, expected at most the 20 points of the longest series"):
-        supcr(series=SeriesOptions(crop=21), epochs=(1, 1)).fit(series, TARGET)
+        supcr(data=SeriesOptions(crop=21), epochs=(1, 1)).fit(series, TARGET)
 
 
 def test_losses_of_views_take_crops_or_draw_their_own():
     options = {"loss": "simclr", "embedding_dim": 8, "batch_size": 16, "epochs": (1, 1), "random_state": 0}
     own = RepresentationRegressor(**options).fit(SERIES, TARGET).transform(SERIES)
-    crops = RepresentationRegressor(**options, series=SeriesOptions(crop=8)).fit(SERIES, TARGET).transform(SERIES)
+    crops = RepresentationRegressor(data=SeriesOptions(crop=8), **options).fit(SERIES, TARGET).transform(SERIES)
     assert np.isfinite(own).all()
     assert np.isfinite(crops).all()
     with pytest.raises(OrdinateError, match="series: got 1 views of augmentation 'crop', expected two"):
-        RepresentationRegressor(**options, series=SeriesOptions(crop=8, views=1)).fit(SERIES, TARGET)
+        RepresentationRegressor(data=SeriesOptions(crop=8, views=1), **options).fit(SERIES, TARGET)
 
 
 def test_the_24_layer_network_is_an_encoder():
     model = supcr(encoder="resnet1d24", epochs=(1, 1), validation_fraction=0.0).fit(SERIES[:8], TARGET[:8])
-    assert len(model.method_.encoder.stages) == 11
+    assert len(model.encoder_.stages) == 11
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,15 @@ from ordinate import ImageOptions, Imbalance, OrdinateError, SeriesOptions, Text
 from ordinate.estimators.settings import from_plain, to_plain
 
 SETTINGS = {
-    "images": ImageOptions(size=(32, 48), pretrained=True),
-    "volumes": VolumeOptions(size=8, intensity=(-1000, 1000)),
-    "series": SeriesOptions(crop=20, views=2),
-    "text": TextOptions(hidden=8),
+    "data": ImageOptions(size=(32, 48), pretrained=True),
+    "data": VolumeOptions(size=8, intensity=(-1000, 1000)),
+    "data": SeriesOptions(crop=20, views=2),
+    "data": TextOptions(hidden=8),
     "imbalance": Imbalance(lds="inverse", bin_size=(0.5, 2.0)),
     "critical_margins": {(1, 2): 0.8, ("mild", "severe"): 0.5},
     "bin_size": (0.5, 2.0),
     "epochs": (400, 100),
-    "phase_epochs": (5, 5),
+    "epochs": (5, 5),
     "beta": (2.0, 8.0),
     "class_order": ["low", "high"],
     "patience": None,

@@ -15,7 +15,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from ordinate import load
 from ordinate.errors import OrdinateError
 from ordinate.methods import Optimization
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import REGRESSORS, cloc, draw_table, for_every_estimator, otd, ranks_of, supcr
 
 X, TARGET = draw_table()
@@ -43,7 +43,7 @@ class Steps(lightning.Callback):
 
 def steps_of(model, labels):
     steps = Steps()
-    model.set_params(callbacks=[steps]).fit(X, labels)
+    model.set_params(training__callbacks=[steps]).fit(X, labels)
     return steps.seen
 
 
@@ -98,7 +98,7 @@ def test_the_second_stage_may_have_a_learning_rate_of_its_own(scheme):
 
 def test_gradients_are_clipped():
     untrained, clipped, free = (
-        weights(cloc(**SGD, phase_epochs=(1, 1), **options).fit(X, ranks_of(TARGET)))
+        weights(cloc(**SGD, epochs=(1, 1), **options).fit(X, ranks_of(TARGET)))
         for options in ({"gradient_clip_val": 1e-12}, {"gradient_clip_val": 1e-3}, {})
     )
     assert 0 < (clipped - untrained).norm() < 1e-3
@@ -109,7 +109,7 @@ def test_gradients_are_clipped():
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
 def test_every_optimizer_and_precision_goes_with_clipping(optimizer, precision):
     options = {"optimizer": optimizer, "precision": precision, "gradient_clip_val": 1.0}
-    assert weights(cloc(phase_epochs=(1, 1), **options).fit(X, ranks_of(TARGET))).isfinite().all()
+    assert weights(cloc(epochs=(1, 1), **options).fit(X, ranks_of(TARGET))).isfinite().all()
 
 
 def test_gradients_accumulate_over_batches():
@@ -201,7 +201,7 @@ def test_two_devices_end_together_when_the_time_is_over(tmp_path):
     budget = TimeBudget(600)
     budget.keep_in(tmp_path / "spent.json")
     with training_until(TrainingEnd(budget, 5.0, 1.0)):
-        model = cloc(**SGD, devices=2, phase_epochs=(3000, 3000), target_accuracy=1.0).fit(X, ranks_of(TARGET))
+        model = cloc(**SGD, devices=2, epochs=(3000, 3000), target_accuracy=1.0).fit(X, ranks_of(TARGET))
     assert model.n_iter_ < 6000
     assert model.method_.hurried
     assert budget.left > 500

@@ -19,7 +19,7 @@ from ordinate.methods import CLOC, OTD, SupCR, SupReMix
 from ordinate.methods.end_to_end import EndToEnd
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.ordinal import LOSSES, Ordinal
-from ordinate.methods.training import ArrayBatches
+from ordinate.training.loop import ArrayBatches
 from ordinate_papers.methods.dino import DINO
 from ordinate_papers.methods.gol import GOL
 from ordinate_papers.methods.mwr import MWR

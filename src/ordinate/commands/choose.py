@@ -22,9 +22,9 @@ from ordinate.estimators.choice import Choice, Trial, choose_within
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.unseen_errors import UnseenErrors
-from ordinate.methods.time_budget import TimeBudget, training_until
 from ordinate.report.evaluation import measure
 from ordinate.torchrun import by_the_first
+from ordinate.training.time_budget import TimeBudget, training_until
 
 if TYPE_CHECKING:
     from ordinate.estimators.table_blend import Blend

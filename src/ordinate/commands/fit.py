@@ -37,13 +37,13 @@ from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.recipes import Recipe, read_recipe
-from ordinate.methods.time_budget import training_until
 from ordinate.optional import optional
 from ordinate.report.evaluation import Metrics, measure
 from ordinate.report.page import write_report
 from ordinate.report.page.contents import MOST_SAMPLES
 from ordinate.report.text import metric_lines
 from ordinate.torchrun import is_first_process
+from ordinate.training.time_budget import training_until
 
 ATTEMPTS = 2  # at the report and pictures, before the model is kept without them
 UNWEIGHTED = "not: K-NN accuracy, costs of decisions, prediction sets, the report"

@@ -275,7 +275,7 @@ class FitOptions:
                 "train_encoder", f"{self.train_encoder} without weights to keep", "--pretrained or --encoder hf:FOLDER"
             )
         if self.accelerator not in ("auto", "cpu"):
-            from ordinate.methods.devices import check_accelerator
+            from ordinate.training.devices import check_accelerator
 
             check_accelerator(self.accelerator)
         if self.method != "auto" and self.method not in models():

@@ -11,8 +11,8 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.image import SMALL_IMAGE
 from ordinate.errors import OrdinateError
-from ordinate.methods.step_cost import seconds_per_sample
 from ordinate.randomness import own_random_numbers
+from ordinate.training.step_cost import seconds_per_sample
 
 SECONDS, SAMPLES = 480.0, 2000  # of training without a limit, which leaves two of ten minutes to the rest; more beyond
 SIDES = (224, 192, 160, 128, 96)  # the longer one

@@ -23,8 +23,8 @@ from ordinate.estimators.cloc import two_phases
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.recipes import Recipe
 from ordinate.estimators.registry import Task, build, models, unavailable
-from ordinate.methods.ray_cluster import RayCluster
 from ordinate.torchrun import joined_processes
+from ordinate.training.ray_cluster import RayCluster
 
 METHODS: dict[Task, tuple[str, ...]] = {"ranks": ("cloc", "otd"), "continuous": ("supcr", "supremix")}
 BLEND = "blend"  # tried before them on tables

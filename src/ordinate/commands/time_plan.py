@@ -19,9 +19,9 @@ from ordinate.commands.labels import understand_label
 from ordinate.commands.workspace import read_record, write_record
 from ordinate.data.images.pixels import Preprocessing
 from ordinate.estimators.choice import LEAST_TRAINING
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd
 from ordinate.report.page.projections import MOST_FOR_TSNE
 from ordinate.torchrun import by_the_first, is_first_process
+from ordinate.training.time_budget import TimeBudget, TrainingEnd
 
 # Time of what follows the training, over that of the start, which tells how busy the machine is
 MEASURES, REPORT, PICTURES = 0.5, 0.4, 1.2

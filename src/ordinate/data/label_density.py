@@ -12,7 +12,7 @@ from torch.nn.functional import conv1d
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_choice, check_positive, check_targets, check_whole
-from ordinate.functional.precision import wide
+from ordinate.functional.numerics import to_accumulation_dtype
 
 KERNELS = ("gaussian", "triangular", "laplace")
 WEIGHTINGS = ("inverse", "sqrt_inverse")
@@ -69,7 +69,7 @@ class LabelBins:
     def index(self, labels: Float[Tensor, "n *p"]) -> Int[Tensor, " n"]:
         """Return the bin of each label; labels beyond the bins count to the outermost."""
         p = len(self.counts)
-        values = wide(check_targets(labels, len(labels), dimensions=p))
+        values = to_accumulation_dtype(check_targets(labels, len(labels), dimensions=p))
         smallest, size, last = (
             torch.tensor(row, dtype=values.dtype, device=values.device)
             for row in (self.smallest, self.size, [count - 1 for count in self.counts])
@@ -128,7 +128,7 @@ def weights_of_bins(
 ) -> Float[Tensor, " bins"]:
     """Return the weight of every bin, whose mean over the labels is 1; see :func:`label_weights`."""
     check_choice(weighting, WEIGHTINGS, "lds")
-    counts = wide(torch.bincount(bins.index(labels), minlength=bins.total))
+    counts = to_accumulation_dtype(torch.bincount(bins.index(labels), minlength=bins.total))
     if weighting == "inverse":
         counts = counts.clamp(FEWEST_COUNTED, MOST_COUNTED)
     density = bins.smooth(counts, window)

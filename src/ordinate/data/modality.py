@@ -234,10 +234,16 @@ class Modality(ABC):
     name: str  # of several samples, such as "images"
     expected: str  # what X may be, for messages
     readers: tuple[type[Reader], ...]
-    parameter: str = ""  # of the estimators, that holds the options; empty where there are none
+    parameter: str = ""  # The name of its options in recipes and saved models; empty if it has none.
     options_class: type[Any] | None = None
     encoders: tuple[str, ...] = ()  # names of encoders that require options
     command_options: tuple[str, ...] = ()  # of ``ordinate fit`` that do nothing for other kinds of data
+
+    def options_of(self, given: Any) -> Any:
+        """Return the options of this kind of data among an estimator's, the defaults if it has none of them."""
+        if self.options_class is None:
+            return None
+        return given if isinstance(given, self.options_class) else self.options_class()
 
     @property
     def noun(self) -> str:

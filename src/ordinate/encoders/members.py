@@ -1,7 +1,7 @@
 """Networks for tables that are trained as one: each layer holds the weights of all members."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -121,6 +121,8 @@ class BlendEncoder(nn.Module):
         trees, boosting: likewise, to a column per rank or one target.
     """
 
+    most_rows = 512  # Each row stands in all members, with dozens of waves per number.
+
     def __init__(
         self,
         members: MemberEncoder,
@@ -129,7 +131,10 @@ class BlendEncoder(nn.Module):
         boosting: BoostedTrees | None = None,
     ) -> None:
         super().__init__()
-        self.members, self.linear, self.trees, self.boosting = members, linear, trees, boosting
+        self.members = members
+        self.linear = linear
+        self.trees = trees
+        self.boosting = boosting
 
     @property
     def parts(self) -> list[Any]:
@@ -140,6 +145,29 @@ class BlendEncoder(nn.Module):
     def out_features(self) -> int:
         """Columns of the embeddings."""
         return sum(part.out_features for part in self.parts)
+
+    def config(self) -> dict[str, Any]:
+        """Return what :meth:`add_parts` needs, ready for JSON."""
+        found: dict[str, Any] = {"linear": None if self.linear is None else {"bias": self.linear.bias is not None}}
+        for name in ("trees", "boosting"):
+            part: Trees | None = getattr(self, name)
+            found[name] = None if part is None else part.config()
+        return found
+
+    def add_parts(self, saved: Mapping[str, Any], in_features: int) -> None:
+        """Add the simple models of a saved encoder, which then gets their weights."""
+        if saved["linear"] is not None:
+            self.linear = nn.Linear(in_features, 1, bias=saved["linear"]["bias"])
+        if saved["trees"] is not None:
+            self.trees = Trees(**saved["trees"])
+        if saved["boosting"] is not None:
+            self.boosting = BoostedTrees(**saved["boosting"])
+
+    def check_restored(self, columns: int) -> None:
+        """Raise ValueError if the trees of a saved encoder are not such that samples can pass them."""
+        for part in (self.trees, self.boosting):
+            if part is not None:
+                part.check(columns)
 
     def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
         return torch.cat([part(x) for part in self.parts], dim=1)

@@ -37,6 +37,15 @@ class Trees(nn.Module):
         self.register_buffer("threshold", torch.zeros(nodes))
         self.register_buffer("value", torch.zeros(nodes, outputs))
 
+    def config(self) -> dict[str, int]:
+        """Return the arguments of the constructor."""
+        return {
+            "trees": len(self.roots),
+            "nodes": len(self.feature),
+            "outputs": self.out_features,
+            "depth": self.depth,
+        }
+
     @classmethod
     def of_forest(cls, forest: Any, columns: int | None = None) -> Self:
         """Return the trees of a fitted forest of scikit-learn, which compares float32 inputs.

@@ -50,7 +50,7 @@ def _streamed_features(
     encoder: FrozenImageEncoder, data: ArrayBatches | ViewBatches, device: torch.device
 ) -> ArrayBatches:
     """Return the features of images that stream, in a file where memory does not hold them, and their labels."""
-    from ordinate.methods.training import validation_loader  # on first use, as Lightning takes seconds
+    from ordinate.training.loop import validation_loader  # on first use, as Lightning takes seconds
 
     features, done = torch.empty(0), 0
     labels: list[list[Tensor]] = []

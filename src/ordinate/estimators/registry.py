@@ -7,21 +7,22 @@ from importlib.util import find_spec
 from typing import Any
 
 from ordinate.errors import OrdinateError
+from ordinate.estimators.head_options import Head
 from ordinate.extensions import Model, Task, extensions, load_object, of_ranks, of_targets
 
 HEAD_LOSSES = ("l1", "mse", "huber", "dex", "dldl_v2", "or", "corn")
 SUPCR, SUPREMIX = "ordinate.estimators.supcr:SupCRRegressor", "ordinate.estimators.supremix:SupReMixRegressor"
-END_TO_END = "ordinate.estimators.end_to_end:EndToEndRegressor"
-ORDINAL = "ordinate.estimators.ordinal:OrdinalClassifier"
+END_TO_END = "ordinate.estimators.plain:EndToEndRegressor"
+ORDINAL = "ordinate.estimators.plain:OrdinalClassifier"
 
 CORE: Mapping[str, Model] = {
     "cloc": of_ranks("ordinate.estimators.cloc:CLOCClassifier"),
     "otd": of_ranks("ordinate.estimators.otd:OTDClassifier"),
     "supcr": of_targets(SUPCR),
     "supremix": of_targets(SUPREMIX),
-    **{name: of_targets(END_TO_END, head_loss=name) for name in HEAD_LOSSES},
-    **{f"supcr_{name}": of_targets(SUPCR, head="linear", head_loss=name) for name in HEAD_LOSSES},
-    **{f"supremix_{name}": of_targets(SUPREMIX, head="linear", head_loss=name) for name in HEAD_LOSSES},
+    **{name: of_targets(END_TO_END, loss=name) for name in HEAD_LOSSES},
+    **{f"supcr_{name}": of_targets(SUPCR, head=Head("linear", loss=name)) for name in HEAD_LOSSES},
+    **{f"supremix_{name}": of_targets(SUPREMIX, head=Head("linear", loss=name)) for name in HEAD_LOSSES},
     "cross_entropy": of_ranks(ORDINAL, loss="cross_entropy"),
     "orcnn": of_ranks(ORDINAL, loss="or"),
     "corn_ranks": of_ranks(ORDINAL, loss="corn"),
@@ -83,7 +84,7 @@ def build(name: str, task: Task, **settings: Any) -> Any:
         raise OrdinateError(
             "model", f"{name!r}, which is for {' or '.join(chosen.estimators)}, for labels that are {task}"
         )
-    return chosen.estimator(task)(**{**chosen.settings, **settings})
+    return chosen.estimator(task)(**chosen.settings).set_params(**settings)
 
 
 def estimator_named(name: str) -> type[Any] | None:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_whole
-from ordinate.functional.precision import widest
+from ordinate.functional.numerics import accumulation_dtype
 
 CPU_ANCHORS = 256  # a block: measured, the fastest from 256 to 4096 samples
 CPU_ELEMENTS = 1 << 20  # of a block at most: larger matrices leave the cache, and are mapped anew each time
@@ -86,7 +86,7 @@ def block_sums(
         pairs: similarities of anchors with references, see :mod:`ordinate.functional.similarity`.
         coefficients: (n,), of the values in the sum whose gradient is wanted; None wants no gradient.
     """
-    values = torch.zeros(len(pairs.a), dtype=widest(pairs.a.device), device=pairs.a.device)
+    values = torch.zeros(len(pairs.a), dtype=accumulation_dtype(pairs.a.device), device=pairs.a.device)
     for block in blocks:
         values[block], gradient = rows(block, None if coefficients is None else coefficients[block])
         if coefficients is not None:

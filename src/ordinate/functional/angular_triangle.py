@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from ordinate import kernels
 from ordinate.errors import OrdinateError
-from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import (
     Gradients,
     RowSums,
@@ -18,11 +18,10 @@ from ordinate.functional.anchor_blocks import (
     check_block_size,
     refuse_second_derivative,
 )
-from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.contrast import check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere
 from ordinate.functional.inputs import check_choice, check_num_classes, check_ranks
-from ordinate.functional.precision import wide, widened
+from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
 from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self, unit
 from ordinate.options import Reduction
 
@@ -58,7 +57,7 @@ def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*m d"]) -> Floa
     except RuntimeError:
         raise OrdinateError("a, b", f"shapes {tuple(a.shape)} and {tuple(b.shape)}, which do not broadcast") from None
     shape = u.shape[:-1]
-    dtype = widened(a).dtype
+    dtype = upcast_half(a).dtype
     u, v = unit(u.reshape(-1, u.shape[-1])), unit(v.reshape(-1, v.shape[-1]))
     return (_PairAngle.apply(u, v) / math.pi).reshape(shape).to(dtype)
 
@@ -128,16 +127,16 @@ def angular_triangle(
     row_sums: RowSums
     if triplets is None:
         sizes = torch.bincount(ref_ranks, minlength=num_classes)
-        pair_share, offered = _triplet_counts(wide(sizes), self_index is not None)
+        pair_share, offered = _triplet_counts(to_accumulation_dtype(sizes), self_index is not None)
         count = offered[ranks]
         row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], self_index, block_size)
         if ranks.device.type == "cpu" and len(ranks) * len(ref_ranks) >= PAIRS_PER_RANK * num_classes:
             row_sums = _RankByRank(row_sums)
     else:
         i, j, k = check_triplets(triplets, contrast)
-        count = wide(torch.bincount(j, minlength=len(ranks)))
+        count = to_accumulation_dtype(torch.bincount(j, minlength=len(ranks)))
         anchor, other = torch.cat([j, j]), torch.cat([i, k])
-        target = wide((ranks[anchor] - ref_ranks[other]).abs()) / (num_classes - 1)
+        target = to_accumulation_dtype((ranks[anchor] - ref_ranks[other]).abs()) / (num_classes - 1)
         row_sums = _GivenPairs(anchor, other, target)
     if not holds_anywhere(count > 0, group):
         raise OrdinateError(
@@ -202,16 +201,18 @@ class _AllTriplets:
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"] | None]:
         """Sums of some anchors' terms, and the gradient of their weighted sum with respect to the cosines."""
         ranks, self_index = self.ranks[rows], None if self.self_index is None else self.self_index[rows]
-        if (compiled := runs_compiled(cosines.a)) or triton_rows.uses_kernels(cosines.a):
+        if (compiled := kernels.uses_numba(cosines.a)) or kernels.uses_triton(cosines.a):
             if not compiled:
-                from ordinate.functional.triton_rows.angular_triangle import angle_rows
+                from ordinate.kernels.triton.angular_triangle import angle_rows
             else:
-                from ordinate.functional.compiled_rows.angular_triangle import angle_rows
+                from ordinate.kernels.numba.angular_triangle import angle_rows
             cosine, a, b = cosines.block(rows), cosines.a[rows], cosines.b
             pairs = ranks, self.ref_ranks, self.shares, self_index
             return angle_rows(cosine, a, b, *pairs, coefficients, NEAR[cosine.dtype])
         angle = _angles(cosines, rows)
-        error = angle / math.pi - wide((ranks[:, None] - self.ref_ranks).abs()) / (self.num_classes - 1)
+        error = angle / math.pi - to_accumulation_dtype((ranks[:, None] - self.ref_ranks).abs()) / (
+            self.num_classes - 1
+        )
         pull = fill_self(self.shares[ranks], self_index, 0).mul_(error)
         values = (pull * error).sum(1)
         if coefficients is None:

@@ -11,7 +11,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import Order, RowSums, in_order, reduced
 from ordinate.functional.global_batch import Group, gathered, joined_value, processes
 from ordinate.functional.inputs import check_embeddings, check_self_index, check_weights
-from ordinate.functional.precision import wide
+from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.functional.similarity import units
 from ordinate.options import Similarity
 
@@ -52,7 +52,9 @@ class Contrast:
         Raises:
             OrdinateError: where all ``counted`` anchors have weight 0: no mean exists, and a sum is always 0.
         """
-        share = wide(counted) if self.weights is None else counted * wide(self.weights)
+        share = (
+            to_accumulation_dtype(counted) if self.weights is None else counted * to_accumulation_dtype(self.weights)
+        )
         total = gathered(share.sum()[None], self.group)[0].sum()  # with a gradient, that of weights
         if not bool(total > 0):
             raise OrdinateError("weights", "zero for every anchor that has a loss", "some above 0")
@@ -140,7 +142,7 @@ def check_exponents(contrast: Contrast, similarity: Similarity, temperature: flo
     if similarity == "cosine":
         largest = 1.0
     else:
-        points = [wide(x.detach()) for x in {contrast.anchors, contrast.references}]
+        points = [to_accumulation_dtype(x.detach()) for x in {contrast.anchors, contrast.references}]
         highest, lowest = (torch.stack([end(x, 0) for x in points]) for end in (torch.amax, torch.amin))
         extent = highest.amax(0) - lowest.amin(0)
         largest = float(torch.linalg.vector_norm(extent, ord=1 if similarity == "neg_l1" else 2))

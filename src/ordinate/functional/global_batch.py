@@ -13,7 +13,7 @@ import torch.distributed as dist
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
-from ordinate.functional.precision import widest
+from ordinate.functional.numerics import accumulation_dtype
 
 _alone: ContextVar[bool] = ContextVar("alone", default=False)
 
@@ -100,7 +100,7 @@ def mean_over_all(mean: Float[Tensor, ""], n: int, group: Group) -> Float[Tensor
     """The mean over the samples of all processes, from that over the n of this one."""
     if group is None:
         return mean
-    total = summed(torch.tensor(n, dtype=widest(mean.device), device=mean.device), group)
+    total = summed(torch.tensor(n, dtype=accumulation_dtype(mean.device), device=mean.device), group)
     return joined_value(mean * (n * processes(group) / total).to(mean.dtype), group)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ordinate.checks import check_choice, check_num_classes, check_positive, check_whole
 from ordinate.errors import OrdinateError
-from ordinate.functional.precision import wide, widened
+from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
 
 LARGEST = 1e150  # embedding; float64 holds squared distances between such
 LARGEST_FACTOR = 1e12  # weight or margin; float32 then holds what a loss of any batch makes of them
@@ -59,7 +59,7 @@ def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
         largest = float(embeddings.detach().abs().max())
         if largest > LARGEST:
             raise OrdinateError(name, f"values of {largest:g}", f"at most {LARGEST:g}, whose squares float64 holds")
-    return widened(embeddings)
+    return upcast_half(embeddings)
 
 
 def check_self_index(own: Tensor, labels: Tensor, ref_labels: Tensor) -> Int[Tensor, " n"]:
@@ -106,7 +106,7 @@ def check_targets(
         raise OrdinateError(name, f"{targets.shape[1]} dimensions per label", dimensions)
     if targets.dtype == torch.int64 and bool((targets.abs() > WHOLE).any()):
         raise OrdinateError(name, "whole numbers past 2^53, which float64 does not tell apart", "smaller ones")
-    return widened(targets) if targets.is_floating_point() else wide(targets)
+    return upcast_half(targets) if targets.is_floating_point() else to_accumulation_dtype(targets)
 
 
 def check_ranks(labels: Shaped[Tensor, "n *p"], n: int, num_classes: int, name: str = "labels") -> Int[Tensor, " n"]:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
-from ordinate.functional.precision import wide
+from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.options import LabelDistanceName
 
 LABEL_DISTANCES = get_args(LabelDistanceName)
@@ -35,7 +35,7 @@ def pairwise_label_distance(
                 )
             if not bool(torch.isfinite(result).all()) or bool((result < 0).any()):
                 raise OrdinateError("label_distance", problem="the callable returned NaN, infinity or values below 0")
-            return result if result.is_floating_point() else wide(result)
+            return result if result.is_floating_point() else to_accumulation_dtype(result)
         if distance == "angular":
             if labels.shape[1] != 2:
                 raise OrdinateError("labels", f"{labels.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
@@ -58,5 +58,5 @@ def pairwise_label_distance(
 
 def gaze_directions(gaze: Float[Tensor, "n 2"]) -> Float[Tensor, "n 3"]:
     """Return unit vectors (n, 3) of (pitch, yaw) directions in radians, in the widest type of the device."""
-    pitch, yaw = wide(gaze).unbind(1)
+    pitch, yaw = to_accumulation_dtype(gaze).unbind(1)
     return torch.stack([pitch.cos() * yaw.sin(), pitch.sin(), pitch.cos() * yaw.cos()], dim=1)

@@ -1,33 +1,22 @@
 """SupReMix's mixtures: the shares of Mix-neg, the pairs of Mix-pos, and the gradient that passes through them."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from ordinate import kernels
 from ordinate.functional.beta_quantiles import beta_quantiles
-from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.global_batch import Group, place_among
 from ordinate.functional.similarity import SimilarityBlocks, fill_self
+from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient
 
 MIXTURES = 1 << 20  # of the Mix-pos kind held at a time
 DRAWN_ROWS = 32  # anchors whose shares are drawn from one seed, so that they do not depend on the size of a block
 QUANTILES = 4096  # kept of a Beta distribution
-VANISHED = 1e-12  # squared norm below which a mixture has no direction: its similarity counts as 0
-
-
-class Pull(NamedTuple):
-    """The gradient of a block of anchors for cosines: of anchors with references, and among references."""
-
-    anchors: Float[Tensor, "b m"]  # for the anchors
-    references: Float[Tensor, "b m"]  # for the references: without detached mixtures
-    among: slice  # the references that are mixed
-    between: Float[Tensor, "w w"] | None  # for the cosines among them
 
 
 class MixtureBlocks(SimilarityBlocks):
@@ -36,33 +25,11 @@ class MixtureBlocks(SimilarityBlocks):
     def block(self, rows: slice, self_index: Int[Tensor, " b"] | None = None) -> Float[Tensor, "b m"]:
         return fill_self(self.a[rows] @ self.b.T, self_index, -1)
 
-    def pull(self, rows: slice, gradient: Pull) -> None:
+    def pull(self, rows: slice, gradient: MixtureGradient) -> None:
         self.grad_a[rows] = gradient.anchors @ self.b
         self.grad_b.addmm_(gradient.references.T, self.a[rows])
         if gradient.between is not None:
-            self.grad_b[gradient.among] += gradient.between @ self.b[gradient.among]
-
-
-@dataclass(frozen=True)
-class MixtureRows(ABC):
-    """A block of anchors. They and the references ascend in label."""
-
-    cosine: Float[Tensor, "b m"]  # used up
-    r: Float[Tensor, "m d"]
-    y: Float[Tensor, " b"]
-    ref_y: Float[Tensor, " m"]
-    self_index: Int[Tensor, " b"] | None
-    share: Float[Tensor, "b m"] | None  # of the anchor in its Mix-neg
-    bounds: tuple[Int[Tensor, " b"], ...] | None  # of its Mix-pos' window, and of its label in it
-    positives: Int[Tensor, " b"]
-    temperature: float
-    magnify: bool
-    renormalize: bool
-    detached: bool
-
-    @abstractmethod
-    def rows(self, coefficients: Float[Tensor, " b"] | None) -> tuple[Float[Tensor, " b"], Pull | None]:
-        """Values of the anchors, and what their weighted sum pulls at."""
+            self.grad_b[gradient.mixed] += gradient.between @ self.b[gradient.mixed]
 
 
 @dataclass(frozen=True)
@@ -91,8 +58,8 @@ class DrawnShares:
         first = rows.start // DRAWN_ROWS
         seeds = [(self.seed + part) % 2**63 for part in range(first, -(-rows.stop // DRAWN_ROWS))]
         quantiles = _beta_quantiles(self.alpha, self.beta).to(self.device)
-        if runs_compiled(quantiles):
-            from ordinate.functional.compiled_rows.supremix import draw_parts
+        if kernels.uses_numba(quantiles):
+            from ordinate.kernels.numba.supremix import draw_parts
 
             drawn = draw_parts(seeds, DRAWN_ROWS, self.m, quantiles)
         else:
@@ -198,7 +165,7 @@ class MixPositives:
         squared = 1 + 2 * share * (1 - share) * (cosine - 1)
         if self.lengths is not None:
             squared = squared_norm(squared, share, self.lengths[below][:, :, None], self.lengths[above][:, None, :])
-        return torch.where(squared > VANISHED, squared, torch.inf).sqrt()
+        return torch.where(squared > MIN_SQUARED_NORM, squared, torch.inf).sqrt()
 
     def _at(self, below: Tensor, above: Tensor) -> Int[Tensor, "b u v"]:
         """Where each pair stands in the Gram matrix of those that are mixed; anywhere in it if it does not exist."""

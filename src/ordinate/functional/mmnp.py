@@ -10,14 +10,13 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 from torch.nn.functional import pad
 
+from ordinate import kernels
 from ordinate.errors import OrdinateError
-from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks, block_sums, check_block_size
-from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.contrast import Contrast, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere, summed
 from ordinate.functional.inputs import LARGEST_FACTOR, check_choice, check_ranks
-from ordinate.functional.precision import wide
+from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self
 from ordinate.options import PairReduction
 
@@ -122,7 +121,7 @@ def mmnp(
     elif reduction == "sum":
         coefficients = coefficients / float(summed(torch.tensor(len(ranks), device=ranks.device), group))
 
-    position = wide(torch.cat([margins.new_zeros(1), margins])).cumsum(0)
+    position = to_accumulation_dtype(torch.cat([margins.new_zeros(1), margins])).cumsum(0)
     shift = (position[:, None] - position).abs()
     a, b = contrast.units(1.0 if reduction == "pair_mean" else float(pairs.max()))
     return contrast.loss(row_sums, coefficients, a, b, shift, reduction=reduction, order=order)
@@ -156,7 +155,7 @@ class _RowSums:
             values, gradient = _hinges(shifted, first, last, self_index)
             if factors is not None:
                 gradient.mul_(factors[:, None].to(gradient))
-                grad_shift[rank].index_add_(0, self.ref_ranks, wide(gradient.sum(0)))
+                grad_shift[rank].index_add_(0, self.ref_ranks, to_accumulation_dtype(gradient.sum(0)))
             return values, gradient
 
         values, gradients = block_sums(self._blocks(len(b), a.device), rows, cosines, coefficients)
@@ -216,16 +215,16 @@ def _hinges(
     shifted: Float[Tensor, "b m"], first: int, last: int, self_index: Int[Tensor, " b"] | None
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
     """Eq. 2 of anchors whose positives are the columns from ``first`` to before ``last``, and its gradient."""
-    if runs_compiled(shifted):
-        from ordinate.functional.compiled_rows.mmnp import mmnp_rows
+    if kernels.uses_numba(shifted):
+        from ordinate.kernels.numba.mmnp import mmnp_rows
 
         return mmnp_rows(shifted, first, last, self_index)
-    if triton_rows.uses_kernels(shifted):
-        from ordinate.functional.triton_rows.mmnp import hinge_rows
-
-        return hinge_rows(shifted, first, last, self_index)
-    positives = fill_self(shifted[:, first:last], self_index, torch.inf)  # itself: beyond every negative
+    positives = fill_self(shifted[:, first:last], self_index, torch.inf)  # No negative exceeds the anchor itself.
     positives, order = positives.sort(dim=1)
+    if kernels.uses_triton(shifted):
+        from ordinate.kernels.triton.mmnp import hinge_rows
+
+        return hinge_rows(shifted, first, positives, order, with_self=self_index is not None)
     negatives = torch.cat([shifted[:, :first], shifted[:, last:]], 1)
     exceeded = torch.searchsorted(positives, negatives)
     totals = pad(positives.cumsum(1), (1, 0))

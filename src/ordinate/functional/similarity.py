@@ -8,7 +8,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
-from ordinate.functional.precision import wide, widest
+from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.options import Similarity
 
 SIMILARITIES = get_args(Similarity)
@@ -46,7 +46,7 @@ class _Unit(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, steepest: float) -> Tensor:
         least = torch.finfo(x.dtype).tiny * steepest  # the gradient is divided by the norm
-        x = wide(x)
+        x = to_accumulation_dtype(x)
         norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)
         if bool((norm < max(SMALL, least)).any()):
             largest = x.abs().amax(1, keepdim=True)
@@ -77,7 +77,7 @@ def pairwise_similarity(
     with torch.no_grad():
         if similarity == "cosine":
             a, b = unit(a), unit(b)
-        block = BLOCKS[similarity](a, b, widest(a.device)).block(slice(0, len(a)), None)
+        block = BLOCKS[similarity](a, b, accumulation_dtype(a.device)).block(slice(0, len(a)), None)
         assert block is not None  # noqa: S101  # the widest type has to do for all
         return block
 
@@ -130,7 +130,7 @@ class EuclideanBlocks(SimilarityBlocks):
         self.right = torch.cat([self.b, one_b[:, None], self.norms_b[:, None]], 1)
         self.near: list[tuple[Tensor, Tensor]] = []
         low, high = SQUARED_NORMS
-        self.last_resort = dtype == widest(a.device)
+        self.last_resort = dtype == accumulation_dtype(a.device)
         self.fits = self.last_resort or bool((self.widest > low) & (self.widest + self.norms_a.max() < high))
 
     def block(self, rows: slice, self_index: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
@@ -152,7 +152,7 @@ class EuclideanBlocks(SimilarityBlocks):
 
     def _difference(self, rows: slice, i: Tensor, j: Tensor) -> Float[Tensor, "k d"]:
         a, b = self.points
-        return wide(a[rows][i]) - wide(b[j])
+        return to_accumulation_dtype(a[rows][i]) - to_accumulation_dtype(b[j])
 
     def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
         similarity = self.similarity

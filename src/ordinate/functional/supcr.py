@@ -12,19 +12,18 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ordinate.functional import triton_rows
+from ordinate import kernels
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, check_block_size
-from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.contrast import Contrast, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group
 from ordinate.functional.inputs import check_choice, check_positive, check_targets, check_whole
 from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance, pairwise_label_distance
-from ordinate.functional.precision import wide, widest
+from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.functional.similarity import BLOCKS, SIMILARITIES, SimilarityBlocks, fill_self
 from ordinate.options import Reduction, Similarity
 
 if TYPE_CHECKING:
-    from ordinate.functional.triton_rows.supcr import LineRows
+    from ordinate.kernels.triton.supcr import LineRows
 
 CELLS = 16  # of the table of mirror images for each label, at least
 LOG2_E = math.log2(math.e)  # exp2 is three times as fast as exp
@@ -173,16 +172,16 @@ def _paths(
 ) -> tuple[Order | None, _Paths]:
     """Choose the order of anchors and references, and the paths: the fastest first, the last never too narrow."""
     y, ref_y = contrast.labels, contrast.ref_labels
-    widest_type = widest(y.device)
+    widest_type = accumulation_dtype(y.device)
     on_a_line = y.shape[1] == 1 and label_distance in ("l1", "l2") and num_positives is None and tie_tolerance == 0
     every = torch.cat([y, ref_y])[:, 0]
-    compiled = on_a_line and runs_compiled(y) and bool(torch.isfinite(every.max() - every.min()))
+    compiled = on_a_line and kernels.uses_numba(y) and bool(torch.isfinite(every.max() - every.min()))
     steps = _whole_steps(every) if on_a_line and not compiled else None
     if not compiled and steps is None:
         return None, [(widest_type, _AnyLabels(y, ref_y, label_distance, num_positives, tie_tolerance))]
     keys = y[:, 0]
     order = contrast.ascending(keys, keys if ref_y is y else ref_y[:, 0])
-    y, ref_y = wide(y[order.anchors]), wide(ref_y[order.references])
+    y, ref_y = to_accumulation_dtype(y[order.anchors]), to_accumulation_dtype(ref_y[order.references])
     line: _Path = _CompiledLine(y[:, 0], ref_y[:, 0])
     if steps is not None:
         line = _Line(steps[: len(y)][order.anchors], steps[len(y) :][order.references], order.self_index)
@@ -208,7 +207,9 @@ class _RowSums:
 
         def rows(block: slice, factors: Tensor | None) -> tuple[Tensor, Tensor]:
             self_index = None if self.self_index is None else self.self_index[block]
-            chosen = wide(a.new_ones(block.stop - block.start) if factors is None else wide(factors) * self.scale)
+            chosen = to_accumulation_dtype(
+                a.new_ones(block.stop - block.start) if factors is None else to_accumulation_dtype(factors) * self.scale
+            )
             while True:
                 dtype, path = paths[0]
                 similarity = pairs.block(dtype, block, self_index)
@@ -262,9 +263,9 @@ class _CompiledLine(_Path):
         self_index: Int[Tensor, " b"] | None,
         factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
-        from ordinate.functional.compiled_rows.supcr import supcr_rows
+        from ordinate.kernels.numba.supcr import supcr_rows
 
-        total = wide(similarity.sum(1))
+        total = to_accumulation_dtype(similarity.sum(1))
         e = fill_self(similarity.mul(scale * LOG2_E).exp2_(), self_index, 0)
         count = e.shape[1]
         if self_index is not None:  # an anchor is not its own positive
@@ -288,7 +289,7 @@ class _Line(_Path):
         self.y = y
         self.groups, self.group, sizes = ref_y.unique_consecutive(return_inverse=True, return_counts=True)
         self.ties = len(self.groups) < len(ref_y)
-        self.sizes = wide(sizes)
+        self.sizes = to_accumulation_dtype(sizes)
         self.starts = pad(sizes.cumsum(0), (1, 0))
         self.start = self.starts.tolist()
         self.below = torch.searchsorted(self.groups, y)  # groups below each anchor's label
@@ -306,7 +307,7 @@ class _Line(_Path):
         self_index: Int[Tensor, " b"] | None,
         factors: Float[Tensor, " b"],
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]] | None:
-        if triton_rows.uses_kernels(similarity):
+        if kernels.uses_triton(similarity):
             found = self._kernels.rows(similarity, scale, rows, self_index, EXP_RANGE[similarity.dtype])
             return found and (found[0], found[1].mul_(factors[:, None].to(similarity)))
         if max(1.0, -float(similarity.amin())) * scale > EXP_RANGE[similarity.dtype]:
@@ -340,11 +341,11 @@ class _Line(_Path):
         if self.ties:
             pushed = pushed.index_select(1, self.group)
         gradient = pushed.mul_(e).sub_(1).mul_((factors / count)[:, None].to(e))
-        return wide((log_sum - total * scale) / count), fill_self(gradient, self_index, 0)
+        return to_accumulation_dtype((log_sum - total * scale) / count), fill_self(gradient, self_index, 0)
 
     @cached_property
     def _kernels(self) -> "LineRows":
-        from ordinate.functional.triton_rows.supcr import LineRows
+        from ordinate.kernels.triton.supcr import LineRows
 
         cells = self.cells >> 1
         return LineRows(self.y, self.below, self.groups, self.group, self.starts, cells, self.cell_bits)
@@ -449,7 +450,7 @@ def _whole_steps(y: Float[Tensor, " n"]) -> Int[Tensor, " n"] | None:
     largest = float(y.abs().max())
     if not 1e-200 < largest < 1e200:
         return torch.zeros_like(y, dtype=torch.int64) if largest == 0 else None
-    steps = wide(y) * 2.0 ** (MANTISSA - math.frexp(largest)[1])
+    steps = to_accumulation_dtype(y) * 2.0 ** (MANTISSA - math.frexp(largest)[1])
     whole = steps.round()
     return whole.long() if bool((steps == whole).all()) else None
 
@@ -471,9 +472,9 @@ def _tie_edges(distance: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
 def _positive_share(distance: Tensor, num_positives: int | None, tolerance: float) -> Tensor:
     """Weight of each sample as a positive of its anchor: they sum to 1 along an ascending row."""
     if num_positives is None or num_positives >= distance.shape[1]:
-        return torch.full_like(distance, 1 / distance.shape[1], dtype=widest(distance.device))
+        return torch.full_like(distance, 1 / distance.shape[1], dtype=accumulation_dtype(distance.device))
     positive = distance <= distance[:, num_positives - 1 : num_positives] + tolerance
-    return wide(positive) / positive.sum(1, keepdim=True)
+    return to_accumulation_dtype(positive) / positive.sum(1, keepdim=True)
 
 
 def _running_logsumexp(x: Tensor) -> Tensor:

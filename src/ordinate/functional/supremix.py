@@ -9,26 +9,23 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from ordinate import kernels
 from ordinate.errors import OrdinateError
-from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, check_block_size
-from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.contrast import Contrast, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group, gathered, holds_anywhere
 from ordinate.functional.inputs import check_choice, check_constant, check_positive, check_targets
 from ordinate.functional.mixtures import (
-    VANISHED,
     DrawnShares,
     GivenShares,
     MixPositives,
     MixtureBlocks,
-    MixtureRows,
-    Pull,
     draw_shares,
     squared_norm,
 )
-from ordinate.functional.precision import wide, widest
+from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.functional.similarity import fill_self
+from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient, MixtureRows
 from ordinate.options import Reduction
 
 COLDEST = {torch.float32: 1 / 30, torch.float64: 1 / 300}  # temperature down to which exp(cosine / temperature) and
@@ -131,7 +128,7 @@ def supremix(
         block_size=block_size,
     )
     contrast = prepare(
-        embeddings, labels, lambda y, n, name: wide(check_targets(y, n, name, dimensions=1)[:, 0]),
+        embeddings, labels, lambda y, n, name: to_accumulation_dtype(check_targets(y, n, name, dimensions=1)[:, 0]),
         ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, own=own, group=group,
     )  # fmt: skip
     check_contrasted(contrast, given=ref_emb is not None)
@@ -155,7 +152,7 @@ def supremix(
         dtype=_dtype(contrast, temperature, label_width),
         block_size=block_size,
     )
-    positives = torch.empty_like(y).index_copy(0, order.anchors, wide(row_sums.positives()))
+    positives = torch.empty_like(y).index_copy(0, order.anchors, to_accumulation_dtype(row_sums.positives()))
     has_positive = positives > 0
     if not holds_anywhere(has_positive, group):
         raise OrdinateError(
@@ -209,14 +206,14 @@ def _label_width(y: Tensor, ref_y: Tensor) -> float:
 
 def _fused_rows(cosine: Tensor) -> type[MixtureRows] | None:
     """Return what computes rows in one pass on the device of the cosines; None where PyTorch has to."""
-    if runs_compiled(cosine):
-        from ordinate.functional.compiled_rows.supremix import CompiledRows
+    if kernels.uses_numba(cosine):
+        from ordinate.kernels.numba.supremix import NumbaRows
 
-        return CompiledRows
-    if triton_rows.uses_kernels(cosine):
-        from ordinate.functional.triton_rows.supremix import KernelRows
+        return NumbaRows
+    if kernels.uses_triton(cosine):
+        from ordinate.kernels.triton.supremix import TritonRows
 
-        return KernelRows
+        return TritonRows
     return None
 
 
@@ -225,7 +222,7 @@ def _dtype(contrast: Contrast, temperature: float, label_width: float) -> torch.
     dtypes = contrast.anchors.dtype, contrast.references.dtype
     near = label_width <= FARTHEST
     narrow = near and torch.float64 not in dtypes and temperature >= COLDEST[torch.float32]
-    return torch.float32 if narrow else widest(contrast.anchors.device)
+    return torch.float32 if narrow else accumulation_dtype(contrast.anchors.device)
 
 
 def _shares(
@@ -246,7 +243,7 @@ def _check_neg_mix(neg_mix: Tensor, n: int, m: int) -> Tensor:
         raise OrdinateError("neg_mix", got, f"a tensor ({n}, {m}), the share of each anchor in its Mix-neg")
     if not bool(((neg_mix >= 0) & (neg_mix <= 1)).all()):
         raise OrdinateError("neg_mix", "values outside 0 to 1", "shares")
-    return wide(check_constant(neg_mix, "neg_mix"))
+    return to_accumulation_dtype(check_constant(neg_mix, "neg_mix"))
 
 
 def _lengths(x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
@@ -306,7 +303,7 @@ class _RowSums:
         rows: slice,
         positives: Int[Tensor, " b"],
         coefficients: Float[Tensor, " b"] | None,
-    ) -> tuple[Float[Tensor, " b"], Pull | None]:
+    ) -> tuple[Float[Tensor, " b"], MixtureGradient | None]:
         """Values of some anchors, and the gradient of their weighted sum."""
         cosine, r = cosines.block(rows), cosines.b
         y, self_index = self.y[rows], None if self.self_index is None else self.self_index[rows]
@@ -344,7 +341,10 @@ class _RowSums:
             denominator += torch.where(part.exists, term, 0).sum((1, 2))[:, None]
             attraction += part.similarity.sum((1, 2))[:, None]
         per_positive = 1 / positives[:, None].clamp(min=1).to(self.dtype)
-        values = wide(denominator.log()) + wide(shift - attraction * per_positive) / self.temperature
+        values = (
+            to_accumulation_dtype(denominator.log())
+            + to_accumulation_dtype(shift - attraction * per_positive) / self.temperature
+        )
         values = values.masked_fill_(positives[:, None] == 0, 0)[:, 0]
         if coefficients is None:
             return values, None
@@ -364,7 +364,7 @@ class _RowSums:
                 passed_on = mixed_positives.through_norm(part, force)
                 between = passed_on if between is None else between.add_(passed_on)
         mixed.add_(real)
-        return values, Pull(mixed, real if self.detached else mixed, mixed_positives.among, between)
+        return values, MixtureGradient(mixed, real if self.detached else mixed, mixed_positives.among, between)
 
     def _term(self, similarity: Tensor, shift: Tensor, label_distance: Tensor | None = None) -> Tensor:
         """exp((similarity - shift) / temperature), magnified by the label distance."""
@@ -385,7 +385,7 @@ class _RowSums:
         squared = (cosine - 1).mul_(share).mul_(rest).mul_(2).add_(1)
         if lengths is not None:
             squared = squared_norm(squared, share, lengths[0][rows, None], lengths[1])
-        inverse_norm = squared.clamp(min=VANISHED).rsqrt_().masked_fill_(squared <= VANISHED, 0)
+        inverse_norm = squared.clamp(min=MIN_SQUARED_NORM).rsqrt_().masked_fill_(squared <= MIN_SQUARED_NORM, 0)
         similarity.mul_(inverse_norm)
         slope = rest.mul_(inverse_norm)
         if not self.detached:

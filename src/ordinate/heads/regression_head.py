@@ -41,6 +41,17 @@ class RegressionHead(nn.Module):
         self.register_buffer("embedding_mean", torch.zeros(embedding_dim))
         self.register_buffer("embedding_scale", torch.ones(embedding_dim))
 
+    def config(self) -> dict[str, int]:
+        """Return what :meth:`restore` needs in addition to the tensors."""
+        return {"embedding_dim": len(self.embedding_mean), "target_dim": self.target_dim}
+
+    @classmethod
+    def restore(cls, config: dict[str, int], tensors: dict[str, Tensor]) -> "RegressionHead":
+        """Return the head of a saved model."""
+        head = cls(config["embedding_dim"], config["target_dim"]).double()
+        head.load_state_dict(tensors)
+        return head
+
     def standardise_embeddings(self, embeddings: Float[Tensor, "n d"]) -> None:
         """Count every coordinate from its mean over these embeddings, in its deviations over them."""
         scale = embeddings.std(0, correction=0)

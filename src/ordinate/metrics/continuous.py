@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ordinate.metrics.inputs import check_targets, check_weights
 
-FLOOR = 1e-10  # what a smaller error counts as in the geometric mean
+SMALLEST_ERROR = 1e-10  # The geometric mean counts a smaller error as this.
 
 
 def mae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -138,7 +138,7 @@ def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: Ar
         2.0
     """
     true, pred = check_targets(y_true, y_pred)
-    logs = check_weights(sample_weight, len(true))[:, None] * np.log(np.maximum(np.abs(true - pred), FLOOR))
+    logs = check_weights(sample_weight, len(true))[:, None] * np.log(np.maximum(np.abs(true - pred), SMALLEST_ERROR))
     return float(np.mean(np.exp(np.mean(logs, axis=0))))
 
 

@@ -8,24 +8,8 @@ from ordinate.commands.early_checks import check_data
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
 from ordinate.report.output import check_free
-from ordinate_papers.commands.options import PROTOCOLS, SHARED, LeaderboardOptions, ProtocolOptions, TableOptions
+from ordinate_papers.commands.options import PROTOCOLS, SHARED, ProtocolOptions, TableOptions
 from ordinate_papers.datasets.catalogue import SETS, dataset, look_up
-
-LOSSES = ("supcr", "mmnp", "supremix", "angular_triangle")
-
-
-def _add_bench(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--losses", nargs="+", choices=LOSSES, default=list(LOSSES), metavar="LOSS", help=", ".join(LOSSES)
-    )
-    parser.add_argument(
-        "--sizes", nargs="+", type=int, metavar="N", help="of the batch (128, doubled to 16384; on a GPU to 131072)"
-    )
-    parser.add_argument("--dim", type=int, default=128, help="of the embeddings (%(default)s)")
-    parser.add_argument("--dtype", choices=("float32", "float64", "bfloat16"), default="float32")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--repeats", type=int, default=5, help="interleaved runs, for their median (%(default)s)")
-    parser.add_argument("--out", default="ordinate-bench", help="folder for figures and picture (%(default)s)")
 
 
 def _add_datasets(parser: argparse.ArgumentParser) -> None:
@@ -74,15 +58,6 @@ def _check_table(given: dict[str, Any]) -> None:
 
 COMMANDS = (
     Command(
-        "bench",
-        "time and memory of the losses",
-        "Time each loss, forward and backward, and its peak memory, beside its published loop, "
-        "pytorch-metric-learning's losses and the three matrix products that it cannot do without.",
-        _add_bench,
-        "ordinate_papers.commands.bench:bench",
-        extra="pictures",
-    ),
-    Command(
         "datasets",
         "the papers' data sets: which are here, where to get the others",
         "List the data sets of the papers and which of them lie in $ORDINATE_DATA; with a name, explain one: what it "
@@ -90,16 +65,6 @@ COMMANDS = (
         _add_datasets,
         "ordinate_papers.commands.datasets:datasets",
         _check_datasets,
-    ),
-    Command(
-        "leaderboard",
-        "every model on public sets of a kind, beside published figures",
-        "Train every model on the same splits of public data sets, and print means, mean ranks and their critical "
-        "difference, beside figures that others published; with no name, list the leaderboards. Runs are kept in a "
-        "database: none is run twice, and a command that was stopped continues when it is given again.",
-        lambda parser: add_options(parser, LeaderboardOptions),
-        "ordinate_papers.commands.leaderboard:leaderboard",
-        lambda given: LeaderboardOptions(**given).check(),
     ),
     Command(
         "protocol",
@@ -113,10 +78,10 @@ COMMANDS = (
     ),
     Command(
         "table",
-        "the papers' tables, computed here beside their figures",
+        "the papers' tables, computed here and compared with their figures",
         "List the numbered tables and curves of the four papers and how much of each can be computed here; with a "
-        "name, run what is missing and print the paper's figure, ours and the difference. Runs are kept in a database: "
-        "none is run twice, and a command that was stopped continues when it is given again.",
+        "name, run what is missing and print the paper's figure, ours and the difference. Results are kept in a file: "
+        "no run is made twice, and a command that was stopped continues when it is given again.",
         lambda parser: add_options(parser, TableOptions),
         "ordinate_papers.commands.table:table",
         _check_table,

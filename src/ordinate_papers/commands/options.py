@@ -1,8 +1,6 @@
-"""The options of ``ordinate protocol``, ``table`` and ``leaderboard``, and what they refuse whatever the data."""
+"""The options of ``ordinate protocol`` and ``ordinate table``, and the checks that do not depend on the data."""
 
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
-from shutil import which
 from typing import Any, Self
 
 from ordinate.commands.fit_options import FitOptions
@@ -78,31 +76,8 @@ class ProtocolOptions:
         return chosen, options
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """The options of commands whose runs are kept in a database."""
-
-    jobs: int | None = option(None, "worker processes (as many as there are cores)", of_runs=True, least=1)
-    results: str = option("ordinate-results.db", "database of the runs (%(default)s)")
-    dry_run: bool = option(False, "show what is there and what is missing; run nothing", of_runs=True)
-    retry_failed: bool = option(False, "run failed runs again", of_runs=True)
-
-    def check_runs(self, command: str, example: str, name: str | None) -> None:
-        """Raise where an option of runs has no effect, as there is no ``name`` of what is to run, or nothing is."""
-        check_numbers(self)
-        if self.dry_run and self.retry_failed:
-            raise OrdinateError(
-                "--retry-failed", problem="runs them again, and --dry-run runs nothing", expected="one of the two"
-            )
-        for declared in fields(self):
-            if name is None and declared.metadata.get("of_runs") and getattr(self, declared.name):
-                raise OrdinateError(
-                    flag(declared.name), f"no {command} to run", f"its name before, as in ordinate {command} {example}"
-                )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableOptions(RunOptions):
+@dataclass(frozen=True)
+class TableOptions:
     """The options of ``ordinate table``, under their names there."""
 
     name: str | None = option(None, "such as otd-2; none lists them all", nargs="?")
@@ -114,45 +89,30 @@ class TableOptions(RunOptions):
         "choose every model's learning rate and weight decay first, on validation samples",
         of_runs=True, least=1, metavar="TRIALS",
     )  # fmt: skip
+    jobs: int | None = option(None, "worker processes (as many as there are cores)", of_runs=True, least=1)
     ray: str | None = option(
         None, "spread the runs over a Ray cluster: its address, auto, or local", of_runs=True, metavar="ADDRESS"
     )
+    results: str = option("ordinate-results.jsonl", "file that keeps the results of the runs (%(default)s)")
+    dry_run: bool = option(False, "show what is there and what is missing; run nothing", of_runs=True)
+    retry_failed: bool = option(False, "run failed runs again", of_runs=True)
     out: str = option("ordinate-tables", "folder for text, CSV, Markdown and pictures (%(default)s)")
 
     def check(self) -> None:
-        """Raise where an option cannot be what it is, or has no effect."""
-        if self.tune is not None and self.dry_run:
-            raise OrdinateError("--tune", f"{self.tune} beside --dry-run", "one of the two")
-        if self.name is None and self.dataset:
-            raise OrdinateError("--dataset", expected="the name of a table before it, as in ordinate table supcr-1")
-        self.check_runs("table", "supcr-1", self.name)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeaderboardOptions(RunOptions):
-    """The options of ``ordinate leaderboard``, under their names there."""
-
-    name: str | None = option(None, "tabular-ordinal, tabular-regression or series; none lists them", nargs="?")
-    sets: list[str] = option([], "some of the data sets (all that are here)", of_runs=True, nargs="+", metavar="SET")
-    models: list[str] = option([], "some of the models (all that can run)", of_runs=True, nargs="+", metavar="MODEL")
-    splits: int | None = option(None, "at most so many of each set", of_runs=True, least=1)
-    aeon: str | None = option(
-        None, "series: interpreter of an environment with aeon, for its regressors", of_runs=True, metavar="PYTHON"
-    )
-    out: str = option("ordinate-leaderboards", "folder for text, Markdown, CSV and picture (%(default)s)")
-
-    def check(self) -> None:
-        """Raise where an option cannot be what it is, or has no effect."""
-        from ordinate_papers.leaderboards.boards import board
-
-        self.check_runs("leaderboard", "tabular-ordinal", self.name)
-        if self.name is None:
+        """Raise an error for an option with an impossible value, or without an effect."""
+        check_numbers(self)
+        if self.dry_run and self.tune is not None:
+            raise OrdinateError("--tune", f"{self.tune} and --dry-run", "one of the two")
+        if self.dry_run and self.retry_failed:
+            raise OrdinateError(
+                "--retry-failed", problem="runs them again, and --dry-run runs nothing", expected="one of the two"
+            )
+        if self.name is not None:
             return
-        chosen = board(self.name)
-        for argument, given, known in (("sets", self.sets, chosen.sets), ("models", self.models, chosen.models)):
-            if unknown := [name for name in given if name not in known]:
-                raise OrdinateError(flag(argument), ", ".join(unknown), f"some of {', '.join(known)}")
-        if self.aeon is not None and self.name != "series":
-            raise OrdinateError("--aeon", f"{self.aeon} for {self.name}", "the leaderboard series")
-        if self.aeon is not None and not (Path(self.aeon).is_file() or which(self.aeon)):
-            raise OrdinateError("--aeon", self.aeon, "an interpreter that is there")
+        if self.dataset:
+            raise OrdinateError("--dataset", expected="the name of a table before it, as in ordinate table supcr-1")
+        for declared in fields(self):
+            if declared.metadata.get("of_runs") and getattr(self, declared.name):
+                raise OrdinateError(
+                    flag(declared.name), "no table to run", "its name before, as in ordinate table supcr-1"
+                )

@@ -1,7 +1,6 @@
-"""``ordinate table``: the papers' tables, which of their runs can run here, and what comes out beside the paper."""
+"""``ordinate table``: the tables of the papers, the state of their runs, and their figures compared with ours."""
 
 import textwrap
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,68 +8,70 @@ from ordinate_papers.commands.options import TableOptions
 from ordinate_papers.tables.catalogue import CATALOGUE, find
 from ordinate_papers.tables.pictures import write
 from ordinate_papers.tables.rendering import FilledTable, as_text
-from ordinate_papers.tables.results import Result, ResultsDatabase
-from ordinate_papers.tables.run import Run
-from ordinate_papers.tables.tuning import EXECUTE, tuned
+from ordinate_papers.tables.results import ResultsFile
+from ordinate_papers.tables.table import Plan, Table
+from ordinate_papers.tables.tuning import tuned
 from ordinate_papers.tables.workers import complete
-
-WIDTH = 140  # characters of a line of the list
 
 
 def table(**given: Any) -> None:
     """List the tables, or complete one and show it."""
     options = TableOptions(**given)
     options.check()
-    results = options.results
+    results = ResultsFile(options.results)
     if options.name is None:
         _list(options.seeds, options.quick, results)
         return
     chosen = find(options.name)
-    chosen = chosen.on(options.dataset) if options.dataset else chosen
+    if options.dataset:
+        chosen = chosen.on(options.dataset)
     plan = chosen.plan(options.seeds, quick=options.quick)
-    runs = plan.all_runs
     if options.dry_run:
-        filled = FilledTable(chosen, plan, _known(runs, results))
-        ended = sum(result.state in ("done", "failed") for result in filled.results.values())
-        print(as_text(filled))
-        print(f"{len(runs)} runs can run here; {ended} of them have, {len(runs) - ended} are to be done")
+        _show_what_is_there(chosen, plan, results)
         return
-    with ResultsDatabase(results) as database:
-        if options.tune is not None:
-            plan = tuned(plan, options.tune, database, f"{results}-state", jobs=options.jobs, ray=options.ray)
-            runs = plan.all_runs
-        if options.retry_failed:
-            database.retry_failed(runs)
-        found = complete(runs, EXECUTE, database, f"{results}-state", options.jobs, options.ray)
-    filled = FilledTable(chosen, plan, found)
+    filled = _complete(chosen, plan, results, options)
     print(as_text(filled))
-    print("\n".join(map(str, write(filled, Path(options.out)))))
+    for path in write(filled, Path(options.out)):
+        print(path)
 
 
-def _known(runs: Iterable[Run], results: str) -> dict[Run, Result]:
-    """Return what is known of runs, without making a file that is not there."""
-    if not Path(results).is_file():
-        return {run: Result("waiting", {}) for run in runs}
-    with ResultsDatabase(results) as database:
-        return database.results(runs)
+def _show_what_is_there(chosen: Table, plan: Plan, results: ResultsFile) -> None:
+    known = results.read(plan.all_runs)
+    finished = sum(result.state != "waiting" for result in known.values())
+    print(as_text(FilledTable(chosen, plan, known)))
+    print(f"{len(known)} runs can run here; {finished} of them have, {len(known) - finished} are to be done")
 
 
-def _list(seeds: int, quick: bool, results: str) -> None:
+def _complete(chosen: Table, plan: Plan, results: ResultsFile, options: TableOptions) -> FilledTable:
+    from ordinate_papers.tables.execute import execute  # It imports all that trains, which the list does not need.
+
+    if options.tune is not None:
+        plan = tuned(plan, options.tune, execute, results, jobs=options.jobs, ray=options.ray)
+    found = complete(
+        plan.all_runs, execute, results, jobs=options.jobs, ray=options.ray, retry_failed=options.retry_failed
+    )
+    return FilledTable(chosen, plan, found)
+
+
+def _list(seeds: int, quick: bool, results: ResultsFile, *, width: int = 140) -> None:
     plans = {name: chosen.plan(seeds, quick=quick) for name, chosen in CATALOGUE.items()}
-    states = _known({run for plan in plans.values() for run in plan.all_runs}, results)
-    lines = [("name", "here", "runs", "done", "what it is, and what it needs")]
+    known = results.read({run for plan in plans.values() for run in plan.all_runs})
+    lines = [("name", "here", "runs", "done", "title, and the data sets it needs")]
     for name, chosen in CATALOGUE.items():
-        plan = plans[name]
-        cells = sum(map(len, chosen.cells))
-        done = sum(states[run].state == "done" for run in plan.all_runs)
-        needs = f" ({', '.join(chosen.datasets)})" if chosen.datasets else ""
-        lines.append((name, f"{len(plan.runs)}/{cells}", str(len(plan.all_runs)), str(done), f"{chosen.title}{needs}"))
+        runs = plans[name].all_runs
+        cells = len(chosen.rows) * len(chosen.columns)
+        done = sum(known[run].state == "done" for run in runs)
+        title = chosen.title
+        if chosen.datasets:
+            title += f" ({', '.join(chosen.datasets)})"
+        lines.append((name, f"{len(plans[name].runs)}/{cells}", str(len(runs)), str(done), title))
     widths = [max(len(line[column]) for line in lines) for column in range(4)]
     for line in lines:
-        head = line[0].ljust(widths[0]) + "  ".join(["", *map(str.rjust, line[1:4], widths[1:]), ""])
-        print(textwrap.fill(line[4], WIDTH, initial_indent=head, subsequent_indent=" " * len(head)))
+        numbers = map(str.rjust, line[1:4], widths[1:])
+        head = line[0].ljust(widths[0]) + "  ".join(["", *numbers, ""])
+        print(textwrap.fill(line[4], width, initial_indent=head, subsequent_indent=" " * len(head)))
     print(
-        f"\nhere: cells that can be computed with the data in $ORDINATE_DATA; runs: of those, with {seeds} seeds; "
-        f"done: in {results}.\nordinate table NAME completes one; --dry-run says what is there and what lacks; "
-        "--dataset compares its models on other data."
+        f"\nhere: cells that can be computed with the data in $ORDINATE_DATA; runs: runs of these cells with {seeds} "
+        f"seeds; done: finished runs in {results.path}.\nordinate table NAME completes one; --dry-run shows what is "
+        "there and what is missing; --dataset compares its models on other data."
     )

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from ordinate.lazy import lazily
 
 if TYPE_CHECKING:
-    from ordinate.estimators.end_to_end import EndToEndRegressor
-    from ordinate.estimators.ordinal import OrdinalClassifier
+    from ordinate.estimators.plain import EndToEndRegressor, OrdinalClassifier
     from ordinate_papers.estimators.codes import NeighbourClassifier, code_features
     from ordinate_papers.estimators.gol import GOLClassifier
     from ordinate_papers.estimators.lmnn import LargeMarginNearestNeighbours
@@ -15,12 +14,12 @@ if TYPE_CHECKING:
     from ordinate_papers.estimators.representation import RepresentationClassifier, RepresentationRegressor
 
 _HOMES = {
-    "EndToEndRegressor": "ordinate.estimators.end_to_end",
+    "EndToEndRegressor": "ordinate.estimators.plain",
     "GOLClassifier": "ordinate_papers.estimators.gol",
     "LargeMarginNearestNeighbours": "ordinate_papers.estimators.lmnn",
     "MWRClassifier": "ordinate_papers.estimators.mwr",
     "NeighbourClassifier": "ordinate_papers.estimators.codes",
-    "OrdinalClassifier": "ordinate.estimators.ordinal",
+    "OrdinalClassifier": "ordinate.estimators.plain",
     "POEClassifier": "ordinate_papers.estimators.poe",
     "RepresentationClassifier": "ordinate_papers.estimators.representation",
     "RepresentationRegressor": "ordinate_papers.estimators.representation",

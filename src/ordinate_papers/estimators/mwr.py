@@ -1,18 +1,17 @@
-"""MWR behind scikit-learn's interface."""
+"""MWR with scikit-learn's interface."""
 
-from dataclasses import field
+from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
-from ordinate.data.array_batches import ArrayBatches
+from ordinate.checks import check_whole
 from ordinate.data.samplers import RankBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.estimators.method import Facts, Fitted, fewer_epochs
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.functional.inputs import check_whole
+from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
+from ordinate_papers.estimators.gol import extremes
 from ordinate_papers.methods.mwr import MWR, MovingWindow, choose_references
 
 
@@ -20,15 +19,14 @@ from ordinate_papers.methods.mwr import MWR, MovingWindow, choose_references
 class MWRClassifier(RankClassifier):
     """Classify ranks by MWR: a sample's place between two references, in a window that moves until it holds it.
 
-    :class:`~ordinate_papers.methods.mwr.MWR` and :class:`~ordinate_papers.methods.mwr.MovingWindow` say what is the
-    paper's and what the probabilities are.
+    :class:`~ordinate_papers.methods.mwr.MWR` and :class:`~ordinate_papers.methods.mwr.MovingWindow` say what the paper
+    determines, and what the probabilities are. The search for a sample's rank, with the training embeddings and
+    references, is ``predictor_``.
 
     Args:
-        n_references: pairs of training samples for each window, whose estimates are averaged; the paper's global
-            regressor has 1.
-
-    Attributes:
-        search_: the search for a sample's rank, with the training embeddings and references.
+        n_references: Number of pairs of training samples for each window, whose estimates are averaged; the paper's
+            global regressor has 1.
+        epochs: Epochs of training; None for 300, or as many as 3000 batches make if that is fewer.
 
     Example:
         >>> import numpy as np
@@ -39,50 +37,39 @@ class MWRClassifier(RankClassifier):
     """
 
     n_references: int = 5
-    method_: MWR = field(init=False)
+    epochs: int | None = None
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_whole(self.n_references, "n_references")
+    method: ClassVar[str] = "ordinate_papers.estimators.mwr:MWRMethod"
 
-    def _probabilities(self, embeddings: Tensor) -> Tensor:
-        return self.search_(embeddings)
 
-    def _build_method(self, encoder: nn.Module) -> MWR:
+class MWRMethod(RankMethod):
+    """How MWR trains: batches of at least two ranks, so that there is a window between them."""
+
+    name = "MWR"
+    settings: MWRClassifier
+
+    def check(self) -> None:
+        super().check()
+        check_whole(self.settings.n_references, "n_references")
+        if self.settings.epochs is not None:
+            check_whole(self.settings.epochs, "epochs")
+
+    def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> RankBatches:
+        return RankBatches(targets, batch_size, required=extremes(targets), seed=seed)
+
+    def module(self, encoder: nn.Module, facts: Facts) -> MWR:
+        epochs = self.settings.epochs
         return MWR(
             encoder,
-            self.embedding_dim_,
-            epochs=self._epochs(),
-            **self._training_options(),
+            facts.embedding_dim,
+            epochs=fewer_epochs(300, 3000, facts.n_batches) if epochs is None else epochs,
+            **self.stage_options(facts),
         )
 
-    def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:
-        # two ranks, so that there is a window between them
-        required = {int(targets.min()): 1, int(targets.max()): 1}
-        return RankBatches(targets, self._samples_per_batch, required=required, seed=seed)
-
-    def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
-        embeddings = self._embed(training.x).float().double()  # as a saved model holds them
-        references = choose_references(self.method_.regressor, embeddings, training.y, self.n_references)
-        self.search_ = MovingWindow(
-            self.method_.regressor, embeddings, training.y, len(self.ordered_classes_), references
-        )
-        self.search_.error = torch.tensor(self.search_.training_error(), dtype=torch.float32).item()
-
-    def _tensors(self) -> dict[str, Tensor]:
-        return {
-            "search.embeddings": self.search_.embeddings.float(),
-            "search.ranks": self.search_.ranks,
-            "search.references": self.search_.references,
-            "search.error": torch.tensor(self.search_.error),
-        }
-
-    def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
-        self.search_ = MovingWindow(
-            self.method_.regressor,
-            tensors["search.embeddings"].double(),
-            tensors["search.ranks"],
-            len(self.ordered_classes_),
-            tensors["search.references"],
-            tensors["search.error"].item(),
-        )
+    def predictor(self, fitted: Fitted) -> nn.Module:
+        regressor, ranks = fitted.module.regressor, fitted.training.y
+        embeddings = fitted.embed(fitted.training.x).float().double()  # As a saved model holds them.
+        references = choose_references(regressor, embeddings, ranks, self.settings.n_references)
+        search = MovingWindow(regressor, embeddings, ranks, self.settings.labels_.outputs, references)
+        search.error = torch.tensor(search.training_error(), dtype=torch.float32).item()
+        return search

@@ -1,14 +1,15 @@
-"""POE behind scikit-learn's interface."""
+"""POE with scikit-learn's interface."""
 
-import copy
-from dataclasses import field
+from typing import Any, ClassVar, cast
 
-from torch import Tensor, nn
+from torch import nn
 
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.checks import check_positive, check_whole
+from ordinate.data.modality import Reader
+from ordinate.estimators.method import Facts, Fitted, fewer_epochs
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.functional.inputs import check_positive, check_whole
+from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
+from ordinate.heads.rank_logits import RankLogits
 from ordinate_papers.methods.poe import POE, GaussianEncoder
 
 
@@ -16,14 +17,15 @@ from ordinate_papers.methods.poe import POE, GaussianEncoder
 class POEClassifier(RankClassifier):
     """Classify ranks by POE: an embedding is a Gaussian, and Gaussians lie apart in the order of their ranks.
 
-    :class:`~ordinate_papers.methods.poe.POE` says what is the paper's. Prediction classifies the mean of the Gaussian,
-    which :meth:`transform` returns.
+    :class:`~ordinate_papers.methods.poe.POE` says what the paper determines. Prediction classifies the mean of the
+    Gaussian, which :meth:`transform` returns.
 
     Args:
-        draws: embeddings drawn of each Gaussian in training.
-        margin: of the constraint on the order of the Gaussians.
-        ordinal_weight: of that constraint, beside the cross-entropy.
-        divergence_weight: of the divergence from the standard normal.
+        draws: Number of embeddings drawn from each Gaussian in training.
+        margin: Margin of the constraint on the order of the Gaussians, >= 0.
+        ordinal_weight: Weight of that constraint relative to the cross-entropy, >= 0.
+        divergence_weight: Weight of the divergence from the standard normal distribution, >= 0.
+        epochs: Epochs of training; None for 300, or as many as 3000 batches make if that is fewer.
 
     Example:
         >>> import numpy as np
@@ -37,33 +39,47 @@ class POEClassifier(RankClassifier):
     margin: float = 5.0
     ordinal_weight: float = 1e-4
     divergence_weight: float = 1e-4
-    method_: POE = field(init=False)
+    epochs: int | None = None
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_whole(self.embedding_dim or 0, "embedding_dim")  # the encoder has to give twice as many
-        check_whole(self.draws, "draws")
+    method: ClassVar[str] = "ordinate_papers.estimators.poe:POEMethod"
+
+
+class POEMethod(RankMethod):
+    """How POE trains: the network gives mean and deviation of every embedding."""
+
+    name = "POE"
+    settings: POEClassifier
+
+    def check(self) -> None:
+        super().check()
+        settings = self.settings
+        check_whole(settings.embedding_dim or 0, "embedding_dim")  # The encoder has to give twice as many.
+        check_whole(settings.draws, "draws")
         for name in ("margin", "ordinal_weight", "divergence_weight"):
-            check_positive(getattr(self, name), name, or_zero=True)
+            check_positive(getattr(settings, name), name, or_zero=True)
+        if settings.epochs is not None:
+            check_whole(settings.epochs, "epochs")
 
-    def _probabilities(self, embeddings: Tensor) -> Tensor:
-        return self.method_.classifier(embeddings).softmax(dim=1)
+    @property
+    def embedding_dim(self) -> int:
+        return 2 * (self.settings.embedding_dim or 0)
 
-    def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
-        wide = copy.copy(self)
-        wide.embedding_dim = 2 * (self.embedding_dim or 0)
-        network = EmbeddingEstimator._new_encoder(wide, for_saved_weights=for_saved_weights)
-        return GaussianEncoder(network, wide.embedding_dim // 2)
+    def encoder(self, reader: Reader, options: Any, saved: dict[str, Any] | None = None) -> nn.Module:
+        return GaussianEncoder(super().encoder(reader, options, saved), self.embedding_dim // 2)
 
-    def _build_method(self, encoder: nn.Module) -> POE:
-        assert isinstance(encoder, GaussianEncoder)  # noqa: S101  # as _new_encoder gives it
+    def module(self, encoder: nn.Module, facts: Facts) -> POE:
+        settings = self.settings
         return POE(
-            encoder,
-            len(self.ordered_classes_),
-            draws=self.draws,
-            margin=self.margin,
-            ordinal_weight=self.ordinal_weight,
-            divergence_weight=self.divergence_weight,
-            epochs=self._epochs(),
-            **self._training_options(),
+            cast(GaussianEncoder, encoder),
+            facts.outputs,
+            draws=settings.draws,
+            margin=settings.margin,
+            ordinal_weight=settings.ordinal_weight,
+            divergence_weight=settings.divergence_weight,
+            epochs=fewer_epochs(300, 3000, facts.n_batches) if settings.epochs is None else settings.epochs,
+            **self.stage_options(facts),
         )
+
+    def predictor(self, fitted: Fitted) -> nn.Module:
+        fitted.embedding_dim = self.embedding_dim // 2
+        return RankLogits(fitted.module.classifier, "cross_entropy")

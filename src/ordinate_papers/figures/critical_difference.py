@@ -1,52 +1,72 @@
 """Mean ranks of models on a line, with bars across those that do not differ (Demšar, JMLR 7, 2006)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.stats import studentized_range
 
 from ordinate.report.figures import styled
-from ordinate_papers.leaderboards.boards import SHOWN
 
-ROW = 0.3  # inches of a model's name
 FIRST, OTHERS = "#1f4e79", "0.25"
 
 
-class Ranked(Protocol):
-    """What is drawn of a ranking, such as :class:`~ordinate_papers.leaderboards.standings.Ranking`."""
+@dataclass(frozen=True)
+class Ranking:
+    """Mean ranks of models over data sets.
+
+    Args:
+        sets: Names of the data sets.
+        ranks: Mean rank by the name of the model, best first.
+    """
+
+    sets: Sequence[str]
+    ranks: Mapping[str, float]
 
     @property
-    def measure(self) -> str: ...
+    def critical_difference(self) -> float:
+        """The difference of mean ranks from which on two models differ at a level of 0.05, by Nemenyi's test."""
+        count = len(self.ranks)
+        quantile = float(studentized_range.ppf(0.95, count, np.inf)) / np.sqrt(2)
+        return float(quantile * np.sqrt(count * (count + 1) / (6 * len(self.sets))))
+
     @property
-    def ranks(self) -> Mapping[str, float]: ...
-    @property
-    def critical_difference(self) -> float: ...
-    @property
-    def groups(self) -> list[tuple[str, str]]: ...
+    def groups(self) -> list[tuple[str, str]]:
+        """The first and the last of each longest run of models that do not differ."""
+        names = list(self.ranks)
+        places = np.array(list(self.ranks.values()))
+        found: list[tuple[int, int]] = []
+        for first in range(len(names)):
+            last = int(np.flatnonzero(places - places[first] < self.critical_difference)[-1])
+            if last > first and (not found or last > found[-1][1]):
+                found.append((first, last))
+        return [(names[first], names[last]) for first, last in found]
 
 
 @styled
-def critical_difference(rankings: Sequence[Ranked]) -> Figure:
-    """Draw one panel per ranking.
+def critical_difference(rankings: Mapping[str, Ranking]) -> Figure:
+    """Draw one panel per ranking, with its title.
 
     Example:
-        >>> from ordinate_papers.leaderboards.standings import Ranking
-        >>> figure = critical_difference([Ranking("mae", ["a", "b"], {"blend": 1.0, "ridge": 2.5, "forest": 2.5})])
+        >>> ranking = Ranking(["a", "b"], {"blend": 1.0, "ridge": 2.5, "forest": 2.5})
+        >>> figure = critical_difference({"MAE": ranking})
         >>> figure.axes[0].get_title(loc="left")
         'MAE'
     """
-    most = max(len(ranking.ranks) for ranking in rankings)
-    height = 1.1 + ROW * (most + 1) / 2
+    most = max(len(ranking.ranks) for ranking in rankings.values())
+    height = 1.1 + 0.15 * (most + 1)  # inches; the names stand in two columns
     figure, grid = plt.subplots(len(rankings), 1, figsize=(8.4, height * len(rankings)), squeeze=False)
-    for axes, ranking in zip(grid[:, 0], rankings, strict=True):
-        _panel(axes, ranking)
+    for axes, (title, ranking) in zip(grid[:, 0], rankings.items(), strict=True):
+        _panel(axes, title, ranking)
     return figure
 
 
-def _panel(axes: Axes, ranking: Ranked) -> None:
-    names, places = list(ranking.ranks), list(ranking.ranks.values())
+def _panel(axes: Axes, title: str, ranking: Ranking) -> None:
+    names = list(ranking.ranks)
+    places = list(ranking.ranks.values())
     half = (len(names) + 1) // 2
     depth = 1.6 + 0.35 * len(ranking.groups)  # where the first name stands below the line
     lowest, highest = 1, len(names)
@@ -70,6 +90,6 @@ def _panel(axes: Axes, ranking: Ranked) -> None:
     width = min(ranking.critical_difference, highest - lowest)
     axes.plot([lowest, lowest + width], [1.9, 1.9], color="0.1", linewidth=1.6, marker="|")
     axes.text(lowest + width, 1.9, f"  critical difference {ranking.critical_difference:.2f}", va="center", color="0.1")
-    axes.set(title=SHOWN.get(ranking.measure, ranking.measure), xlim=(lowest - margin, highest + margin),
+    axes.set(title=title, xlim=(lowest - margin, highest + margin),
              ylim=(-depth - half, 2.6))  # fmt: skip
     axes.axis("off")

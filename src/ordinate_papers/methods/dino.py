@@ -13,11 +13,11 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_choice
 from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
-from ordinate.methods.gradient_caching import embed_in_chunks
-from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import ContrastiveRegression
-from ordinate.methods.staged import Stage, StagedMethod
 from ordinate.options import HeadLoss, Scheme
+from ordinate.training.gradient_caching import embed_in_chunks
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage, StagedMethod
 from ordinate_papers.methods.drawn_views import DrawViews, side_by_side
 
 TEACHER_TEMPERATURE, STUDENT_TEMPERATURE = 0.04, 0.1

@@ -10,8 +10,8 @@ from torch.nn.functional import relu, softplus
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_embeddings, check_num_classes, check_positive, check_ranks, check_whole
 from ordinate.functional.similarity import unit
-from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage, StagedMethod
 
 SCALE = 20.0  # of the cosines in the order loss, as in the published code
 COINCIDE = 1e-9  # distance between unit embeddings below which none has a direction to the other

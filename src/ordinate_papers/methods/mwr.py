@@ -1,6 +1,7 @@
 """MWR, moving window regression: where a sample lies between two references, in a window that moves to it."""
 
 from contextlib import suppress
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -9,11 +10,10 @@ from torch.nn.functional import mse_loss
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_ranks, check_whole
-from ordinate.functional.precision import wide, widest
+from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype, weighted_mean
 from ordinate.functional.similarity import pairwise_similarity
-from ordinate.functional.weighted_mean import weighted_mean
-from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage, StagedMethod
 from ordinate_papers.methods.rank_probabilities import probabilities_around
 
 START_NEIGHBOURS = 5  # training samples whose mean rank the search starts from
@@ -123,7 +123,7 @@ def relative_rank(ranks: Int[Tensor, " n"], lower: Int[Tensor, " n"], higher: In
     """
     if not bool((lower < higher).all()):
         raise OrdinateError("lower", "a rank that is not below its higher one", "windows with a width")
-    return (wide(2 * ranks - lower - higher) / (higher - lower)).clamp(-1, 1)
+    return (to_accumulation_dtype(2 * ranks - lower - higher) / (higher - lower)).clamp(-1, 1)
 
 
 def windows_of(count: int, device: torch.device | None = None) -> Int[Tensor, "count 2"]:
@@ -160,7 +160,9 @@ def draw_triplets(
     starts = sizes.cumsum(0) - sizes
     references = []
     for side in windows[drawn].unbind(1):
-        share = torch.rand(samples.shape, generator=generator, device=ranks.device, dtype=widest(ranks.device))
+        share = torch.rand(
+            samples.shape, generator=generator, device=ranks.device, dtype=accumulation_dtype(ranks.device)
+        )
         references.append(members[starts[side] + (share * sizes[side]).long()])
     return torch.stack([*references, samples], dim=1)
 
@@ -187,6 +189,10 @@ class MovingWindow(nn.Module):
         torch.Size([5, 3])
     """
 
+    embeddings: Tensor
+    ranks: Tensor
+    references: Tensor
+
     def __init__(
         self,
         regressor: nn.Module,
@@ -198,13 +204,28 @@ class MovingWindow(nn.Module):
     ) -> None:
         super().__init__()
         self.regressor = regressor
-        self.embeddings = embeddings
-        self.ranks = ranks
+        self.register_buffer("embeddings", embeddings)
+        self.register_buffer("ranks", ranks)
+        self.register_buffer("references", references)
         self.num_classes = num_classes
-        self.references = references
         self.distinct = ranks.unique()
         self.windows = self.distinct[windows_of(len(self.distinct))]
         self.error = error
+
+    def config(self) -> dict[str, Any]:
+        """Return what :meth:`restore` needs in addition to the tensors."""
+        return {"num_classes": self.num_classes, "error": self.error}
+
+    @classmethod
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "MovingWindow":
+        """Return the search of a saved model."""
+        prefix = "regressor."
+        weights = {name.removeprefix(prefix): each for name, each in tensors.items() if name.startswith(prefix)}
+        embeddings = tensors["embeddings"]
+        regressor = RelativeRankRegressor(embeddings.shape[1]).double()
+        regressor.load_state_dict(weights)
+        known = (tensors["ranks"], config["num_classes"], tensors["references"], config["error"])
+        return cls(regressor, embeddings, *known)
 
     def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         """Return the probability of every rank."""
@@ -225,7 +246,7 @@ class MovingWindow(nn.Module):
     def _search(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
         k = min(START_NEIGHBOURS, len(self.ranks))
         nearest = pairwise_similarity(queries, self.embeddings, "neg_l2").topk(k).indices
-        place = self._nearest_place(wide(self.ranks[nearest]).mean(1))
+        place = self._nearest_place(to_accumulation_dtype(self.ranks[nearest]).mean(1))
         estimates = self._estimates_in(place, queries)
         for _ in range(MOST_MOVES):
             moved = self._nearest_place(estimates.mean(1))
@@ -238,14 +259,16 @@ class MovingWindow(nn.Module):
 
     def _nearest_place(self, estimates: Float[Tensor, " n"]) -> Int[Tensor, " n"]:
         """The place, among the ranks that occur, of the one nearest to each estimate; the higher of two as near."""
-        return torch.bucketize(estimates, wide(self.distinct[1:] + self.distinct[:-1]) / 2, right=True)
+        return torch.bucketize(estimates, to_accumulation_dtype(self.distinct[1:] + self.distinct[:-1]) / 2, right=True)
 
     def _estimates_in(self, place: Int[Tensor, " n"], queries: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        low, high = wide(self.windows[place]).unbind(1)
+        low, high = to_accumulation_dtype(self.windows[place]).unbind(1)
         pairs = self.references[place]
         first, second = self.embeddings[pairs].flatten(0, 1).unbind(1)
         relative = self.regressor(first, second, queries.repeat_interleave(pairs.shape[1], dim=0))
-        return ((low + high) / 2)[:, None] + wide(relative.view(len(place), -1)) * ((high - low) / 2)[:, None]
+        return ((low + high) / 2)[:, None] + to_accumulation_dtype(relative.view(len(place), -1)) * ((high - low) / 2)[
+            :, None
+        ]
 
 
 @torch.no_grad()

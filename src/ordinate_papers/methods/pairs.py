@@ -9,9 +9,8 @@ from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_choice, check_positive
-from ordinate.functional.precision import widened
+from ordinate.functional.numerics import upcast_half, weighted_mean
 from ordinate.functional.similarity import unit
-from ordinate.functional.weighted_mean import weighted_mean
 
 OF_ANCHORS = ("supcon", "triplet", "n_pair")  # take weights of samples; the terms of others have no anchor
 PAIR_LOSSES = ("supcon", "siamese", "triplet", "quadruplet", "n_pair")
@@ -94,7 +93,7 @@ class NPairLoss(nn.Module):
         scores = units[anchors] @ units[positives].T
         scores = torch.where(tuples[:, None] == tuples[None, :], scores, -torch.inf)
         values = -scores.log_softmax(dim=1).diagonal()
-        return weighted_mean(values, None if weights is None else weights[anchors]).to(widened(embeddings).dtype)
+        return weighted_mean(values, None if weights is None else weights[anchors]).to(upcast_half(embeddings).dtype)
 
 
 class TripletLoss(nn.Module):
@@ -111,7 +110,9 @@ class TripletLoss(nn.Module):
         self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
         check_comparable(labels)
-        return triplet_term(squared_distances(embeddings), labels, self.margin, weights).to(widened(embeddings).dtype)
+        return triplet_term(squared_distances(embeddings), labels, self.margin, weights).to(
+            upcast_half(embeddings).dtype
+        )
 
 
 class QuadrupletLoss(nn.Module):
@@ -131,7 +132,7 @@ class QuadrupletLoss(nn.Module):
         check_comparable(labels, ranks=3)
         distances = squared_distances(embeddings)
         loss = triplet_term(distances, labels, self.margin) + pairs_term(distances, labels, self.second_margin)
-        return loss.to(widened(embeddings).dtype)
+        return loss.to(upcast_half(embeddings).dtype)
 
 
 def check_comparable(labels: Int[Tensor, " n"], *, pairs: int = 1, ranks: int = 2) -> None:

@@ -7,11 +7,10 @@ from torch.nn.functional import cross_entropy
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_embeddings, check_positive, check_ranks, check_whole
-from ordinate.functional.precision import wide
-from ordinate.functional.weighted_mean import weighted_mean
-from ordinate.methods.gradient_caching import embed_in_chunks
-from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
+from ordinate.training.gradient_caching import embed_in_chunks
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage, StagedMethod
 
 
 class GaussianEncoder(nn.Module):
@@ -99,8 +98,8 @@ class POE(StagedMethod):
         predicted = scores.argmax(1)
         return {
             "val_loss": _cross_entropy(scores, y, weights),
-            "val_accuracy": weighted_mean(wide(predicted == y), weights),
-            "val_mae": weighted_mean(wide((predicted - y).abs()), weights),
+            "val_accuracy": weighted_mean(to_accumulation_dtype(predicted == y), weights),
+            "val_mae": weighted_mean(to_accumulation_dtype((predicted - y).abs()), weights),
         }
 
 
@@ -193,4 +192,4 @@ def _check_gaussians(mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor
     check_embeddings(log_variance, "log_variance")
     if mean.shape != log_variance.shape:
         raise OrdinateError("log_variance", f"shape {tuple(log_variance.shape)}", f"{tuple(mean.shape)}, mean's")
-    return wide(mean), wide(log_variance)
+    return to_accumulation_dtype(mean), to_accumulation_dtype(log_variance)

@@ -8,13 +8,13 @@ from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_ranks
-from ordinate.functional.precision import wide
+from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.heads.binned import BinSize, equal_bins
 from ordinate.heads.build import build_head
-from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import ContrastiveRegression
-from ordinate.methods.staged import Stage, StagedMethod
 from ordinate.options import HeadLoss, Scheme
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage, StagedMethod
 from ordinate_papers.methods.drawn_views import DrawViews, side_by_side
 from ordinate_papers.methods.simclr import NTXentLoss, ProjectionHead
 
@@ -171,7 +171,7 @@ def bins_of(
     targets: Float[Tensor, "n p"], lowest: Float[Tensor, " p"], bin_size: Float[Tensor, " p"]
 ) -> Int[Tensor, " n"]:
     """Return the number of each sample's bin."""
-    positions: Shaped[Tensor, "n p"] = ((wide(targets) - lowest) / bin_size).round().long()
+    positions: Shaped[Tensor, "n p"] = ((to_accumulation_dtype(targets) - lowest) / bin_size).round().long()
     return positions.unique(dim=0, return_inverse=True)[1]
 
 

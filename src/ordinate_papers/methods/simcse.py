@@ -4,8 +4,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.numerics import weighted_mean
 from ordinate.functional.similarity import unit
-from ordinate.functional.weighted_mean import weighted_mean
 
 
 class SentencePairLoss(nn.Module):

@@ -12,7 +12,7 @@ from torch import Tensor
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.functional.inputs import check_whole
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from ordinate_papers.protocols.parts import Figures
 
 

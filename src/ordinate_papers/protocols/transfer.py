@@ -21,11 +21,11 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_labels import find_classes, to_ranks
 from ordinate.functional.inputs import check_choice, check_positive, check_whole
 from ordinate.heads.linear import LinearHead
-from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import Stage, StagedMethod
-from ordinate.methods.training import train as train_method
 from ordinate.metrics import continuous_report
 from ordinate.randomness import own_random_numbers
+from ordinate.training.loop import train as train_method
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage, StagedMethod
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, score_ranks
 

@@ -1,1 +1,1 @@
-"""The tables of the papers, as runs that are kept in a database."""
+"""The tables of the papers, as runs whose results are kept in a file."""

@@ -1,4 +1,4 @@
-"""What every model of a paper's table gets on a data set: the same encoder, optimizer, epochs, batches and views."""
+"""The budget of all models of a paper's table on a data set: the same encoder, optimizer, epochs, batches and views."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -10,31 +10,31 @@ from ordinate.estimators.registry import HEAD_LOSSES
 from ordinate_papers.datasets.catalogue import dataset
 
 OPTIMIZATION = ("optimizer", "schedule", "warmup", "head_learning_rate")
-SETTINGS = (  # of recipes
+SETTINGS = (  # settings of recipes that a budget has under the same name
     *OPTIMIZATION, "learning_rate", "weight_decay", "batch_size", "encoder", "embedding_dim", "patience",
     "label_distance",
 )  # fmt: skip
-OF_SOME = ("text", "series", "volumes", *OPTIMIZATION, "label_distance", "rates")  # what only some budgets have
+OF_SOME = ("text", "series", "volumes", *OPTIMIZATION, "label_distance", "rates")  # fields of some budgets only
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a model may spend on a data set.
+    """The training of a model on a data set.
 
     Args:
-        epochs: of the encoder; a method of two phases divides them.
-        phase_one: those of the first phase of such a method.
-        head_epochs: of a head on the frozen encoder, or of fine-tuning.
-        batch_size: samples per batch.
-        encoder, embedding_dim, learning_rate: of the estimator.
-        weight_decay: of the optimizer; None: the model's own.
-        patience: None trains all epochs.
-        optimizer, schedule, warmup, head_learning_rate: of the estimator; None: the estimator's own.
-        rates: the learning rates of models to which the paper gives another one.
-        label_distance: of SupCR, where the paper's for the data set is not the L1 distance.
-        images, text, series, volumes: of :class:`~ordinate.ImageOptions`, :class:`~ordinate.TextOptions`,
-            :class:`~ordinate.SeriesOptions`, :class:`~ordinate.VolumeOptions`; ``word_vectors`` of text from
-            ``ORDINATE_DATA`` on.
+        epochs: Epochs of the encoder, which a method with two phases divides.
+        phase_one: Epochs of the first phase of such a method.
+        head_epochs: Epochs of a head on the frozen encoder, or of fine-tuning.
+        batch_size: Samples per batch.
+        encoder, embedding_dim, learning_rate: Parameters of the estimator.
+        weight_decay: Weight decay of the optimizer; by default the model's own.
+        patience: Patience of early stopping; by default all epochs are trained.
+        optimizer, schedule, warmup, head_learning_rate: Parameters of the estimator; by default the estimator's own.
+        rates: Learning rates by model, if the paper gives some models another one.
+        label_distance: Label distance of SupCR, if the paper's for the data set is not the L1 distance.
+        images, text, series, volumes: Fields of :class:`~ordinate.ImageOptions`, :class:`~ordinate.TextOptions`,
+            :class:`~ordinate.SeriesOptions` and :class:`~ordinate.VolumeOptions`. The path ``word_vectors`` of text is
+            relative to ``ORDINATE_DATA``.
     """
 
     epochs: int
@@ -58,22 +58,21 @@ class Budget:
     volumes: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what makes it again, ready for JSON."""
-        # the key of a run has no kinds that its data is not of
+        """Return the fields as JSON values, without those of other kinds of data, which are no part of a run's key."""
         return {name: value for name, value in asdict(self).items() if name not in OF_SOME or value is not None}
 
 
 HEAD_EPOCHS_QUICK = 10
 RATES = {
-    # O-Net and Q-Net have 1e-6, as in the recipes (OTD, Appendix B)
+    # O-Net and Q-Net have 1e-6, as in the recipes (OTD, Appendix B).
     "otd": dict.fromkeys(("siamese", "triplet", "n_pair"), 1e-4),
-    # end to end: as a head has it; the paper searches a grid for every method and does not say what was best
+    # End-to-end models have the rate of a head. The paper searches a grid for every method and does not give the best.
     "supcr": dict.fromkeys(HEAD_LOSSES, 0.05),
 }
 
-# small sets, on which the paper's budget is a CPU's: 300 epochs, or as many as 3000 batches make
+# On these small sets the paper's budget suits a CPU: 300 epochs, or as many as 3000 batches make.
 CHEAP = {
-    "airfoil": Budget(400, 133, 1000),  # of 5 batches each
+    "airfoil": Budget(400, 133, 1000),  # 5 batches per epoch
     "imbalanced_ages": Budget(62, 21, 30),
     "car": Budget(300, 100),
     "nursery": Budget(83, 28),
@@ -85,13 +84,13 @@ CHEAP = {
 
 
 def budget(name: str, paper: str = "", *, quick: bool = False) -> Budget:
-    """Return what a model gets on a data set in the tables of a paper.
+    """Return the budget of a model on a data set in the tables of a paper.
 
     Args:
-        name: of the data set.
-        paper: ``"cloc"``, ``"supcr"``, ``"supremix"`` or ``"otd"``; where it does not use the set, that of one which
-            does, or one chosen for the set.
-        quick: for two CPU cores: images take minutes and tables seconds.
+        name: Name of the data set.
+        paper: ``"cloc"``, ``"supcr"``, ``"supremix"`` or ``"otd"``. For a data set that the paper does not use, the
+            budget is that of another paper, or one that was chosen for the set.
+        quick: Whether the budget is for two CPU cores, on which images take minutes and tables seconds.
 
     Example:
         >>> budget("adience", "cloc").epochs, budget("adience", "otd").epochs
@@ -101,10 +100,11 @@ def budget(name: str, paper: str = "", *, quick: bool = False) -> Budget:
     recipes = _recipes(name)
     if name in CHEAP and paper not in recipes:
         full = CHEAP[name]
-        if paper == "otd":  # which trains by Adam, on tables as on images
+        if paper == "otd":  # It trains by Adam, on tables and on images.
             full = replace(full, optimizer="adam", schedule="constant", warmup=0.0, weight_decay=0.0)
-        small = replace(full, epochs=full.epochs // 10, phase_one=full.phase_one // 10, head_epochs=HEAD_EPOCHS_QUICK)
-        return small if quick else full
+        if not quick:
+            return full
+        return replace(full, epochs=full.epochs // 10, phase_one=full.phase_one // 10, head_epochs=HEAD_EPOCHS_QUICK)
     return _of_recipe(recipes.get(paper) or next(iter(recipes.values())), quick=quick)
 
 
@@ -117,21 +117,28 @@ def _recipes(name: str) -> dict[str, str]:
 def _of_recipe(name: str, *, quick: bool) -> Budget:
     recipe = read_recipe(name, quick=quick)
     settings = recipe.settings
-    phases = settings.get("phase_epochs")
-    epochs = sum(phases) if phases else settings["epochs"]
     head_epochs = HEAD_EPOCHS_QUICK if quick else 100
-    if isinstance(epochs, list):
-        epochs, head_epochs = epochs
+    if phases := settings.get("phase_epochs"):
+        epochs = sum(phases)
+        phase_one = phases[0]
+    else:
+        epochs = settings["epochs"]
+        if isinstance(epochs, list):
+            epochs, head_epochs = epochs
+        phase_one = max(1, epochs // 3)
     of_data = {kind: settings[kind] for kind in KINDS if kind in settings}
     if "text" in of_data:
-        from ordinate_papers.datasets.reading import word_vectors  # imports all that reads data
+        from ordinate_papers.datasets.reading import word_vectors  # It imports all that reads data.
 
         of_data["text"] = {"word_vectors": word_vectors(), **of_data["text"]}
+    rates = RATES.get(recipe.method)
+    if quick and recipe.method == "otd":
+        rates = None
     return Budget(
         epochs,
-        phases[0] if phases else max(1, epochs // 3),
+        phase_one,
         head_epochs,
-        rates=None if quick and recipe.method == "otd" else RATES.get(recipe.method),
+        rates=rates,
         **{setting: settings[setting] for setting in SETTINGS if setting in settings},
         **of_data,
     )

@@ -1,4 +1,4 @@
-"""One run: read and split the data, train the model, and measure it as the run's protocol says."""
+"""Execution of one run: read and split the data, train the model, and measure it by the protocol of the run."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -47,34 +47,28 @@ from ordinate_papers.tables.run import Run
 
 Metrics = dict[str, Any]
 
-VALIDATION_FRACTION = 0.2
-NEIGHBOURS = 3  # of OTD's Table 2
-TENTHS_LEFT_OUT = ((0.2, 0.3), (0.5, 0.6), (0.8, 0.9))
-TIMED_EPOCHS = 3  # of a training, the first of which warms up
-
 
 def execute(run: Run, state_folder: Path) -> Metrics:
-    """Carry out a run and return its metrics by name: numbers, and lists of numbers.
+    """Execute a run and return its metrics by name: numbers, and lists of numbers.
 
     Args:
-        run: its ``settings`` are ``model``, of :func:`~ordinate_papers.tables.models.build`; ``data``, of the data
-            set's reader; and ``protocol``, of the protocol. Its ``facts`` hold the ``budget``; without it the models
-            have their own.
-        state_folder: keeps the state of the training, so that a run that was killed continues.
+        run: Run to execute. Its ``settings`` are the arguments ``model`` of
+            :func:`~ordinate_papers.tables.models.build`, ``data`` of the reader of the data set, and ``protocol`` of
+            the protocol. Its ``facts`` hold the ``budget``; without it the models have their own.
+        state_folder: Folder for the state of the training, from which a run that was killed continues.
 
     Raises:
-        OrdinateError: a run that cannot be: a model that is not for the data set's labels, or an unknown protocol.
+        OrdinateError: The protocol is unknown, or the model is not for the labels of the data set.
     """
     if run.protocol not in PROTOCOLS:
         raise OrdinateError("protocol", repr(run.protocol), f"one of {', '.join(map(repr, PROTOCOLS))}")
-    settings = dict(run.settings)
-    trial = Trial.of(run.dataset, run, state_folder, settings.get("data", {}))
-    return PROTOCOLS[run.protocol](trial, **settings.get("protocol", {}))
+    trial = Trial.of(run.dataset, run, state_folder, run.settings.get("data", {}))
+    return PROTOCOLS[run.protocol](trial, **run.settings.get("protocol", {}))
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A run's data, split, and what builds its model."""
+    """The data and the split of a run, from which its models are built, trained and measured."""
 
     run: Run
     folder: Path
@@ -85,17 +79,20 @@ class Trial:
 
     @classmethod
     def of(cls, name: str, run: Run, folder: Path, options: Mapping[str, Any]) -> "Trial":
+        """Return a run on a data set, which is read with these options."""
         task = models.task_of(run.model, dataset(name).task)
         if task is None:
             raise OrdinateError("model", f"{run.model}, which is for ranks, and {name} has continuous targets")
         X, y, split = reading.load(name, run.seed, **options)
-        return cls(run, folder, X, y if task == "ranks" else y.astype(np.float64), split, task)
+        if task == "continuous":
+            y = y.astype(np.float64)
+        return cls(run, folder, X, y, split, task)
 
     def build(self, name: str = "", spend: Mapping[str, Any] | None = None, **others: Any) -> Any:
         """Return the run's model with its settings, or another one, unfitted; ``spend`` changes the budget."""
-        settings, facts = dict(self.run.settings), dict(self.run.facts)
+        settings, facts = self.run.settings, self.run.facts
         budget = Budget(**{**facts["budget"], **(spend or {})}) if "budget" in facts else None
-        num_classes = int(self.y.max()) + 1 if self.task == "ranks" else None
+        num_classes = self.ranks if self.task == "ranks" else None
         name = name or self.run.model
         of_model = settings.get("model", {}) if name == self.run.model else {}
         options = {"checkpoint_dir": self.folder, **of_model, **others}
@@ -103,7 +100,13 @@ class Trial:
 
     @property
     def keep(self) -> KeptParts:
+        """The finished parts of a protocol, which a run that was killed does not repeat."""
         return KeptParts(self.folder / "parts")
+
+    @property
+    def ranks(self) -> int:
+        """The number of ranks."""
+        return int(self.y.max()) + 1
 
     @property
     def train(self) -> tuple[Any, NDArray[Any]]:
@@ -114,7 +117,7 @@ class Trial:
         return take(self.X, self.split.test), self.y[self.split.test]
 
     def measure(self, protocol: Callable[..., Metrics], **settings: Any) -> Metrics:
-        """Return the figures of a protocol that trains the run's model and measures on the test samples."""
+        """Return the results of a protocol that trains the run's model and measures it on the test samples."""
         return protocol(self.build(), *self.train, *self.test, keep=self.keep, **settings)
 
     def fit(self) -> Any:
@@ -126,18 +129,19 @@ class Trial:
 
 
 def plain(trial: Trial) -> Metrics:
-    """Train on the training samples, measure on the test samples."""
+    """Train on the training samples, and measure on the test samples."""
     started = time.perf_counter()
     model = trial.fit()
     seconds = time.perf_counter() - started
-    measured = _of_ranks(trial, model) if trial.task == "ranks" else _of_targets(model, *trial.test)
+    X, y = trial.test
+    measured = _of_ranks(trial, model) if trial.task == "ranks" else _of_targets(y, model.predict(X))
     return {**measured, **_of_margins(model), "seconds": seconds}
 
 
-def _of_ranks(trial: Trial, model: Any) -> Metrics:
+def _of_ranks(trial: Trial, model: Any, neighbours: int = 3) -> Metrics:
     X, y = trial.test
-    report: Metrics = dict(rank_report(y, model.predict(X), int(trial.y.max()) + 1))
-    if not isinstance(model, EmbeddingEstimator):  # neighbours by another distance than the cosine of embeddings
+    report: Metrics = dict(rank_report(y, model.predict(X), trial.ranks))
+    if not isinstance(model, EmbeddingEstimator):  # Its neighbours are by another distance than the cosine.
         return {**report, "knn_error": 1 - report["accuracy"]}
     X_train, y_train = trial.train
     seen, unseen = model.transform(X_train), model.transform(X)
@@ -145,45 +149,43 @@ def _of_ranks(trial: Trial, model: Any) -> Metrics:
     accuracies = knn_accuracy_curve(unseen, y, ks, ref_emb=seen, ref_labels=y_train).tolist()
     return {
         **report,
-        "knn_error": knn_error(seen, y_train, unseen, y, NEIGHBOURS),
+        "knn_error": knn_error(seen, y_train, unseen, y, neighbours),
         "knn_accuracy": accuracies + [None] * (len(KS) - len(ks)),
         "svm_accuracy": svm_accuracy(unseen, y, ref_emb=seen, ref_labels=y_train),
     }
 
 
-def _of_targets(model: Any, X: Any, y: NDArray[Any]) -> Metrics:
-    predicted = model.predict(X)
+def _of_targets(y: NDArray[Any], predicted: NDArray[Any]) -> Metrics:
     report: Metrics = {
         **continuous_report(y, predicted),
         "mse": mse(y, predicted),
         "kendall": kendall(y, predicted),
     }
-    return {**report, "angular_error": angular_error(y, predicted)} if y.ndim == 2 and y.shape[1] == 2 else report
+    if y.ndim == 2 and y.shape[1] == 2:
+        report["angular_error"] = angular_error(y, predicted)
+    return report
 
 
 def _of_margins(model: Any) -> Metrics:
-    """CLOC's margins at the end, and those of every boundary after each epoch of phase one."""
+    """Return CLOC's margins at the end, and those of every boundary after each epoch of phase one."""
     if not hasattr(model, "margins_"):
         return {}
-    learned = [epoch for epoch in model.history_ if epoch["stage"] == 0]
-    boundaries = range(len(model.margins_))
-    history = [[epoch[f"margin_{low}|{low + 1}"] for epoch in learned] for low in boundaries]
+    phase_one = [epoch for epoch in model.history_ if epoch["stage"] == 0]
+    boundaries = [f"margin_{low}|{low + 1}" for low in range(len(model.margins_))]
+    history = [[epoch[boundary] for epoch in phase_one] for boundary in boundaries]
     return {"margins": np.asarray(model.margins_).tolist(), "margin_history": history}
 
 
-def validation(trial: Trial) -> Metrics:
-    """Measure on the validation samples, or on a fifth of the training samples held out: what a choice may look at."""
+def validation(trial: Trial, fraction: float = 0.2) -> Metrics:
+    """Measure on the validation samples; if there are none, hold out a fraction of the training samples for it."""
     rows, held_out = trial.split.train, trial.split.validation
     if not len(held_out):
-        rest, some = split_rows(trial.y[rows], VALIDATION_FRACTION, trial.run.seed, stratify=trial.task == "ranks")
+        rest, some = split_rows(trial.y[rows], fraction, trial.run.seed, stratify=trial.task == "ranks")
         rows, held_out = rows[rest], rows[some]
     model = trial.build().fit(take(trial.X, rows), trial.y[rows])
     X, y = take(trial.X, held_out), trial.y[held_out]
-    report: Mapping[str, Any]
-    if trial.task == "ranks":
-        report = rank_report(y, model.predict(X), int(trial.y.max()) + 1)
-    else:
-        report = _of_targets(model, X, y)
+    predicted = model.predict(X)
+    report = rank_report(y, predicted, trial.ranks) if trial.task == "ranks" else _of_targets(y, predicted)
     return {f"validation_{name}": value for name, value in report.items()}
 
 
@@ -198,26 +200,33 @@ def _corruption_robustness(trial: Trial) -> Metrics:
     model = trial.fit()
     X, y = trial.test
     images: Any = Decoded(model.reader_.transform(X).numpy(), model.reader_.preprocessing)
-    figures = corruption_robustness(model, images, y, seed=trial.run.seed, keep=trial.keep)
-    return {"mae": figures["clean"], "corrupted_mae": figures["mean"]}
+    errors = corruption_robustness(model, images, y, seed=trial.run.seed, keep=trial.keep)
+    return {"mae": errors["clean"], "corrupted_mae": errors["mean"]}
 
 
 def _reduced_data(trial: Trial, samples: int | None = None, share: float = 1.0) -> Metrics:
-    size = round(share * len(trial.split.train)) if samples is None else samples
+    size = samples
+    if size is None:
+        size = round(share * len(trial.split.train))
     return _without("size", trial.measure(reduced_data, sizes=[size], seed=trial.run.seed)["rows"][0])
 
 
-def _unseen_targets(trial: Trial, ranges: Any = None, drawn: int | None = None) -> Metrics:
-    """Leave out ranges of targets; None: three tenths of the training targets, as many as the paper's ages."""
+def _unseen_targets(
+    trial: Trial,
+    ranges: Any = None,
+    drawn: int | None = None,
+    quantiles: Any = ((0.2, 0.3), (0.5, 0.6), (0.8, 0.9)),
+) -> Metrics:
+    """Leave out ranges of targets, by default between quantiles, which leave out as many as the paper's ages."""
     if ranges is None:
-        ranges = np.quantile(trial.train[1], TENTHS_LEFT_OUT).tolist()
-    figures = trial.measure(unseen_targets, ranges=ranges, drawn=drawn, seed=trial.run.seed)
-    distribution = {name: figures[name] for name in ("centres", "counts", "width")}
-    return {**_flat({row["targets"]: _without("targets", row) for row in figures["rows"]}), **distribution}
+        ranges = np.quantile(trial.train[1], quantiles).tolist()
+    found = trial.measure(unseen_targets, ranges=ranges, drawn=drawn, seed=trial.run.seed)
+    distribution = {name: found[name] for name in ("centres", "counts", "width")}
+    return {**_flat({row["targets"]: _without("targets", row) for row in found["rows"]}), **distribution}
 
 
 def _embedding_order(trial: Trial) -> Metrics:
-    """What :func:`plain` measures of ranks, and the order: one training for the tables of both."""
+    """Measure the same as :func:`plain`, and the order of the embeddings: one training serves the tables of both."""
     model = trial.fit()
     return {**_of_ranks(trial, model), **embedding_order(model, *trial.train, *trial.test)}
 
@@ -231,32 +240,36 @@ def _logits(trial: Trial) -> Metrics:
 
 
 def _label_bias(trial: Trial, boundary: Any, up: float = 0.6, down: float = 0.3) -> Metrics:
-    figures = trial.measure(label_bias, boundary=tuple(boundary), up=up, down=down, seed=trial.run.seed)
-    return _without("relabelled", figures["rows"][0])
+    found = trial.measure(label_bias, boundary=tuple(boundary), up=up, down=down, seed=trial.run.seed)
+    return _without("relabelled", found["rows"][0])
 
 
 def _label_permutation(trial: Trial) -> Metrics:
-    figures = trial.measure(label_permutation, seed=trial.run.seed)
-    scores = {row["labels"]: _without("labels", row) for row in figures["rows"]}
-    return _flat({name: {**of_name, **figures["pictures"][name]} for name, of_name in scores.items()})
+    found = trial.measure(label_permutation, seed=trial.run.seed)
+    scores = {row["labels"]: _without("labels", row) for row in found["rows"]}
+    return _flat({name: {**of_name, **found["pictures"][name]} for name, of_name in scores.items()})
 
 
-def _transfer(trial: Trial, source: str, scheme: str, samples: int | None = None,
-              source_samples: int | None = None) -> Metrics:  # fmt: skip
-    """Train on ``source``, use the encoder on the run's data set; of either, all training samples or some."""
+def _transfer(
+    trial: Trial, source: str, scheme: str, samples: int | None = None, source_samples: int | None = None
+) -> Metrics:
+    """Train on the data set ``source``, and use the encoder on the run's data set; of both, all samples or some."""
     first = Trial.of(source, trial.run, trial.folder, {})
     X_source, y_source = _some(*first.train, source_samples, trial.run.seed)
     X, y = _some(*trial.train, samples, trial.run.seed)
     model = first.build(checkpoint_dir=trial.folder / "source").fit(X_source, y_source)
-    of_paper = "optimizer" in dict(trial.run.facts).get("budget", {})
-    figures = transfer(
+    optimization = None
+    if "optimizer" in trial.run.facts.get("budget", {}):
+        optimization = model.method_.stages[-1].optimization
+    found = transfer(
         model, X, y, *trial.test, schemes=[scheme], seed=trial.run.seed, checkpoint_dir=trial.folder / "transfer",
-        keep=trial.keep, optimization=model.method_.stages[-1].optimization if of_paper else None,
+        keep=trial.keep, optimization=optimization,
     )  # fmt: skip
-    return _without("scheme", figures["rows"][0])
+    return _without("scheme", found["rows"][0])
 
 
 def _some(X: Any, y: NDArray[Any], count: int | None, seed: int) -> tuple[Any, NDArray[Any]]:
+    """Return this number of samples, None for all of them."""
     if count is None:
         return X, y
     rows = nested_subsets(y, [count], seed)[0]
@@ -264,29 +277,29 @@ def _some(X: Any, y: NDArray[Any], count: int | None, seed: int) -> tuple[Any, N
 
 
 def _epoch_time(trial: Trial, beside: Any, rounds: int = 3, also: Any = None) -> Metrics:
-    """Seconds of an epoch of the run's model and of others, in turns; ratios are to the first of the others."""
+    """Measure the seconds of an epoch of the run's model and of others, in turns; ratios are to the first other one."""
     estimators = _side_by_side(trial, beside, also)
     rows = {row["method"]: row for row in epoch_time(estimators, *trial.train, rounds=rounds)["rows"]}
     first = rows[beside[0]]["seconds"]
-    return _flat({
-        name: {"seconds": row["seconds"], "ratio": row["seconds"] / first, "stages": row["stages"],
-               "all_stages": sum(row["stages"])}
-        for name, row in rows.items()
-    })  # fmt: skip
+    measured = {}
+    for name, row in rows.items():
+        ratio = row["seconds"] / first
+        stages = row["stages"]
+        measured[name] = {"seconds": row["seconds"], "ratio": ratio, "stages": stages, "all_stages": sum(stages)}
+    return _flat(measured)
 
 
 def _pairing_time(trial: Trial, beside: Any, rounds: int = 3, also: Any = None) -> Metrics:
-    """Seconds in which the batches of an epoch are drawn, for the run's model and for others."""
+    """Measure the seconds in which the batches of an epoch are drawn, for the run's model and for others."""
     seconds = pairing_time(_side_by_side(trial, beside, also), *trial.train, rounds=rounds)
     return {f"seconds_{name}": value for name, value in seconds.items()}
 
 
-def _side_by_side(trial: Trial, beside: Any, also: Any) -> dict[str, Any]:
-    """The run's model and others by name, ``also`` some with settings, for a few epochs each."""
-    spend = {"epochs": 2 * TIMED_EPOCHS, "phase_one": TIMED_EPOCHS, "head_epochs": 1}
-    chosen = {name: {"model": name} for name in (trial.run.model, *beside)} | {
-        name: dict(settings) for name, settings in dict(also or {}).items()
-    }
+def _side_by_side(trial: Trial, beside: Any, also: Any, epochs: int = 3) -> dict[str, Any]:
+    """Return the run's model and others by name, for a few epochs of each phase; ``also`` are models with settings."""
+    spend = {"epochs": 2 * epochs, "phase_one": epochs, "head_epochs": 1}
+    chosen = {name: {"model": name} for name in (trial.run.model, *beside)}
+    chosen |= {name: dict(settings) for name, settings in (also or {}).items()}
     return {
         name: trial.build(settings.pop("model"), spend, checkpoint_dir=None, **settings)
         for name, settings in chosen.items()
@@ -298,15 +311,26 @@ def _without(name: str, row: Mapping[str, Any]) -> Metrics:
 
 
 def _flat(report: Mapping[str, Mapping[str, Any]]) -> Metrics:
-    """Metrics of groups under one name each, without those that have no value."""
-    named = {f"{name}_{group}": value for group, values in report.items() for name, value in values.items()}
-    return {name: value for name, value in named.items() if value is not None}
+    """Return the metrics of groups under one name each, without those that have no value."""
+    flat: Metrics = {}
+    for group, values in report.items():
+        flat |= {f"{name}_{group}": value for name, value in values.items() if value is not None}
+    return flat
 
 
 PROTOCOLS: Mapping[str, Callable[..., Metrics]] = {
-    function.__name__.strip("_"): function
-    for function in (
-        plain, validation, imbalance, _corruption_robustness, _reduced_data, _unseen_targets, _label_bias,
-        _label_permutation, _transfer, _epoch_time, _pairing_time, _embedding_order, _embedding_map, _logits,
-    )
-}  # fmt: skip
+    "plain": plain,
+    "validation": validation,
+    "imbalance": imbalance,
+    "corruption_robustness": _corruption_robustness,
+    "reduced_data": _reduced_data,
+    "unseen_targets": _unseen_targets,
+    "label_bias": _label_bias,
+    "label_permutation": _label_permutation,
+    "transfer": _transfer,
+    "epoch_time": _epoch_time,
+    "pairing_time": _pairing_time,
+    "embedding_order": _embedding_order,
+    "embedding_map": _embedding_map,
+    "logits": _logits,
+}

@@ -8,20 +8,21 @@ from typing import Any
 
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry
-from ordinate.estimators.registry import Task, model
+from ordinate.estimators.registry import model
+from ordinate.extensions import Task
 from ordinate_papers.datasets.catalogue import DATA
 from ordinate_papers.tables.budgets import Budget
 
-IN_TABLES: Mapping[str, Mapping[str, Any]] = {  # as in the papers
+IN_TABLES: Mapping[str, Mapping[str, Any]] = {  # settings of the papers
     **{name: {"head": "linear", "head_loss": "l1"} for name in ("supcr", "supremix")},
     "otd": {"n_neighbors": 3},
 }
 
-OF_A_LAYER = ("poe",)  # which gives the mean and the variances of an embedding, where others have the network's output
+OF_A_LAYER = ("poe",)  # Its embeddings come from layers of its own, those of others from the network's output.
 
 
 def task_of(name: str, task: Task) -> Task | None:
-    """Return the task that a model has on a data set: ranks may serve as numbers. None where there is none.
+    """Return the task of a model on a data set, None if it has none; a regressor may take ranks as numbers.
 
     Example:
         >>> task_of("cloc", "ranks"), task_of("supcr_l1", "ranks"), task_of("cloc", "continuous")
@@ -46,23 +47,24 @@ def build(
     """Return the unfitted estimator of a model.
 
     Args:
-        name: of the model.
-        task: that it is for.
-        budget: what it may spend; None: the estimator's own.
-        checkpoint_dir: that a fit which was killed continues from.
-        seed: of training.
-        num_classes: C, so that a rank without a training sample is known all the same.
-        settings: of the estimator, which override the budget's and the model's; or names of
-            :data:`~ordinate_papers.tables.variants.VARIANTS`. ``critical_margins`` is by ``"1|2"``, the boundary.
+        name: Name of the model.
+        task: Task of the estimator.
+        budget: Budget of the training; by default the estimator's own.
+        checkpoint_dir: Folder from which a fit that was killed continues.
+        seed: Seed of the training.
+        num_classes: Number of ranks, so that ranks without a training sample are known too.
+        settings: Parameters of the estimator, which override those of budget and model, or names of
+            :data:`~ordinate_papers.tables.variants.VARIANTS`. The keys of ``critical_margins`` are boundaries such as
+            ``"1|2"``.
 
     Raises:
-        OrdinateError: no such model, one that is not for this task, or a setting that it lacks.
+        OrdinateError: There is no such model, it is not for this task, or it lacks a setting.
 
     Example:
         >>> build("otd", "ranks", seed=3, embedding_dim=16).embedding_dim
         16
     """
-    from ordinate.estimators.settings import from_plain  # these import all that trains, which takes seconds
+    from ordinate.estimators.settings import from_plain  # These import all that trains, which takes seconds.
     from ordinate_papers.tables.variants import VARIANTS, varied
 
     kind = type(registry.build(name, task))
@@ -73,9 +75,9 @@ def build(
     chosen = {**spent, **model(name).settings, **IN_TABLES.get(name, {}), **settings}
     of_run = {"checkpoint_dir": checkpoint_dir, "random_state": seed}
     if "decision" in parameters:
-        chosen.setdefault("decision", None)  # as in the papers
+        chosen.setdefault("decision", None)  # The papers have no decision rule,
     if "linear" in parameters and name != "blend":
-        chosen.setdefault("linear", False)  # likewise
+        chosen.setdefault("linear", False)  # and no linear model.
     chosen |= {option: value for option, value in of_run.items() if option in parameters}
     if num_classes is not None and "class_order" in parameters:
         chosen["class_order"] = list(range(num_classes))
@@ -84,7 +86,7 @@ def build(
         got, expected = ", ".join(map(repr, unknown)), ", ".join(parameters)
         raise OrdinateError("settings", f"{got} for {name}", f"some of {expected}")
     if isinstance(text := chosen.get("text"), Mapping) and text.get("word_vectors"):
-        # below ORDINATE_DATA: the key of a run is the same wherever that is
+        # The path is relative to ORDINATE_DATA, so that the key of a run does not depend on the machine.
         chosen["text"] = {**text, "word_vectors": Path(os.environ.get(DATA, "")) / text["word_vectors"]}
     if chosen.get("critical_margins"):
         chosen["critical_margins"] = {
@@ -96,7 +98,7 @@ def build(
 
 
 def _spend(name: str, budget: Budget, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
-    """Return a budget under the names of an estimator's parameters, without what it lacks."""
+    """Return a budget under the names of an estimator's parameters, without those that it lacks."""
     two_stages = "epochs" in parameters and isinstance(parameters["epochs"].default, tuple)
     spent = {
         **vars(budget),

@@ -1,4 +1,4 @@
-"""The pictures of a table with its results, where the paper has some, and the files of all of it."""
+"""The pictures of a table with its results, if the paper has some, and the files of text and pictures."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -23,9 +23,6 @@ from ordinate_papers.tables.metric_names import SHARES
 from ordinate_papers.tables.rendering import FilledTable, as_csv, as_markdown, as_text
 from ordinate_papers.tables.run import Run
 
-SHOWN = 96  # pixels of an image
-LETTERS = 50  # of a line of a title
-
 
 def write(filled: FilledTable, folder: Path) -> list[Path]:
     """Write the table as .txt, .md and .csv into a folder, and its pictures as .png; return the files."""
@@ -41,19 +38,19 @@ def write(filled: FilledTable, folder: Path) -> list[Path]:
 
 
 def draw(filled: FilledTable) -> Iterator[tuple[str, Picture]]:
-    """Yield the pictures of a table, by what tells one from the others; none where there is nothing to draw yet."""
+    """Yield the pictures of a table with distinct parts of their names; none if no run is done yet."""
     if filled.table.curve is not None and any(one.values for cells in filled.cells for one in cells):
         yield "", _lines(filled)
     if filled.table.picture and (done := _done(filled)):
         yield from PICTURES[filled.table.picture](done)
 
 
-Rows = Mapping[str, tuple[Run, Mapping[str, Any]]]  # by name, the first run that is done and its metrics
+Rows = Mapping[str, tuple[Run, Mapping[str, Any]]]  # the first run that is done and its metrics, by the row's name
 Draw = Callable[[Mapping[str, Rows]], Iterator[tuple[str, Picture]]]
 
 
 def _done(filled: FilledTable) -> dict[str, Rows]:
-    """The rows of which a run is done, by their group."""
+    """Return the rows with a run that is done, by their group."""
     groups: dict[str, dict[str, tuple[Run, Mapping[str, Any]]]] = {}
     for place, row in enumerate(filled.table.rows):
         done = [run for run in filled.plan.runs.get((place, 0), ()) if filled.results[run].state == "done"]
@@ -63,30 +60,29 @@ def _done(filled: FilledTable) -> dict[str, Rows]:
 
 
 def _embeddings(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
-    """The embeddings that were trained on genuine labels and on permuted ones."""
+    """Draw the embeddings that were trained on genuine labels and on permuted ones."""
     for group, rows in groups.items():
-        yield group, embeddings_by_labels({
-            name: {
-                labels: {"places": metrics[f"places_{labels}"], "labels": metrics[f"labels_{labels}"]}
-                for labels in ("genuine", "permuted")
-            }
-            for name, (_, metrics) in rows.items()
-        })  # fmt: skip
+        shown: dict[str, Any] = {}
+        for name, (_, metrics) in rows.items():
+            shown[name] = {}
+            for labels in ("genuine", "permuted"):
+                shown[name][labels] = {"places": metrics[f"places_{labels}"], "labels": metrics[f"labels_{labels}"]}
+        yield group, embeddings_by_labels(shown)
 
 
 def _maps(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
-    """The embeddings of all rows side by side."""
+    """Draw the embeddings of all rows side by side."""
     for group, rows in groups.items():
         yield group, embeddings_by_labels({"": {name: metrics for name, (_, metrics) in rows.items()}}, title="{}")
 
 
 def _targets(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
-    """The targets that were trained on, which all rows of a group share."""
+    """Draw the targets of the training samples, which all rows of a group share."""
     yield "", training_targets({group: next(iter(rows.values()))[1] for group, rows in groups.items()})
 
 
 def _logits(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
-    """The logits of positive and of hard negative pairs in the run that all rows of a group share."""
+    """Draw the logits of positive and of hard negative pairs in the run that all rows of a group share."""
     titles = [f"{share:.0%} of the epochs" for share in SHARES]
     for group, rows in groups.items():
         _, metrics = next(iter(rows.values()))
@@ -95,29 +91,29 @@ def _logits(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
 
 
 def _cosines(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
-    """Cosine distances between all test samples, a picture per data set."""
+    """Draw the cosine distances between all test samples, one picture per data set."""
     for group, rows in groups.items():
         matrices = {name: (m["cosine_distances"], m["cosine_ranks"]) for name, (_, m) in rows.items()}
         yield group, cosine_matrices(matrices, group)
 
 
 def _searches(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
-    """Queries and the images nearest to them, a picture per network and data set of images."""
+    """Draw queries and the images nearest to them, one picture per network and data set of images."""
     for group, rows in groups.items():
         for name, (run, metrics) in rows.items():
             if dataset(run.dataset).kind == "images":
                 yield f"{group} {name}".strip(), _search(run, metrics)
 
 
-def _search(run: Run, metrics: Mapping[str, Any]) -> Picture:
-    from ordinate.data.images.options import ImageOptions  # these import torchvision
+def _search(run: Run, metrics: Mapping[str, Any], size: int = 96) -> Picture:
+    from ordinate.data.images.options import ImageOptions  # These import torchvision.
     from ordinate.data.images.reader import ImageReader
 
-    X, y, split = reading.load(run.dataset, run.seed, **dict(dict(run.settings).get("data", {})))
+    X, y, split = reading.load(run.dataset, run.seed, **run.settings.get("data", {}))
     queries = [split.test[int(row)] for row in metrics["queries"]]
     found = [split.train[[int(row) for row in rows]] for rows in metrics["neighbours"]]
     shown = np.concatenate([queries, *found])
-    pixels = ImageReader.fit(take(X, shown), ImageOptions(size=SHOWN))[1].pixels
+    pixels = ImageReader.fit(take(X, shown), ImageOptions(size=size))[1].pixels
     images, width = list(pixels), len(found[0])
     places = [len(queries) + width * place for place in range(len(queries))]
     neighbours = [images[start : start + width] for start in places]
@@ -138,9 +134,9 @@ PICTURES: Mapping[str, Draw] = {
 
 @styled
 def _lines(filled: FilledTable) -> Picture:
-    """One panel per group, one line per row; the paper's figures, where it has them, dashed."""
+    """Draw one panel per group and one line per row, with a dashed line for the paper's values."""
     curve, rows = filled.table.curve, filled.table.rows
-    assert curve is not None  # noqa: S101  # as `draw` saw
+    assert curve is not None  # noqa: S101  # `draw` calls this for curves only.
     drawn = [i for i, cells in enumerate(filled.cells) if any(one.values for one in cells)]
     groups = list(dict.fromkeys(rows[i].group for i in drawn))
     figure, grid = plt.subplots(1, len(groups), figsize=(1.6 + 4.2 * len(groups), 3.8), squeeze=False)
@@ -148,14 +144,15 @@ def _lines(filled: FilledTable) -> Picture:
         members = [i for i in drawn if rows[i].group == group]
         for order, (i, colour) in enumerate(zip(members, rank_colours(len(members) + 1), strict=False)):
             points = [(x, one) for x, one in zip(curve.places, filled.cells[i], strict=True) if one.values]
-            places, means = [x for x, _ in points], [one.ours for _, one in points]
+            places = [x for x, _ in points]
+            means = [one.ours for _, one in points]
             spread = [one.deviation or 0.0 for _, one in points]
             style: dict[str, Any] = {"color": colour, "marker": MARKERS[order % len(MARKERS)], "markersize": 5}
             axes.errorbar(places, means, spread, linewidth=1.6, elinewidth=1, label=" ", **style)
             paper = [(x, one.cell.paper) for x, one in points if isinstance(one.cell.paper, int | float)]
             if paper:
                 axes.plot(*zip(*paper, strict=True), linestyle="--", markerfacecolor="none", **style)
-        axes.set(title=group or fill(filled.table.title, LETTERS), xlabel=curve.along, ylabel=curve.measure)
+        axes.set(title=group or fill(filled.table.title, 50), xlabel=curve.along, ylabel=curve.measure)
         if max(curve.places) >= 20 * min(curve.places):
             axes.set_xscale("log")
         write_names(axes.legend(frameon=False), [rows[i].name for i in members])

@@ -1,11 +1,12 @@
-"""A table with its results: as text, CSV and Markdown."""
+"""A table with its results as text, CSV and Markdown."""
 
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,6 @@ from ordinate_papers.tables.results import Result
 from ordinate_papers.tables.run import Run
 from ordinate_papers.tables.table import Cell, Plan, Table
 
-WIDTH = 150  # characters of a line of text
-LEAST_DECIMALS, MOST_DECIMALS = 3, 6  # of columns without figures of a paper
 ARROWS = {"lower": "↓", "higher": "↑", "": ""}
 CSV_HEADER = (
     "table", "row", "column", "dataset", "model", "protocol", "metric", "paper", "paper_deviation", "ours", "deviation",
@@ -25,7 +24,13 @@ CSV_HEADER = (
 
 @dataclass(frozen=True)
 class Filled:
-    """A cell with what came of its runs: a value per seed that is done, and why others are missing."""
+    """A cell with its results.
+
+    Args:
+        cell: Cell of the table.
+        values: One value per seed whose run is done.
+        reason: Reason why values are missing.
+    """
 
     cell: Cell
     values: tuple[float, ...] = ()
@@ -33,18 +38,29 @@ class Filled:
 
     @property
     def ours(self) -> float | None:
+        """The mean of the values."""
         return float(np.mean(self.values)) if self.values else None
 
     @property
     def deviation(self) -> float | None:
-        """Of ours over the seeds, where there are several."""
+        """The standard deviation over the seeds, if there are several."""
         return float(np.std(self.values)) if len(self.values) > 1 else None
 
     @property
     def difference(self) -> float | None:
-        """Ours less the paper's."""
+        """Our mean minus the paper's value."""
         paper = self.cell.paper
-        return self.ours - paper if self.ours is not None and isinstance(paper, int | float) else None
+        if self.ours is None or not isinstance(paper, int | float):
+            return None
+        return self.ours - paper
+
+
+class CellText(NamedTuple):
+    """The texts of a cell; ours ends with the mark of the reason why values are missing."""
+
+    paper: str
+    ours: str
+    difference: str
 
 
 @dataclass(frozen=True)
@@ -57,10 +73,11 @@ class FilledTable:
 
     @cached_property
     def cells(self) -> list[list[Filled]]:
-        return [
-            [self._fill(cell, (row, column)) for column, cell in enumerate(cells)]
-            for row, cells in enumerate(self.table.cells)
-        ]
+        """The cells with their results, one list per row."""
+        filled = []
+        for row, cells in enumerate(self.table.cells):
+            filled.append([self._fill(cell, (row, column)) for column, cell in enumerate(cells)])
+        return filled
 
     def _fill(self, cell: Cell, place: tuple[int, int]) -> Filled:
         if place in self.plan.reasons:
@@ -70,103 +87,115 @@ class FilledTable:
         values = tuple(value for value in done if value is not None)
         failed = [result for result in results if result.state == "failed"]
         waiting = len(results) - len(done) - len(failed)
+        reason = ""
         if failed:
-            error = (failed[0].error or "").strip().splitlines() or [""]
-            reason = f"{len(failed)} of {len(results)} runs failed: {error[-1]}"
+            reason = f"{len(failed)} of {len(results)} runs failed: {failed[0].summary}"
         elif waiting:
             reason = f"{waiting} of {len(results)} runs are still to be done"
-        else:
-            reason = "" if values else f"{cell.choice.model} on {cell.choice.dataset} has no {cell.choice.metric}"
+        elif not values:
+            reason = f"{cell.choice.model} on {cell.choice.dataset} has no {cell.choice.metric}"
         return Filled(cell, values, reason)
 
-    def has_paper(self, column: int) -> bool:
-        """Whether the paper has a figure in a column."""
-        return any(cells[column].paper is not None for cells in self.table.cells)
+    @property
+    def columns(self) -> range:
+        """The places of the columns."""
+        return range(len(self.table.columns))
+
+    @cached_property
+    def has_paper(self) -> list[bool]:
+        """Whether the paper has a value, by column."""
+        return [any(cells[column].paper is not None for cells in self.table.cells) for column in self.columns]
 
     @cached_property
     def digits(self) -> list[int]:
-        """Decimals of every column: as many as the paper has; what shows three digits of ours where it has none."""
-        return [self._digits([cells[column] for cells in self.cells]) for column in range(len(self.table.columns))]
-
-    def _digits(self, column: Sequence[Filled]) -> int:
-        given = [len(repr(one.cell.paper).partition(".")[2]) for one in column if isinstance(one.cell.paper, float)]
-        if given:
-            return max(given)
-        least = min((abs(one.ours) for one in column if one.ours), default=1.0)
-        return min(max(LEAST_DECIMALS, 2 - math.floor(math.log10(least))), MOST_DECIMALS)
+        """Decimals of every column: as many as the paper has, else as many as show three digits of each of ours."""
+        return [_digits([cells[column] for cells in self.cells]) for column in self.columns]
 
     @cached_property
     def notes(self) -> dict[str, str]:
-        """A mark for every reason, in the order in which they come."""
+        """A mark for every reason, in the order of the cells."""
         reasons = [filled.reason for cells in self.cells for filled in cells if filled.reason]
         return {reason: f"[{number}]" for number, reason in enumerate(dict.fromkeys(reasons), start=1)}
 
     @cached_property
-    def texts(self) -> list[list[tuple[str, str, str]]]:
-        """Of every cell the paper's figure, ours and the difference, with marks where ours is not there in whole."""
-        return [list(map(self._texts, cells, self.digits)) for cells in self.cells]
+    def texts(self) -> list[list[CellText]]:
+        """The texts of the cells, one list per row."""
+        return [list(map(self._text, cells, self.digits)) for cells in self.cells]
 
-    def _texts(self, one: Filled, digits: int) -> tuple[str, str, str]:
-        cell, mark = one.cell, self.notes.get(one.reason, "")
-        paper = "" if cell.paper is None else str(cell.paper)
-        if isinstance(cell.paper, float):
-            paper = f"{cell.paper:.{digits}f}"
-        if cell.deviation is not None:
-            paper += f" ± {cell.deviation:.{digits}f}"
+    def _text(self, one: Filled, digits: int) -> CellText:
+        paper = "" if one.cell.paper is None else str(one.cell.paper)
+        if isinstance(one.cell.paper, float):
+            paper = f"{one.cell.paper:.{digits}f}"
+        if one.cell.deviation is not None:
+            paper += f" ± {one.cell.deviation:.{digits}f}"
+        mark = self.notes.get(one.reason, "")
         if one.ours is None:
-            return paper, mark, ""
-        spread = "" if one.deviation is None else f" ± {one.deviation:.{digits}f}"
-        ours = f"{one.ours:.{digits}f}{spread} ({len(one.values)}){mark}"
-        return paper, ours, "" if one.difference is None else f"{one.difference:+.{digits}f}"
+            return CellText(paper, mark, "")
+        ours = f"{one.ours:.{digits}f}"
+        if one.deviation is not None:
+            ours += f" ± {one.deviation:.{digits}f}"
+        difference = "" if one.difference is None else f"{one.difference:+.{digits}f}"
+        return CellText(paper, f"{ours} ({len(one.values)}){mark}", difference)
 
     @property
     def row_names(self) -> list[str]:
+        """The titles of the rows, with their groups."""
         return [f"{row.group}: {row.name}" if row.group else row.name for row in self.table.rows]
 
     @property
     def source(self) -> str:
+        """The source of the table, with the choices that the paper leaves open."""
         return f"{self.table.source}. {self.table.note}" if self.table.note else self.table.source
 
 
-def as_text(filled: FilledTable) -> str:
-    """Return the paper's figures, ours and the differences, aligned, as wide a block of columns as fits a line."""
+def _digits(column: Sequence[Filled], fewest: int = 3, most: int = 6) -> int:
+    of_paper = [len(repr(one.cell.paper).partition(".")[2]) for one in column if isinstance(one.cell.paper, float)]
+    if of_paper:
+        return max(of_paper)
+    smallest = min((abs(one.ours) for one in column if one.ours), default=1.0)
+    return min(max(fewest, 2 - math.floor(math.log10(smallest))), most)
+
+
+def as_text(filled: FilledTable, width: int = 150) -> str:
+    """Return the paper's values, ours and the differences, aligned, in blocks of columns that fit the width."""
     parts = [f"{filled.table.name}: {filled.table.title}", filled.source]
     block: list[int] = []
-    for column in range(len(filled.table.columns)):
+    for column in filled.columns:
         wider = _block(filled, [*block, column])
-        if block and max(map(len, wider.splitlines())) > WIDTH:
+        if block and max(map(len, wider.splitlines())) > width:
             parts += ["", _block(filled, block)]
             block = []
         block.append(column)
     parts += ["", _block(filled, block)]
-    parts += ["", *(f"{mark} {reason}" for reason, mark in filled.notes.items())] if filled.notes else []
+    if filled.notes:
+        parts += ["", *(f"{mark} {reason}" for reason, mark in filled.notes.items())]
     return "\n".join(parts) + "\n"
 
 
-def _block(filled: FilledTable, columns: Sequence[int]) -> str:
-    header, rows = [""], [[name] for name in filled.row_names]
+def _block(filled: FilledTable, columns: Iterable[int]) -> str:
+    header = [""]
+    rows = [[name] for name in filled.row_names]
     for column in columns:
         name = f"{filled.table.columns[column].name}{ARROWS[filled.cells[0][column].cell.better]}"
-        known = filled.has_paper(column)
+        known = filled.has_paper[column]
         header += [f"{name} paper", "ours", "difference"] if known else [name]
         for row, texts in zip(rows, filled.texts, strict=True):
-            row.extend(texts[column] if known else texts[column][1:2])
+            row.extend(texts[column] if known else [texts[column].ours])
     return aligned(header, rows)
 
 
 def as_markdown(filled: FilledTable) -> str:
-    """Return the table for a README: in every cell the paper's figure, ours and the difference."""
+    """Return the table for a page: in every cell the paper's value, ours and the difference."""
     header = ["", *(f"{one.cell.column.name} {ARROWS[one.cell.better]}".strip() for one in filled.cells[0])]
     lines = [f"**{filled.table.name}: {filled.table.title}** ({filled.source}; paper / ours / difference)", ""]
     lines += [_markdown_row(header), _markdown_row(["---"] * len(header))]
-    known = [filled.has_paper(column) for column in range(len(filled.table.columns))]
     for name, texts in zip(filled.row_names, filled.texts, strict=True):
-        cells = [
-            " / ".join(part or "-" for part in text) if has_paper else text[1]
-            for text, has_paper in zip(texts, known, strict=True)
-        ]
-        lines.append(_markdown_row([name, *cells]))
-    lines += [""] + [f"{mark} {reason}  " for reason, mark in filled.notes.items()] if filled.notes else []
+        cells = [name]
+        for text, known in zip(texts, filled.has_paper, strict=True):
+            cells.append(" / ".join(part or "-" for part in text) if known else text.ours)
+        lines.append(_markdown_row(cells))
+    if filled.notes:
+        lines += ["", *(f"{mark} {reason}  " for reason, mark in filled.notes.items())]
     return "\n".join(lines) + "\n"
 
 

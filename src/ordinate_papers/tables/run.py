@@ -1,44 +1,42 @@
-"""A run: one training or measurement of a table, and the key of all that determines it."""
+"""A run: one training or measurement of a table, and the key of everything that determines it."""
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from math import isfinite
 from typing import Any
 
 from ordinate.errors import OrdinateError
 
-Settings = tuple[tuple[str, Any], ...]
-
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What is trained or measured once; equal to every run with the same key.
+    """A training or measurement that is made once. Runs with the same key are equal.
 
     Args:
-        dataset: its name.
-        model: its name.
-        protocol: the evaluation.
-        settings: by name, JSON values; a mapping or pairs, kept as pairs sorted by name, with tuples for lists.
-        seed: a whole number, 0 or more.
-        facts: what else determines the result, as ``settings``: the version of Ordinate, the digest of the data.
+        dataset: Name of the data set.
+        model: Name of the model.
+        protocol: Name of the evaluation.
+        settings: JSON values by name. A copy with sorted names and with tuples instead of lists is kept.
+        seed: Seed of split and training, a whole number of at least 0.
+        facts: JSON values that also determine the result, such as the version of Ordinate and the digest of the data.
 
     Example:
         >>> run = Run("airfoil", "supcr", settings={"learning_rate": 0.1}, seed=3)
         >>> run.label
         'supcr on airfoil, learning_rate=0.1, seed 3'
-        >>> Run.from_json(run.to_json()) == run
+        >>> run == Run("airfoil", "supcr", settings={"learning_rate": 0.1}, seed=3)
         True
     """
 
     dataset: str
     model: str
     protocol: str = "plain"
-    settings: Mapping[str, Any] | Settings = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
-    facts: Mapping[str, Any] | Settings = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("dataset", "model", "protocol"):
@@ -47,8 +45,8 @@ class Run:
                 raise OrdinateError(name, repr(value), "a name")
         if type(self.seed) is not int or self.seed < 0:
             raise OrdinateError("seed", repr(self.seed), "a whole number of at least 0")
-        for name in ("settings", "facts"):
-            object.__setattr__(self, name, _pairs(name, getattr(self, name)))
+        object.__setattr__(self, "settings", _plain("settings", dict(self.settings)))
+        object.__setattr__(self, "facts", _plain("facts", dict(self.facts)))
 
     @cached_property
     def key(self) -> str:
@@ -56,26 +54,17 @@ class Run:
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     @property
-    def kind(self) -> str:
-        """What runs have in common that take about as long."""
-        return f"{self.model} on {self.dataset}" + (f", {self.protocol}" if self.protocol != "plain" else "")
-
-    @property
     def label(self) -> str:
         """The run in words, without its facts."""
-        settings = [f"{name}={value}" for name, value in dict(self.settings).items()]
-        return ", ".join([self.kind, *settings, f"seed {self.seed}"])
+        parts = [f"{self.model} on {self.dataset}"]
+        if self.protocol != "plain":
+            parts.append(self.protocol)
+        parts += [f"{name}={value}" for name, value in self.settings.items()]
+        return ", ".join([*parts, f"seed {self.seed}"])
 
     def to_json(self) -> str:
         """Return the run as JSON that is the same text for the same run, on every machine."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        values |= {name: dict(values[name]) for name in ("settings", "facts")}
-        return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> "Run":
-        """Return the run that :meth:`to_json` wrote."""
-        return cls(**json.loads(text))
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Run) and other.key == self.key
@@ -84,15 +73,8 @@ class Run:
         return hash(self.key)
 
 
-def _pairs(argument: str, given: Mapping[str, Any] | Settings) -> Settings:
-    pairs = list(given.items() if isinstance(given, Mapping) else given)
-    if len({name for name, _ in pairs}) < len(pairs):
-        raise OrdinateError(argument, repr(given), "every name once")
-    return tuple(_plain(argument, dict(pairs)).items())
-
-
 def _plain(argument: str, value: Any) -> Any:
-    """A copy of a JSON value, with tuples for lists and sorted names."""
+    """Return a copy of a JSON value, with tuples instead of lists, and with sorted names."""
     if value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value)):
         return value
     if isinstance(value, list | tuple):

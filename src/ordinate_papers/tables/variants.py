@@ -1,4 +1,4 @@
-"""Variants of a method that a paper's table measures and that no estimator has a setting for."""
+"""Variants of a method that a paper's table measures, and for which no estimator has a setting."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,12 +8,12 @@ from torch.nn.functional import relu
 
 from ordinate.errors import OrdinateError
 from ordinate.losses import MMNPLoss
-from ordinate.methods.staged import StagedMethod
 from ordinate.methods.supcr import SupCR
+from ordinate.training.stages import StagedMethod
 
 
 class BareMargins(MMNPLoss):
-    """Margins without the precautions of CLOC's Section 3.3: behind a ReLU, and started close to 0."""
+    """Margins without the precautions of CLOC's Section 3.3: a ReLU makes them positive, and they start close to 0."""
 
     def __init__(self, num_classes: int) -> None:
         super().__init__(num_classes)
@@ -21,11 +21,11 @@ class BareMargins(MMNPLoss):
 
     @property
     def margins(self) -> Tensor:
-        return relu(self.raw) + 1e-6  # the loss needs them above 0
+        return relu(self.raw) + 1e-6  # The loss needs margins above 0.
 
 
 def _set_loss(_: Any, method: Any, options: Mapping[str, Any]) -> None:
-    """Other options of SupReMix's loss: its parts (Table 9)."""
+    """Set options of SupReMix's loss, such as its parts (Table 9)."""
     loss = method.supremix
     for name, value in options.items():
         if not hasattr(loss, name):
@@ -34,7 +34,7 @@ def _set_loss(_: Any, method: Any, options: Mapping[str, Any]) -> None:
 
 
 class ProjectedSupCR(SupCR):
-    """SupCR whose loss sees a projection of the embeddings (SupCR, Table 7)."""
+    """SupCR with the loss on a projection of the embeddings (SupCR, Table 7)."""
 
     projection: nn.Module
 
@@ -46,27 +46,27 @@ class ProjectedSupCR(SupCR):
 
 
 def _add_projection(estimator: Any, method: Any, dimensions: int) -> None:
-    """A projection head between SupCR's embeddings and its loss."""
+    """Add a projection head between SupCR's embeddings and its loss."""
     width = estimator.embedding_dim_
     method.projection = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, dimensions))
     method.__class__ = ProjectedSupCR
 
 
 def _set_margins(estimator: Any, method: Any, margin: float) -> None:
-    """One value that all margins are fixed at (CLOC, Table 4)."""
+    """Fix all margins at one value (CLOC, Table 4)."""
     ranks = range(len(estimator.ordered_classes_))
     method.mmnp = MMNPLoss(len(ranks), {(low, low + 1): margin for low in ranks[:-1]})
 
 
 def _set_stages(_: Any, method: StagedMethod, count: int) -> None:
-    """The first stages alone (CLOC, Table 4: the end of phase one)."""
+    """Train the first stages only (CLOC, Table 4: the end of phase one)."""
     method.stages = method.stages[:count]
 
 
 def _leave_out_precautions(estimator: Any, method: Any, kept: int) -> None:
-    """The first ``kept`` precautions of Section 3.3: 2 are softplus and start, 3 the early stop too (CLOC, Fig. 4)."""
+    """Keep the first of Section 3.3's precautions: two for softplus and start, the third for the early stop (Fig. 4)."""
     if kept < 3:
-        method.target_accuracy = 2.0  # is never reached
+        method.target_accuracy = 2.0  # It is never reached.
     if kept < 2:
         method.mmnp = BareMargins(len(estimator.ordered_classes_))
 
@@ -81,7 +81,7 @@ VARIANTS: Mapping[str, Callable[[Any, Any, Any], None]] = {
 
 
 def varied(kind: type[Any], variants: Mapping[str, Any]) -> type[Any]:
-    """Return an estimator class whose method differs by ``variants``: names of :data:`VARIANTS` and their values."""
+    """Return a subclass of an estimator with variants of its method: values by names of :data:`VARIANTS`."""
 
     class Varied(kind):
         def _build_method(self, encoder: nn.Module) -> StagedMethod:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ordinate.errors import OrdinateError
-from ordinate.methods.optimization import Optimization
+from ordinate.training.optimization import Optimization
 from ordinate_papers.methods.gol import GOL, center_loss, metric_loss, order_loss
 from tests.methods.examples import DIM, encoder, ranks, train
 

@@ -7,7 +7,7 @@ from torch.distributions import Independent, Normal, kl_divergence
 from torch.nn.functional import cross_entropy
 
 from ordinate.errors import OrdinateError
-from ordinate.methods.optimization import Optimization
+from ordinate.training.optimization import Optimization
 from ordinate_papers.methods.poe import (
     POE,
     GaussianEncoder,

@@ -70,7 +70,7 @@ def test_neighbours_on_features_are_measured_by_their_own_error(tmp_path):
 
 
 def test_cloc_tells_its_margins_of_every_epoch(tmp_path):
-    metrics = execute(run("ranks", "cloc", model={"phase_epochs": (3, 1), "precautions": 2}), tmp_path)
+    metrics = execute(run("ranks", "cloc", model={"epochs": (3, 1), "precautions": 2}), tmp_path)
     assert np.shape(metrics["margins"]) == (2,)
     assert np.shape(metrics["margin_history"]) == (2, 3)
 
@@ -137,6 +137,7 @@ def test_a_choice_sees_no_test_sample(validated):
         y=np.arange(90) % 3,
         split=split,
         task="ranks",
+        ranks=3,
         run=SimpleNamespace(seed=0),
         build=Model,
     )

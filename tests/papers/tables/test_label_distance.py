@@ -44,8 +44,8 @@ def test_every_cell_of_every_table(quick):
     for cell in CELLS:
         run = cell.run(0, quick=quick)
         trained_on = cell.choice.conditions.get("source", run.dataset)
-        spent = Budget(**dict(run.facts)["budget"])
-        given = {name: value for name, value in dict(run.settings).get("model", {}).items() if name != "projection"}
+        spent = Budget(**run.facts["budget"])
+        given = {name: value for name, value in run.settings.get("model", {}).items() if name != "projection"}
         if run.model.startswith("supcr"):
             found = distances_of(build(run.model, "continuous", budget=spent, **given))
             assert found == {expected(trained_on)}, (cell.choice, found)

@@ -40,7 +40,7 @@ def test_the_budget_is_the_same_for_every_model_that_trains(name):
         assert (estimator.encoder, estimator.embedding_dim, estimator.batch_size) == ("auto", 64, 256)
         assert (estimator.learning_rate, estimator.weight_decay) == (1e-3, 0.25)
         assert (estimator.random_state, estimator.validation_fraction, estimator.patience) == (5, 0.0, None)
-        epochs = estimator.phase_epochs if name == "cloc" else estimator.epochs
+        epochs = estimator.epochs if name == "cloc" else estimator.epochs
         assert epochs in (30, (30, 7), (10, 20))
 
 
@@ -136,7 +136,7 @@ X, Y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 4
 
 
 def fitted(name, task, y, **settings):
-    small = {"epochs": (1, 1)} if name.startswith("sup") else {"phase_epochs": (1, 1)}
+    small = {"epochs": (1, 1)} if name.startswith("sup") else {"epochs": (1, 1)}
     return build(name, task, **small, **settings).fit(X, y)
 
 
@@ -150,7 +150,7 @@ def test_options_of_the_loss_reach_it():
 def test_a_projection_stands_between_embedding_and_loss():
     model = fitted("supcr", "continuous", Y / 4, projection=6)
     assert model.method_.projection[-1].out_features == 6
-    assert len(model.method_.parameters_of_stage(0)) == len([*model.method_.encoder.parameters()]) + 4
+    assert len(model.method_.parameters_of_stage(0)) == len([*model.encoder_.parameters()]) + 4
 
 
 def test_every_margin_can_be_fixed_at_one_value():
@@ -163,8 +163,8 @@ def test_a_method_can_stop_after_its_first_stage():
 
 def test_the_small_network_sees_the_numbers_of_the_file():
     model = build("supcr", "continuous", encoder="airfoil", embedding_dim=10, epochs=(1, 1)).fit(1000 + 7 * X, Y / 4)
-    numbers, *layers = model.method_.encoder
-    read = model._read(1000 + 7 * X).double()
+    numbers, *layers = model.encoder_
+    read = model.read(1000 + 7 * X).double()
     np.testing.assert_allclose(numbers(read), 1000 + 7 * X, rtol=1e-5)
     assert [layer.out_features for layer in layers[::2]] == [20, 30, 10]
 

@@ -1,20 +1,21 @@
 """How an estimator reads images."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ordinate.checks import check_flag, check_streaming
 from ordinate.data.images.augmentation import check_augmentation
 from ordinate.data.images.files import MAX_PIXELS
+from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_whole
 
 
 @dataclass(frozen=True)
-class ImageOptions:
+class ImageOptions(DataOptions):
     """How an estimator reads and augments images, and where its encoder's weights come from.
 
     Args:
@@ -96,6 +97,22 @@ class ImageOptions:
         check_whole(self.max_pixels, "max_pixels")
         check_whole(self.workers, "workers", least=0)
         check_streaming(self)
+
+    @property
+    def brings_weights(self) -> bool:  # type: ignore[override]  # It depends on the options here.
+        """Whether the encoder starts from pretrained weights."""
+        return bool(self.pretrained)
+
+    def without_paths(self) -> Self:
+        """Return the options without the path that weights came from."""
+        return replace(self, pretrained=bool(self.pretrained))
+
+    def check_part(self, train_encoder: int | str | None) -> None:
+        """Raise an error if the options contradict the part of the encoder that is trained."""
+        if train_encoder not in (None, "none") and self.frozen:
+            raise OrdinateError("train_encoder", f"{train_encoder!r} with ImageOptions(frozen=True)", "'none'")
+        if train_encoder == "none":
+            self.require_one_view("train_encoder", "'none'")
 
     def require_one_view(self, name: str, value: str) -> None:
         """Raise where views are asked for of images that pass the network once."""

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_whole
 
 
 @dataclass(frozen=True)
-class SeriesOptions:
+class SeriesOptions(DataOptions):
     """How an estimator augments series in training; embeddings and predictions are of whole series.
 
     A random crop is the augmentation of SupCR's experiments on EEG (Appendix C), which do not say how long it is.

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ordinate.checks import check_streaming
+from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_positive, check_whole
 
 
 @dataclass(frozen=True)
-class VolumeOptions:
+class VolumeOptions(DataOptions):
     """How an estimator reads volumes, from NIfTI files or arrays.
 
     SupReMix (B.1.4) reads UK Biobank's T1 volumes with ``size=100, spacing=2.0``. There is no augmentation, as there.

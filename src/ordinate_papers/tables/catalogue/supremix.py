@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from ordinate_papers.tables.metric_names import SHARES
-from ordinate_papers.tables.table import Column, Curve, Figure, Row, Table
+from ordinate_papers.tables.table import Column, Curve, Row, Table, Value
 
 NAMES = {"mae": "MAE", "mse": "MSE", "geometric_mean_error": "GM", "pearson": "Pearson"}
 MAE_MSE_GM, PEARSON_MSE_MAE = ("mae", "mse", "geometric_mean_error"), ("pearson", "mse", "mae")
@@ -39,13 +39,13 @@ def _over_training() -> tuple[Column, ...]:
     return tuple(Column(f"{share:.0%} of the epochs", item=place) for place, share in enumerate(SHARES))
 
 
-def _supremix(name: str, paper: Sequence[Figure], temperature: float, window: float = 5.0, **settings: Any) -> Row:
+def _supremix(name: str, paper: Sequence[Value], temperature: float, window: float = 5.0, **settings: Any) -> Row:
     return Row(name, paper, model="supremix_l1", settings={"temperature": temperature, **settings},
                on_its_data={"window": window})  # fmt: skip
 
 
 def _transferred(
-    group: str, source: str, target: str, temperature: float, figures: Sequence[Sequence[Figure]]
+    group: str, source: str, target: str, temperature: float, figures: Sequence[Sequence[Value]]
 ) -> tuple[Row, ...]:
     """The rows of a direction of Table 8, trained as Table 13 has it for the source."""
     rows: tuple[dict[str, Any], ...] = (
@@ -59,12 +59,12 @@ def _transferred(
     )
 
 
-def _without(name: str, paper: Sequence[Figure], *parts: str) -> Row:
+def _without(name: str, paper: Sequence[Value], *parts: str) -> Row:
     return Row(name, paper, settings={"loss": dict.fromkeys(parts, False)})
 
 
 def _methods(
-    figures: Mapping[str, Sequence[Figure]],
+    figures: Mapping[str, Sequence[Value]],
     temperature: float,
     window: float,
     *,

@@ -1,0 +1,89 @@
+"""SupCR's rows for labels of one dimension."""
+
+from math import log
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numba import njit
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ordinate.kernels.numba import LOOP, columns_of, in_threads
+
+PRODUCT = 1e40  # of denominators, up to which they are multiplied before a logarithm is taken
+TOGETHER = 4  # rows, so that the processor works on one while it waits for another
+
+
+def supcr_rows(
+    e: Float[Tensor, "b m"],
+    y: Float[Tensor, " b"],
+    ref_y: Float[Tensor, " m"],
+    self_index: Int[Tensor, " b"] | None,
+    weights: Float[Tensor, " b"],
+) -> tuple[Float[Tensor, " b"], Float[Tensor, " b"], Float[Tensor, "b m"]]:
+    """For each anchor the sum of its log denominators, the least of them, and how strongly it pushes each sample away.
+
+    Args:
+        e: exp of the scaled similarities, 0 to the anchor itself; overwritten by the last result.
+        y: labels of the anchors.
+        ref_y: labels of the references, ascending.
+        self_index: the column of each anchor itself, which is not a positive.
+        weights: of the anchors, in the last result.
+    """
+    columns = columns_of(self_index, len(e))
+    sums, least = np.empty(len(e)), np.empty(len(e))
+    arguments = e.numpy(), y.numpy(), ref_y.numpy(), columns, weights.numpy(), sums, least
+    in_threads(_supcr_rows, len(e), *arguments)
+    return torch.from_numpy(sums), torch.from_numpy(least), e
+
+
+@njit(**LOOP)
+def _supcr_rows(
+    start: int,
+    stop: int,
+    e: NDArray[np.floating],
+    y: NDArray[np.float64],
+    ref_y: NDArray[np.float64],
+    self_index: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    least: NDArray[np.float64],
+) -> None:
+    m = len(ref_y)
+    order = np.empty((TOGETHER, m), np.int64)
+    distance, running = np.empty((TOGETHER, m)), np.empty((TOGETHER, m))
+    left, right, total = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64), np.empty(TOGETHER)
+    for first in range(start, stop, TOGETHER):
+        left[:], right[:], total[:] = 0, m - 1, 0.0
+        for k in range(m):  # from both ends inwards, the farther first: references ascend in label
+            for lane in range(TOGETHER):
+                i = min(first + lane, stop - 1)
+                below, above = y[i] - ref_y[left[lane]], ref_y[right[lane]] - y[i]
+                is_left = int(below > above)
+                j = right[lane] + is_left * (left[lane] - right[lane])
+                distance[lane, k] = max(below, above)
+                order[lane, k] = j
+                total[lane] += e[i, j]
+                running[lane, k] = total[lane]
+                left[lane] += is_left
+                right[lane] += is_left - 1
+        for lane in range(min(TOGETHER, stop - first)):
+            i = first + lane
+            log_sum, product, pushed, denominator, k = 0.0, 1.0, 0.0, 0.0, m - 1
+            while k >= 0:  # outwards: what each denominator passes on to all that are no nearer
+                denominator, nearest = running[lane, k], k
+                while k >= 0 and distance[lane, k] == distance[lane, nearest]:  # those as far away share it
+                    if order[lane, k] != self_index[i]:
+                        pushed += 1 / denominator
+                        product *= denominator
+                        if not 1 / PRODUCT < product < PRODUCT:
+                            log_sum += log(product)
+                            product = 1.0
+                    k -= 1
+                for passed in range(nearest, k, -1):
+                    j = order[lane, passed]
+                    e[i, j] = (e[i, j] * pushed - 1) * weights[i]
+            sums[i], least[i] = log_sum + log(product), denominator
+            if self_index[i] >= 0:
+                e[i, self_index[i]] = 0
