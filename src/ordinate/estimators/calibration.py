@@ -53,24 +53,25 @@ def unseen_scores(fitted: Fitted, scorer: Scorer, training: Training, groups: Ar
         groups: (n,), groups of the training samples, none of which is divided.
     """
     if training.follows_paper:
-        return uncalibrated(fitted, "as their papers' are not")
+        note_uncalibrated(fitted, "as their papers' are not")
+        return None
     if fitted.validation is not None:
         return scores_of(fitted, scorer, fitted.validation)
     folds = number_of_folds(fitted, training)
     if folds == 0:
-        return uncalibrated(
-            fitted, "as all samples are trained on; give validation samples, or Training(calibration=3)"
-        )
+        note_uncalibrated(fitted, "as all samples are trained on; give validation samples, or Training(calibration=3)")
+        return None
     end = training_end()
     if end is not None and folds * fitted.seconds > end.until - end.now:
-        return uncalibrated(fitted, f"as the time limit is too short for {folds} further trainings")
+        note_uncalibrated(fitted, f"as the time limit is too short for {folds} further trainings")
+        return None
     scores = cross_fitted_scores(fitted, scorer, folds, groups)
     if scores is None:
-        return uncalibrated(fitted, "as there are too few samples to leave some out of training")
+        note_uncalibrated(fitted, "as there are too few samples to leave some out of training")
     return scores
 
 
-def uncalibrated(fitted: Fitted, reason: str) -> None:
+def note_uncalibrated(fitted: Fitted, reason: str) -> None:
     """Note why probabilities are not calibrated."""
     fitted.notes.append(f"the probabilities are not calibrated, {reason}")
 

@@ -12,7 +12,7 @@ from ordinate.checks import check_choice, check_whole
 from ordinate.data.modality import Reader
 from ordinate.data.rows import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
-from ordinate.estimators.calibration import fit_calibration, scores_of, uncalibrated
+from ordinate.estimators.calibration import fit_calibration, note_uncalibrated, scores_of
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
 from ordinate.estimators.parameters import estimator_dataclass
@@ -128,7 +128,7 @@ class OTDMethod(RankMethod):
         training = fitted.training
         rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, n_neighbors)
         weights = None if training.weights is None else training.weights[rows]
-        uncalibrated(fitted, "as they are shares of votes")
+        note_uncalibrated(fitted, "as they are shares of votes")
         embeddings = unit(fitted.embed_rows(training.x, rows))
         return fit_vote(embeddings, training.y[rows], self.settings.labels_.outputs, n_neighbors, weights)
 
