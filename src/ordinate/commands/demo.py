@@ -1,4 +1,4 @@
-"""``ordinate demo``: the main job on real data that dependencies carry, measured beside simple baselines."""
+"""``ordinate demo``: the main job on real data that dependencies carry, compared with simple baselines."""
 
 import json
 import time
@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from ordinate.commands.fit import REPORT, named_failure
+from ordinate.commands.fit.write import REPORT, named_failure
 from ordinate.commands.workspace import Workspace
 from ordinate.data.splits import split_rows
 from ordinate.estimators import (
@@ -36,6 +36,7 @@ from ordinate.metrics import continuous_report, rank_report
 from ordinate.optional import optional
 from ordinate.report.page import write_report
 from ordinate.report.text import table
+from ordinate.training.options import Training
 
 TEST_FRACTION = 0.25
 
@@ -68,9 +69,9 @@ def _ranks(result: Path, checkpoints: Path, seed: int) -> dict[str, Any]:
         "gradient boosting": HistGradientBoostingClassifier(random_state=seed),
     }
     ours: dict[str, EmbeddingEstimator] = {
-        "Blend": BlendClassifier(checkpoint_dir=checkpoints / "blend", verbose=1, random_state=seed),
-        "CLOC": CLOCClassifier(checkpoint_dir=checkpoints / "cloc", verbose=1, random_state=seed),
-        "OTD": OTDClassifier(checkpoint_dir=checkpoints / "otd", verbose=1, random_state=seed),
+        "Blend": BlendClassifier(training=_kept_in(checkpoints / "blend"), verbose=1, random_state=seed),
+        "CLOC": CLOCClassifier(training=_kept_in(checkpoints / "cloc"), verbose=1, random_state=seed),
+        "OTD": OTDClassifier(training=_kept_in(checkpoints / "otd"), verbose=1, random_state=seed),
     }
     measured = {}
     for called, model in (baselines | ours).items():
@@ -112,9 +113,9 @@ def _continuous(result: Path, checkpoints: Path, seed: int) -> dict[str, Any]:
         "gradient boosting": HistGradientBoostingRegressor(random_state=seed),
     }
     ours: dict[str, EmbeddingEstimator] = {
-        "Blend": BlendRegressor(checkpoint_dir=checkpoints / "blend-target", verbose=1, random_state=seed),
-        "SupCR": SupCRRegressor(checkpoint_dir=checkpoints / "supcr", verbose=1, random_state=seed),
-        "SupReMix": SupReMixRegressor(checkpoint_dir=checkpoints / "supremix", verbose=1, random_state=seed),
+        "Blend": BlendRegressor(training=_kept_in(checkpoints / "blend-target"), verbose=1, random_state=seed),
+        "SupCR": SupCRRegressor(training=_kept_in(checkpoints / "supcr"), verbose=1, random_state=seed),
+        "SupReMix": SupReMixRegressor(training=_kept_in(checkpoints / "supremix"), verbose=1, random_state=seed),
     }
     measured = {}
     for name, model in (baselines | ours).items():
@@ -125,10 +126,15 @@ def _continuous(result: Path, checkpoints: Path, seed: int) -> dict[str, Any]:
     return measured
 
 
+def _kept_in(folder: Path) -> Training:
+    """Return the options of training that keep its state in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return Training(checkpoint_dir=folder)
+
+
 def _fit(model: BaseEstimator, name: str, X: pd.DataFrame, y: Any) -> Any:
     if isinstance(model, EmbeddingEstimator):
         print(f"training {name}", flush=True)
-        Path(str(model.checkpoint_dir)).mkdir(parents=True, exist_ok=True)
         return model.fit(X, y)
     with threadpool_limits(1):  # on so few samples threads wait for each other longer than they work
         return model.fit(X, y)
@@ -139,7 +145,7 @@ def _keep(
 ) -> None:
     drawn = {}
     for name, model in models.items():
-        model.set_params(checkpoint_dir=None, verbose=0)
+        model.set_params(training__checkpoint_dir=None, verbose=0)
         folder = result / f"{data}-{name.lower()}"
         folder.mkdir(exist_ok=True)
         write_estimator(model, folder)

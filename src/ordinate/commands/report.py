@@ -12,15 +12,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.costs import costs_of_rules
-from ordinate.commands.fit import SPLIT
+from ordinate.commands.fit.write import SPLIT
 from ordinate.commands.labels import understand_label
-from ordinate.commands.model_samples import fit_to
-from ordinate.commands.samples import Samples, decode_array, modality_of_data
+from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data
 from ordinate.commands.samples import read_samples as read_labelled_samples
 from ordinate.data.csv_files import read_csv
 from ordinate.data.modality import Request
 from ordinate.data.paths import reading
-from ordinate.data.registry import modality_of, modality_of_reader
+from ordinate.data.registry import modality_of
 from ordinate.data.rows import take
 from ordinate.data.tables.features import plain_text
 from ordinate.decisions import compare_decisions
@@ -152,15 +151,15 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArra
 
 
 def _read(estimator: EmbeddingEstimator, data: str, target: str | None, *, stream: bool) -> Samples:
-    reader, modality = estimator.reader_, modality_of_data(data)
-    if modality.name != "tables" and not modality.reads_with(reader):
+    reader = estimator.reader_
+    modality = modality_of_data(data)
+    if not modality.holds_arrays and not modality.reads_with(reader):
         raise OrdinateError(data, problem=f"holds {modality.name}, and the model was trained on other data")
-    request, options = Request(target, stream=stream), {}
-    if reader.options() is not None:
-        options[modality_of_reader(reader).parameter] = reader.options()
-    samples = read_labelled_samples(data, request, options)
-    is_array_of_kind = modality.name == "tables" and modality_of(samples.X).reads_with(reader)
-    return decode_array(samples, request, options) if is_array_of_kind else samples
+    request = Request(target, stream=stream)
+    samples = read_labelled_samples(data, request, lambda _: reader.options())
+    if modality.holds_arrays and modality_of(samples.X).reads_with(reader):
+        return decode_array(samples, request, lambda _: reader.options())
+    return samples
 
 
 def _sides(path: Path, samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:

@@ -1,7 +1,7 @@
-"""Columns of a table that identify its rows are left out of training, and named."""
+"""Columns of a table that identify its rows, which are left out of training."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from ordinate.data.tables.row_columns import find_label_columns, find_row_column
 from ordinate.errors import OrdinateError
 
 
-def leave_out_row_columns(samples: Samples, keep: list[str], data: str, say: Callable[[str], None]) -> Samples:
-    """Return samples without the columns that identify the rows of a table, but those to ``keep``; name them."""
+def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say: Callable[[str], None]) -> Samples:
+    """Return samples without the columns that identify the rows of a table, except those to keep, and name them."""
     X = samples.X
     if not hasattr(X, "columns"):
         if keep:
@@ -26,7 +26,7 @@ def leave_out_row_columns(samples: Samples, keep: list[str], data: str, say: Cal
     if not names:
         raise OrdinateError(
             data,
-            problem=f"every column beside the target identifies the rows ({', '.join(left_out)})",
+            problem=f"every column except the target identifies the rows ({', '.join(left_out)})",
             expected="at least one that describes them",
             hint="--keep trains on those it names",
         )

@@ -1,7 +1,7 @@
 """The labelled samples that a command trains or measures on, whichever kind of data they are."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,30 @@ from ordinate.data.streamed import StreamedPixels
 from ordinate.data.tables.parquet_table import in_memory, streams
 from ordinate.data.text.samples import as_texts
 from ordinate.errors import OrdinateError
+from ordinate.estimators.batches import trained_columns
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.sample_weights import check_sample_weight
 from ordinate.extensions import extensions, load_object
+
+OptionsOf = Callable[[Modality], Any]
+SizeFor = Callable[[Any, pd.Series, float], tuple[int, int]]
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Labelled samples that were read and found usable; the digest is of all that was read, the name for messages."""
+    """Labelled samples that were read and found usable.
+
+    Args:
+        X: Samples.
+        y: Labels (n,).
+        name: Name of the label for messages.
+        digest: SHA-256 of everything that was read.
+        splits: Sides (n,) that the data assign the samples to; None without any.
+        groups: Groups (n,) that stay on one side of a split; None without any.
+        weights: Sample weights (n,); None for equal ones.
+        paths: Files (n,) that the samples lie in; None if they do not lie in one each.
+        is_text: Whether columns of a table are read as text.
+    """
 
     X: Any
     y: pd.Series
@@ -35,7 +52,7 @@ class Samples:
     groups: pd.Series | None = None
     weights: NDArray[np.float64] | None = None
     paths: NDArray[np.str_] | None = None
-    is_text: bool = False  # columns of a table that are read as text
+    is_text: bool = False
 
     @property
     def modality(self) -> Modality:
@@ -83,13 +100,17 @@ def _refuse_columns(data: str, request: Request) -> None:
 def read_samples(
     data: str,
     request: Request,
-    options: Mapping[str, Any],
-    size_for: Callable[[Any, pd.Series, float], tuple[int, int]] | None = None,
+    options_of: OptionsOf,
+    size_for: SizeFor | None = None,
 ) -> Samples:
     """Read the labelled samples of a file, folder, zip or image set, with files of images and the like read.
 
-    ``options`` are by the parameter of the estimators that holds them; ``size_for`` chooses the size of images by how
-    they would be read, their labels, and the seconds to decode them.
+    Args:
+        data: Path, or name of an image set.
+        request: Request for columns and other parts of the data.
+        options_of: Function from a kind of data to its options.
+        size_for: Function that chooses the size of images by how they would be read, their labels, and the seconds
+            that decoding takes; None for the options' size.
     """
     modality = modality_of_data(data)
     image_sets = _named_sets(data, "holds_images")
@@ -103,11 +124,13 @@ def read_samples(
         raise OrdinateError(
             data, problem="has targets of several dimensions", expected="one", hint="see SupCRRegressor for more"
         )
-    if modality.name == "tables":  # a file, which may hold an array of another kind, that decode_array reads
-        X, name, weights = labelled.samples, f"column {labelled.labels.name!r}", _weights(labelled)
+    if modality.holds_arrays:
+        X = labelled.samples
+        name = f"column {labelled.labels.name!r}"
+        weights = _weights(labelled)
         digest = X.row_groups.digest().hex() if streams(X) else _digest_of_files(Path(data))
         return Samples(X, labelled.labels, name, digest, labelled.splits, labelled.groups, weights)
-    return _decoded(modality, data, labelled, request, options.get(modality.parameter), size_for)
+    return _decoded(modality, data, labelled, request, options_of(modality), size_for)
 
 
 def _decoded(
@@ -116,9 +139,9 @@ def _decoded(
     labelled: Labelled,
     request: Request,
     options: Any,
-    size_for: Callable[[Any, pd.Series, float], tuple[int, int]] | None,
+    size_for: SizeFor | None,
 ) -> Samples:
-    """Return labelled samples with their files read, without those that cannot be read where that is asked for."""
+    """Return labelled samples with their files read, without those that cannot be read if the request says so."""
     labels = pd.Series(labelled.labels)
 
     def choose(preprocessing: Any, seconds: float) -> tuple[int, int]:
@@ -140,7 +163,9 @@ def _decoded(
     if failures:
         labelled = labelled.take(np.setdiff1d(np.arange(len(labelled)), list(failures)))
     y = pd.Series(labelled.labels)
-    columns = [y, labelled.splits, labelled.groups, *([] if labelled.weights is None else [labelled.weights])]
+    columns = [y, labelled.splits, labelled.groups]
+    if labelled.weights is not None:
+        columns.append(labelled.weights)
     pixels = getattr(labelled.samples, "pixels", labelled.samples)
     if isinstance(pixels, StreamedPixels):
         digest = hashlib.sha256(pixels.digest())
@@ -172,12 +197,18 @@ def _weights(labelled: Labelled) -> NDArray[np.float64] | None:
         raise error.of(f"--weight: column {labelled.weights.name!r}") from None
 
 
-def decode_array(samples: Samples, request: Request, options: Mapping[str, Any]) -> Samples:
+def decode_array(samples: Samples, request: Request, options_of: OptionsOf) -> Samples:
     """Return samples of a file that are images, volumes or the like as decoded ones."""
     modality = samples.modality
-    X, failures = modality.decode(samples.X, options.get(modality.parameter), request)
+    X, failures = modality.decode(samples.X, options_of(modality), request)
     require_readable(failures, len(samples.y), modality.name)
     return replace(samples, X=X)
+
+
+def fit_to(estimator: EmbeddingEstimator, X: Any, data: str) -> Any:
+    """Return samples with the columns of the training data, their files read once for everything that needs them."""
+    X = trained_columns(estimator, X, data)
+    return X if hasattr(estimator, "feature_names_in_") else estimator.reader_.decode(X)
 
 
 def _digest_of_files(path: Path) -> str:
@@ -191,14 +222,19 @@ def _digest_of_files(path: Path) -> str:
     return digest.hexdigest()
 
 
-def text_columns(samples: Samples, names: list[str], data: str) -> Samples:
+def text_columns(samples: Samples, names: Sequence[str], data: str) -> Samples:
     """Return samples of a table as the texts in one or two of its columns."""
-    if samples.modality.name != "tables" or not hasattr(samples.X, "columns"):
+    if not hasattr(samples.X, "columns"):
         raise OrdinateError(
             "--text", problem=f"{data} holds no table", expected=f"one with the columns {', '.join(names)}"
         )
+<<<<<<< HEAD
     require_names(samples.X.columns, names, Path(data))
     texts = in_memory(samples.X[names])
+=======
+    require_columns(samples.X, names, Path(data))
+    texts = in_memory(samples.X[list(names)])
+>>>>>>> h6
     try:
         as_texts(texts)
     except OrdinateError as error:

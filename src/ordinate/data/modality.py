@@ -227,6 +227,8 @@ class Modality(ABC):
     options_class: type[Any] | None = None
     encoders: tuple[str, ...] = ()  # names of encoders that require options
     command_options: tuple[str, ...] = ()  # of ``ordinate fit`` that do nothing for other kinds of data
+    holds_arrays: bool = False  # Its files may hold an array of another kind, which tells its kind once it is read.
+    plans_training: bool = False  # Commands choose network, size and epochs by the time of training steps.
 
     def options_of(self, given: Any) -> Any:
         """Return the options of this kind of data among an estimator's, the defaults if it has none of them."""

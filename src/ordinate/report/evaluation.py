@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ordinate.data.rows import random_part
 from ordinate.estimators.cloc import CLOCClassifier
@@ -40,7 +41,7 @@ def measure(predictions: Predictions, sample_weight: ArrayLike | None = None) ->
     return metrics
 
 
-def fixed_margins(model: CLOCClassifier) -> list[bool]:
+def fixed_margins(model: CLOCClassifier) -> NDArray[np.bool_]:
     """Return for each boundary, from the lowest to the highest, whether its margin was fixed by the user."""
     fixed = model.margins_by_rank() or {}
-    return [(rank, rank + 1) in fixed for rank in range(len(model.margins_))]
+    return np.array([(rank, rank + 1) in fixed for rank in range(len(model.margins_))])

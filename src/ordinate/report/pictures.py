@@ -61,7 +61,7 @@ def _figures(predictions: Predictions) -> dict[str, Figure]:
         ks = range(1, min(MOST_NEIGHBOURS, len(true) - 1) + 1)
         drawn["knn_curve"] = curves.knn_curve(ks, {"embedding": knn_accuracy_curve(embeddings, true, ks)})
     if isinstance(model, CLOCClassifier):
-        fixed = fixed_margins(model)
+        fixed = fixed_margins(model).tolist()
         drawn["margins"] = figures.margins(model.margins_, names, fixed)
         drawn["margins_over_training"] = curves.margins_over_training(model.history_, names, fixed)
     return drawn

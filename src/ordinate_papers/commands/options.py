@@ -14,8 +14,7 @@ PROTOCOLS = (
 OF_ONE = "of one protocol"
 SHARED = (  # with fit
     "data", "target", "margin", "task", "order", "drop", "keep", "categorical", "split", "group", "fold",
-    "test_fraction", "epochs", "encoder", "image_size", "augmentation", "pretrained", "skip_unreadable", "out",
-    "accelerator", "seed", "quiet",
+    "test_fraction", "epochs", "encoder", "image_size", "pretrained", "skip_unreadable", "out", "seed", "quiet", "set",
 )  # fmt: skip
 
 

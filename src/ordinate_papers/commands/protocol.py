@@ -12,15 +12,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ordinate.commands.division import divide_rows
-from ordinate.commands.fit_options import FitOptions, image_options
+from ordinate.commands.fit.plan import BLEND, Plan, make_plan, require_fitting
+from ordinate.commands.fit.read import Source, read
+from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label
-from ordinate.commands.model_samples import fit_to
-from ordinate.commands.plan import BLEND, Plan, make_plan, require_fitting
-from ordinate.commands.read_data import read
-from ordinate.commands.samples import Samples
+from ordinate.commands.samples import Samples, fit_to
 from ordinate.commands.workspace import Workspace
 from ordinate.data.csv_files import without_formulas
-from ordinate.data.images.options import ImageOptions
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, take
 from ordinate.errors import OrdinateError
@@ -59,12 +57,12 @@ class Divided:
     test_rows: NDArray[np.int64]
 
     @classmethod
-    def read(cls, options: FitOptions, images: ImageOptions, *, all_columns: bool = False) -> tuple[Self, Plan]:
-        """Return the data set that the options name, and what can be trained on it."""
-        samples = read(options, images, all_columns=all_columns)
-        plan = make_plan(options, None, images, samples)
-        rows, _, test_rows = divide_rows(plan.label, samples, options)
-        return cls(plan.label, samples, rows, test_rows), plan
+    def read(cls, options: FitOptions, source: Source) -> tuple[Self, Plan]:
+        """Return the data set that the options name, and the plan of trainings on it."""
+        data = read(source, None)
+        plan = make_plan(options, source, data)
+        division = divide_rows(plan.label, data.samples, options.test_fraction, options.seed)
+        return cls(plan.label, data.samples, division.rows, division.test), plan
 
     @property
     def training(self) -> tuple[Any, NDArray[Any]]:
@@ -103,9 +101,11 @@ class Study:
 
     def build(self, method: str, seed: int, folder: Path) -> EmbeddingEstimator:
         """Return a method's estimator, not fitted."""
-        options = replace(self.options, seed=seed)
-        plan = replace(self.plan, margins={}) if method == LEARNED else self.plan
-        return plan.build("cloc" if method in (LEARNED, FIXED) else method, options, folder)
+        plan = replace(self.plan, params={**self.plan.params, "random_state": seed})
+        if method == LEARNED:
+            plan = replace(plan, margins={})
+        name = "cloc" if method in (LEARNED, FIXED) else method
+        return plan.build(name, folder)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def protocol(name: str, **given: Any) -> None:
     :class:`~ordinate.commands.fit_options.FitOptions`, of which ``margin`` names the boundary of label-bias.
     """
     chosen, options = ProtocolOptions.divide(name, given)
-    data, plan = Divided.read(options, image_options({}, options))
+    data, plan = Divided.read(options, Source.of(options))
     second = _second(options, chosen, data) if name == "transfer" else None
     methods = _methods(name, chosen, plan)
     digests = [part.samples.digest for part in (data, second) if part is not None]
@@ -165,13 +165,13 @@ def protocol(name: str, **given: Any) -> None:
 
 
 def _second(options: FitOptions, chosen: ProtocolOptions, first: Divided) -> Divided:
-    """Return the data set that transfer goes to; images as the first set's were decoded."""
-    images = image_options({}, options)
-    if modality_of(first.samples.X).name == "images":
-        decoded = first.samples.X.preprocessing
-        images = replace(images, size=decoded.size, channels=decoded.channels)
+    """Return the data set that transfer goes to, with pictures of the size and channels of the first set's."""
     to = replace(options, data=str(chosen.to), target=chosen.to_target or options.target)
-    second, _ = Divided.read(to, images, all_columns=True)
+    X = first.samples.X
+    if modality_of(X).plans_training:
+        settings = [f"data.size={X.preprocessing.size}", f"data.channels={X.preprocessing.channels}"]
+        to = replace(to, image_size=None, set=[*to.set, *settings])
+    second, _ = Divided.read(to, replace(Source.of(to), all_columns=True))
     if second.label.is_ranks != first.label.is_ranks:
         raise OrdinateError(
             "--to",
@@ -256,7 +256,8 @@ def _transfer(study: Study, methods: Sequence[str]) -> Outcome:
         model = contender.trained("first")
         return transfer(
             model, fit_to(model, X, to), y, fit_to(model, X_test, to), y_test, class_order=second.label.classes,
-            epochs=epochs, seed=contender.seed, checkpoint_dir=contender.estimator.checkpoint_dir, keep=contender.keep,
+            epochs=epochs, seed=contender.seed, keep=contender.keep,
+            checkpoint_dir=contender.estimator.training.checkpoint_dir,
         )  # fmt: skip
 
     records = _run(study, methods, run)

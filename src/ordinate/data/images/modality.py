@@ -41,17 +41,8 @@ class ImageModality(Modality):
     readers = (ImageReader,)
     parameter = "images"
     options_class = ImageOptions
-    command_options = (
-        "image_size",
-        "augmentation",
-        "pretrained",
-        "frozen",
-        "mirror",
-        "stream",
-        "max_pixels",
-        "fold",
-        "skip_unreadable",
-    )
+    command_options = ("image_size", "pretrained", "stream", "fold", "skip_unreadable")
+    plans_training = True
 
     def recognises(self, X: Any, options: ImageOptions | None = None) -> bool:
         return isinstance(X, ImageFiles | Decoded) or getattr(X, "ndim", 2) == 4 or are_paths(X)

@@ -25,7 +25,7 @@ class Series(Modality):
     readers = (SeriesScaler,)
     parameter = "series"
     options_class = SeriesOptions
-    command_options = ("crop", "skip_unreadable")
+    command_options = ("skip_unreadable",)
 
     def recognises(self, X: Any, options: SeriesOptions | None = None) -> bool:
         return getattr(X, "ndim", 1) == 3 or are_series(X)

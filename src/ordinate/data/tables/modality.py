@@ -39,6 +39,7 @@ class Tables(Modality):
     expected = "tables (n, features)"
     readers = (TableFeatures,)
     command_options = ("drop", "keep", "categorical", "text", "stream")
+    holds_arrays = True
 
     def recognises(self, X: Any, options: None = None) -> bool:
         return isinstance(X, pd.DataFrame | ParquetTable)

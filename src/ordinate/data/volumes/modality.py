@@ -34,7 +34,7 @@ class VolumeModality(Modality):
     readers = (VolumeReader,)
     parameter = "volumes"
     options_class = VolumeOptions
-    command_options = ("volume_size", "spacing", "stream", "skip_unreadable")
+    command_options = ("stream", "skip_unreadable")
 
     def recognises(self, X: Any, options: VolumeOptions | None = None) -> bool:
         if isinstance(X, VolumeFiles | DecodedVolumes) or getattr(X, "ndim", 2) == 5:

@@ -80,7 +80,7 @@ class Contents:
         if not isinstance(self.model, CLOCClassifier):
             return []
         near_zero = self.model.margins_ - self.model.margin_floor < COLLAPSED
-        learned = ~np.array(fixed_margins(self.model))
+        learned = ~fixed_margins(self.model)
         return [(rank, rank + 1) for rank in np.flatnonzero(near_zero & learned).tolist()]
 
     def label_name(self, label: Any) -> str:
