@@ -223,7 +223,7 @@ def test_the_fit_finds_the_minimum_that_a_search_without_gradients_finds(kind):
         return -weights.numpy() @ np.log(of_true) + strengths @ (vector - start.numpy()) ** 2
 
     best = minimize(penalised, start.numpy(), method="Powell", options={"xtol": 1e-8, "ftol": 1e-12, "maxiter": 200})
-    torch.nn.utils.vector_to_parameters(start, calibration.parameters())
+    torch.nn.utils.vector_to_parameters(start.clone(), calibration.parameters())
     fit_calibration(calibration, Scores(values, ranks, weights))
     found = penalised(torch.nn.utils.parameters_to_vector(calibration.parameters()).numpy())
     assert found == pytest.approx(best.fun, abs=1e-4)
