@@ -108,7 +108,9 @@ class OTDMethod(RankMethod):
     def predictor(self, fitted: Fitted) -> nn.Module:
         fitted.module.seen.clear()
         training = fitted.training
-        voters = self.settings.n_neighbors or defaults_of(fitted.reader).n_neighbors
+        voters = defaults_of(fitted.reader).n_neighbors
+        if self.settings.n_neighbors is not None:
+            voters = int(self.settings.n_neighbors)
         rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, voters or max(NEIGHBOURS))
         weights = None if training.weights is None else training.weights[rows]
         embeddings = unit(fitted.embed_rows(training.x, rows))
