@@ -5,6 +5,7 @@ import json
 import pickle
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -176,6 +177,15 @@ def test_settings_of_numpy_are_saved_as_the_numbers_they_are(name, tmp_path, mon
     loaded = save_and_load(model, tmp_path / "model")
     found = getattr(loaded, name, getattr(loaded.training, name, None))
     assert str(found) == str(SETTINGS[name]) or list(found) == list(SETTINGS[name])
+    assert_same_model(loaded, model, X)
+
+
+@pytest.mark.parametrize("make", [otd, partial(supcr, head="neighbours")], ids=["otd", "supcr"])
+def test_a_number_of_neighbours_of_numpy_is_saved_too(make, tmp_path):
+    X, target = draw_table()
+    model = make(n_neighbors=np.int64(4)).fit(X, ranks_of(target))
+    loaded = save_and_load(model, tmp_path / "model")
+    assert loaded.predictor_.k == 4
     assert_same_model(loaded, model, X)
 
 

@@ -26,15 +26,8 @@ class FitOptions:
 
     data: str = option(
         ...,
-<<<<<<< HEAD
-        "csv, tsv, parquet (a file or a folder of them), .ts; npz with X (n, features), (n, channels, length), "
-        "(n, channels, height, width) or (n, channels, depth, height, width); a folder or zip of images with a "
-        "labels.csv (path, label) or one folder per rank; a folder of matrices (csv, npy) or NIfTI volumes with a "
-        "labels.csv; or a name of `ordinate datasets`",
-=======
         "csv, tsv, parquet (a file or a folder of them), .ts or npz; a folder or zip of images, volumes or matrices "
         "with a labels.csv (path, label), or of images in one folder per rank; or a name of `ordinate datasets`",
->>>>>>> h6
         determines=False,
         nargs="?",
     )

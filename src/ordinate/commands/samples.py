@@ -228,13 +228,8 @@ def text_columns(samples: Samples, names: Sequence[str], data: str) -> Samples:
         raise OrdinateError(
             "--text", problem=f"{data} holds no table", expected=f"one with the columns {', '.join(names)}"
         )
-<<<<<<< HEAD
     require_names(samples.X.columns, names, Path(data))
-    texts = in_memory(samples.X[names])
-=======
-    require_columns(samples.X, names, Path(data))
     texts = in_memory(samples.X[list(names)])
->>>>>>> h6
     try:
         as_texts(texts)
     except OrdinateError as error:

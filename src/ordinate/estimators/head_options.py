@@ -41,7 +41,7 @@ class Head(OptionGroup):
     def __post_init__(self) -> None:
         check_choice(self.kind, get_args(HeadKind), "kind")
         check_choice(self.loss, _names(HeadLoss), "loss")
-        check_whole(self.n_neighbors, "n_neighbors")
+        object.__setattr__(self, "n_neighbors", check_whole(self.n_neighbors, "n_neighbors"))
         if self.bin_size is None:
             return
         if isinstance(self.bin_size, list):  # JSON and TOML have no tuples.

@@ -112,7 +112,7 @@ class OTDMethod(RankMethod):
     def predictor(self, fitted: Fitted) -> nn.Module:
         fitted.module.seen.clear()
         if self.settings.n_neighbors is not None:
-            return self.vote(fitted, self.settings.n_neighbors)
+            return self.vote(fitted, int(self.settings.n_neighbors))
         outputs = self.settings.labels_.outputs
         training = fitted.training
         density = PositionDensity(shares_of_ranks(training.y, outputs, training.weights))

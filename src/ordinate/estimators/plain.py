@@ -141,7 +141,7 @@ class EndToEndMethod(TargetMethod):
             facts.outputs,
             head_loss=self.settings.loss,
             bin_size=self.settings.bin_size,
-            epochs=int(self.settings.epochs),
+            epochs=self.settings.epochs,
             balance=self.balance(self.label_bins(facts.targets), facts.embedding_dim),
             **self.stage_options(facts),
         )

@@ -54,6 +54,9 @@ class Stage:
     optimization: Optimization
     patience: int | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epochs", int(self.epochs))  # A whole number of NumPy is none for Lightning.
+
 
 STATE = {"index": "stage_index", "start": "stage_start"} | {
     name: name
