@@ -22,11 +22,13 @@ from ordinate.functional.contrast import Inputs, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere
 from ordinate.functional.inputs import check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
-from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self, unit
+from ordinate.functional.similarity import PAIRS_AT_ONCE, CosineBlocks, fill_self, unit
 from ordinate.options import AngularTriangleOptions, Reduction
 
-NEAR = {torch.float32: 1e-3, torch.float64: 1e-8}  # distance of a cosine from 1 or -1 below which arccos loses digits
-PAIRS_PER_RANK = 1 << 15  # from which it takes less time on a processor to leave out those that stand in no triplet
+# arccos loses digits of cosines that are nearer to 1 or -1.
+MIN_DISTANCE_FROM_ONE = {torch.float32: 1e-3, torch.float64: 1e-8}
+# From here on a processor is faster if it leaves out the pairs that stand in no triplet.
+MIN_PAIRS_PER_RANK = 1 << 15
 
 
 def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*m d"]) -> Float[Tensor, "..."]:
@@ -140,7 +142,7 @@ def angular_triangle_with_options(
         pair_share, offered = _triplet_counts(to_accumulation_dtype(sizes), self_index is not None)
         count = offered[ranks]
         row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], self_index, options.block_size)
-        if ranks.device.type == "cpu" and len(ranks) * len(ref_ranks) >= PAIRS_PER_RANK * num_classes:
+        if ranks.device.type == "cpu" and len(ranks) * len(ref_ranks) >= MIN_PAIRS_PER_RANK * num_classes:
             row_sums = _RankByRank(row_sums)
     else:
         i, j, k = check_triplets(triplets, contrast)
@@ -211,7 +213,7 @@ class _AllTriplets:
                 from ordinate.kernels.numba.angular_triangle import angle_rows
             cosine, a, b = cosines.block(rows), cosines.a[rows], cosines.b
             pairs = ranks, self.ref_ranks, self.shares, self_index
-            return angle_rows(cosine, a, b, *pairs, coefficients, NEAR[cosine.dtype])
+            return angle_rows(cosine, a, b, *pairs, coefficients, MIN_DISTANCE_FROM_ONE[cosine.dtype])
         angle = _angles(cosines, rows)
         rank_distance = to_accumulation_dtype((ranks[:, None] - self.ref_ranks).abs())
         error = angle / math.pi - rank_distance / (self.num_classes - 1)
@@ -265,7 +267,7 @@ class _GivenPairs:
     def __call__(self, coefficients: Tensor | None, u: Tensor, v: Tensor) -> tuple[Tensor, Gradients]:
         values = torch.zeros(len(u), dtype=u.dtype, device=u.device)
         grad_u, grad_v = torch.zeros_like(u), torch.zeros_like(v)
-        for part in torch.arange(len(self.anchor), device=u.device).split(CHUNK):
+        for part in torch.arange(len(self.anchor), device=u.device).split(PAIRS_AT_ONCE):
             anchor, other = self.anchor[part], self.other[part]
             angle = _angle(u[anchor], v[other])
             error = angle / math.pi - self.target[part]
@@ -280,9 +282,9 @@ class _GivenPairs:
 def _angles(cosines: CosineBlocks, rows: slice) -> Float[Tensor, "b m"]:
     """Angles of some anchors with all references; those near 0 and pi from the difference of the two directions."""
     cosine = cosines.block(rows).clamp_(-1, 1)
-    near = (1 - cosine.abs() <= NEAR[cosine.dtype]).nonzero()
+    near = (1 - cosine.abs() <= MIN_DISTANCE_FROM_ONE[cosine.dtype]).nonzero()
     angle = cosine.acos_()
-    for i, j in (part.unbind(1) for part in near.split(CHUNK)):
+    for i, j in (part.unbind(1) for part in near.split(PAIRS_AT_ONCE)):
         angle[i, j] = _angle(cosines.a[rows][i], cosines.b[j])
     return angle
 

@@ -14,9 +14,9 @@ from ordinate.functional.global_batch import Group, place_among
 from ordinate.functional.similarity import SimilarityBlocks, fill_self
 from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient, MixtureRows
 
-MIXTURES = 1 << 20  # of the Mix-pos kind held at a time
-DRAWN_ROWS = 32  # anchors whose shares are drawn from one seed, so that they do not depend on the size of a block
-QUANTILES = 4096  # kept of a Beta distribution
+MAX_MIXTURES_AT_ONCE = 1 << 20
+ROWS_PER_SEED = 32  # The shares of so many anchors do not depend on the size of a block.
+QUANTILES = 4096
 
 
 class MixtureBlocks(SimilarityBlocks):
@@ -55,21 +55,21 @@ class DrawnShares:
     device: torch.device
 
     def of(self, rows: slice, dtype: torch.dtype) -> Float[Tensor, "b m"]:
-        first = rows.start // DRAWN_ROWS
-        seeds = [(self.seed + part) % 2**63 for part in range(first, -(-rows.stop // DRAWN_ROWS))]
+        first = rows.start // ROWS_PER_SEED
+        seeds = [(self.seed + part) % 2**63 for part in range(first, -(-rows.stop // ROWS_PER_SEED))]
         quantiles = _beta_quantiles(self.alpha, self.beta).to(self.device)
         if kernels.uses_numba(quantiles):
             from ordinate.kernels.numba.supremix import draw_parts
 
-            drawn = draw_parts(seeds, DRAWN_ROWS, self.m, quantiles)
+            drawn = draw_parts(seeds, ROWS_PER_SEED, self.m, quantiles)
         else:
             drawn = torch.cat([self._draw(seed, quantiles) for seed in seeds])
-        start = rows.start - first * DRAWN_ROWS
+        start = rows.start - first * ROWS_PER_SEED
         return drawn[start : start + rows.stop - rows.start].to(dtype)
 
     def _draw(self, seed: int, quantiles: Float[Tensor, " q"]) -> Float[Tensor, "r m"]:
         generator = torch.Generator(self.device).manual_seed(seed)
-        place = torch.rand(DRAWN_ROWS, self.m, generator=generator, device=self.device) * (QUANTILES - 1)
+        place = torch.rand(ROWS_PER_SEED, self.m, generator=generator, device=self.device) * (QUANTILES - 1)
         below = place.long().clamp_(max=QUANTILES - 2)  # rounding may lead to the very end
         return torch.lerp(quantiles.take(below), quantiles.take(below + 1), place - below)
 
@@ -124,7 +124,7 @@ class MixPositives:
         if below == 0 or above == 0:
             self.parts = []
             return
-        self.below, self.step = below, max(1, MIXTURES // (above * len(self.cosine)))
+        self.below, self.step = below, max(1, MAX_MIXTURES_AT_ONCE // (above * len(self.cosine)))
         self.among = slice(int(self.low.min()), int(self.high.max()))
         mixed = block.references[self.among]
         self.gram = mixed @ mixed.T

@@ -16,9 +16,9 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks, block_sums
 from ordinate.functional.contrast import Contrast, Inputs, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere, summed
-from ordinate.functional.inputs import LARGEST_FACTOR, check_ranks
+from ordinate.functional.inputs import MAX_FACTOR, check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype
-from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self
+from ordinate.functional.similarity import PAIRS_AT_ONCE, CosineBlocks, fill_self
 from ordinate.options import MMNPOptions, PairReduction
 
 
@@ -92,8 +92,8 @@ def mmnp_with_options(
     """Return the value of :func:`mmnp` for options that are checked."""
     if not isinstance(margins, Tensor) or margins.dim() != 1 or len(margins) == 0 or not margins.is_floating_point():
         raise OrdinateError("margins", expected="a floating-point tensor (C-1,), one margin per boundary")
-    if not bool((margins > 0).all() & (margins <= LARGEST_FACTOR).all()):
-        raise OrdinateError("margins", margins.tolist(), f"values above 0, of at most {LARGEST_FACTOR:g}")
+    if not bool((margins > 0).all() & (margins <= MAX_FACTOR).all()):
+        raise OrdinateError("margins", margins.tolist(), f"values above 0, of at most {MAX_FACTOR:g}")
     num_classes = len(margins) + 1
     contrast = prepare(embeddings, labels, partial(check_ranks, num_classes=num_classes), inputs)
     ranks, ref_ranks = contrast.labels, contrast.ref_labels
@@ -201,7 +201,7 @@ class _GivenHinges:
     def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor, shift: Tensor) -> tuple[Tensor, Gradients]:
         values = a.new_zeros(len(a))
         grad_a, grad_b, grad_shift = torch.zeros_like(a), torch.zeros_like(b), torch.zeros_like(shift)
-        for part in torch.arange(len(self.anchor), device=a.device).split(CHUNK):
+        for part in torch.arange(len(self.anchor), device=a.device).split(PAIRS_AT_ONCE):
             anchor, positive, negative = self.anchor[part], self.positive[part], self.negative[part]
             boundary = self.ranks[anchor], self.ref_ranks[negative]
             apart = b[negative] - b[positive]

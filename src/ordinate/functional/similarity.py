@@ -11,12 +11,12 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.options import Similarity
 
-NEAR = {torch.float32: 1e-2, torch.float64: 1e-6}  # squared distance, relative to the squared norms, below which
-# the Gram form loses digits
-SQUARED_NORMS = 1e-25, 1e25  # between which float32 holds squared distances to its last digit
-MOST_NEAR = 0.01  # share of near pairs in a float32 block up to which recomputing them costs less than float64
-SMALL = 1e-30  # norm, below which squares may be rounded to 0, and gradients may pass the range of float32
-CHUNK = 1 << 16  # near pairs recomputed at a time
+# The Gram form loses digits of squared distances that are smaller, relative to the squared norms.
+MIN_DISTANCE_OF_GRAM_FORM = {torch.float32: 1e-2, torch.float64: 1e-6}
+SQUARED_NORMS_OF_FLOAT32 = 1e-25, 1e25  # Between these float32 holds squared distances to its last digit.
+MAX_NEAR_SHARE = 0.01  # Recomputing more near pairs of a float32 block costs more than float64.
+MIN_NORM = 1e-30  # Smaller squares may be rounded to 0, and gradients may pass the range of float32.
+PAIRS_AT_ONCE = 1 << 16
 
 
 def unit(x: Float[Tensor, "n d"], steepest: float = 1.0) -> Float[Tensor, "n d"]:
@@ -47,7 +47,7 @@ class _Unit(torch.autograd.Function):
         least = torch.finfo(x.dtype).tiny * steepest  # the gradient is divided by the norm
         x = to_accumulation_dtype(x)
         norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)
-        if bool((norm < max(SMALL, least)).any()):
+        if bool((norm < max(MIN_NORM, least)).any()):
             largest = x.abs().amax(1, keepdim=True)
             norm = largest * torch.linalg.vector_norm(x / torch.where(largest == 0, 1, largest), dim=1, keepdim=True)
             if bool(((norm > 0) & (norm < least)).any()):
@@ -128,7 +128,7 @@ class EuclideanBlocks(SimilarityBlocks):
         self.left = torch.cat([-2 * self.a, self.norms_a[:, None], one_a[:, None]], 1)  # left @ right.T: |a - b|^2
         self.right = torch.cat([self.b, one_b[:, None], self.norms_b[:, None]], 1)
         self.near: list[tuple[Tensor, Tensor]] = []
-        low, high = SQUARED_NORMS
+        low, high = SQUARED_NORMS_OF_FLOAT32
         self.last_resort = dtype == accumulation_dtype(a.device)
         self.fits = self.last_resort or bool((self.widest > low) & (self.widest + self.norms_a.max() < high))
 
@@ -137,12 +137,12 @@ class EuclideanBlocks(SimilarityBlocks):
             return None
         squared = fill_self(self.left[rows] @ self.right.T, self_index, torch.inf)
         self.near = []
-        bound = NEAR[squared.dtype]
+        bound = MIN_DISTANCE_OF_GRAM_FORM[squared.dtype]
         if bool((squared.amin(1) <= bound * (self.norms_a[rows] + self.widest)).any()):
             near = (squared <= bound * (self.norms_a[rows, None] + self.norms_b)).nonzero()
-            if not self.last_resort and len(near) > MOST_NEAR * squared.numel():
+            if not self.last_resort and len(near) > MAX_NEAR_SHARE * squared.numel():
                 return None
-            self.near = [(part[:, 0], part[:, 1]) for part in near.split(CHUNK)]
+            self.near = [(part[:, 0], part[:, 1]) for part in near.split(PAIRS_AT_ONCE)]
         similarity = fill_self(squared.clamp_(min=0).sqrt_().neg_(), self_index, -1)
         for i, j in self.near:
             similarity[i, j] = -self._difference(rows, i, j).square().sum(1).sqrt().to(similarity)

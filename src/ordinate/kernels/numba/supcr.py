@@ -6,13 +6,12 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numba import njit
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ordinate.kernels.numba import LOOP, columns_of, in_threads
 
-PRODUCT = 1e40  # of denominators, up to which they are multiplied before a logarithm is taken
-TOGETHER = 4  # rows, so that the processor works on one while it waits for another
+MAX_PRODUCT = 1e40  # Denominators are multiplied up to here before a logarithm is taken.
+ROWS_AT_ONCE = 4  # The processor works on one row while it waits for another.
 
 
 def supcr_rows(
@@ -39,25 +38,15 @@ def supcr_rows(
 
 
 @njit(**LOOP)
-def _supcr_rows(
-    start: int,
-    stop: int,
-    e: NDArray[np.floating],
-    y: NDArray[np.float64],
-    ref_y: NDArray[np.float64],
-    self_index: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    least: NDArray[np.float64],
-) -> None:
+def _supcr_rows(start, stop, e, y, ref_y, self_index, weights, sums, least):
     m = len(ref_y)
-    order = np.empty((TOGETHER, m), np.int64)
-    distance, running = np.empty((TOGETHER, m)), np.empty((TOGETHER, m))
-    left, right, total = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64), np.empty(TOGETHER)
-    for first in range(start, stop, TOGETHER):
+    order = np.empty((ROWS_AT_ONCE, m), np.int64)
+    distance, running = np.empty((ROWS_AT_ONCE, m)), np.empty((ROWS_AT_ONCE, m))
+    left, right, total = np.empty(ROWS_AT_ONCE, np.int64), np.empty(ROWS_AT_ONCE, np.int64), np.empty(ROWS_AT_ONCE)
+    for first in range(start, stop, ROWS_AT_ONCE):
         left[:], right[:], total[:] = 0, m - 1, 0.0
         for k in range(m):  # from both ends inwards, the farther first: references ascend in label
-            for lane in range(TOGETHER):
+            for lane in range(ROWS_AT_ONCE):
                 i = min(first + lane, stop - 1)
                 below, above = y[i] - ref_y[left[lane]], ref_y[right[lane]] - y[i]
                 is_left = int(below > above)
@@ -68,7 +57,7 @@ def _supcr_rows(
                 running[lane, k] = total[lane]
                 left[lane] += is_left
                 right[lane] += is_left - 1
-        for lane in range(min(TOGETHER, stop - first)):
+        for lane in range(min(ROWS_AT_ONCE, stop - first)):
             i = first + lane
             log_sum, product, pushed, denominator, k = 0.0, 1.0, 0.0, 0.0, m - 1
             while k >= 0:  # outwards: what each denominator passes on to all that are no nearer
@@ -77,7 +66,7 @@ def _supcr_rows(
                     if order[lane, k] != self_index[i]:
                         pushed += 1 / denominator
                         product *= denominator
-                        if not 1 / PRODUCT < product < PRODUCT:
+                        if not 1 / MAX_PRODUCT < product < MAX_PRODUCT:
                             log_sum += log(product)
                             product = 1.0
                     k -= 1

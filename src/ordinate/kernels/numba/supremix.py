@@ -18,7 +18,8 @@ from torch import Tensor
 from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient, MixtureRows
 from ordinate.kernels.numba import ANY_ORDER, columns_of, in_threads
 
-TAYLOR = tuple(1 / factorial(n) for n in range(13))  # of exp: enough for float64 up to ln(2) / 2
+# The series of exp by powers, the highest first, is enough for float64 up to ln(2) / 2.
+TAYLOR = tuple(1 / factorial(n) for n in range(12, -1, -1))
 
 PART, INVERSE, SIMILARITY, TERM = range(4)  # of a Mix-pos: of the sample below in it; 1 / norm; to the anchor; its
 # exponential
@@ -217,17 +218,7 @@ def _exponentials(x):
     for j in range(len(x)):
         halved = np.int32(x[j] * per_log + half)
         t = kind(halved) * log - x[j]
-        series = kind(TAYLOR[12])
-        series = series * t + kind(TAYLOR[11])
-        series = series * t + kind(TAYLOR[10])
-        series = series * t + kind(TAYLOR[9])
-        series = series * t + kind(TAYLOR[8])
-        series = series * t + kind(TAYLOR[7])
-        series = series * t + kind(TAYLOR[6])
-        series = series * t + kind(TAYLOR[5])
-        series = series * t + kind(TAYLOR[4])
-        series = series * t + kind(TAYLOR[3])
-        series = series * t + kind(TAYLOR[2])
-        series = series * t + kind(TAYLOR[1])
-        series = series * t + kind(TAYLOR[0])
+        series = kind(TAYLOR[0])
+        for power in range(1, len(TAYLOR)):
+            series = series * t + kind(TAYLOR[power])
         x[j] = series * kind(np.int64((1023 - np.int64(halved)) << 52).view(np.float64))
