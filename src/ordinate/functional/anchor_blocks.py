@@ -6,7 +6,7 @@ gradient, and multiplied back onto the embeddings; no graph over pairs is kept.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from jaxtyping import Float, Int
@@ -22,6 +22,16 @@ MIN_BYTES_PER_ELEMENT = 512  # A block and the tensors made from it take an eigh
 
 Gradients = Sequence[Tensor] | None
 RowSums = Callable[..., tuple[Tensor, Gradients]]
+
+
+class Pairs(Protocol):
+    """Similarities of anchors with references, which take gradients block by block."""
+
+    a: Tensor
+
+    def add_gradient(self, rows: slice, gradient: Any) -> None: ...
+
+    def gradients(self) -> Sequence[Tensor]: ...
 
 
 def anchor_blocks(n: int, m: int, block_size: int | None, device: torch.device) -> Iterator[slice]:
@@ -78,7 +88,7 @@ def in_order(row_sums: RowSums, order: Order) -> RowSums:
 def block_sums(
     blocks: Iterable[slice],
     rows: Callable[[slice, Tensor | None], tuple[Tensor, Any]],
-    pairs: Any,  # a ``SimilarityBlocks``, or what has its ``a``, ``pull`` and ``gradients``
+    pairs: Pairs,
     coefficients: Float[Tensor, " n"] | None,
 ) -> tuple[Float[Tensor, " n"], Gradients]:
     """Compute the values of anchors block by block, and where there are coefficients, their gradient.
@@ -94,7 +104,7 @@ def block_sums(
     for block in blocks:
         values[block], gradient = rows(block, None if coefficients is None else coefficients[block])
         if coefficients is not None:
-            pairs.pull(block, gradient)
+            pairs.add_gradient(block, gradient)
     return values, None if coefficients is None else pairs.gradients()
 
 

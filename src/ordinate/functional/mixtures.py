@@ -25,7 +25,7 @@ class MixtureBlocks(SimilarityBlocks):
     def block(self, rows: slice, self_index: Int[Tensor, " b"] | None = None) -> Float[Tensor, "b m"]:
         return fill_self(self.a[rows] @ self.b.T, self_index, -1)
 
-    def pull(self, rows: slice, gradient: MixtureGradient) -> None:
+    def add_gradient(self, rows: slice, gradient: MixtureGradient) -> None:
         self.grad_a[rows] = gradient.anchors @ self.b
         self.grad_b.addmm_(gradient.references.T, self.a[rows])
         if gradient.between is not None:

@@ -93,7 +93,7 @@ class SimilarityBlocks:
         """Similarities of some anchors, -1 to themselves; None where the dtype is too narrow."""
 
     @abstractmethod
-    def pull(self, rows: slice, gradient: Any) -> None:
+    def add_gradient(self, rows: slice, gradient: Any) -> None:
         """Add the gradient of the last block, 0 where anchors meet themselves; ``gradient`` is overwritten.
 
         It is (b, m), or what the rows of a subclass give.
@@ -110,7 +110,7 @@ class CosineBlocks(SimilarityBlocks):
     def block(self, rows: slice, self_index: Int[Tensor, " b"] | None = None) -> Float[Tensor, "b m"]:
         return fill_self(self.a[rows] @ self.b.T, self_index, -1)
 
-    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
+    def add_gradient(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
         self.grad_a[rows] += gradient @ self.b
         self.grad_b.addmm_(gradient.T, self.a[rows])
 
@@ -153,7 +153,7 @@ class EuclideanBlocks(SimilarityBlocks):
         a, b = self.points
         return to_accumulation_dtype(a[rows][i]) - to_accumulation_dtype(b[j])
 
-    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
+    def add_gradient(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
         similarity = self.similarity
         apart = [torch.where(similarity[i, j] < 0, gradient[i, j] / similarity[i, j], 0) for i, j in self.near]
         gradient.div_(similarity)
@@ -173,7 +173,7 @@ class CityBlocks(SimilarityBlocks):
     def block(self, rows: slice, self_index: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"]:
         return fill_self(-torch.cdist(self.a[rows], self.b, p=1.0), self_index, -1)
 
-    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
+    def add_gradient(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
         with torch.enable_grad():
             a, b = self.a[rows].detach().requires_grad_(), self.b.detach().requires_grad_()
             grad_a, grad_b = torch.autograd.grad(torch.cdist(a, b, p=1.0), (a, b), -gradient)

@@ -206,8 +206,8 @@ class _Pairs:
             self.of_dtype[dtype] = BLOCKS[self.similarity](self.a, self.b, dtype)
         return self.of_dtype[dtype].block(rows, self_index)
 
-    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
-        self.of_dtype[gradient.dtype].pull(rows, gradient)
+    def add_gradient(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
+        self.of_dtype[gradient.dtype].add_gradient(rows, gradient)
 
     def gradients(self) -> list[Tensor]:
         gradients = [torch.zeros_like(self.a), torch.zeros_like(self.b)]
