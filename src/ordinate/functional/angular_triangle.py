@@ -166,7 +166,7 @@ def angular_triangle_with_options(
 
 
 def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, Tensor]:
-    """For an anchor of each rank: in how many of its terms a sample of each rank stands, and its triplets."""
+    """Return, for an anchor of each rank, how many terms hold a sample of each rank, and its number of triplets."""
     num_classes = len(rank_sizes)
     top = num_classes - 1
     shares = rank_sizes.new_zeros(num_classes, num_classes)
@@ -179,15 +179,15 @@ def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, T
             shares[rank, 0] += highest
             shares[rank, top] += lowest
             offered[rank] += lowest * highest
-        alike = others[rank].clamp(min=0)  # (rank, rank, rank), the outer two being different samples
-        shares[rank, rank] += 2 * (alike - 1).clamp(min=0)
-        offered[rank] += alike * (alike - 1).clamp(min=0)
+        same_rank = others[rank].clamp(min=0)  # (rank, rank, rank), the outer two being different samples
+        shares[rank, rank] += 2 * (same_rank - 1).clamp(min=0)
+        offered[rank] += same_rank * (same_rank - 1).clamp(min=0)
     return shares, offered
 
 
 @dataclass(frozen=True)
 class _AllTriplets:
-    """Sum of every anchor's terms: each pair's squared error, as often as it stands in a triplet."""
+    """Sum every anchor's terms: each pair's squared error, as often as it stands in a triplet."""
 
     num_classes: int
     ranks: Int[Tensor, " n"]
@@ -204,7 +204,7 @@ class _AllTriplets:
     def _rows(
         self, cosines: CosineBlocks, rows: slice, coefficients: Float[Tensor, " b"] | None
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"] | None]:
-        """Sums of some anchors' terms, and the gradient of their weighted sum with respect to the cosines."""
+        """Return the sums of some anchors' terms, and the gradient of their weighted sum for the cosines."""
         ranks, self_index = self.ranks[rows], None if self.self_index is None else self.self_index[rows]
         if (compiled := kernels.uses_numba(cosines.a)) or kernels.uses_triton(cosines.a):
             if not compiled:
@@ -226,7 +226,7 @@ class _AllTriplets:
 
 @dataclass(frozen=True)
 class _RankByRank:
-    """The same sums, a rank of anchors at a time, without the references that stand in none of its triplets."""
+    """Compute the same sums, a rank of anchors at a time, without the references that are in none of its triplets."""
 
     pairs: _AllTriplets
 
@@ -258,7 +258,7 @@ class _RankByRank:
 
 @dataclass(frozen=True)
 class _GivenPairs:
-    """Sum of every anchor's terms over the pairs of the triplets that were given."""
+    """Sum every anchor's terms over the pairs of the triplets that were given."""
 
     anchor: Int[Tensor, " k"]
     other: Int[Tensor, " k"]
@@ -280,7 +280,7 @@ class _GivenPairs:
 
 
 def _angles(cosines: CosineBlocks, rows: slice) -> Float[Tensor, "b m"]:
-    """Angles of some anchors with all references; those near 0 and pi from the difference of the two directions."""
+    """Return the angles of some anchors with all references; near 0 and pi from the difference of the directions."""
     cosine = cosines.block(rows).clamp_(-1, 1)
     near = (1 - cosine.abs() <= MIN_DISTANCE_FROM_ONE[cosine.dtype]).nonzero()
     angle = cosine.acos_()
@@ -290,7 +290,7 @@ def _angles(cosines: CosineBlocks, rows: slice) -> Float[Tensor, "b m"]:
 
 
 class _PairAngle(torch.autograd.Function):
-    """Angle between row and row of two sets of unit vectors."""
+    """The angle between row and row of two sets of unit vectors."""
 
     @staticmethod
     def forward(ctx: Any, u: Tensor, v: Tensor) -> Tensor:
@@ -307,13 +307,13 @@ class _PairAngle(torch.autograd.Function):
 
 
 def _angle(u: Tensor, v: Tensor) -> Tensor:
-    """Angle between unit vectors from the lengths of their difference and sum, exact at 0 and pi."""
+    """Return the angle between unit vectors from the lengths of their difference and sum, exact at 0 and pi."""
     apart, together = torch.linalg.vector_norm(u - v, dim=1), torch.linalg.vector_norm(u + v, dim=1)
     return torch.where((apart == 0) & (together == 0), math.pi / 2, 2 * torch.atan2(apart, together))
 
 
 def _slope(angle: Tensor, grad: Tensor) -> Tensor:
-    """Gradient with respect to the cosine: -1 / sin(angle), and 0 where the angle has no derivative."""
+    """Return the gradient with respect to the cosine: -1 / sin(angle), and 0 where the angle has no derivative."""
     sine = angle.sin()
     smooth = (angle > 0) & (angle < math.pi)
     return torch.where(smooth, -grad / torch.where(smooth, sine, 1), 0)

@@ -1,7 +1,7 @@
 """The one place that checks embeddings, labels and weights for every loss.
 
 Each check returns the tensor the formula works on, or raises :class:`~ordinate.errors.OrdinateError`
-naming the argument, what it got and what was expected.
+naming the argument, the value it got and the value that was expected.
 """
 
 import torch
@@ -40,12 +40,10 @@ def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
             expected="finite values",
             hint="a diverged encoder does this: lower the learning rate or clip gradients",
         )
-    if embeddings.dtype == torch.float64:  # others are squared in it
+    if embeddings.dtype == torch.float64:  # Embeddings of other types are squared in it.
         largest = float(embeddings.detach().abs().max())
         if largest > MAX_EMBEDDING:
-            raise OrdinateError(
-                name, f"values of {largest:g}", f"at most {MAX_EMBEDDING:g}, which float64 can square"
-            )
+            raise OrdinateError(name, f"values of {largest:g}", f"at most {MAX_EMBEDDING:g}, which float64 can square")
     return upcast_half(embeddings)
 
 
@@ -61,7 +59,9 @@ def check_self_index(self_index: Tensor, labels: Tensor, ref_labels: Tensor) -> 
     if lowest < 0 or highest >= len(ref_labels):
         raise OrdinateError("self_index", f"{lowest} to {highest}", f"0 to {len(ref_labels) - 1}")
     if not bool((ref_labels[self_index].reshape(labels.shape) == labels).all()):
-        raise OrdinateError("self_index", "places whose ref_labels differ from the anchors' labels", "the anchors' own")
+        raise OrdinateError(
+            "self_index", "places whose ref_labels differ from the anchors' labels", "places of the anchors themselves"
+        )
     return self_index
 
 
@@ -135,8 +135,8 @@ def flatten_views(embeddings: Float[Tensor, "b v d"], labels: Shaped[Tensor, "b 
     """Turn v views of b samples into one flat batch with repeated labels, as every loss takes it.
 
     Args:
-        embeddings: (b, v, d), v views of each of b samples.
-        labels: (b,) or (b, p).
+        embeddings: Embeddings (b, v, d) of v views of each of b samples.
+        labels: Labels (b,) or (b, p).
 
     Returns:
         Embeddings (b * v, d) and labels (b * v,) or (b * v, p); the views of a sample stand together.

@@ -104,7 +104,7 @@ def mmnp_with_options(
         sizes = torch.bincount(ref_ranks, minlength=num_classes)
         positives = sizes[ranks] - int(contrast.self_index is not None)
         pairs = positives * (len(ref_ranks) - sizes[ranks])
-        order = contrast.ascending(ranks, ref_ranks)  # an anchor's positives stand side by side
+        order = contrast.ascending(ranks, ref_ranks)  # An anchor's positives are neighbours.
         row_sums = _RowSums(
             dtype=torch.promote_types(contrast.anchors.dtype, contrast.references.dtype),
             ref_ranks=ref_ranks[order.references],
@@ -140,12 +140,12 @@ def mmnp_with_options(
 
 @dataclass(frozen=True)
 class _RowSums:
-    """Eq. 2 for every anchor, in ascending order of rank, and the gradient of its weighted sum."""
+    """Compute eq. 2 for every anchor, in ascending order of rank, and the gradient of its weighted sum."""
 
     dtype: torch.dtype
     ref_ranks: Int[Tensor, " m"]
     ref_starts: Sequence[int]  # where each rank starts among the references, and where the last one ends
-    rank_starts: Sequence[int]  # and among the anchors
+    rank_starts: Sequence[int]  # where each rank starts among the anchors
     self_index: Int[Tensor, " n"] | None
     block_size: int | None
 
@@ -167,7 +167,7 @@ class _RowSums:
         return values, gradients and [*gradients, grad_shift.fill_diagonal_(0)]
 
     def _blocks(self, references: int, device: torch.device) -> Iterator[slice]:
-        """Blocks of anchors of one rank, which has positives and negatives."""
+        """Yield blocks of anchors of one rank, which has positives and negatives."""
         ends = zip(pairwise(self.rank_starts), pairwise(self.ref_starts), strict=True)
         for (start, end), (first, last) in ends:
             if 0 < last - first < references:
@@ -177,7 +177,7 @@ class _RowSums:
 
 @dataclass(frozen=True)
 class _GivenHinges:
-    """Eq. 2 for every anchor over the hinges that were given, and the gradient of its weighted sum."""
+    """Compute eq. 2 for every anchor over the hinges that were given, and the gradient of its weighted sum."""
 
     anchor: Int[Tensor, " t"]
     positive: Int[Tensor, " t"]
@@ -219,7 +219,7 @@ class _GivenHinges:
 def _hinges(
     shifted: Float[Tensor, "b m"], first: int, last: int, self_index: Int[Tensor, " b"] | None
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
-    """Eq. 2 of anchors whose positives are the columns from ``first`` to before ``last``, and its gradient."""
+    """Return eq. 2 of anchors whose positives are the columns ``first`` to ``last - 1``, and its gradient."""
     if kernels.uses_numba(shifted):
         from ordinate.kernels.numba.mmnp import mmnp_rows
 

@@ -20,7 +20,7 @@ PAIRS_AT_ONCE = 1 << 16
 
 
 def unit(x: Float[Tensor, "n d"], steepest: float = 1.0) -> Float[Tensor, "n d"]:
-    """Rows of ``x`` scaled to norm 1, in the widest type of the device; a zero row stays zero and gets no gradient.
+    """Return the rows of ``x`` scaled to norm 1, in the widest type of the device; zero rows stay, without gradient.
 
     Norms for which a gradient as large as ``steepest`` would pass the range of the dtype are an `OrdinateError`.
     """
@@ -30,7 +30,7 @@ def unit(x: Float[Tensor, "n d"], steepest: float = 1.0) -> Float[Tensor, "n d"]
 def units(
     x: Float[Tensor, "n d"], refs: Float[Tensor, "m d"], steepest: float = 1.0
 ) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
-    """:func:`unit` of both, once where they are the same, for losses of their cosines."""
+    """Return :func:`unit` of both, computed once where they are the same, for losses of their cosines."""
     if x.shape[1] == 1:
         raise OrdinateError(
             "embeddings", "1 dimension", "at least 2: the cosine of two numbers is 1 or -1 and has no gradient"
@@ -40,11 +40,11 @@ def units(
 
 
 class _Unit(torch.autograd.Function):
-    """In one step each way, which for small batches is a good part of a loss."""
+    """The scaling in one step each way, as for small batches the steps are a good part of a loss."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, steepest: float) -> Tensor:
-        least = torch.finfo(x.dtype).tiny * steepest  # the gradient is divided by the norm
+        least = torch.finfo(x.dtype).tiny * steepest  # The gradient is divided by the norm.
         x = to_accumulation_dtype(x)
         norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)
         if bool((norm < max(MIN_NORM, least)).any()):
@@ -68,7 +68,7 @@ class _Unit(torch.autograd.Function):
 def pairwise_similarity(
     a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], similarity: Similarity
 ) -> Float[Tensor, "n m"]:
-    """Similarity of every row of ``a`` with every row of ``b``, in the widest type and without a gradient.
+    """Return the similarity of every row of ``a`` with every row of ``b``, in the widest type, without a gradient.
 
     ``"neg_l2"`` is -|a - b|_2, ``"neg_l1"`` is -|a - b|_1, ``"cosine"`` is the cosine; the cosine with a
     zero embedding is 0.
@@ -90,13 +90,13 @@ class SimilarityBlocks:
 
     @abstractmethod
     def block(self, rows: slice, self_index: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
-        """Similarities of some anchors, -1 to themselves; None where the dtype is too narrow."""
+        """Return the similarities of some anchors, -1 to themselves; None where the dtype is too narrow."""
 
     @abstractmethod
     def add_gradient(self, rows: slice, gradient: Any) -> None:
         """Add the gradient of the last block, 0 where anchors meet themselves; ``gradient`` is overwritten.
 
-        It is (b, m), or what the rows of a subclass give.
+        It is (b, m), or the kind of gradient that the rows of a subclass give.
         """
 
     def gradients(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
@@ -120,7 +120,7 @@ class EuclideanBlocks(SimilarityBlocks):
 
     def __init__(self, a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], dtype: torch.dtype) -> None:
         self.points = a, b
-        centre = b.to(dtype).mean(0)  # any point near them: distances from it are rounded less than those from 0
+        centre = b.to(dtype).mean(0)  # Distances from any point near them are rounded less than those from 0.
         super().__init__(a.to(dtype) - centre, b.to(dtype) - centre, dtype)
         self.norms_a, self.norms_b = (x.square().sum(1) for x in (self.a, self.b))
         self.widest = self.norms_b.max()

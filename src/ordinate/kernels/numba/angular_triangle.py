@@ -34,7 +34,7 @@ def angle_rows(
     coefficients: Float[Tensor, " b"] | None,
     near: float,
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
-    """Sums of some anchors' terms, and the gradient of their weighted sum, in the place of the cosines."""
+    """Return the sums of some anchors' terms, and the gradient of their weighted sum, which overwrites the cosines."""
     values = torch.empty_like(cosine[:, 0])
     coefficients = torch.ones_like(values) if coefficients is None else coefficients
     tensors = cosine, u, v, ranks, ref_ranks, shares, coefficients, values

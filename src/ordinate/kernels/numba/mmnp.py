@@ -15,7 +15,7 @@ MIN_RANGE = 1e-290  # Positives closer together are all put in one cell: their n
 def mmnp_rows(
     shifted: Float[Tensor, "b m"], first: int, last: int, self_index: Int[Tensor, " b"] | None
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
-    """Eq. 2 of anchors whose positives are the columns from ``first`` to before ``last``, and its gradient."""
+    """Return eq. 2 of anchors whose positives are the columns ``first`` to ``last - 1``, and its gradient."""
     columns = columns_of(self_index, len(shifted))
     sums, gradient = np.empty(len(shifted)), np.empty_like(shifted.numpy())
     in_threads(_mmnp_rows, len(shifted), shifted.numpy(), first, last, columns, sums, gradient)

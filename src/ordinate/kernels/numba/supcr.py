@@ -21,14 +21,14 @@ def supcr_rows(
     self_index: Int[Tensor, " b"] | None,
     weights: Float[Tensor, " b"],
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, " b"], Float[Tensor, "b m"]]:
-    """For each anchor the sum of its log denominators, the least of them, and how strongly it pushes each sample away.
+    """Return each anchor's sum of log denominators, the least of them, and how strongly it pushes each sample away.
 
     Args:
-        e: exp of the scaled similarities, 0 to the anchor itself; overwritten by the last result.
-        y: labels of the anchors.
-        ref_y: labels of the references, ascending.
-        self_index: the column of each anchor itself, which is not a positive.
-        weights: of the anchors, in the last result.
+        e: Exponentials of the scaled similarities, 0 to the anchor itself; overwritten by the last result.
+        y: Labels of the anchors.
+        ref_y: Labels of the references, ascending.
+        self_index: Column of each anchor itself, which is not a positive.
+        weights: Weights of the anchors in the last result.
     """
     columns = columns_of(self_index, len(e))
     sums, least = np.empty(len(e)), np.empty(len(e))
@@ -45,7 +45,7 @@ def _supcr_rows(start, stop, e, y, ref_y, self_index, weights, sums, least):
     left, right, total = np.empty(ROWS_AT_ONCE, np.int64), np.empty(ROWS_AT_ONCE, np.int64), np.empty(ROWS_AT_ONCE)
     for first in range(start, stop, ROWS_AT_ONCE):
         left[:], right[:], total[:] = 0, m - 1, 0.0
-        for k in range(m):  # from both ends inwards, the farther first: references ascend in label
+        for k in range(m):  # References ascend in label: walk from both ends inwards, the farther first.
             for lane in range(ROWS_AT_ONCE):
                 i = min(first + lane, stop - 1)
                 below, above = y[i] - ref_y[left[lane]], ref_y[right[lane]] - y[i]
@@ -60,9 +60,9 @@ def _supcr_rows(start, stop, e, y, ref_y, self_index, weights, sums, least):
         for lane in range(min(ROWS_AT_ONCE, stop - first)):
             i = first + lane
             log_sum, product, pushed, denominator, k = 0.0, 1.0, 0.0, 0.0, m - 1
-            while k >= 0:  # outwards: what each denominator passes on to all that are no nearer
+            while k >= 0:  # Walk outwards: a denominator counts for all samples that are no nearer.
                 denominator, nearest = running[lane, k], k
-                while k >= 0 and distance[lane, k] == distance[lane, nearest]:  # those as far away share it
+                while k >= 0 and distance[lane, k] == distance[lane, nearest]:  # Ties share it.
                     if order[lane, k] != self_index[i]:
                         pushed += 1 / denominator
                         product *= denominator
