@@ -6,7 +6,7 @@ gradient, and multiplied back onto the embeddings; no graph over pairs is kept.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -24,6 +24,7 @@ Gradients = Sequence[Tensor] | None
 RowSums = Callable[..., tuple[Tensor, Gradients]]
 
 
+@runtime_checkable
 class Pairs(Protocol):
     """Similarities of anchors with references, which take gradients block by block."""
 
