@@ -105,12 +105,12 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 flat[name] = value
         super().set_params(**flat)
         for name, options in nested.items():
-            group = getattr(self, name, None)
-            if not isinstance(group, OptionGroup):
+            value = getattr(self, name, None)
+            if not isinstance(value, OptionGroup):
                 raise OrdinateError(
-                    name, f"{', '.join(options)} for {group!r}", "a parameter that is a group of options"
+                    name, f"{', '.join(options)} for {value!r}", "a parameter that is a group of options"
                 )
-            setattr(self, name, replace(group, **options))  # type: ignore[type-var]
+            setattr(self, name, replace(value, **options))  # type: ignore[type-var]
         return self
 
     def new_method(self) -> Method:

@@ -38,3 +38,9 @@ def measure(predictions: Predictions, sample_weight: ArrayLike | None = None) ->
     if isinstance(model, CLOCClassifier):
         metrics["margins"] = model.margins_.tolist()
     return metrics
+
+
+def fixed_margins(model: CLOCClassifier) -> list[bool]:
+    """Return for each boundary, from the lowest to the highest, whether its margin was fixed by the user."""
+    fixed = model.margins_by_rank() or {}
+    return [(rank, rank + 1) in fixed for rank in range(len(model.margins_))]

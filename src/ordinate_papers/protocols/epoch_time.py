@@ -3,15 +3,16 @@
 import time
 from collections.abc import Mapping
 from statistics import median
-from typing import Any
+from typing import Any, cast
 
+import lightning
 import torch
 from sklearn.base import clone
-from torch import Tensor
 
 from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.pipeline import Given, prepare
 from ordinate.training.stages import StagedMethod
 from ordinate_papers.protocols.parts import Figures
 
@@ -82,10 +83,10 @@ def pairing_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *
         ['OTD', 'CLOC']
     """
     _check(estimators)
-    batches = {
-        name: clone(estimator).set_params(validation_fraction=0.0)._prepare(X, y, None, None, None, None)[2]
-        for name, estimator in estimators.items()
-    }
+    batches = {}
+    for name, estimator in estimators.items():
+        model = clone(estimator).set_params(training__validation_fraction=0.0)
+        batches[name] = prepare(model, model.new_method(), Given(X, y)).batches
     seconds: dict[str, list[float]] = {name: [] for name in estimators}
     for epoch in range(check_whole(rounds, "rounds")):
         for name, of_name in batches.items():
@@ -107,30 +108,30 @@ def _check(estimators: Mapping[str, EmbeddingEstimator]) -> None:
 
 def _epochs_by_stage(estimator: EmbeddingEstimator, X: Any, y: Any) -> dict[int, list[float]]:
     """Train a clone and return the seconds of each epoch of its stages."""
-    model = clone(estimator).set_params(validation_fraction=0.0, checkpoint_dir=None, verbose=0)
-    seconds: dict[int, list[float]] = {}
-    build = model._new_method
+    timer = Timer()
+    model = clone(estimator).set_params(verbose=0, training__validation_fraction=0.0, training__checkpoint_dir=None)
+    callbacks = [*(model.training.callbacks or ()), timer]
+    model.set_params(training__callbacks=callbacks).fit(X, y)
+    return timer.seconds
 
-    def build_timed(targets: Tensor) -> StagedMethod:
-        method = build(targets)
-        start, end = method.on_train_epoch_start, method.on_train_epoch_end
-        started = 0.0
 
-        def timed_start() -> None:
-            nonlocal started
-            start()
-            started = _now()
+class Timer(lightning.Callback):
+    """Measure the seconds of every training epoch.
 
-        def timed_end() -> None:
-            seconds.setdefault(method.stage_index, []).append(_now() - started)
-            end()
+    Attributes:
+        seconds: Seconds of each epoch by the number of its stage.
+    """
 
-        method.on_train_epoch_start, method.on_train_epoch_end = timed_start, timed_end
-        return method
+    def __init__(self) -> None:
+        self.seconds: dict[int, list[float]] = {}
+        self.started = 0.0
 
-    model._new_method = build_timed
-    model.fit(X, y)
-    return seconds
+    def on_train_epoch_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self.started = _now()
+
+    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        module = cast(StagedMethod, pl_module)
+        self.seconds.setdefault(module.stage_index, []).append(_now() - self.started)
 
 
 def _now() -> float:

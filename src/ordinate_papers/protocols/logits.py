@@ -58,7 +58,8 @@ def logits(estimator: Any, X: Any, y: ArrayLike, *, shares: Sequence[float]) -> 
         raise OrdinateError("y", "targets of which no two, or all, are the same", "some that are the same")
     model = clone(estimator)
     record = Record(model, take(X, rows), shares)
-    model.set_params(callbacks=[record], checkpoint_dir=None).fit(X, targets)  # resumed, it would lack the first ones
+    # A fit that continues from a checkpoint would lack the first epochs.
+    model.set_params(training__callbacks=[record], training__checkpoint_dir=None).fit(X, targets)
     measured = [_measure(embeddings, low, high, positive) for embeddings in record.embeddings]
     over_shares = {name: [figures[name] for figures in measured] for name in measured[0]}
     return {**over_shares, "logit_edges": EDGES.tolist()}
@@ -95,7 +96,7 @@ class Record(lightning.Callback):
             self.embeddings += [self._embed(method)] * len(due)
 
     def _embed(self, method: Any) -> NDArray[np.float64]:
-        x, device = self.model._read(self.samples), method.device
+        x, device = self.model.read(self.samples), method.device
         project = getattr(method, "projection", torch.nn.Identity())
         method.eval()
         with torch.no_grad():

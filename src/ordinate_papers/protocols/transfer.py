@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ordinate.checks import check_choice, check_positive, check_whole
+from ordinate.data.registry import modality_of_reader
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -87,7 +88,8 @@ def transfer(
         check_positive(learning_rate, "learning_rate")
     labels, test_labels = check_labels(X, y), check_labels(X_test, y_test, "y_test")
     classes = find_classes(y, class_order) if is_classifier(model) else None
-    x, x_test = model._read(X), model._read(X_test)
+    x = model.read(X)
+    x_test = model.read(X_test)
     if classes is None:
         targets = torch.tensor(np.asarray(labels, dtype=np.float32))[:, None]
     else:
@@ -138,24 +140,31 @@ def _train(
             head.standardise(targets)
         data: ArrayBatches | ViewBatches
         if scheme == "linear_probe":
-            x, x_test = _standardised(model._embed(x), model._embed(x_test))
+            x, x_test = _standardised(model.embed(x), model.embed(x_test))
             encoder: nn.Module = nn.Identity()
             data = ArrayBatches(x, targets)
         else:
-            encoder = deepcopy(model.method_.encoder).float()
-            data = model._training_data(x, targets)
+            encoder = deepcopy(model.encoder_).float()
+            data = _views(model, x, targets)
         method = TransferredEncoder(encoder, head, epochs, optimization)
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-        batches = ShuffledBatches(len(targets), model._samples_per_batch, seed)
+        batches = ShuffledBatches(len(targets), model.new_method().batch_size(model.reader_, len(targets)), seed)
         settings = (scheme, epochs, optimization, seed)
         train_method(
-            method, data, batches, folder=folder, trainer={"accelerator": model.accelerator}, seed=seed,
+            method, data, batches, folder=folder, trainer={"accelerator": model.training.accelerator}, seed=seed,
             progress=bool(model.verbose), run=_fingerprint(settings, [x, targets, *encoder.state_dict().values()]),
         )  # fmt: skip
     method.cpu().eval()
     with torch.no_grad():
         return torch.cat([method.head(method(part)) for part in x_test.split(AT_ONCE)])
+
+
+def _views(model: EmbeddingEstimator, x: Tensor, targets: Tensor) -> ArrayBatches | ViewBatches:
+    """Return samples to train on, in the views that the model's method draws of them."""
+    method = model.new_method()
+    views = model.reader_.views(method.data_options(modality_of_reader(model.reader_)), method.views)
+    return ArrayBatches(x, targets) if views is None else ViewBatches(x, targets, *views)
 
 
 def _standardised(training: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:

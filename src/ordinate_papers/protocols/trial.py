@@ -15,12 +15,13 @@ RANK_SCORES = ("accuracy", "mae", "quadratic_weighted_kappa")
 
 
 def train(estimator: Any, X: Any, y: Any, name: str, groups: ArrayLike | None = None) -> Any:
-    """Return a fitted clone; where the estimator has a ``checkpoint_dir``, it keeps its state in a folder there."""
+    """Return a fitted clone; if the estimator has a ``checkpoint_dir``, it keeps its state in a folder there."""
     model = clone(estimator)
-    folder = model.get_params().get("checkpoint_dir")
+    folder = model.get_params().get("training__checkpoint_dir")
     if folder is not None:
-        model.set_params(checkpoint_dir=Path(folder) / name)
-        model.checkpoint_dir.mkdir(parents=True, exist_ok=True)
+        kept = Path(folder) / name
+        kept.mkdir(parents=True, exist_ok=True)
+        model.set_params(training__checkpoint_dir=kept)
     return model.fit(X, y) if groups is None else model.fit(X, y, groups=groups)
 
 

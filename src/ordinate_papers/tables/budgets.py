@@ -63,7 +63,7 @@ class Budget:
 
 
 HEAD_EPOCHS_QUICK = 10
-RATES = {
+RATES: dict[str, dict[str, float]] = {
     # O-Net and Q-Net have 1e-6, as in the recipes (OTD, Appendix B).
     "otd": dict.fromkeys(("siamese", "triplet", "n_pair"), 1e-4),
     # End-to-end models have the rate of a head. The paper searches a grid for every method and does not give the best.

@@ -92,7 +92,7 @@ def varied(kind: type[Any], variants: Mapping[str, Any]) -> type[Any]:
                 VARIANTS[name](facts, module, value)
             return module
 
-    class Varied(kind):  # type: ignore[misc, valid-type]  # Its base is known at run time.
+    class Varied(kind):  # Its base is known at run time.
         def new_method(self) -> Any:
             super().new_method()
             return VariedMethod(self)
