@@ -22,11 +22,13 @@ from ordinate.functional.contrast import Inputs, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere
 from ordinate.functional.inputs import check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
-from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self, unit
+from ordinate.functional.similarity import PAIRS_AT_ONCE, CosineBlocks, fill_self, unit
 from ordinate.options import AngularTriangleOptions, Reduction
 
-NEAR = {torch.float32: 1e-3, torch.float64: 1e-8}  # distance of a cosine from 1 or -1 below which arccos loses digits
-PAIRS_PER_RANK = 1 << 15  # from which it takes less time on a processor to leave out those that stand in no triplet
+# arccos loses digits of cosines that are nearer to 1 or -1.
+MIN_DISTANCE_FROM_ONE = {torch.float32: 1e-3, torch.float64: 1e-8}
+# From here on a processor is faster if it leaves out the pairs that stand in no triplet.
+MIN_PAIRS_PER_RANK = 1 << 15
 
 
 def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*m d"]) -> Float[Tensor, "..."]:
@@ -140,7 +142,7 @@ def angular_triangle_with_options(
         pair_share, offered = _triplet_counts(to_accumulation_dtype(sizes), self_index is not None)
         count = offered[ranks]
         row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], self_index, options.block_size)
-        if ranks.device.type == "cpu" and len(ranks) * len(ref_ranks) >= PAIRS_PER_RANK * num_classes:
+        if ranks.device.type == "cpu" and len(ranks) * len(ref_ranks) >= MIN_PAIRS_PER_RANK * num_classes:
             row_sums = _RankByRank(row_sums)
     else:
         i, j, k = check_triplets(triplets, contrast)
@@ -164,7 +166,7 @@ def angular_triangle_with_options(
 
 
 def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, Tensor]:
-    """For an anchor of each rank: in how many of its terms a sample of each rank stands, and its triplets."""
+    """Return, for an anchor of each rank, how many terms hold a sample of each rank, and its number of triplets."""
     num_classes = len(rank_sizes)
     top = num_classes - 1
     shares = rank_sizes.new_zeros(num_classes, num_classes)
@@ -177,15 +179,15 @@ def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, T
             shares[rank, 0] += highest
             shares[rank, top] += lowest
             offered[rank] += lowest * highest
-        alike = others[rank].clamp(min=0)  # (rank, rank, rank), the outer two being different samples
-        shares[rank, rank] += 2 * (alike - 1).clamp(min=0)
-        offered[rank] += alike * (alike - 1).clamp(min=0)
+        same_rank = others[rank].clamp(min=0)  # (rank, rank, rank), the outer two being different samples
+        shares[rank, rank] += 2 * (same_rank - 1).clamp(min=0)
+        offered[rank] += same_rank * (same_rank - 1).clamp(min=0)
     return shares, offered
 
 
 @dataclass(frozen=True)
 class _AllTriplets:
-    """Sum of every anchor's terms: each pair's squared error, as often as it stands in a triplet."""
+    """Sum every anchor's terms: each pair's squared error, as often as it stands in a triplet."""
 
     num_classes: int
     ranks: Int[Tensor, " n"]
@@ -202,7 +204,7 @@ class _AllTriplets:
     def _rows(
         self, cosines: CosineBlocks, rows: slice, coefficients: Float[Tensor, " b"] | None
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"] | None]:
-        """Sums of some anchors' terms, and the gradient of their weighted sum with respect to the cosines."""
+        """Return the sums of some anchors' terms, and the gradient of their weighted sum for the cosines."""
         ranks, self_index = self.ranks[rows], None if self.self_index is None else self.self_index[rows]
         if (compiled := kernels.uses_numba(cosines.a)) or kernels.uses_triton(cosines.a):
             if not compiled:
@@ -211,7 +213,7 @@ class _AllTriplets:
                 from ordinate.kernels.numba.angular_triangle import angle_rows
             cosine, a, b = cosines.block(rows), cosines.a[rows], cosines.b
             pairs = ranks, self.ref_ranks, self.shares, self_index
-            return angle_rows(cosine, a, b, *pairs, coefficients, NEAR[cosine.dtype])
+            return angle_rows(cosine, a, b, *pairs, coefficients, MIN_DISTANCE_FROM_ONE[cosine.dtype])
         angle = _angles(cosines, rows)
         rank_distance = to_accumulation_dtype((ranks[:, None] - self.ref_ranks).abs())
         error = angle / math.pi - rank_distance / (self.num_classes - 1)
@@ -224,7 +226,7 @@ class _AllTriplets:
 
 @dataclass(frozen=True)
 class _RankByRank:
-    """The same sums, a rank of anchors at a time, without the references that stand in none of its triplets."""
+    """Compute the same sums, a rank of anchors at a time, without the references that are in none of its triplets."""
 
     pairs: _AllTriplets
 
@@ -256,7 +258,7 @@ class _RankByRank:
 
 @dataclass(frozen=True)
 class _GivenPairs:
-    """Sum of every anchor's terms over the pairs of the triplets that were given."""
+    """Sum every anchor's terms over the pairs of the triplets that were given."""
 
     anchor: Int[Tensor, " k"]
     other: Int[Tensor, " k"]
@@ -265,7 +267,7 @@ class _GivenPairs:
     def __call__(self, coefficients: Tensor | None, u: Tensor, v: Tensor) -> tuple[Tensor, Gradients]:
         values = torch.zeros(len(u), dtype=u.dtype, device=u.device)
         grad_u, grad_v = torch.zeros_like(u), torch.zeros_like(v)
-        for part in torch.arange(len(self.anchor), device=u.device).split(CHUNK):
+        for part in torch.arange(len(self.anchor), device=u.device).split(PAIRS_AT_ONCE):
             anchor, other = self.anchor[part], self.other[part]
             angle = _angle(u[anchor], v[other])
             error = angle / math.pi - self.target[part]
@@ -278,17 +280,17 @@ class _GivenPairs:
 
 
 def _angles(cosines: CosineBlocks, rows: slice) -> Float[Tensor, "b m"]:
-    """Angles of some anchors with all references; those near 0 and pi from the difference of the two directions."""
+    """Return the angles of some anchors with all references; near 0 and pi from the difference of the directions."""
     cosine = cosines.block(rows).clamp_(-1, 1)
-    near = (1 - cosine.abs() <= NEAR[cosine.dtype]).nonzero()
+    near = (1 - cosine.abs() <= MIN_DISTANCE_FROM_ONE[cosine.dtype]).nonzero()
     angle = cosine.acos_()
-    for i, j in (part.unbind(1) for part in near.split(CHUNK)):
+    for i, j in (part.unbind(1) for part in near.split(PAIRS_AT_ONCE)):
         angle[i, j] = _angle(cosines.a[rows][i], cosines.b[j])
     return angle
 
 
 class _PairAngle(torch.autograd.Function):
-    """Angle between row and row of two sets of unit vectors."""
+    """The angle between row and row of two sets of unit vectors."""
 
     @staticmethod
     def forward(ctx: Any, u: Tensor, v: Tensor) -> Tensor:
@@ -305,13 +307,13 @@ class _PairAngle(torch.autograd.Function):
 
 
 def _angle(u: Tensor, v: Tensor) -> Tensor:
-    """Angle between unit vectors from the lengths of their difference and sum, exact at 0 and pi."""
+    """Return the angle between unit vectors from the lengths of their difference and sum, exact at 0 and pi."""
     apart, together = torch.linalg.vector_norm(u - v, dim=1), torch.linalg.vector_norm(u + v, dim=1)
     return torch.where((apart == 0) & (together == 0), math.pi / 2, 2 * torch.atan2(apart, together))
 
 
 def _slope(angle: Tensor, grad: Tensor) -> Tensor:
-    """Gradient with respect to the cosine: -1 / sin(angle), and 0 where the angle has no derivative."""
+    """Return the gradient with respect to the cosine: -1 / sin(angle), and 0 where the angle has no derivative."""
     sine = angle.sin()
     smooth = (angle > 0) & (angle < math.pi)
     return torch.where(smooth, -grad / torch.where(smooth, sine, 1), 0)

@@ -1,4 +1,4 @@
-"""What the four losses share: checked input before the formula, one loss from the anchors' values after it."""
+"""The steps that the four losses share: checks before the formula, and one loss of the anchors' values after it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.functional.similarity import units
 from ordinate.options import Similarity
 
-LARGEST_EXPONENT = 1e10  # float64 then keeps six digits of its exponential
-COLDEST = 1e-18  # temperature: float32 holds what weights over it give
+MAX_EXPONENT = 1e10  # float64 then keeps six digits of its exponential.
+MIN_TEMPERATURE = 1e-18  # float32 then holds any weight over it.
 CheckLabels = Callable[..., Tensor]
 
 
@@ -55,19 +55,21 @@ class Contrast:
 
     def units(self, steepest: float = 1.0) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
         """Return anchors and references scaled to norm 1; an anchor's value rises with a cosine by ``steepest``."""
-        largest = 1.0 if self.weights is None else max(1.0, float(self.weights.detach().max()))
+        largest = 1.0
+        if self.weights is not None:
+            largest = max(1.0, float(self.weights.detach().max()))
         return units(self.anchors, self.references, max(1.0, largest * steepest))
 
     def coefficients(self, reduction: str, counted: Bool[Tensor, " n"]) -> Float[Tensor, " n"]:
         """Return the factor of each anchor's value: its weight, over their sum for ``"mean"`` and ``"pair_mean"``.
 
         Raises:
-            OrdinateError: where all ``counted`` anchors have weight 0: no mean exists, and a sum is always 0.
+            OrdinateError: All ``counted`` anchors have weight 0: no mean exists, and a sum is always 0.
         """
         share = to_accumulation_dtype(counted)
         if self.weights is not None:
             share = counted * to_accumulation_dtype(self.weights)
-        total = gathered(share.sum()[None], self.group)[0].sum()  # with a gradient, that of weights
+        total = gathered(share.sum()[None], self.group)[0].sum()  # It carries the gradient of the weights.
         if not bool(total > 0):
             raise OrdinateError("weights", "zero for every anchor that has a loss", "some above 0")
         if reduction == "none":
@@ -87,12 +89,12 @@ class Contrast:
         """Return the sum over anchors of ``coefficients * (value - offset)``, or each summand for ``"none"``.
 
         Args:
-            row_sums: the values and their gradients, see :func:`~ordinate.functional.anchor_blocks.reduced`.
-            coefficients: (n,), of :meth:`coefficients`.
-            tensors: of ``row_sums``: anchors, references, and what else takes a gradient.
+            row_sums: Function of values and gradients, see :func:`~ordinate.functional.anchor_blocks.reduced`.
+            coefficients: Coefficients (n,) of :meth:`coefficients`.
+            tensors: Arguments of ``row_sums``: anchors, references, and all else that takes a gradient.
             reduction: ``"none"``, or one of those that give a scalar.
-            order: in which ``row_sums`` wants anchors and references; None for the one they came in.
-            offset: subtracted from every value.
+            order: Order in which ``row_sums`` wants anchors and references; None for the one they came in.
+            offset: Number to subtract from every value.
         """
         if order is not None:
             row_sums = in_order(row_sums, order)
@@ -153,7 +155,7 @@ def check_exponents(contrast: Contrast, similarity: Similarity, temperature: flo
         highest, lowest = (torch.stack([end(x, 0) for x in points]) for end in (torch.amax, torch.amin))
         extent = highest.amax(0) - lowest.amin(0)
         largest = float(torch.linalg.vector_norm(extent, ord=1 if similarity == "neg_l1" else 2))
-    least = max(COLDEST, largest / LARGEST_EXPONENT)
+    least = max(MIN_TEMPERATURE, largest / MAX_EXPONENT)
     if temperature < least:
         raise OrdinateError(
             "temperature",

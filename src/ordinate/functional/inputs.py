@@ -1,7 +1,7 @@
 """The one place that checks embeddings, labels and weights for every loss.
 
 Each check returns the tensor the formula works on, or raises :class:`~ordinate.errors.OrdinateError`
-naming the argument, what it got and what was expected.
+naming the argument, the value it got and the value that was expected.
 """
 
 import torch
@@ -11,9 +11,9 @@ from torch import Tensor
 from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
 
-LARGEST = 1e150  # embedding; float64 holds squared distances between such
-LARGEST_FACTOR = 1e12  # weight or margin; float32 then holds what a loss of any batch makes of them
-WHOLE = 2**53  # up to which float64 holds all whole numbers
+MAX_EMBEDDING = 1e150  # float64 then holds squared distances.
+MAX_FACTOR = 1e12  # float32 then holds the loss of any batch with such weights or margins.
+MAX_WHOLE_LABEL = 2**53  # float64 holds all whole numbers up to here.
 
 
 def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
@@ -40,10 +40,10 @@ def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
             expected="finite values",
             hint="a diverged encoder does this: lower the learning rate or clip gradients",
         )
-    if embeddings.dtype == torch.float64:  # others are squared in it
+    if embeddings.dtype == torch.float64:  # Embeddings of other types are squared in it.
         largest = float(embeddings.detach().abs().max())
-        if largest > LARGEST:
-            raise OrdinateError(name, f"values of {largest:g}", f"at most {LARGEST:g}, whose squares float64 holds")
+        if largest > MAX_EMBEDDING:
+            raise OrdinateError(name, f"values of {largest:g}", f"at most {MAX_EMBEDDING:g}, which float64 can square")
     return upcast_half(embeddings)
 
 
@@ -59,7 +59,9 @@ def check_self_index(self_index: Tensor, labels: Tensor, ref_labels: Tensor) -> 
     if lowest < 0 or highest >= len(ref_labels):
         raise OrdinateError("self_index", f"{lowest} to {highest}", f"0 to {len(ref_labels) - 1}")
     if not bool((ref_labels[self_index].reshape(labels.shape) == labels).all()):
-        raise OrdinateError("self_index", "places whose ref_labels differ from the anchors' labels", "the anchors' own")
+        raise OrdinateError(
+            "self_index", "places whose ref_labels differ from the anchors' labels", "places of the anchors themselves"
+        )
     return self_index
 
 
@@ -92,7 +94,7 @@ def check_targets(
     targets = labels.reshape(n, -1)
     if dimensions is not None and targets.shape[1] != dimensions:
         raise OrdinateError(name, f"{targets.shape[1]} dimensions per label", dimensions)
-    if targets.dtype == torch.int64 and bool((targets.abs() > WHOLE).any()):
+    if targets.dtype == torch.int64 and bool((targets.abs() > MAX_WHOLE_LABEL).any()):
         raise OrdinateError(name, "whole numbers past 2^53, which float64 does not tell apart", "smaller ones")
     return upcast_half(targets) if targets.is_floating_point() else to_accumulation_dtype(targets)
 
@@ -124,8 +126,8 @@ def check_weights(weights: Tensor | None, n: int) -> Float[Tensor, " n"] | None:
     if bool((weights < 0).any()) or not bool((weights > 0).any()):
         raise OrdinateError("weights", "negative or only zero values", "weights >= 0, some above 0")
     largest = float(weights.detach().max())
-    if largest > LARGEST_FACTOR:
-        raise OrdinateError("weights", f"{largest:g}", f"at most {LARGEST_FACTOR:g}")
+    if largest > MAX_FACTOR:
+        raise OrdinateError("weights", f"{largest:g}", f"at most {MAX_FACTOR:g}")
     return weights if weights.is_floating_point() else weights.to(torch.float32)
 
 
@@ -133,8 +135,8 @@ def flatten_views(embeddings: Float[Tensor, "b v d"], labels: Shaped[Tensor, "b 
     """Turn v views of b samples into one flat batch with repeated labels, as every loss takes it.
 
     Args:
-        embeddings: (b, v, d), v views of each of b samples.
-        labels: (b,) or (b, p).
+        embeddings: Embeddings (b, v, d) of v views of each of b samples.
+        labels: Labels (b,) or (b, p).
 
     Returns:
         Embeddings (b * v, d) and labels (b * v,) or (b * v, p); the views of a sample stand together.

@@ -12,7 +12,7 @@ from ordinate.options import LabelDistance
 def pairwise_label_distance(
     labels: Float[Tensor, "n p"], ref_labels: Float[Tensor, "m p"], distance: LabelDistance
 ) -> Float[Tensor, "n m"]:
-    """Distance of every label from every reference label, without a gradient.
+    """Return the distance of every label from every reference label, without a gradient.
 
     ``"l1"`` and ``"l2"`` are norms of the difference. ``"angular"`` is the angle in radians between the
     directions that (pitch, yaw) labels in radians point in, as SupCR's Section 4 measures gaze. A

@@ -16,9 +16,9 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks, block_sums
 from ordinate.functional.contrast import Contrast, Inputs, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere, summed
-from ordinate.functional.inputs import LARGEST_FACTOR, check_ranks
+from ordinate.functional.inputs import MAX_FACTOR, check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype
-from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self
+from ordinate.functional.similarity import PAIRS_AT_ONCE, CosineBlocks, fill_self
 from ordinate.options import MMNPOptions, PairReduction
 
 
@@ -92,8 +92,8 @@ def mmnp_with_options(
     """Return the value of :func:`mmnp` for options that are checked."""
     if not isinstance(margins, Tensor) or margins.dim() != 1 or len(margins) == 0 or not margins.is_floating_point():
         raise OrdinateError("margins", expected="a floating-point tensor (C-1,), one margin per boundary")
-    if not bool((margins > 0).all() & (margins <= LARGEST_FACTOR).all()):
-        raise OrdinateError("margins", margins.tolist(), f"values above 0, of at most {LARGEST_FACTOR:g}")
+    if not bool((margins > 0).all() & (margins <= MAX_FACTOR).all()):
+        raise OrdinateError("margins", margins.tolist(), f"values above 0, of at most {MAX_FACTOR:g}")
     num_classes = len(margins) + 1
     contrast = prepare(embeddings, labels, partial(check_ranks, num_classes=num_classes), inputs)
     ranks, ref_ranks = contrast.labels, contrast.ref_labels
@@ -104,7 +104,7 @@ def mmnp_with_options(
         sizes = torch.bincount(ref_ranks, minlength=num_classes)
         positives = sizes[ranks] - int(contrast.self_index is not None)
         pairs = positives * (len(ref_ranks) - sizes[ranks])
-        order = contrast.ascending(ranks, ref_ranks)  # an anchor's positives stand side by side
+        order = contrast.ascending(ranks, ref_ranks)  # An anchor's positives are neighbours.
         row_sums = _RowSums(
             dtype=torch.promote_types(contrast.anchors.dtype, contrast.references.dtype),
             ref_ranks=ref_ranks[order.references],
@@ -140,12 +140,12 @@ def mmnp_with_options(
 
 @dataclass(frozen=True)
 class _RowSums:
-    """Eq. 2 for every anchor, in ascending order of rank, and the gradient of its weighted sum."""
+    """Compute eq. 2 for every anchor, in ascending order of rank, and the gradient of its weighted sum."""
 
     dtype: torch.dtype
     ref_ranks: Int[Tensor, " m"]
     ref_starts: Sequence[int]  # where each rank starts among the references, and where the last one ends
-    rank_starts: Sequence[int]  # and among the anchors
+    rank_starts: Sequence[int]  # where each rank starts among the anchors
     self_index: Int[Tensor, " n"] | None
     block_size: int | None
 
@@ -167,7 +167,7 @@ class _RowSums:
         return values, gradients and [*gradients, grad_shift.fill_diagonal_(0)]
 
     def _blocks(self, references: int, device: torch.device) -> Iterator[slice]:
-        """Blocks of anchors of one rank, which has positives and negatives."""
+        """Yield blocks of anchors of one rank, which has positives and negatives."""
         ends = zip(pairwise(self.rank_starts), pairwise(self.ref_starts), strict=True)
         for (start, end), (first, last) in ends:
             if 0 < last - first < references:
@@ -177,7 +177,7 @@ class _RowSums:
 
 @dataclass(frozen=True)
 class _GivenHinges:
-    """Eq. 2 for every anchor over the hinges that were given, and the gradient of its weighted sum."""
+    """Compute eq. 2 for every anchor over the hinges that were given, and the gradient of its weighted sum."""
 
     anchor: Int[Tensor, " t"]
     positive: Int[Tensor, " t"]
@@ -201,7 +201,7 @@ class _GivenHinges:
     def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor, shift: Tensor) -> tuple[Tensor, Gradients]:
         values = a.new_zeros(len(a))
         grad_a, grad_b, grad_shift = torch.zeros_like(a), torch.zeros_like(b), torch.zeros_like(shift)
-        for part in torch.arange(len(self.anchor), device=a.device).split(CHUNK):
+        for part in torch.arange(len(self.anchor), device=a.device).split(PAIRS_AT_ONCE):
             anchor, positive, negative = self.anchor[part], self.positive[part], self.negative[part]
             boundary = self.ranks[anchor], self.ref_ranks[negative]
             apart = b[negative] - b[positive]
@@ -219,7 +219,7 @@ class _GivenHinges:
 def _hinges(
     shifted: Float[Tensor, "b m"], first: int, last: int, self_index: Int[Tensor, " b"] | None
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
-    """Eq. 2 of anchors whose positives are the columns from ``first`` to before ``last``, and its gradient."""
+    """Return eq. 2 of anchors whose positives are the columns ``first`` to ``last - 1``, and its gradient."""
     if kernels.uses_numba(shifted):
         from ordinate.kernels.numba.mmnp import mmnp_rows
 

@@ -54,10 +54,10 @@ def supcr(  # noqa: D417  # The class of the options explains each of them.
     with similarities s of embeddings and distances d of labels. Every sample is a positive once, contrasted
     with all that lie at least as far from the anchor in label space, itself and its ties included.
 
-    Exact in O(n^2 log n) time, over blocks of anchors. With labels of one dimension the batch is sorted once: what
-    lies at least as far as j from an anchor is everything beyond j on its side and beyond j's mirror image on the
-    other, so two running sums from the far ends give all denominators, and two from the anchor outwards the
-    gradient. Other label distances order each anchor's row and take one running sum each way.
+    Exact in O(n^2 log n) time, over blocks of anchors. With labels of one dimension the batch is sorted once.
+    The samples that lie at least as far as j from an anchor are all beyond j on its side and all beyond j's mirror
+    image on the other. So two running sums from the far ends give all denominators, and two from the anchor outwards
+    the gradient. Other label distances order each anchor's row and take one running sum each way.
 
     Args:
         embeddings: Embeddings (n, d), floating point, finite, not normalised (the paper uses them as they are).
@@ -114,13 +114,13 @@ def supcr_with_options(
 
 @dataclass(frozen=True)
 class _Block:
-    """A block of anchors: similarities with all references, and what turns their gradient into that of a loss."""
+    """A block of anchors: their similarities with all references, and the factors of the gradient."""
 
     rows: slice
     similarity: Float[Tensor, "b m"]
-    scale: float  # of the similarities in exponents: 1 / temperature
+    scale: float  # 1 / temperature
     self_index: Int[Tensor, " b"] | None
-    factors: Float[Tensor, " b"]  # of the gradients
+    factors: Float[Tensor, " b"]
 
 
 _ValuesAndGradient = tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]
@@ -162,7 +162,7 @@ def _paths(contrast: Contrast, options: SupCROptions) -> tuple[Order | None, _Pa
 
 @dataclass(frozen=True)
 class _RowSums:
-    """Eq. 1 for every anchor, and the gradient of its weighted sum."""
+    """Compute eq. 1 for every anchor, and the gradient of its weighted sum."""
 
     options: SupCROptions
     self_index: Int[Tensor, " n"] | None
@@ -206,8 +206,8 @@ class _Pairs:
             self.of_dtype[dtype] = BLOCKS[self.similarity](self.a, self.b, dtype)
         return self.of_dtype[dtype].block(rows, self_index)
 
-    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
-        self.of_dtype[gradient.dtype].pull(rows, gradient)
+    def add_gradient(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
+        self.of_dtype[gradient.dtype].add_gradient(rows, gradient)
 
     def gradients(self) -> list[Tensor]:
         gradients = [torch.zeros_like(self.a), torch.zeros_like(self.b)]
@@ -289,7 +289,7 @@ class _Line(_Path):
         log_sum = logs @ sizes if self.ties else logs.sum(1)
         share = denominator.reciprocal_().mul_(sizes) if self.ties else denominator.reciprocal_()
         count = e.shape[1]
-        if self_index is not None and self.self_group is not None:  # an anchor is not its own positive
+        if self_index is not None and self.self_group is not None:  # An anchor is not its own positive.
             count -= 1
             total += 1
             self_group = self.self_group[rows, None]
@@ -309,7 +309,7 @@ class _Line(_Path):
         return LineRows(self.y, self.below, self.groups, self.group, self.starts, cells, self.cell_bits)
 
     def _mirror(self, rows: slice) -> tuple[Int[Tensor, "b u"], Int[Tensor, "2 k"]]:
-        """First group at or above each group's mirror image, and the places where it is one, as far away as that."""
+        """Return the first group at or above each group's mirror image, and the places where it is the image."""
         y, first = self.y[rows], self.groups[0]
         cell = ((2 * y - first + (1 << self.cell_bits))[:, None] - self.groups).bitwise_right_shift_(self.cell_bits)
         code = self.cells.expand(len(y), -1).gather(1, cell.clamp_(0, len(self.cells) - 1))
@@ -325,7 +325,7 @@ class _Line(_Path):
     def _outer_sums(
         self, e: Float[Tensor, "b m"], mirror: Int[Tensor, "b u"], low: int, high: int, is_left: Tensor
     ) -> Float[Tensor, "b u"]:
-        """For each group the sum over all that lie at least as far from the anchor."""
+        """Return for each group the sum over all that lie at least as far from the anchor."""
         groups = len(self.groups)
         from_left = e[:, : self.start[high]].cumsum(1)
         from_right = e[:, self.start[low] :].flip(1).cumsum(1).flip(1)
@@ -348,7 +348,7 @@ class _Line(_Path):
         )
 
     def _inner_sums(self, share: Tensor, mirror: Tensor, low: int, high: int, is_left: Tensor) -> Tensor:
-        """For each group the sum of the shares that lie no farther from the anchor."""
+        """Return for each group the sum of the shares that lie no farther from the anchor."""
         left, right = share[:, :high].flip(1), share[:, low:].clone()
         left[:, : high - low].masked_fill_(~is_left.flip(1), 0)
         right[:, : high - low].masked_fill_(is_left, 0)
@@ -409,8 +409,9 @@ def _whole_steps(y: Float[Tensor, " n"], bits: int = 51) -> Int[Tensor, " n"] | 
 
 
 def _tie_edges(distance: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
-    """First and last position, in each ascending row, of the samples that tie with each one."""
-    if tolerance > 0:  # one comparison, distance >= nearest, for both edges: rounding must not set them apart
+    """Return the first and last position, in each ascending row, of the samples that tie with each one."""
+    if tolerance > 0:
+        # Both edges follow from one comparison, distance >= nearest, so that rounding does not set them apart.
         distance = distance.contiguous()
         nearest = distance - tolerance
         return torch.searchsorted(distance, nearest), torch.searchsorted(nearest, distance, right=True) - 1
@@ -423,7 +424,7 @@ def _tie_edges(distance: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
 
 
 def _positive_share(distance: Tensor, num_positives: int | None, tolerance: float) -> Tensor:
-    """Weight of each sample as a positive of its anchor: they sum to 1 along an ascending row."""
+    """Return the weight of each sample as a positive of its anchor; weights sum to 1 along an ascending row."""
     if num_positives is None or num_positives >= distance.shape[1]:
         return torch.full_like(distance, 1 / distance.shape[1], dtype=accumulation_dtype(distance.device))
     positive = distance <= distance[:, num_positives - 1 : num_positives] + tolerance
@@ -431,7 +432,7 @@ def _positive_share(distance: Tensor, num_positives: int | None, tolerance: floa
 
 
 def _running_logsumexp(x: Tensor) -> Tensor:
-    """Log-sum-exp of each row's entries up to each position; minus infinity counts for nothing."""
+    """Return the log-sum-exp of each row's entries up to each position; minus infinity adds nothing."""
     peak = x.amax(1, keepdim=True)
     below_peak = x - peak
     if bool((below_peak < -MAX_EXPONENT[x.dtype]).logical_and(below_peak > -torch.inf).any()):

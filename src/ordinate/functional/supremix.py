@@ -231,7 +231,7 @@ def _lengths(x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
 
 @dataclass(frozen=True)
 class _RowSums:
-    """For every anchor the mean of eq. 6 over its positives, without the label range, and the gradient of their sum.
+    """Compute every anchor's mean of eq. 6 over its positives, without the label range, and the gradient of their sum.
 
     Anchors and references ascend in label.
     """
@@ -338,7 +338,7 @@ class _TorchRows(MixtureRows):
         return values, MixtureGradient(mixed, references, mixed_positives.among, between)
 
     def _term(self, similarity: Tensor, shift: Tensor, label_distance: Tensor | None = None) -> Tensor:
-        """exp((similarity - shift) / temperature), magnified by the label distance."""
+        """Return exp((similarity - shift) / temperature), magnified by the label distance."""
         term = (similarity - shift).div_(self.temperature).exp_()
         if self.options.distance_magnifying and label_distance is not None:
             term.addcmul_(term, label_distance)
@@ -364,9 +364,9 @@ class _TorchRows(MixtureRows):
     def _shift(
         self, same: Tensor, mixed_negative: tuple[Tensor, ...] | None, mixed_positives: MixPositives
     ) -> Float[Tensor, "b 1"]:
-        """Return what all similarities of an anchor lie below: 1, or the largest where a step from 1 would vanish.
+        """Return a bound of all similarities of an anchor: 1, or the largest of them where exp of a step to 1 vanishes.
 
-        The largest is that of those that its denominator holds, which would be 0 below others.
+        The largest is taken of the similarities in its denominator, which would be 0 with a larger bound.
         """
         cosine = self.cosine
         if self.temperature >= MIN_TEMPERATURE_BELOW_ONE[cosine.dtype]:

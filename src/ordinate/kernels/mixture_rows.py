@@ -1,4 +1,4 @@
-"""The interface of SupReMix's fast rows: what they get, and the gradient that they give."""
+"""The interface of SupReMix's rows: the inputs of a block of anchors, and their gradient."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ MIN_SQUARED_NORM = 1e-12  # A mixture that is shorter has no direction: its simi
 class MixtureGradient(NamedTuple):
     """The gradient of a block of anchors for cosines: of anchors with references, and among references."""
 
-    anchors: Float[Tensor, "b m"]  # what the anchors get
-    references: Float[Tensor, "b m"]  # what the references get, which is less where mixtures are detached
+    anchors: Float[Tensor, "b m"]  # for the anchors
+    references: Float[Tensor, "b m"]  # for the references: the same unless mixtures are detached
     mixed: slice  # the references that are mixed with each other
     between: Float[Tensor, "w w"] | None  # for the cosines among those
 

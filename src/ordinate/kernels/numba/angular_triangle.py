@@ -19,7 +19,7 @@ def _arcsine_by_root(square: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.arcsin(root) / root
 
 
-# arcsin(x) / x by powers of x^2 up to 1/4, the highest first, to 2e-15
+# The series of arcsin(x) / x by powers of x^2 up to 1/4, the highest first, is right to 2e-15.
 ARCSINE = tuple(Chebyshev.interpolate(_arcsine_by_root, 12, [0, 0.25]).convert(kind=Polynomial).coef[::-1].tolist())
 
 
@@ -34,7 +34,7 @@ def angle_rows(
     coefficients: Float[Tensor, " b"] | None,
     near: float,
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
-    """Sums of some anchors' terms, and the gradient of their weighted sum, in the place of the cosines."""
+    """Return the sums of some anchors' terms, and the gradient of their weighted sum, which overwrites the cosines."""
     values = torch.empty_like(cosine[:, 0])
     coefficients = torch.ones_like(values) if coefficients is None else coefficients
     tensors = cosine, u, v, ranks, ref_ranks, shares, coefficients, values
@@ -45,19 +45,8 @@ def angle_rows(
 
 @njit(**ANY_ORDER)
 def _angle_rows(
-    start: int,
-    stop: int,
-    cosine: NDArray[np.float64],
-    u: NDArray[np.float64],
-    v: NDArray[np.float64],
-    ranks: NDArray[np.int64],
-    ref_ranks: NDArray[np.int64],
-    shares: NDArray[np.float64],
-    coefficients: NDArray[np.float64],
-    values: NDArray[np.float64],
-    self_index: NDArray[np.int64],
-    near: float,
-) -> None:
+    start, stop, cosine, u, v, ranks, ref_ranks, shares, coefficients, values, self_index, near
+):  # fmt: skip
     m = len(ref_ranks)
     cosines, share, target = np.empty(m), np.empty(m), np.empty(m)
     previous = -1
@@ -69,7 +58,7 @@ def _angle_rows(
                 target[j] = abs(previous - ref_ranks[j]) / (len(shares) - 1)
         cosines[:] = cosine[i]
         if self_index[i] >= 0:
-            cosines[self_index[i]] = np.inf  # stands in no triplet
+            cosines[self_index[i]] = np.inf  # It stands in no triplet.
         factor, total, close = -2 / pi * coefficients[i], 0.0, 0
         for j in range(m):
             x = min(max(cosines[j], -1.0), 1.0)
@@ -78,7 +67,7 @@ def _angle_rows(
             far = abs(x) >= 0.5
             z = (1 - abs(x)) / 2 if far else x * x
             series = 0.0
-            for power in range(len(ARCSINE)):  # of a number up to 1/2; those beyond are of the half angle
+            for power in range(len(ARCSINE)):  # Its number is at most 1/2: beyond, it is that of the half angle.
                 series = series * z + ARCSINE[power]
             arcsine = (sqrt(z) if far else x) * series
             angle = (2 * arcsine if x > 0 else pi - 2 * arcsine) if far else pi / 2 - arcsine

@@ -6,13 +6,12 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numba import njit
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ordinate.kernels.numba import LOOP, columns_of, in_threads
 
-PRODUCT = 1e40  # of denominators, up to which they are multiplied before a logarithm is taken
-TOGETHER = 4  # rows, so that the processor works on one while it waits for another
+MAX_PRODUCT = 1e40  # Denominators are multiplied up to here before a logarithm is taken.
+ROWS_AT_ONCE = 4  # The processor works on one row while it waits for another.
 
 
 def supcr_rows(
@@ -22,14 +21,14 @@ def supcr_rows(
     self_index: Int[Tensor, " b"] | None,
     weights: Float[Tensor, " b"],
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, " b"], Float[Tensor, "b m"]]:
-    """For each anchor the sum of its log denominators, the least of them, and how strongly it pushes each sample away.
+    """Return each anchor's sum of log denominators, the least of them, and how strongly it pushes each sample away.
 
     Args:
-        e: exp of the scaled similarities, 0 to the anchor itself; overwritten by the last result.
-        y: labels of the anchors.
-        ref_y: labels of the references, ascending.
-        self_index: the column of each anchor itself, which is not a positive.
-        weights: of the anchors, in the last result.
+        e: Exponentials of the scaled similarities, 0 to the anchor itself; overwritten by the last result.
+        y: Labels of the anchors.
+        ref_y: Labels of the references, ascending.
+        self_index: Column of each anchor itself, which is not a positive.
+        weights: Weights of the anchors in the last result.
     """
     columns = columns_of(self_index, len(e))
     sums, least = np.empty(len(e)), np.empty(len(e))
@@ -39,25 +38,15 @@ def supcr_rows(
 
 
 @njit(**LOOP)
-def _supcr_rows(
-    start: int,
-    stop: int,
-    e: NDArray[np.floating],
-    y: NDArray[np.float64],
-    ref_y: NDArray[np.float64],
-    self_index: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    least: NDArray[np.float64],
-) -> None:
+def _supcr_rows(start, stop, e, y, ref_y, self_index, weights, sums, least):
     m = len(ref_y)
-    order = np.empty((TOGETHER, m), np.int64)
-    distance, running = np.empty((TOGETHER, m)), np.empty((TOGETHER, m))
-    left, right, total = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64), np.empty(TOGETHER)
-    for first in range(start, stop, TOGETHER):
+    order = np.empty((ROWS_AT_ONCE, m), np.int64)
+    distance, running = np.empty((ROWS_AT_ONCE, m)), np.empty((ROWS_AT_ONCE, m))
+    left, right, total = np.empty(ROWS_AT_ONCE, np.int64), np.empty(ROWS_AT_ONCE, np.int64), np.empty(ROWS_AT_ONCE)
+    for first in range(start, stop, ROWS_AT_ONCE):
         left[:], right[:], total[:] = 0, m - 1, 0.0
-        for k in range(m):  # from both ends inwards, the farther first: references ascend in label
-            for lane in range(TOGETHER):
+        for k in range(m):  # References ascend in label: walk from both ends inwards, the farther first.
+            for lane in range(ROWS_AT_ONCE):
                 i = min(first + lane, stop - 1)
                 below, above = y[i] - ref_y[left[lane]], ref_y[right[lane]] - y[i]
                 is_left = int(below > above)
@@ -68,16 +57,16 @@ def _supcr_rows(
                 running[lane, k] = total[lane]
                 left[lane] += is_left
                 right[lane] += is_left - 1
-        for lane in range(min(TOGETHER, stop - first)):
+        for lane in range(min(ROWS_AT_ONCE, stop - first)):
             i = first + lane
             log_sum, product, pushed, denominator, k = 0.0, 1.0, 0.0, 0.0, m - 1
-            while k >= 0:  # outwards: what each denominator passes on to all that are no nearer
+            while k >= 0:  # Walk outwards: a denominator counts for all samples that are no nearer.
                 denominator, nearest = running[lane, k], k
-                while k >= 0 and distance[lane, k] == distance[lane, nearest]:  # those as far away share it
+                while k >= 0 and distance[lane, k] == distance[lane, nearest]:  # Ties share it.
                     if order[lane, k] != self_index[i]:
                         pushed += 1 / denominator
                         product *= denominator
-                        if not 1 / PRODUCT < product < PRODUCT:
+                        if not 1 / MAX_PRODUCT < product < MAX_PRODUCT:
                             log_sum += log(product)
                             product = 1.0
                     k -= 1

@@ -1,6 +1,6 @@
-"""SupReMix's rows: the twin of ``_RowSums._rows`` at temperatures for which all similarities are taken below 1.
+"""SupReMix's rows: the twin of ``_TorchRows`` at temperatures for which all similarities are taken below 1.
 
-Whatever is computed for a row of columns, or of the samples above an anchor, is a loop without branches: the processor
+All work for a row of columns, or for the samples above an anchor, is a loop without branches, so that the processor
 takes several columns at once.
 """
 
@@ -18,10 +18,11 @@ from torch import Tensor
 from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient, MixtureRows
 from ordinate.kernels.numba import ANY_ORDER, columns_of, in_threads
 
-TAYLOR = tuple(1 / factorial(n) for n in range(13))  # of exp: enough for float64 up to ln(2) / 2
+# The series of exp by powers, the highest first, is enough for float64 up to ln(2) / 2.
+TAYLOR = tuple(1 / factorial(n) for n in range(12, -1, -1))
 
-PART, INVERSE, SIMILARITY, TERM = range(4)  # of a Mix-pos: of the sample below in it; 1 / norm; to the anchor; its
-# exponential
+# Of a Mix-pos: the share of the sample below, 1 / norm, the similarity to the anchor, and its exponential.
+PART, INVERSE, SIMILARITY, TERM = range(4)
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class NumbaRows(MixtureRows):
     """Rows of a block of anchors."""
 
     def rows(self, coefficients: Float[Tensor, " b"] | None) -> tuple[Float[Tensor, " b"], MixtureGradient | None]:
-        """Values of the anchors, and what their weighted sum pulls at."""
+        """Return the values of the anchors, and the gradient of their weighted sum."""
         cosine, y, ref_y = self.cosine.numpy(), self.y.numpy(), self.ref_y.numpy()
         bounds = [edge.numpy() for edge in self.bounds or self._no_windows()]
         among = slice(0, 0) if self.bounds is None else slice(int(bounds[0].min()), int(bounds[3].max()))
@@ -64,7 +65,7 @@ class NumbaRows(MixtureRows):
         return values, MixtureGradient(gradient, references, among, between)
 
     def _no_windows(self) -> tuple[Int[Tensor, " b"], ...]:
-        """Bounds that hold the anchors' own labels alone."""
+        """Return bounds that hold the labels of the anchors alone."""
         start, end = (torch.searchsorted(self.ref_y, self.y, right=right) for right in (False, True))
         return start, start, end, end
 
@@ -88,7 +89,7 @@ def _read_quantiles(uniform, quantiles):
     for i in range(len(uniform)):
         for j in range(uniform.shape[1]):
             place = uniform[i, j] * steps
-            below = min(np.int32(place), np.int32(len(quantiles) - 2))  # rounding may lead to the very end
+            below = min(np.int32(place), np.int32(len(quantiles) - 2))  # Rounding may lead to the very end.
             step = place - np.float32(below)
             uniform[i, j] = quantiles[below] + step * (quantiles[below + 1] - quantiles[below])
 
@@ -123,10 +124,10 @@ def _mixture_rows(  # noqa: PLR0912, PLR0915  # one pass, which a call would bre
                 mixed[j] = (one - similarity) * per_temperature
             _exponentials(mixed)
 
-        # denominator and similarities of the positives
+        # Sum the denominator, and the similarities of the positives.
         itself, denominator, attraction = self_index[i], 0.0, 0.0
         for j in range(below_end[i], above_start[i]):
-            mixed[j] = zero  # no Mix-neg of the anchor's own label
+            mixed[j] = zero  # A Mix-neg has another label than the anchor.
             if j == itself:
                 terms[j] = zero
             else:
@@ -157,7 +158,7 @@ def _mixture_rows(  # noqa: PLR0912, PLR0915  # one pass, which a call would bre
             gradient[i, j] = terms[j] + push * mixed[j] * slope[j]
         for j in range(low[i], below_end[i], together):
             last = min(j + together, below_end[i])
-            if below_end[i] - low[i] > together:  # they are no longer there
+            if below_end[i] - low[i] > together:  # The later ones overwrote them.
                 _mix_pos(mix_pos, j, last, y[i], cosine[i], above_start[i], high[i], window)
             for below in range(j, last):
                 at, total = (below - j) * width, zero
@@ -170,7 +171,7 @@ def _mixture_rows(  # noqa: PLR0912, PLR0915  # one pass, which a call would bre
 
 @njit(**ANY_ORDER)
 def _through_norms(start, stop, half, cosine, y, low, below_end, above_start, high, window, forces):
-    """For the samples below, what the norms of their mixtures with each sample above pass on."""
+    """Add, for the samples below, the gradient that passes through the norms of their mixtures with samples above."""
     m, kind, first = cosine.shape[1], cosine.dtype.type, window[2]
     mix_pos = np.empty((4, m), cosine.dtype)
     for i in range(len(y)):
@@ -211,23 +212,13 @@ def _mix_pos(found, below, last, label, cosine, above, end, window):
 
 @njit(**ANY_ORDER)
 def _exponentials(x):
-    """Turn each x into exp(-x), a power of 1/2 times a Taylor series; x is at least 0 but for rounding."""
+    """Turn each x into exp(-x), a power of 1/2 times a Taylor series; x is at least 0 except for rounding."""
     kind = x.dtype.type
     half, log, per_log = kind(0.5), kind(np.log(2)), kind(1 / np.log(2))
     for j in range(len(x)):
         halved = np.int32(x[j] * per_log + half)
         t = kind(halved) * log - x[j]
-        series = kind(TAYLOR[12])
-        series = series * t + kind(TAYLOR[11])
-        series = series * t + kind(TAYLOR[10])
-        series = series * t + kind(TAYLOR[9])
-        series = series * t + kind(TAYLOR[8])
-        series = series * t + kind(TAYLOR[7])
-        series = series * t + kind(TAYLOR[6])
-        series = series * t + kind(TAYLOR[5])
-        series = series * t + kind(TAYLOR[4])
-        series = series * t + kind(TAYLOR[3])
-        series = series * t + kind(TAYLOR[2])
-        series = series * t + kind(TAYLOR[1])
-        series = series * t + kind(TAYLOR[0])
+        series = kind(TAYLOR[0])
+        for power in range(1, len(TAYLOR)):
+            series = series * t + kind(TAYLOR[power])
         x[j] = series * kind(np.int64((1023 - np.int64(halved)) << 52).view(np.float64))

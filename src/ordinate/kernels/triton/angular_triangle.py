@@ -1,4 +1,4 @@
-"""OTD's rows over all triplets: the twin of ``_AllTriplets.rows``.
+"""OTD's rows over all triplets: the twin of ``_AllTriplets``.
 
 Near 0 and pi, where arccos loses digits, the angle comes from the difference and the sum of the two directions, as it
 does in PyTorch. A pair that stands in no triplet, such as an anchor with itself, is never near.
@@ -27,7 +27,7 @@ def angle_rows(
     coefficients: Float[Tensor, " b"] | None,
     near: float,
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"] | None]:
-    """Sums of some anchors' terms, and the gradient of their weighted sum, in the place of the cosines."""
+    """Return the sums of some anchors' terms, and the gradient of their weighted sum, which overwrites the cosines."""
     b, m = cosine.shape
     values = cosine.new_empty(b, chunks_of(m))
     self_index = torch.full_like(ranks, -1) if self_index is None else self_index

@@ -1,4 +1,4 @@
-"""SupCR's rows for labels of one dimension: the twin of ``_Line.rows``.
+"""SupCR's rows for labels of one dimension: the twin of ``_Line``.
 
 Anchors and references ascend in label; right of an anchor stand the references whose label is not below its own. Each
 side is summed from its far end towards the anchor, which with the sum beyond the mirror image ``2 y_i - y_j`` gives

@@ -1,4 +1,4 @@
-"""SupReMix's rows: the twin of ``_RowSums._rows`` at temperatures for which all similarities are taken below 1.
+"""SupReMix's rows: the twin of ``_TorchRows`` at temperatures for which all similarities are taken below 1.
 
 Real samples and Mix-neg are columns of a block. Mix-pos are pairs of columns, in tiles of a row's window. What they
 pass on through their norms is gathered for each tile of pairs from all anchors whose windows hold some of it.
@@ -27,7 +27,7 @@ class TritonRows(MixtureRows):
 
     @torch.compiler.disable
     def rows(self, coefficients: Float[Tensor, " b"] | None) -> tuple[Float[Tensor, " b"], MixtureGradient | None]:
-        """Values of the anchors, and what their weighted sum pulls at."""
+        """Return the values of the anchors, and the gradient of their weighted sum."""
         b, m = self.cosine.shape
         mixed = None if self.bounds is None else _MixPos(self)
         self_index = torch.full_like(self.positives, -1) if self.self_index is None else self.self_index
@@ -81,7 +81,7 @@ class _MixPos:
         self.options = {"RENORMALIZE": block.options.renormalize, "TILE": triton_rows.TILE}
 
     def sums(self) -> Float[Tensor, "2 b"]:
-        """What they add to the denominators, and their similarities."""
+        """Return their terms of the denominators, and their similarities."""
         sums = self.low.new_empty(2, len(self.low), dtype=torch.float64)
         _mix_pos_sums[len(self.low),](*sums, *self.rows, *self.window, **self.options)
         return sums
@@ -210,7 +210,7 @@ def _mix_pos_forces(
     forces, width, push, pull, y, low, below_end, above_start, high, cosine, gram, ref_y, tau, m, first, among,
     RENORMALIZE: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """What each sample of a window gets from all that it is mixed with: those below first, then those above."""
+    """Compute the gradient of each sample of a window from its mixtures: samples below first, then those above."""
     row = tl.program_id(0).to(tl.int64)
     label, cosines, window = tl.load(y + row), cosine + row * m, forces + row * width
     start, middle, after, end = (
@@ -252,7 +252,7 @@ def _mix_pos_norms(
     between, below_from, below_to, above_from, above_to, push, pull, y, low, below_end, above_start, high, cosine,
     gram, ref_y, tau, m, first, among, RENORMALIZE: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """For a tile of pairs, what the anchors between them pass on through the norms of their mixtures."""
+    """Compute, for a tile of pairs, the gradient of the anchors between them through the norms of mixtures."""
     j, k = tl.program_id(0), tl.program_id(1)
     start = tl.maximum(tl.load(below_from + j), tl.load(above_from + k))
     end = tl.minimum(tl.load(below_to + j), tl.load(above_to + k))
@@ -290,6 +290,6 @@ def _mixtures(below, above, exists, label, cosines, gram, ref_y, first, among, R
 
 @triton.jit
 def _force(similarity, inverse, exists, row, push, pull, tau):
-    """The gradient for what the similarities are before they are divided by the norms."""
+    """Return the gradient for the similarities before they are divided by the norms."""
     pushed, pulled = tl.load(push + row).to(similarity.dtype), tl.load(pull + row).to(similarity.dtype)
     return tl.where(exists, (tl.exp((similarity - 1) / tl.load(tau)) * pushed - pulled) * inverse, 0)
