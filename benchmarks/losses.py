@@ -269,18 +269,18 @@ class Climb:
     Args:
         name: Name of the contender.
         setting: Embeddings of the passes.
-        passes: Passes so far.
-        stopped: Reason why it went no further.
         longest: Largest time in seconds of a pass of a cubic contender.
         largest: Largest memory in bytes of a pass of a cubic contender.
+        passes: Passes so far.
+        stopped: Reason why it went no further.
     """
 
     name: str
     setting: Setting
-    passes: list[Pass] = field(default_factory=list)
-    stopped: str | None = None
     longest: float = 20.0
     largest: float = 8 * 2.0**30
+    passes: list[Pass] = field(default_factory=list)
+    stopped: str | None = None
 
     def reach(self, n: int, first: int = 128) -> bool:
         """Double the batch up to n samples; return False if a pass takes more than the limits or the memory allow."""
@@ -426,14 +426,20 @@ def cell(value: float | None) -> str:
 
 
 def measure(
-    losses: Sequence[str], sizes: Sequence[int], setting: Setting, repeats: int, results: Path, picture: Path
+    losses: Sequence[str],
+    sizes: Sequence[int],
+    setting: Setting,
+    repeats: int,
+    results: Path,
+    picture: Path,
+    longest: float = 20.0,
 ) -> dict[str, Any]:
     """Measure the losses and their baselines at all sizes, write the results after each, and return them."""
     dtype = str(setting.dtype).removeprefix("torch.")
     settings = {"losses": losses, "sizes": sizes, "dim": setting.dim, "dtype": dtype, "repeats": repeats}
     found: dict[str, Any] = {"command": "benchmarks/losses.py", "version": __version__}
     found |= {"machine": machine(setting.device), "settings": settings}
-    climbs = [Climb(name, setting) for name in contenders_of(losses)]
+    climbs = [Climb(name, setting, longest=longest) for name in contenders_of(losses)]
     runs: list[Run] = []
     for n in sizes:
         print(f"n = {n}", flush=True)

@@ -61,7 +61,7 @@ print(*failed, sep="\\n", end="")
 """
 DEFAULTS = {
     "supcr": {"temperature": 2.0, "similarity": "neg_l2", "label_distance": "l1", "num_positives": None},
-    "supremix": {"beta": (2.0, 8.0), "neg_mix": None, "mix_negatives": True, "mix_positives": True},
+    "supremix": {"temperature": 0.2, "beta": (2.0, 8.0), "neg_mix": None, "mix_negatives": True, "mix_positives": True},
     "angular_triangle": {"triplets": None},
     "mmnp": {},
 }

@@ -13,10 +13,10 @@ from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.predict import predict
 from ordinate.commands.report import report
-from ordinate_papers.datasets.tuab import read_tuab
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.ts_files import read_ts
 from ordinate.errors import OrdinateError
+from ordinate_papers.datasets.tuab import read_tuab
 from tests.papers.datasets import recordings
 
 QUICK = {"method": "supcr", "epochs": 1, "quiet": True}

@@ -82,7 +82,7 @@ def _dna(monkeypatch):
 
 @pytest.mark.parametrize("make", [CLOCClassifier, SupCRRegressor])
 def test_samples_are_fitted_predicted_saved_and_loaded(make, tmp_path):
-    epochs = {"epochs": (2, 2)} if make is CLOCClassifier else {"epochs": (2, 2)}
+    epochs = {"epochs": (2, 2)}
     model = make(**epochs, embedding_dim=4, batch_size=16, random_state=0)
     predicted = clone(model).fit(X, Y).predict(X)
     model.fit(X, Y).save(tmp_path / "model")

@@ -13,7 +13,7 @@ from ordinate.training import loop as training
 from ordinate.training.stages import StagedMethod
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
-from tests.estimators.examples import SMALL, draw_table, for_every_regressor, supcr
+from tests.estimators.examples import draw_table, for_every_regressor, make_of, supcr
 from tests.estimators.test_kill_and_resume import assert_same_fit
 
 X, TARGET = draw_table(60)
@@ -85,7 +85,7 @@ def test_weights_keep_their_ratios_over_both_parts(weights, trained):
 
 
 def test_an_encoder_with_its_head_is_trained_on_all_samples_too(trained):
-    EndToEndRegressor(**SMALL | {"epochs": 6, "schedule": "constant", "validation_fraction": 0.2}).fit(X, TARGET)
+    make_of(EndToEndRegressor)(**OPTIONS | {"epochs": 6}).fit(X, TARGET)
     assert [samples for samples, *_ in trained] == [48, 60]
 
 
@@ -107,8 +107,8 @@ def test_there_is_one_training_where_nothing_else_was_asked_for(options, trained
 
 
 def test_a_blend_has_its_own_stage_for_that(trained):
-    options = {"members": 2, "folds": 2, "epochs": 20, "trees": False, "schedule": "constant"}
-    BlendRegressor(random_state=0, training=Training(validation_fraction=0.2), **options).fit(X, TARGET)
+    training = Training(validation_fraction=0.2, schedule="constant")
+    BlendRegressor(members=2, folds=2, epochs=20, trees=False, random_state=0, training=training).fit(X, TARGET)
     assert len(trained) == 1
 
 

@@ -80,7 +80,7 @@ def test_its_embedding_is_a_step_of_a_pipeline_with_named_columns(make):
 
 @for_every_estimator
 def test_a_grid_of_settings_is_searched(make):
-    grid = {"learning_rate": [1e-7, 1e-2]}
+    grid = {"training__learning_rate": [1e-7, 1e-2]}
     search = GridSearchCV(make(), grid, cv=2, error_score="raise").fit(X, labels_for(make, TARGET))
     assert len(set(search.cv_results_["mean_test_score"].tolist())) > 1
     assert search.best_estimator_.predict(X).shape == (48,)

@@ -6,9 +6,10 @@ import torch
 from torch.utils.data import Dataset
 
 import ordinate
+from ordinate import ImageOptions
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.ts_files import stack_series
 from ordinate.data.training_batches import ViewBatches
+from ordinate.data.ts_files import stack_series
 from ordinate.errors import OrdinateError
 from ordinate_papers.estimators import RepresentationRegressor
 from tests.estimators.examples import for_every_estimator, labels_for, otd, ranks_of, supcr, supremix
@@ -67,7 +68,7 @@ def test_crops_train_a_model_that_predicts_whole_series_and_is_saved_with_its_op
     model = make(data=SeriesOptions(crop=8)).fit(SERIES, labels)
     model.save(tmp_path / "model")
     restored = ordinate.load(tmp_path / "model")
-    assert restored.series == SeriesOptions(crop=8)
+    assert restored.data == SeriesOptions(crop=8)
     np.testing.assert_array_equal(restored.predict(SERIES), model.predict(SERIES))
 
 
@@ -87,7 +88,7 @@ def test_the_seed_and_the_crop_decide_the_weights():
 def test_a_batch_has_the_views_that_the_paper_takes(make, options, views, monkeypatch):
     drawn = []
     monkeypatch.setattr(
-        "ordinate.estimators.embedding_estimator.ViewBatches",
+        "ordinate.estimators.pipeline.ViewBatches",
         lambda *args, **options: drawn.append(ViewBatches(*args, **options)) or drawn[-1],
     )
     make(data=SeriesOptions(crop=8, **options)).fit(SERIES, TARGET)
@@ -109,7 +110,7 @@ def test_losses_of_views_take_crops_or_draw_their_own():
     crops = RepresentationRegressor(data=SeriesOptions(crop=8), **options).fit(SERIES, TARGET).transform(SERIES)
     assert np.isfinite(own).all()
     assert np.isfinite(crops).all()
-    with pytest.raises(OrdinateError, match="series: got 1 views of augmentation 'crop', expected two"):
+    with pytest.raises(OrdinateError, match="data: got 1 views of augmentation 'crop', expected two"):
         RepresentationRegressor(data=SeriesOptions(crop=8, views=1), **options).fit(SERIES, TARGET)
 
 
@@ -131,5 +132,7 @@ def test_series_that_cannot_be_read_are_an_error(X, message):
 
 
 def test_series_takes_its_options_alone():
-    with pytest.raises(OrdinateError, match=r"series: got 8, expected ordinate.SeriesOptions\(...\) or None"):
-        supcr(series=8).fit(SERIES, TARGET)
+    with pytest.raises(OrdinateError, match=r"data: got 8, expected one of .*SeriesOptions\(...\), .*or None"):
+        supcr(data=8).fit(SERIES, TARGET)
+    with pytest.raises(OrdinateError, match="data: got ImageOptions for series, expected options of series, or None"):
+        supcr(data=ImageOptions()).fit(SERIES, TARGET)

@@ -23,9 +23,9 @@ def paths(tmp_path):
     return pictures.write(tmp_path, DRAWN, [f"{i}.png" for i in range(60)])
 
 
-def fit(make, X, images=VIEWS, y=RANKS, **options):
+def fit(make, X, data=VIEWS, y=RANKS, **options):
     target = y if make in CLASSIFIERS else y.astype(float)
-    return make(encoder="test_resnet", images=images, **options).fit(X, target)
+    return make(encoder="test_resnet", data=data, **options).fit(X, target)
 
 
 def same(actual, expected):

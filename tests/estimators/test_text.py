@@ -8,12 +8,13 @@ import pytest
 import torch
 
 import ordinate
-from ordinate import OrdinateError, Training
+from ordinate import OrdinateError
 from ordinate.data.text.options import TextOptions
+from ordinate.estimators.plain import EndToEndRegressor
 from ordinate.methods.imbalance import Imbalance
-from ordinate_papers.estimators import EndToEndRegressor, RepresentationRegressor
+from ordinate_papers.estimators.representation import RepresentationRegressor
 from tests.data.small_transformer import write_transformer
-from tests.estimators.examples import ALL, cloc, for_every_estimator, ranks_of, supcr, supremix
+from tests.estimators.examples import CLASSIFIERS, cloc, for_every_estimator, make_of, ranks_of, supcr, supremix
 
 WORDS = ["a", "dog", "cat", "runs", "sleeps", "rain", "again", "red", "car"]
 BILSTM = {"encoder": "bilstm", "data": TextOptions(hidden=6)}
@@ -47,7 +48,7 @@ def options(request, folder):
 
 
 def labels_for(make):
-    return ranks_of(Y) if make in ALL[:2] else Y
+    return ranks_of(Y) if make in CLASSIFIERS else Y
 
 
 @for_every_estimator
@@ -84,7 +85,7 @@ def test_a_transformer_learns_unless_frozen(folder, frozen):
 def test_word_vectors_learn_unless_frozen(tmp_path, frozen):
     (tmp_path / "v.txt").write_text("".join(f"{word} {i} {i % 3}\n" for i, word in enumerate(WORDS)))
     options = TextOptions(word_vectors=tmp_path / "v.txt", frozen=frozen, hidden=4)
-    model = supremix(text=options).fit(X, Y)
+    model = supremix(data=options).fit(X, Y)
     learned = model.encoder_.sentences.words.weight
     assert torch.equal(learned, torch.from_numpy(model.reader_.vectors)) == frozen
     assert not learned[0].any()
@@ -93,15 +94,8 @@ def test_word_vectors_learn_unless_frozen(tmp_path, frozen):
 def test_a_model_learns_what_the_texts_say(folder):
     train, shared = draw_pairs(300)
     unseen, expected = draw_pairs(60, seed=1)
-    model = EndToEndRegressor(
-        "bilstm",
-        data=TextOptions(hidden=16),
-        loss="mse",
-        epochs=30,
-        batch_size=32,
-        random_state=0,
-        training=Training(learning_rate=5e-3),
-    ).fit(train, shared)
+    make = make_of(EndToEndRegressor, loss="mse", epochs=30, batch_size=32, embedding_dim=64)
+    model = make(encoder="bilstm", data=TextOptions(hidden=16), learning_rate=5e-3).fit(train, shared)
     assert np.corrcoef(model.predict(unseen), expected)[0, 1] > 0.6
 
 
@@ -142,9 +136,9 @@ def test_columns_of_a_table_stay_categories_without_the_option():
     [
         (
             lambda: supcr(encoder="bilstm").fit(X, Y),
-            "^text: got None with the encoder 'bilstm', expected ordinate.TextOptions",
+            "^data: got None with the encoder 'bilstm', expected ordinate.TextOptions",
         ),
-        (lambda: supcr(text={"frozen": True}).fit(X, Y), "^text: got {'frozen': True}, expected ordinate.TextOptions"),
+        (lambda: supcr(data={"frozen": True}).fit(X, Y), "^data: got {'frozen': True}, expected one of .*TextOptions"),
         (lambda: supcr(**BILSTM).fit(X, Y).predict(X["u"]), "^X: got 1 texts per sample, expected 2, as in training"),
         (lambda: supcr(**BILSTM).fit(X.mask(X.index.isin([3])[:, None].repeat(2, 1)), Y), "^X: sample 3 lacks a text"),
         (

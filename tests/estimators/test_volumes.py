@@ -13,8 +13,9 @@ from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
 from ordinate.estimators.hub import write_hub_folder
+from ordinate.estimators.plain import EndToEndRegressor, OrdinalClassifier
 from ordinate.training.stages import StagedMethod
-from ordinate_papers.estimators import EndToEndRegressor, OrdinalClassifier, RepresentationRegressor
+from ordinate_papers.estimators.representation import RepresentationRegressor
 from tests import processes
 from tests.data import scans
 from tests.estimators.examples import CLASSIFIERS, for_every_estimator, otd, supremix
@@ -125,8 +126,8 @@ def test_other_data_than_in_training_is_refused(X, trained):
 
 
 def test_options_of_another_kind_are_refused():
-    with pytest.raises(OrdinateError, match=r"volumes: got 100, expected ordinate\.VolumeOptions"):
-        fit(otd, volumes=100)
+    with pytest.raises(OrdinateError, match=r"data: got 100, expected one of .*VolumeOptions"):
+        fit(otd, data=100)
 
 
 def test_the_cost_of_a_step_is_said_before_training(capsys):

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from ordinate import ImageOptions
 from ordinate.estimators.recipes import read_recipe, recipe_names
 from ordinate.training.optimization import Optimization
 from ordinate_papers.datasets.catalogue import SETS
@@ -64,8 +65,8 @@ def trained(recipe, **changes):
     """The recipe's model after an epoch of every stage, without weights from elsewhere."""
     epochs = {"epochs": (1, 1)} if recipe.method == "cloc" else {"epochs": 1 if recipe.method == "otd" else (1, 1)}
     model = recipe.build(training__validation_fraction=0.0, random_state=0, **epochs, **changes)
-    if model.images is not None:
-        model.images = replace(model.images, pretrained=False, workers=0)
+    if isinstance(model.data, ImageOptions):
+        model.data = replace(model.data, pretrained=False, workers=0)
     return model.fit(*draw(recipe))
 
 

@@ -44,7 +44,7 @@ def test_a_package_index_would_accept_them(built):
     scripts = Path(sys.executable).parent
     assert len([*built.iterdir()]) == 2
     run(scripts / "twine", "check", "--strict", *built.iterdir())
-    run(scripts / "check-wheel-contents", *built.glob("*.whl"))
+    run(scripts / "check-wheel-contents", *built.glob("*.whl"), cwd=ROOT)
 
 
 def test_the_wheel_has_every_file_of_both_packages_and_nothing_else(built):

@@ -22,7 +22,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import two_phases
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.recipes import Recipe
-from ordinate.estimators.registry import Task, build, models, unavailable
+from ordinate.estimators.registry import build, models, unavailable
 from ordinate.torchrun import joined_processes
 from ordinate.training.ray_cluster import RayCluster
 

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn.functional import conv1d
 
+from ordinate.checks import check_choice, check_positive, check_whole
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_choice, check_positive, check_targets, check_whole
+from ordinate.functional.inputs import check_targets
 from ordinate.functional.numerics import to_accumulation_dtype
 
 KERNELS = ("gaussian", "triangular", "laplace")

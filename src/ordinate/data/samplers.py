@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import DistributedSampler
 
+from ordinate.checks import check_whole
 from ordinate.data.row_blocks import RowBlocks
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, place_among, processes
-from ordinate.functional.inputs import check_whole
 
 
 class SharedBatches(DistributedSampler[Any]):

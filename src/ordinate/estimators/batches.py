@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from torch.utils.data import DataLoader, Dataset
 
+from ordinate.checks import check_whole
 from ordinate.data.loader import usable_workers
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of_files
@@ -17,7 +18,6 @@ from ordinate.data.tables.csv_table import CsvTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.inference import device_of
-from ordinate.functional.inputs import check_whole
 from ordinate.training.ray_cluster import connect
 
 

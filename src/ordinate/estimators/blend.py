@@ -87,7 +87,7 @@ class BlendParameters:
             A saved model does not keep them.
     """
 
-    embedding_dim: int = 16
+    embedding_dim: int | None = 16
     members: int = 16
     folds: int = 8
     linear: bool = True
@@ -340,7 +340,7 @@ class Blend(Method):
         predictions = {name: predictions[name] for name in self.errors_to_gain if name in predictions}
         losses = partial(self.losses, y=simple.y)
         start = [name for name in ("members", "linear") if name in predictions]
-        equal = dict.fromkeys(start, 1 / len(start))
+        equal: dict[str, float] = dict.fromkeys(start, 1 / len(start))
         shares = choose_shares(predictions, losses, equal, simple.weights, self.errors_to_gain)
         predictions["blend"] = blend(predictions, shares)
         unseen_losses = {}

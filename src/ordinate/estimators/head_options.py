@@ -42,12 +42,13 @@ class Head(OptionGroup):
         check_choice(self.kind, get_args(HeadKind), "kind")
         check_choice(self.loss, _names(HeadLoss), "loss")
         check_whole(self.n_neighbors, "n_neighbors")
+        if self.bin_size is None:
+            return
         if isinstance(self.bin_size, list):  # JSON and TOML have no tuples.
             object.__setattr__(self, "bin_size", tuple(self.bin_size))
-        if self.bin_size is not None:
-            sizes: Any = self.bin_size
-            for size in sizes if hasattr(sizes, "__len__") else [sizes]:
-                check_positive(size, "bin_size")
+        sizes: Any = self.bin_size
+        for size in sizes if hasattr(sizes, "__len__") else [sizes]:
+            check_positive(size, "bin_size")
 
 
 def _names(literal: Any) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from ordinate.checks import check_whole
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import take
 from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion, suggested_ranks, suspicion
@@ -21,7 +22,6 @@ from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.rank_labels import find_classes, to_ranks
 from ordinate.estimators.seed import draw_seed
 from ordinate.estimators.target_regressor import TargetRegressor
-from ordinate.functional.inputs import check_whole
 
 NEIGHBOURS = 10  # training embeddings whose ranks are counted
 SPREAD = 50  # samples that the local spread of a continuous target is estimated from

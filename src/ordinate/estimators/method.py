@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -44,8 +45,11 @@ class Fitted:
         embed: Function from samples as batches have them to embeddings (n, d) in float64.
         embed_rows: Function from samples and row numbers to the embeddings of these rows.
         train_again: Function that goes on training the module with other stages on other samples.
+        fit_part: Function from rows of the training samples and a number to another module that is trained on these.
+        seed: Seed of the fit.
         held_out_by_share: Whether validation samples are a share of the samples, which may be trained on afterwards.
         all_weights: Weights of training and validation samples together; None for equal ones.
+        seconds: Seconds that training took.
         values: Fitted attributes of the estimator by name, which a saved model keeps.
         unsaved: Fitted attributes that a saved model does not keep.
         notes: What the user should know.
@@ -59,8 +63,11 @@ class Fitted:
     embed: Callable[[Any], Tensor]
     embed_rows: Callable[[Any, NDArray[Any]], Tensor]
     train_again: Callable[..., None]
+    fit_part: Callable[[NDArray[np.int64], int], "Fitted"]
+    seed: int
     held_out_by_share: bool
     all_weights: Tensor | None = None
+    seconds: float = 0.0
     values: dict[str, Any] = field(default_factory=dict)
     unsaved: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

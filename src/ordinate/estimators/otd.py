@@ -1,8 +1,10 @@
 """OTD with scikit-learn's interface."""
 
+from dataclasses import replace
 from typing import Any, ClassVar, get_args
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -10,25 +12,27 @@ from ordinate.checks import check_choice, check_whole
 from ordinate.data.modality import Reader
 from ordinate.data.rows import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
+from ordinate.estimators.calibration import fit_calibration, scores_of, uncalibrated
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import MOST_EMBEDDED
-from ordinate.estimators.voting import NEIGHBOURS, fit_vote
+from ordinate.estimators.voting import fit_vote
 from ordinate.functional.similarity import unit
+from ordinate.heads.angle_density import AngleDensity, Arc, PositionDensity
+from ordinate.heads.neighbours import NeighbourVote
 from ordinate.methods.imbalance import Imbalance
 from ordinate.options import Monitored
 
 
 @estimator_dataclass
 class OTDClassifier(RankClassifier):
-    """Classify ranks by OTD: they are spread evenly over a half circle, and the nearest neighbours vote.
+    """Classify ranks by OTD: they are spread evenly over a half circle, and the position there gives probabilities.
 
     Args:
-        n_neighbors: Number of training embeddings, nearest by cosine, that vote, 3 in the paper's Table 2. None for 9
-            for tables, and otherwise for the number, 3 to 61, that predicts training samples best, each without
-            itself, by the ranked probability score.
+        n_neighbors: Number of training embeddings, nearest by cosine, whose votes replace the position, 3 in the
+            paper's Table 2; None for the position, see :class:`~ordinate.heads.angle_density.AngleDensity`.
         epochs: Epochs of training; None for 300, or as many as 3000 batches make if that is fewer.
         by_rank: Whether every rank of a batch counts the same; False for eq. 5, the plain mean over all triplets, in
             which large ranks count by the cube of their size.
@@ -107,12 +111,41 @@ class OTDMethod(RankMethod):
 
     def predictor(self, fitted: Fitted) -> nn.Module:
         fitted.module.seen.clear()
+        if self.settings.n_neighbors is not None:
+            return self.vote(fitted, self.settings.n_neighbors)
+        outputs = self.settings.labels_.outputs
         training = fitted.training
-        voters = self.settings.n_neighbors or defaults_of(fitted.reader).n_neighbors
-        rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, voters or max(NEIGHBOURS))
+        density = PositionDensity(shares_of_ranks(training.y, outputs, training.weights))
+        if not self.is_calibrated(density, fitted, arc_of):
+            # Positions of training samples say little about new ones: together they count as one sample per rank.
+            scores = scores_of(fitted, arc_of, training)
+            weights = torch.ones(len(scores.ranks)) if scores.weights is None else scores.weights
+            fit_calibration(density, replace(scores, weights=weights * outputs / weights.sum()))
+        return AngleDensity(arc_of(fitted), density)
+
+    def vote(self, fitted: Fitted, n_neighbors: int) -> NeighbourVote:
+        """Return the vote of the nearest training embeddings, as in the paper."""
+        training = fitted.training
+        rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, n_neighbors)
         weights = None if training.weights is None else training.weights[rows]
+        uncalibrated(fitted, "as they are shares of votes")
         embeddings = unit(fitted.embed_rows(training.x, rows))
-        return fit_vote(embeddings, training.y[rows], self.settings.labels_.outputs, voters, weights)
+        return fit_vote(embeddings, training.y[rows], self.settings.labels_.outputs, n_neighbors, weights)
+
+
+def arc_of(fitted: Fitted) -> Arc:
+    """Return the arc between the training embeddings of the lowest and the highest rank."""
+    ranks = fitted.training.y.numpy()
+    ends = np.flatnonzero((ranks == ranks.min()) | (ranks == ranks.max()))
+    rows = ends[random_part_of_ranks(ranks[ends], MOST_EMBEDDED, 1)]
+    weights = None if fitted.training.weights is None else fitted.training.weights[rows]
+    return Arc.of(fitted.embed_rows(fitted.training.x, rows), fitted.training.y[rows], weights)
+
+
+def shares_of_ranks(ranks: Tensor, num_classes: int, weights: Tensor | None, added: float = 0.5) -> Tensor:
+    """Return the shares (C,) of the ranks, of which each has half a sample more, so that none is 0."""
+    counts = torch.bincount(ranks, weights, minlength=num_classes).double() + added
+    return counts / counts.sum()
 
 
 def rectified(_: nn.Module, __: tuple[Any, ...], embeddings: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from ordinate.estimators.labels import restore_labels
 from ordinate.estimators.model_folder import CONFIG, require_model
 from ordinate.estimators.predictors import describe_predictor, restore_predictor
 from ordinate.estimators.registry import estimator_named
-from ordinate.estimators.settings import UnsavedOptimizer, from_plain, to_plain
+from ordinate.estimators.settings import from_plain, to_plain
 from ordinate.extensions import load_object
 from ordinate.randomness import own_random_numbers
 
@@ -80,9 +81,14 @@ def _plain_params(estimator: Any) -> dict[str, Any]:
     training = params["training"].get_params() | {"logger": None, "callbacks": None, "cluster": None}
     if not isinstance(training["strategy"], str):
         training["strategy"] = None
-    optimizer = training["optimizer"]
-    if callable(optimizer):
-        training["optimizer"] = optimizer.text if isinstance(optimizer, UnsavedOptimizer) else repr(optimizer)
+    if callable(training["optimizer"]):
+        warnings.warn(
+            f"optimizer: {training['optimizer']!r} is code, which is not saved: set it again before another fit of the "
+            "loaded model",
+            UserWarning,
+            stacklevel=5,
+        )
+        training["optimizer"] = None
     if "encoder" in params:
         params["encoder"] = plain_encoder(params["encoder"])
     plain: dict[str, Any] = to_plain(params | {"training": training})
@@ -197,9 +203,19 @@ def _rebuild(
         setattr(estimator, attribute, np.asarray(value) if isinstance(value, list) else value)
     encoder_weights, predictor_weights, of_reader = (_tensors_of(part, tensors) for part in PARTS)
     estimator.reader_.restore(of_reader)
-    estimator.encoder_ = _restore_encoder(estimator, config["encoder"], encoder_weights)
-    estimator.predictor_ = restore_predictor(config["predictor"], predictor_weights)
+    with own_random_numbers():  # New modules draw weights before they get the saved ones.
+        estimator.encoder_ = _restore_encoder(estimator, config["encoder"], encoder_weights)
+        estimator.predictor_ = restore_predictor(config["predictor"], predictor_weights)
+    _check_outputs(estimator)
     return estimator
+
+
+def _check_outputs(estimator: Any) -> None:
+    """Raise an error if the predictor does not predict as many values as there are ranks or targets."""
+    with torch.no_grad():
+        predicted = estimator.predictor_(torch.zeros(1, estimator.embedding_dim_, dtype=torch.float64))
+    if predicted.shape[1] != estimator.labels_.outputs:
+        raise ValueError(f"it predicts {predicted.shape[1]} values for {estimator.labels_.outputs} ranks or targets")
 
 
 def _tensors_of(part: str, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -211,8 +227,7 @@ def _restore_encoder(estimator: Any, saved: dict[str, Any], weights: dict[str, t
     """Return a new encoder with the saved weights."""
     method = load_object(estimator.method)(estimator)
     options = method.data_options(modality_of_reader(estimator.reader_))
-    with own_random_numbers():  # A new encoder draws its weights before it gets the saved ones.
-        encoder = method.encoder(estimator.reader_, options, saved)
+    encoder = method.encoder(estimator.reader_, options, saved)
     try:
         encoder.load_state_dict(weights)
     except RuntimeError as error:

@@ -1,12 +1,15 @@
 """The steps of ``fit``: read samples, hold some out, build the module, train it, fit the predictor."""
 
 import hashlib
-from dataclasses import dataclass
+import time
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ordinate.data.memory import require_memory
@@ -199,11 +202,27 @@ def read_data(
         validation = ArrayBatches(x, torch.from_numpy(held_out.targets), relative_weights(held_out.weights))
         if samples.weights is not None and held_out.weights is not None:
             all_weights = relative_weights(np.concatenate([samples.weights, held_out.weights]))
-    batches = method.batches(samples.targets, method.batch_size(reader, len(samples)), seed)
-    blocks = blocks_of(training.x)
-    if blocks is not None:
-        batches = PooledBatches(batches, blocks)
+    batches = batches_of(method, training, samples.targets, method.batch_size(reader, len(samples)), seed)
     return FitData(reader, options, training, validation, batches, seed, by_share, all_weights)
+
+
+def batches_of(method: Method, training: Batches, targets: NDArray[Any], batch_size: int, seed: int) -> ShuffledBatches:
+    """Return which samples make a batch; of samples that are read in blocks, those of few blocks."""
+    batches = method.batches(targets, batch_size, seed)
+    blocks = blocks_of(training.x)
+    return batches if blocks is None else PooledBatches(batches, blocks)
+
+
+def part_of(method: Method, data: FitData, rows: NDArray[np.int64], seed: int) -> FitData:
+    """Return some of the training samples of a fit, without validation samples, in batches of another seed."""
+    training = copy(data.training)
+    index = torch.from_numpy(rows)
+    training.x = training.x.part(rows) if isinstance(training.x, Streamed) else training.x[index]
+    training.y = training.y[index]
+    if training.weights is not None:
+        training.weights = relative_weights(training.weights[index].double().numpy())
+    batches = batches_of(method, training, training.y.numpy(), data.batches.batch_size, seed)
+    return replace(data, training=training, validation=None, all_weights=None, batches=batches, seed=seed)
 
 
 def _replacing(x: Any, samples: CheckedSamples, options: Any) -> Any:
@@ -262,6 +281,7 @@ class Fit:
         self.estimator = estimator
         self.method = method
         self.data = data
+        self.options: Training = estimator.training
         self.history: list[dict[str, float]] = []
 
     def run(self) -> Fitted:
@@ -278,7 +298,9 @@ class Fit:
             fitted = self._fitted()
             seen, validated = self.method.prepare(data.training, data.validation)
             self.run_name += self.method.run_name()
+            start = time.perf_counter()
             self.history = self._train(seen, data.batches, validated, training.folder)
+            fitted.seconds = time.perf_counter() - start
             self.predictor = self.method.finish(fitted)
         return fitted
 
@@ -294,6 +316,8 @@ class Fit:
             embed=inference.embed,
             embed_rows=inference.embed_rows,
             train_again=self._train_again,
+            fit_part=self._fit_part,
+            seed=data.seed,
             held_out_by_share=data.by_share,
             all_weights=data.all_weights,
         )
@@ -337,7 +361,7 @@ class Fit:
     ) -> list[dict[str, float]]:
         from ordinate.training.loop import train  # Lightning takes seconds to import.
 
-        options = self.estimator.training
+        options = self.options
         history = train(
             self.module, training, batches, validation, folder=folder, seed=self.data.seed, run=self.run_name,
             progress=bool(self.estimator.verbose), trainer=trainer_options(options), cluster=options.cluster,
@@ -357,6 +381,26 @@ class Fit:
         for epoch in self._train(data, batches, None, folder):
             number = float(len(self.history))
             self.history.append({**epoch, "epoch": number, "stage": epoch["stage"] + stages_before})
+
+    def _fit_part(self, rows: NDArray[np.int64], number: int) -> Fitted:
+        """Train another module on some of the samples; nothing of this fit changes.
+
+        Args:
+            rows: Rows of the training samples.
+            number: Number of the part, from 1, which determines its seed.
+        """
+        seed = (self.data.seed + number) % 2**32
+        part = Fit(self.estimator, self.method, part_of(self.method, self.data, rows, seed))
+        part.options = replace(self.options, logger=None, callbacks=None)  # They observe the fit itself.
+        part.run_name = f"{self.run_name}, part {number}"
+        folder = self.options.folder
+        if folder is not None:
+            folder = folder / f"part {number}"
+            folder.mkdir(exist_ok=True)
+        with own_random_numbers(seed, gpus=True):
+            part.module, part.embedding_dim = new_module(part.estimator, part.method, part.data)
+            part._train(part.data.training, part.data.batches, None, folder)
+        return part._fitted()
 
 
 def fingerprint(

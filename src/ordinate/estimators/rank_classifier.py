@@ -16,12 +16,15 @@ from ordinate.data.modality import Reader
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.decisions.costs import costs_by_rank
 from ordinate.errors import OrdinateError
+from ordinate.estimators.calibration import Scorer, fit_calibration, unseen_scores
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.labels import RankLabels
 from ordinate.estimators.method import Fitted, Method
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.sample_weights import CheckedSamples, check_class_weight
+from ordinate.heads.angle_density import PositionDensity
+from ordinate.heads.logit_calibration import LogitCalibration
 
 
 @estimator_dataclass
@@ -76,7 +79,8 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         Columns are in the order of ``classes_``, which are sorted, as in scikit-learn; :meth:`rank_probabilities` has
         them by rank.
         """
-        return self.rank_probabilities(X)[:, np.argsort(self.ordered_classes_, kind="stable")]
+        probabilities = self.rank_probabilities(X)
+        return probabilities[:, np.argsort(self.ordered_classes_, kind="stable")]
 
     def rank_probabilities(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n, C), the probability of every rank, from the lowest to the highest (``ordered_classes_``)."""
@@ -90,8 +94,8 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return (n,), the class that ``decision`` predicts from the probabilities."""
-        ranks = self.decide(self.rank_probabilities(X))
-        return self.ordered_classes_[ranks]
+        probabilities = self.rank_probabilities(X)
+        return self.ordered_classes_[self.decide(probabilities)]
 
     def decide(self, probabilities: ArrayLike) -> NDArray[np.int64]:
         """Return the ranks (n,) that the model predicts from probabilities (n, C) of its ranks."""
@@ -167,3 +171,10 @@ class RankMethod(Method):
     def predictor(self, fitted: Fitted) -> nn.Module:
         """Return the module from embeddings (n, d) to probabilities (n, C)."""
         raise NotImplementedError
+
+    def is_calibrated(self, calibration: PositionDensity | LogitCalibration, fitted: Fitted, scorer: Scorer) -> bool:
+        """Fit a calibration to samples that the encoder has not seen; return whether there are any."""
+        scores = unseen_scores(fitted, scorer, self.training, self.groups)
+        if scores is not None:
+            fit_calibration(calibration, scores)
+        return scores is not None

@@ -93,7 +93,7 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
             small[group] = {**settings[group], **small.get(group, {})}
         settings = {**settings, **small}
     for values in (settings, settings.get("training", {})):
-        for setting in ("embedding_dim", "patience"):
-            if values.get(setting) == "none":  # TOML has no None.
-                values[setting] = None
+        for parameter in ("embedding_dim", "patience"):
+            if values.get(parameter) == "none":  # TOML has no None.
+                values[parameter] = None
     return Recipe(name, content["title"], content["dataset"], content["method"], settings)

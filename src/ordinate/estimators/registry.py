@@ -9,8 +9,9 @@ from typing import Any
 from ordinate.errors import OrdinateError
 from ordinate.estimators.head_options import Head
 from ordinate.extensions import Model, Task, extensions, load_object, of_ranks, of_targets
+from ordinate.options import HeadLoss
 
-HEAD_LOSSES = ("l1", "mse", "huber", "dex", "dldl_v2", "or", "corn")
+HEAD_LOSSES: tuple[HeadLoss, ...] = ("l1", "mse", "huber", "dex", "dldl_v2", "or", "corn")
 SUPCR, SUPREMIX = "ordinate.estimators.supcr:SupCRRegressor", "ordinate.estimators.supremix:SupReMixRegressor"
 END_TO_END = "ordinate.estimators.plain:EndToEndRegressor"
 ORDINAL = "ordinate.estimators.plain:OrdinalClassifier"

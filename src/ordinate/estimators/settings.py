@@ -1,9 +1,9 @@
 """Parameters of estimators, from and to the plain values that JSON and TOML hold."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -11,27 +11,10 @@ from ordinate.data.registry import modalities
 from ordinate.errors import OrdinateError
 from ordinate.estimators.head_options import Head
 from ordinate.methods.imbalance import Imbalance
-from ordinate.options import OptimizerName
 from ordinate.training.options import Training
 
 GROUPS: Mapping[str, type[Any]] = {"training": Training, "head": Head, "imbalance": Imbalance}
 TUPLES = ("beta", "bin_size", "epochs")
-
-
-@dataclass(frozen=True)
-class UnsavedOptimizer:
-    """An optimizer that a saved model names and does not hold, as it is code.
-
-    Args:
-        text: Description of the optimizer.
-    """
-
-    text: str
-
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        """Raise an error: a loaded model is trained again with the optimizer given again."""
-        hint = "set_params(training__optimizer=...)"
-        raise OrdinateError("optimizer", problem=f"was {self.text}, whose code is not saved", hint=hint)
 
 
 def to_plain(value: Any) -> Any:
@@ -85,7 +68,7 @@ def from_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
             settings["data"] = modality.options_class(**settings.pop(modality.parameter))
     for name, group in GROUPS.items():
         if isinstance(settings.get(name), Mapping):
-            settings[name] = group(**_with_optimizer(settings[name]))
+            settings[name] = group(**settings[name])
     if isinstance(margins := settings.get("critical_margins"), list):
         settings["critical_margins"] = {(low, high): margin for low, high, margin in margins}
     if isinstance(weights := settings.get("class_weight"), list):
@@ -98,11 +81,3 @@ def from_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(settings.get(name), list):
             settings[name] = tuple(settings[name])
     return settings
-
-
-def _with_optimizer(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return options of training, with a stand-in for an optimizer that is code."""
-    optimizer = options.get("optimizer")
-    if optimizer is None or optimizer in get_args(OptimizerName):
-        return options
-    return {**options, "optimizer": UnsavedOptimizer(str(optimizer))}

@@ -6,14 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from ordinate.checks import check_choice, check_positive, check_whole
 from ordinate.errors import OrdinateError
 from ordinate.estimators.method import Facts
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
-from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance
-from ordinate.functional.similarity import SIMILARITIES
-from ordinate.options import Similarity
+from ordinate.options import LabelDistance, Similarity, SupCROptions
 
 
 @estimator_dataclass
@@ -39,11 +36,11 @@ class SupCRRegressor(ContrastiveParameters, TargetRegressor):
         ((1,), (1, 64))
     """
 
-    temperature: float = 2.0
-    similarity: Similarity = "neg_l2"
-    label_distance: LabelDistance = "l1"
-    num_positives: int | None = None
-    tie_tolerance: float = 0.0
+    temperature: float = SupCROptions.temperature
+    similarity: Similarity = SupCROptions.similarity
+    label_distance: LabelDistance = SupCROptions.label_distance
+    num_positives: int | None = SupCROptions.num_positives
+    tie_tolerance: float = SupCROptions.tie_tolerance
 
     method: ClassVar[str] = "ordinate.estimators.supcr:SupCRMethod"
 
@@ -70,13 +67,10 @@ class SupCRMethod(ContrastiveMethod):
     def check(self) -> None:
         super().check()
         settings = self.settings
-        check_positive(settings.temperature, "temperature")
-        check_choice(settings.similarity, SIMILARITIES, "similarity")
-        if not callable(settings.label_distance):
-            check_choice(settings.label_distance, LABEL_DISTANCES, "label_distance")
-        if settings.num_positives is not None:
-            check_whole(settings.num_positives, "num_positives")
-        check_positive(settings.tie_tolerance, "tie_tolerance", or_zero=True)
+        SupCROptions(
+            temperature=settings.temperature, similarity=settings.similarity, label_distance=settings.label_distance,
+            num_positives=settings.num_positives, tie_tolerance=settings.tie_tolerance,
+        )  # fmt: skip
 
     def module(self, encoder: nn.Module, facts: Facts) -> Any:
         from ordinate.methods.supcr import SupCR

@@ -13,7 +13,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_whole
 from ordinate.functional.numerics import accumulation_dtype
 
 CPU_ANCHORS = 256  # a block: measured, the fastest from 256 to 4096 samples
@@ -92,11 +91,6 @@ def block_sums(
         if coefficients is not None:
             pairs.pull(block, gradient)
     return values, None if coefficients is None else pairs.gradients()
-
-
-def check_block_size(block_size: int | None) -> int | None:
-    """Return the number of anchors per block, or None for one chosen from the sizes and the device."""
-    return None if block_size is None else check_whole(block_size, "block_size")
 
 
 def reduced(row_sums: RowSums, coefficients: Float[Tensor, " n"] | None, *tensors: Tensor) -> Tensor:

@@ -2,7 +2,8 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from functools import partial
+from typing import Any, Unpack
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -15,15 +16,14 @@ from ordinate.functional.anchor_blocks import (
     RowSums,
     anchor_blocks,
     block_sums,
-    check_block_size,
     refuse_second_derivative,
 )
-from ordinate.functional.contrast import check_triplets, prepare
+from ordinate.functional.contrast import Inputs, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere
-from ordinate.functional.inputs import check_choice, check_num_classes, check_ranks
+from ordinate.functional.inputs import check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
 from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self, unit
-from ordinate.options import Reduction
+from ordinate.options import AngularTriangleOptions, Reduction
 
 NEAR = {torch.float32: 1e-3, torch.float64: 1e-8}  # distance of a cosine from 1 or -1 below which arccos loses digits
 PAIRS_PER_RANK = 1 << 15  # from which it takes less time on a processor to leave out those that stand in no triplet
@@ -62,19 +62,19 @@ def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*m d"]) -> Floa
     return (_PairAngle.apply(u, v) / math.pi).reshape(shape).to(dtype)
 
 
-def angular_triangle(
+def angular_triangle(  # noqa: D417  # The class of the options explains each of them.
     embeddings: Float[Tensor, "n d"],
     labels: Shaped[Tensor, "n *p"],
     num_classes: int,
     *,
     triplets: Int[Tensor, "t 3"] | None = None,
+    reduction: Reduction = AngularTriangleOptions.reduction,
+    block_size: int | None = AngularTriangleOptions.block_size,
     ref_emb: Float[Tensor, "m d"] | None = None,
     ref_labels: Shaped[Tensor, "m *q"] | None = None,
     weights: Shaped[Tensor, " n"] | None = None,
-    reduction: Reduction = "mean",
-    own: Int[Tensor, " n"] | None = None,
+    self_index: Int[Tensor, " n"] | None = None,
     group: Group = None,
-    block_size: int | None = None,
 ) -> Float[Tensor, "*n"]:
     r"""Loss of the ordinal triplet network (OTD, eqs. 1 to 5, Algorithm 1).
 
@@ -90,19 +90,16 @@ def angular_triangle(
     pairs, and how many triplets share a pair is a product of rank sizes.
 
     Args:
-        embeddings: (n, d), floating point, finite; normalised here. An encoder that ends in ReLU cannot reach the
-            optimum: all its angles are at most a quarter circle.
-        labels: (n,), ranks 0..C-1; ranks may be missing, their combinations are then not offered.
-        num_classes: C, at least 2.
-        triplets: (t, 3), indices (i, j, k) of the triplets to use; None takes all that the batch offers.
-        ref_emb: (m, d), where i and k are drawn from instead of the batch.
-        ref_labels: (m,), given with ``ref_emb``.
-        weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
-        reduction: ``"mean"`` over triplets (eq. 5), ``"sum"`` over triplets, or ``"none"``: for each anchor the
-            mean over its triplets, 0 for one that has none.
-        own: (n,), where each anchor itself stands among ``ref_emb``, so that it is not contrasted with itself.
-        group: processes whose batches are joined into one; see :mod:`ordinate.functional.global_batch`.
-        block_size: anchors per block, which bounds the memory; None chooses.
+        embeddings: Embeddings (n, d), floating point, finite; normalised here. An encoder that ends in ReLU cannot
+            reach the optimum: all its angles are at most a quarter circle.
+        labels: Ranks (n,), 0..C-1; ranks may be missing, their combinations are then not offered.
+        triplets: Indices (t, 3) of i, j and k of the triplets to use; None takes all that the batch offers.
+        num_classes, reduction, block_size: Options, see :class:`~ordinate.options.AngularTriangleOptions`.
+        ref_emb: Embeddings (m, d) that i and k are drawn from instead of the batch.
+        ref_labels: Labels of ``ref_emb``, (m,).
+        weights: Weights (n,) of the anchors, >= 0. They receive a gradient where they require one.
+        self_index: Place (n,) of each anchor itself in ``ref_emb``, so that it is not contrasted with itself.
+        group: Processes whose batches are joined into one; see :mod:`ordinate.functional.global_batch`.
 
     Returns:
         A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``, float32 for half precision and under autocast.
@@ -117,11 +114,24 @@ def angular_triangle(
         >>> angular_triangle(half_circle, torch.tensor([0, 1, 2]), num_classes=3).item()
         0.0
     """
-    check_angular_triangle_options(num_classes=num_classes, reduction=reduction, block_size=block_size)
-    contrast = prepare(
-        embeddings, labels, lambda y, n, name: check_ranks(y, n, num_classes, name),
-        ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, own=own, group=group,
+    options = AngularTriangleOptions(num_classes=num_classes, reduction=reduction, block_size=block_size)
+    return angular_triangle_with_options(
+        embeddings, labels, options, triplets=triplets,
+        ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, self_index=self_index, group=group,
     )  # fmt: skip
+
+
+def angular_triangle_with_options(
+    embeddings: Float[Tensor, "n d"],
+    labels: Shaped[Tensor, "n *p"],
+    options: AngularTriangleOptions,
+    *,
+    triplets: Int[Tensor, "t 3"] | None,
+    **inputs: Unpack[Inputs],
+) -> Float[Tensor, "*n"]:
+    """Return the value of :func:`angular_triangle` for options that are checked."""
+    num_classes, reduction = options.num_classes, options.reduction
+    contrast = prepare(embeddings, labels, partial(check_ranks, num_classes=num_classes), inputs)
     ranks, ref_ranks, self_index = contrast.labels, contrast.ref_labels, contrast.self_index
 
     row_sums: RowSums
@@ -129,7 +139,7 @@ def angular_triangle(
         sizes = torch.bincount(ref_ranks, minlength=num_classes)
         pair_share, offered = _triplet_counts(to_accumulation_dtype(sizes), self_index is not None)
         count = offered[ranks]
-        row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], self_index, block_size)
+        row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], self_index, options.block_size)
         if ranks.device.type == "cpu" and len(ranks) * len(ref_ranks) >= PAIRS_PER_RANK * num_classes:
             row_sums = _RankByRank(row_sums)
     else:
@@ -138,7 +148,7 @@ def angular_triangle(
         anchor, other = torch.cat([j, j]), torch.cat([i, k])
         target = to_accumulation_dtype((ranks[anchor] - ref_ranks[other]).abs()) / (num_classes - 1)
         row_sums = _GivenPairs(anchor, other, target)
-    if not holds_anywhere(count > 0, group):
+    if not holds_anywhere(count > 0, contrast.group):
         raise OrdinateError(
             "labels",
             f"ranks {ranks.unique().tolist()}, which offer no triplet",
@@ -151,13 +161,6 @@ def angular_triangle(
     if reduction != "sum":
         coefficients = coefficients / count.clamp(min=1)
     return contrast.loss(row_sums, coefficients, u, v, reduction=reduction)
-
-
-def check_angular_triangle_options(*, num_classes: int, reduction: str, block_size: int | None) -> None:
-    """Raise where an option of :func:`angular_triangle` cannot be used."""
-    check_num_classes(num_classes)
-    check_choice(reduction, get_args(Reduction), "reduction")
-    check_block_size(block_size)
 
 
 def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, Tensor]:
@@ -210,9 +213,8 @@ class _AllTriplets:
             pairs = ranks, self.ref_ranks, self.shares, self_index
             return angle_rows(cosine, a, b, *pairs, coefficients, NEAR[cosine.dtype])
         angle = _angles(cosines, rows)
-        error = angle / math.pi - to_accumulation_dtype((ranks[:, None] - self.ref_ranks).abs()) / (
-            self.num_classes - 1
-        )
+        rank_distance = to_accumulation_dtype((ranks[:, None] - self.ref_ranks).abs())
+        error = angle / math.pi - rank_distance / (self.num_classes - 1)
         pull = fill_self(self.shares[ranks], self_index, 0).mul_(error)
         values = (pull * error).sum(1)
         if coefficients is None:

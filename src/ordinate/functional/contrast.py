@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypedDict
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -17,7 +18,17 @@ from ordinate.options import Similarity
 
 LARGEST_EXPONENT = 1e10  # float64 then keeps six digits of its exponential
 COLDEST = 1e-18  # temperature: float32 holds what weights over it give
-CheckLabels = Callable[[Tensor, int, str], Tensor]
+CheckLabels = Callable[..., Tensor]
+
+
+class Inputs(TypedDict):
+    """The arguments of every loss, next to embeddings and labels, that are no options."""
+
+    ref_emb: Float[Tensor, "m d"] | None
+    ref_labels: Shaped[Tensor, "m *q"] | None
+    weights: Shaped[Tensor, " n"] | None
+    self_index: Int[Tensor, " n"] | None
+    group: Group
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,7 @@ class Contrast:
     self_index: Int[Tensor, " n"] | None  # where each anchor itself stands among the references, if it does
     weights: Shaped[Tensor, " n"] | None
     group: Group
+    given: bool  # whether the references are given, not the batches
 
     def ascending(
         self, labels: Shaped[Tensor, " n"], ref_labels: Shaped[Tensor, " m"], *, stable: bool = False
@@ -52,9 +64,9 @@ class Contrast:
         Raises:
             OrdinateError: where all ``counted`` anchors have weight 0: no mean exists, and a sum is always 0.
         """
-        share = (
-            to_accumulation_dtype(counted) if self.weights is None else counted * to_accumulation_dtype(self.weights)
-        )
+        share = to_accumulation_dtype(counted)
+        if self.weights is not None:
+            share = counted * to_accumulation_dtype(self.weights)
         total = gathered(share.sum()[None], self.group)[0].sum()  # with a gradient, that of weights
         if not bool(total > 0):
             raise OrdinateError("weights", "zero for every anchor that has a loss", "some above 0")
@@ -94,47 +106,42 @@ class Contrast:
 
 
 def prepare(
-    embeddings: Float[Tensor, "n d"],
-    labels: Shaped[Tensor, "n *p"],
-    check_labels: CheckLabels,
-    *,
-    ref_emb: Float[Tensor, "m d"] | None,
-    ref_labels: Shaped[Tensor, "m *q"] | None,
-    weights: Shaped[Tensor, " n"] | None,
-    own: Int[Tensor, " n"] | None,
-    group: Group,
+    embeddings: Float[Tensor, "n d"], labels: Shaped[Tensor, "n *p"], check_labels: CheckLabels, inputs: Inputs
 ) -> Contrast:
     """Check the arguments that every loss has, and gather the batches of the group.
 
-    ``check_labels``, called with labels, their number and the argument's name, returns what the formula works on.
+    ``check_labels``, called with labels, their number and the ``name`` of the argument, returns the formula's labels.
 
     Raises:
-        OrdinateError: values, shapes or dtypes that no loss can use.
+        OrdinateError: Values, shapes or dtypes that no loss can use.
     """
+    ref_emb, ref_labels, group = inputs["ref_emb"], inputs["ref_labels"], inputs["group"]
+    self_index = inputs["self_index"]
     anchors = check_embeddings(embeddings)
-    weights = check_weights(weights, len(anchors))
-    checked = check_labels(labels, len(anchors), "labels")
+    weights = check_weights(inputs["weights"], len(anchors))
+    checked = check_labels(labels, len(anchors), name="labels")
     if (ref_emb is None) != (ref_labels is None):
         missing = "ref_emb" if ref_emb is None else "ref_labels"
         raise OrdinateError(missing, "None", "a tensor whenever its counterpart is given")
     if ref_emb is None or ref_labels is None:
-        if own is not None:
-            raise OrdinateError("own", "positions without ref_emb", "None: every anchor is left out already")
-        self_index: Tensor | None
+        if self_index is not None:
+            raise OrdinateError("self_index", "positions without ref_emb", "None: every anchor is left out already")
         references, start = gathered(anchors, group)
-        everyone = gathered(labels, group)[0]
+        ref_labels = gathered(labels, group)[0]
         self_index = torch.arange(start, start + len(anchors), device=anchors.device)
     else:
-        references, everyone = check_embeddings(ref_emb, "ref_emb"), ref_labels
+        references = check_embeddings(ref_emb, "ref_emb")
         if references.shape[1] != anchors.shape[1]:
-            raise OrdinateError(
-                "ref_emb", f"{references.shape[1]} dimensions", f"{anchors.shape[1]}, those of embeddings"
-            )
-        self_index = None if own is None else check_self_index(own, labels, ref_labels)
-    ref_checked = checked if everyone is labels else check_labels(everyone, len(references), "ref_labels")
+            expected = f"{anchors.shape[1]}, those of embeddings"
+            raise OrdinateError("ref_emb", f"{references.shape[1]} dimensions", expected)
+        if self_index is not None:
+            self_index = check_self_index(self_index, labels, ref_labels)
+    ref_checked = checked
+    if ref_labels is not labels:
+        ref_checked = check_labels(ref_labels, len(references), name="ref_labels")
     if ref_checked.shape[1:] != checked.shape[1:]:
         raise OrdinateError("ref_labels", f"{ref_checked.shape[1]} dimensions per label", checked.shape[1])
-    return Contrast(anchors, references, checked, ref_checked, self_index, weights, group)
+    return Contrast(anchors, references, checked, ref_checked, self_index, weights, group, given=ref_emb is not None)
 
 
 def check_exponents(contrast: Contrast, similarity: Similarity, temperature: float) -> None:
@@ -156,12 +163,12 @@ def check_exponents(contrast: Contrast, similarity: Similarity, temperature: flo
         )
 
 
-def check_contrasted(contrast: Contrast, *, given: bool) -> None:
+def check_contrasted(contrast: Contrast) -> None:
     """Raise where an anchor has a single sample to be contrasted with, whose share of the contrasts is always 1."""
     left_out = contrast.self_index is not None
     if len(contrast.references) - left_out > 1:
         return
-    name, least = ("ref_emb", 2 + left_out) if given else ("embeddings", 3)
+    name, least = ("ref_emb", 2 + left_out) if contrast.given else ("embeddings", 3)
     raise OrdinateError(
         name,
         len(contrast.references),

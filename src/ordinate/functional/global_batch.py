@@ -36,11 +36,6 @@ def this_process_alone() -> Iterator[None]:
         _alone.reset(token)
 
 
-def joined_processes(gather: bool, ref_emb: Tensor | None, own: Tensor | None) -> Group:
-    """The processes whose batches a loss module joins: all, unless its references are the caller's own affair."""
-    return all_processes() if gather and (ref_emb is None or own is not None) else None
-
-
 def processes(group: Group) -> int:
     """How many processes there are."""
     return 1 if group is None else dist.get_world_size(group)

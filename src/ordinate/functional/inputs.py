@@ -8,27 +8,12 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from ordinate.checks import check_choice, check_num_classes, check_positive, check_whole
 from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
 
 LARGEST = 1e150  # embedding; float64 holds squared distances between such
 LARGEST_FACTOR = 1e12  # weight or margin; float32 then holds what a loss of any batch makes of them
 WHOLE = 2**53  # up to which float64 holds all whole numbers
-
-__all__ = [
-    "check_choice",
-    "check_constant",
-    "check_embeddings",
-    "check_num_classes",
-    "check_positive",
-    "check_ranks",
-    "check_self_index",
-    "check_targets",
-    "check_weights",
-    "check_whole",
-    "flatten_views",
-]
 
 
 def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
@@ -62,17 +47,20 @@ def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
     return upcast_half(embeddings)
 
 
-def check_self_index(own: Tensor, labels: Tensor, ref_labels: Tensor) -> Int[Tensor, " n"]:
+def check_self_index(self_index: Tensor, labels: Tensor, ref_labels: Tensor) -> Int[Tensor, " n"]:
     """Return where each anchor stands among the references."""
-    if not isinstance(own, Tensor) or own.shape != (len(labels),) or own.is_floating_point() or own.dtype == torch.bool:
-        got = f"{own.dtype} {tuple(own.shape)}" if isinstance(own, Tensor) else type(own).__name__
-        raise OrdinateError("own", got, f"whole numbers ({len(labels)},), the place of each anchor in ref_emb")
-    if int(own.min()) < 0 or int(own.max()) >= len(ref_labels):
-        raise OrdinateError("own", f"{int(own.min())} to {int(own.max())}", f"0 to {len(ref_labels) - 1}")
-    own = own.long()
-    if not bool((ref_labels[own].reshape(labels.shape) == labels).all()):
-        raise OrdinateError("own", "places whose ref_labels differ from the anchors' labels", "the anchors' own")
-    return own
+    expected = f"whole numbers ({len(labels)},), the place of each anchor in ref_emb"
+    if not isinstance(self_index, Tensor):
+        raise OrdinateError("self_index", type(self_index).__name__, expected)
+    if self_index.shape != (len(labels),) or self_index.is_floating_point() or self_index.dtype == torch.bool:
+        raise OrdinateError("self_index", f"{self_index.dtype} {tuple(self_index.shape)}", expected)
+    self_index = self_index.long()
+    lowest, highest = int(self_index.min()), int(self_index.max())
+    if lowest < 0 or highest >= len(ref_labels):
+        raise OrdinateError("self_index", f"{lowest} to {highest}", f"0 to {len(ref_labels) - 1}")
+    if not bool((ref_labels[self_index].reshape(labels.shape) == labels).all()):
+        raise OrdinateError("self_index", "places whose ref_labels differ from the anchors' labels", "the anchors' own")
+    return self_index
 
 
 def _check_length(labels: Tensor, n: int, name: str) -> None:

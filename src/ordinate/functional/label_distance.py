@@ -1,18 +1,12 @@
 """Distances between continuous labels."""
 
-from collections.abc import Callable
-from typing import get_args
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import to_accumulation_dtype
-from ordinate.options import LabelDistanceName
-
-LABEL_DISTANCES = get_args(LabelDistanceName)
-LabelDistance = LabelDistanceName | Callable[[Tensor, Tensor], Tensor]
+from ordinate.options import LabelDistance
 
 
 def pairwise_label_distance(
@@ -44,7 +38,7 @@ def pairwise_label_distance(
             return 2 * torch.asin((chord / 2).clamp(max=1))
         if labels.shape[1] == 1:
             result = (labels - ref_labels.T).abs()
-        elif distance in LABEL_DISTANCES:
+        elif distance in ("l1", "l2"):
             p = 1.0 if distance == "l1" else 2.0
             result = torch.cdist(labels, ref_labels, p=p, compute_mode="donot_use_mm_for_euclid_dist")
         else:

@@ -12,7 +12,7 @@ from ordinate import kernels
 from ordinate.functional.beta_quantiles import beta_quantiles
 from ordinate.functional.global_batch import Group, place_among
 from ordinate.functional.similarity import SimilarityBlocks, fill_self
-from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient
+from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient, MixtureRows
 
 MIXTURES = 1 << 20  # of the Mix-pos kind held at a time
 DRAWN_ROWS = 32  # anchors whose shares are drawn from one seed, so that they do not depend on the size of a block
@@ -109,32 +109,25 @@ class _Part:
 class MixPositives:
     """The Mix-pos of a block of anchors, in parts that keep memory small."""
 
-    def __init__(
-        self,
-        y: Float[Tensor, " b"],
-        ref_y: Float[Tensor, " m"],
-        bounds: tuple[Int[Tensor, " b"], ...] | None,
-        cosine: Float[Tensor, "b m"],
-        r: Float[Tensor, "m d"],
-        lengths: Float[Tensor, " m"] | None,
-        *,
-        renormalize: bool,
-    ) -> None:
-        self.y, self.ref_y, self.cosine, self.renormalize = y, ref_y, cosine, renormalize
+    def __init__(self, block: MixtureRows, lengths: Float[Tensor, " m"] | None) -> None:
+        self.y, self.ref_y, self.cosine, self.renormalize = (
+            block.y, block.ref_y, block.cosine, block.options.renormalize
+        )  # fmt: skip
         self.lengths = lengths  # of the references, where some are 0
         self.parts: list[_Part] | None = None
         self.among = slice(0, 0)
-        if bounds is None:
+        if block.bounds is None:
             self.parts = []
             return
-        self.low, self.below_end, self.above_start, self.high = bounds
+        self.low, self.below_end, self.above_start, self.high = block.bounds
         below, above = int((self.below_end - self.low).max()), int((self.high - self.above_start).max())
         if below == 0 or above == 0:
             self.parts = []
             return
-        self.below, self.step = below, max(1, MIXTURES // (above * len(cosine)))
+        self.below, self.step = below, max(1, MIXTURES // (above * len(self.cosine)))
         self.among = slice(int(self.low.min()), int(self.high.max()))
-        self.gram = r[self.among] @ r[self.among].T
+        mixed = block.references[self.among]
+        self.gram = mixed @ mixed.T
         if self.step >= below:
             self.parts = list(self._parts())
 

@@ -1,7 +1,7 @@
 """Similarities between embeddings, a block of anchors at a time, and the gradient back through them."""
 
 from abc import abstractmethod
-from typing import Any, get_args
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -11,7 +11,6 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.options import Similarity
 
-SIMILARITIES = get_args(Similarity)
 NEAR = {torch.float32: 1e-2, torch.float64: 1e-6}  # squared distance, relative to the squared norms, below which
 # the Gram form loses digits
 SQUARED_NORMS = 1e-25, 1e25  # between which float32 holds squared distances to its last digit

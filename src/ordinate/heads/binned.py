@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from ordinate.checks import check_positive
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_positive
 from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.heads.regression_head import RegressionHead
 

@@ -10,6 +10,7 @@ from ordinate.heads.classifier import Classifier
 from ordinate.heads.coral import CORALLayer
 from ordinate.heads.corn import corn_above
 from ordinate.heads.extended_binary import rank_probabilities
+from ordinate.heads.logit_calibration import LogitCalibration
 from ordinate.options import OrdinalLoss
 
 
@@ -19,6 +20,7 @@ class RankLogits(nn.Module):
     Args:
         head: From embeddings (n, d) to logits: (n, C) for ``"cross_entropy"``, (n, C-1) for the other losses.
         loss: Loss that trained the head: ``"cross_entropy"``, ``"or"``, ``"corn"`` or ``"coral"``.
+        calibration: Calibration of the logits, for ``"cross_entropy"``; None for the probabilities of the loss itself.
 
     Example:
         >>> import torch
@@ -26,14 +28,19 @@ class RankLogits(nn.Module):
         torch.Size([2, 3])
     """
 
-    def __init__(self, head: nn.Module, loss: OrdinalLoss) -> None:
+    def __init__(self, head: nn.Module, loss: OrdinalLoss, calibration: LogitCalibration | None = None) -> None:
         super().__init__()
         self.head = head
         self.loss = loss
+        self.calibration = calibration
 
     def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         """Return the probability of every rank; rows sum to 1."""
-        return probabilities_of(self.head(embeddings), self.loss)
+        logits = self.head(embeddings)
+        if self.calibration is None:
+            return probabilities_of(logits, self.loss)
+        probabilities: Tensor = self.calibration(logits)
+        return probabilities
 
     def config(self) -> dict[str, Any]:
         """Return what :meth:`restore` needs in addition to the weights."""
@@ -51,7 +58,10 @@ class RankLogits(nn.Module):
             head = CORALLayer(embedding_dim, len(tensors["head.biases"]) + 1)
         else:
             head = nn.Linear(embedding_dim, len(weights[0]))
-        predictor = cls(head, config["loss"]).double()
+        calibration = None
+        if "calibration.shifts" in tensors:
+            calibration = LogitCalibration(len(tensors["calibration.shifts"]))
+        predictor = cls(head, config["loss"], calibration).double()
         predictor.load_state_dict(tensors)
         return predictor
 

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ordinate.options import SupReMixOptions
+
 MIN_SQUARED_NORM = 1e-12  # A mixture that is shorter has no direction: its similarity counts as 0.
 
 
@@ -24,17 +26,20 @@ class MixtureRows(ABC):
     """A block of anchors. They and the references ascend in label."""
 
     cosine: Float[Tensor, "b m"]  # overwritten
-    r: Float[Tensor, "m d"]
+    references: Float[Tensor, "m d"]
     y: Float[Tensor, " b"]
     ref_y: Float[Tensor, " m"]
     self_index: Int[Tensor, " b"] | None
     share: Float[Tensor, "b m"] | None  # of the anchor in its Mix-neg
     bounds: tuple[Int[Tensor, " b"], ...] | None  # of the window of its Mix-pos, and of its label in it
     positives: Int[Tensor, " b"]
-    temperature: float
-    magnify: bool
-    renormalize: bool
-    detached: bool
+    lengths: tuple[Float[Tensor, " b"], Float[Tensor, " m"]] | None  # of anchors and references, where some are 0
+    options: SupReMixOptions
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of the options, in double precision."""
+        return float(self.options.temperature)
 
     @abstractmethod
     def rows(self, coefficients: Float[Tensor, " b"] | None) -> tuple[Float[Tensor, " b"], MixtureGradient | None]:

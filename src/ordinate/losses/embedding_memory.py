@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
+from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered
-from ordinate.functional.inputs import check_embeddings, check_whole
-from ordinate.losses.formula_loss import shown
+from ordinate.functional.inputs import check_embeddings
 
 
 class EmbeddingMemory(nn.Module):
@@ -57,7 +57,7 @@ class EmbeddingMemory(nn.Module):
         return True
 
     def extra_repr(self) -> str:
-        return shown(self, "size")
+        return f"size={self.size}"
 
     def forward(
         self,
@@ -95,7 +95,7 @@ class EmbeddingMemory(nn.Module):
             labels,
             ref_emb=refs,
             ref_labels=ref_labels,
-            own=torch.arange(start, start + len(embeddings), device=batch.device),
+            self_index=torch.arange(start, start + len(embeddings), device=batch.device),
             weights=weights,
             **options,
         )

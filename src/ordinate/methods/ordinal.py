@@ -7,9 +7,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from ordinate.checks import check_choice
 from ordinate.decisions import predict_ranks
 from ordinate.functional.global_batch import all_processes, mean_over_all
-from ordinate.functional.inputs import check_choice, check_ranks
+from ordinate.functional.inputs import check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.heads.coral import CORALLayer
 from ordinate.heads.corn import corn_losses

@@ -6,13 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.functional.label_distance import LabelDistance
 from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
 from ordinate.losses.supcr import SupCRLoss
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.regression import ContrastiveRegression
-from ordinate.options import HeadLoss, Scheme, Similarity
+from ordinate.options import HeadLoss, LabelDistance, Scheme, Similarity
 from ordinate.training.optimization import Optimization
 
 

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from ordinate.functional.inputs import check_whole
+from ordinate.checks import check_whole
 
 
 def embed_in_chunks(encoder: nn.Module, x: Tensor, chunk_size: int) -> Float[Tensor, "n d"]:

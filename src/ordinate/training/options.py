@@ -31,7 +31,7 @@ class Training(OptionGroup):
         optimization: ``"usual"`` for AdamW with a warm-up and a cosine schedule, ``"paper"`` for the optimizer of the
             method's paper, without early stopping and calibration. The options below change either.
         optimizer: ``"adamw"``, ``"adam"``, ``"sgd"`` (momentum 0.9), or a function of parameter groups and ``lr`` that
-            returns an optimizer, such as ``torch.optim.RAdam``.
+            returns an optimizer, such as ``torch.optim.RAdam``; a function is not saved with the model.
         learning_rate: Highest learning rate of the first stage, > 0; the rates of other stages keep their ratio to it.
             None for 1e-3.
         encoder_learning_rate: Highest learning rate of a network that brings weights; None for ``learning_rate``.

@@ -15,10 +15,10 @@ from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
 
+from ordinate.checks import check_whole
 from ordinate.encoders.blocks import network_parameters
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest, summed, this_process_alone
-from ordinate.functional.inputs import check_whole
 from ordinate.functional.numerics import upcast_half
 from ordinate.training.gradient_caching import embed_in_chunks
 from ordinate.training.lightning_internals import (

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
-from ordinate.functional.inputs import check_positive
+from ordinate.checks import check_positive
 
 KEPT_EVERY = 1.0  # seconds between two writes of the time spent
 

@@ -12,11 +12,11 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from ordinate.checks import check_positive
 from ordinate.data.labelled import Labelled
 from ordinate.data.series.matrices import require_readable_series
 from ordinate.data.ts_files import stack_series
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_positive
 from ordinate.optional import optional
 
 CHANNELS = (

@@ -23,10 +23,10 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from ordinate.checks import check_choice, check_whole
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.estimators.rank_labels import check_labels
-from ordinate.functional.inputs import check_choice, check_whole
 from ordinate_papers.estimators.gower import gower_distances
 from ordinate_papers.estimators.intervals import LatentIntervals
 from ordinate_papers.estimators.lmnn import LargeMarginNearestNeighbours

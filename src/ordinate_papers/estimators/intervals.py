@@ -31,7 +31,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from torch import Tensor
 
-from ordinate.functional.inputs import check_choice
+from ordinate.checks import check_choice
 from ordinate_papers.estimators.lmnn import (
     START,
     descend,

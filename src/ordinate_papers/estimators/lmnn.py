@@ -22,8 +22,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_whole
 
 PAIRS = 1 << 22  # distances held at a time
 SHORT, LONG = 5, 30  # L-BFGS iterations with the same impostors

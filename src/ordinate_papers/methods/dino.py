@@ -9,8 +9,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import linear, log_softmax, normalize, softmax
 
+from ordinate.checks import check_choice
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_choice
 from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
 from ordinate.methods.regression import ContrastiveRegression

@@ -7,8 +7,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import relu, softplus
 
+from ordinate.checks import check_num_classes, check_positive, check_whole
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_embeddings, check_num_classes, check_positive, check_ranks, check_whole
+from ordinate.functional.inputs import check_embeddings, check_ranks
 from ordinate.functional.similarity import unit
 from ordinate.training.optimization import Optimization
 from ordinate.training.stages import Stage, StagedMethod

@@ -8,8 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
+from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_ranks, check_whole
+from ordinate.functional.inputs import check_ranks
 from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype, weighted_mean
 from ordinate.functional.similarity import pairwise_similarity
 from ordinate.training.optimization import Optimization

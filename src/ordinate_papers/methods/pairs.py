@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from ordinate.checks import check_choice, check_positive
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_choice, check_positive
 from ordinate.functional.numerics import upcast_half, weighted_mean
 from ordinate.functional.similarity import unit
 

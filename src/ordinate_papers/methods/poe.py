@@ -5,8 +5,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from ordinate.checks import check_positive, check_whole
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_embeddings, check_positive, check_ranks, check_whole
+from ordinate.functional.inputs import check_embeddings, check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.training.gradient_caching import embed_in_chunks
 from ordinate.training.optimization import Optimization

@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from ordinate.checks import check_positive
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_positive
 from ordinate_papers.methods.pairs import metric_learning
 
 TEMPERATURE = 0.5

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage, signal
 
+from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_whole
 
 REFERENCE_SIDE = 224  # pixels that the lengths are given for
 SEVERITIES = (1, 2, 3, 4, 5)

@@ -9,9 +9,9 @@ import torch
 from sklearn.base import clone
 from torch import Tensor
 
+from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.functional.inputs import check_whole
 from ordinate.training.stages import StagedMethod
 from ordinate_papers.protocols.parts import Figures
 

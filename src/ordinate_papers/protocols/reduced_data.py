@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 
+from ordinate.checks import check_whole
 from ordinate.data.rows import column_of, take
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_whole
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, score, train, with_order_of
 

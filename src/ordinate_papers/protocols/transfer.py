@@ -14,11 +14,11 @@ from sklearn.base import is_classifier
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from ordinate.checks import check_choice, check_positive, check_whole
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_labels import find_classes, to_ranks
-from ordinate.functional.inputs import check_choice, check_positive, check_whole
 from ordinate.heads.linear import LinearHead
 from ordinate.metrics import continuous_report
 from ordinate.randomness import own_random_numbers

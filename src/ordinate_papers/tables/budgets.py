@@ -116,13 +116,13 @@ def _recipes(name: str) -> dict[str, str]:
 
 def _of_recipe(name: str, *, quick: bool) -> Budget:
     recipe = read_recipe(name, quick=quick)
-    settings = recipe.settings
+    settings = {**recipe.settings, **recipe.settings.get("training", {})}
     head_epochs = HEAD_EPOCHS_QUICK if quick else 100
-    if phases := settings.get("phase_epochs"):
-        epochs = sum(phases)
-        phase_one = phases[0]
+    epochs = settings["epochs"]
+    if recipe.method == "cloc":
+        phase_one = epochs[0]
+        epochs = sum(epochs)
     else:
-        epochs = settings["epochs"]
         if isinstance(epochs, list):
             epochs, head_epochs = epochs
         phase_one = max(1, epochs // 3)

@@ -123,7 +123,8 @@ class Trial:
     def fit(self) -> Any:
         """Return the trained model; early stopping monitors the validation samples, if there are any."""
         model, validation = self.build(), self.split.validation
-        if len(validation) and getattr(model, "patience", None) is not None:
+        training = getattr(model, "training", None)
+        if len(validation) and training is not None and training.patience not in (None, "auto"):
             return model.fit(*self.train, validation=(take(self.X, validation), self.y[validation]))
         return model.fit(*self.train)
 

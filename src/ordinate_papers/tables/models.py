@@ -3,13 +3,18 @@
 import inspect
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry
+from ordinate.estimators.head_options import Head
+from ordinate.estimators.plain import EndToEndRegressor
+from ordinate.estimators.recipes import KINDS
 from ordinate.estimators.registry import model
 from ordinate.extensions import Task
+from ordinate.training.options import Training
 from ordinate_papers.datasets.catalogue import DATA
 from ordinate_papers.tables.budgets import Budget
 
@@ -67,23 +72,24 @@ def build(
     from ordinate.estimators.settings import from_plain  # These import all that trains, which takes seconds.
     from ordinate_papers.tables.variants import VARIANTS, varied
 
-    kind = type(registry.build(name, task))
-    parameters = inspect.signature(kind).parameters
-    of_table = {key for key in VARIANTS if key not in parameters}
+    usual = registry.build(name, task)
+    kind = type(usual)
+    known = flat_names(kind)
+    of_table = {key for key in VARIANTS if key not in known}
     variants = {key: settings.pop(key) for key in VARIANTS if key in settings and key in of_table}
-    spent = {} if budget is None else _spend(name, budget, parameters)
-    chosen = {**spent, **model(name).settings, **IN_TABLES.get(name, {}), **settings}
+    spent = {} if budget is None else _spend(name, budget, kind, known)
+    chosen = {**spent, **IN_TABLES.get(name, {}), **settings}
     of_run = {"checkpoint_dir": checkpoint_dir, "random_state": seed}
-    if "decision" in parameters:
-        chosen.setdefault("decision", None)  # The papers have no decision rule,
-    if "linear" in parameters and name != "blend":
-        chosen.setdefault("linear", False)  # and no linear model.
-    chosen |= {option: value for option, value in of_run.items() if option in parameters}
-    if num_classes is not None and "class_order" in parameters:
+    if "decision" in known:
+        chosen.setdefault("decision", None)  # The papers have no decision rule.
+    if "calibration" in known:
+        chosen.setdefault("calibration", 0)  # Nor do they calibrate probabilities.
+    chosen |= {option: value for option, value in of_run.items() if option in known}
+    if num_classes is not None and "class_order" in known:
         chosen["class_order"] = list(range(num_classes))
-    unknown = sorted(set(chosen) - set(parameters))
+    unknown = sorted(set(chosen) - known)
     if unknown:
-        got, expected = ", ".join(map(repr, unknown)), ", ".join(parameters)
+        got, expected = ", ".join(map(repr, unknown)), ", ".join(sorted(known))
         raise OrdinateError("settings", f"{got} for {name}", f"some of {expected}")
     if isinstance(text := chosen.get("text"), Mapping) and text.get("word_vectors"):
         # The path is relative to ORDINATE_DATA, so that the key of a run does not depend on the machine.
@@ -94,19 +100,61 @@ def build(
         }
     if variants:
         kind = varied(kind, variants)
-    return kind(**from_plain(chosen))
+    own = {parameter: getattr(usual, parameter) for parameter in usual.get_params(deep=False)}
+    return kind(**own).set_params(**from_plain(in_groups(kind, chosen)))
 
 
-def _spend(name: str, budget: Budget, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+def flat_names(kind: type[Any]) -> set[str]:
+    """Return the names of an estimator's parameters and of the options in its groups, without the groups' names."""
+    names = set(inspect.signature(kind).parameters)
+    if "training" in names:
+        names |= {each.name for each in fields(Training)} - {"training"}
+    if has_head(kind):
+        names |= {"head_loss", "bin_size", "n_neighbors"}
+    elif issubclass(kind, EndToEndRegressor):
+        names.add("head_loss")
+    if "data" in names:
+        names |= set(KINDS)
+    return names
+
+
+def has_head(kind: type[Any]) -> bool:
+    """Return whether the head of an estimator is a group of options."""
+    parameters = inspect.signature(kind).parameters
+    return "head" in parameters and isinstance(parameters["head"].default, Head)
+
+
+def in_groups(kind: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return flat settings of an estimator, options of groups under their nested names."""
+    parameters = inspect.signature(kind).parameters
+    of_training = {each.name for each in fields(Training)}
+    of_head = {"head": "kind", "head_loss": "loss", "bin_size": "bin_size", "n_neighbors": "n_neighbors"}
+    grouped = {}
+    for name, value in settings.items():
+        if has_head(kind) and name in of_head:
+            grouped[f"head__{of_head[name]}"] = value
+        elif name == "head_loss":
+            grouped["loss"] = value
+        elif name in of_training and name not in parameters:
+            grouped[f"training__{name}"] = value
+        else:
+            grouped[name] = value
+    return grouped
+
+
+def _spend(name: str, budget: Budget, kind: type[Any], known: set[str]) -> dict[str, Any]:
     """Return a budget under the names of an estimator's parameters, without those that it lacks."""
-    two_stages = "epochs" in parameters and isinstance(parameters["epochs"].default, tuple)
+    epochs: Any = budget.epochs
+    if has_head(kind):
+        epochs = (budget.epochs, budget.head_epochs)
+    elif name == "cloc":
+        epochs = (budget.phase_one, budget.epochs - budget.phase_one)
     spent = {
         **vars(budget),
         "learning_rate": (budget.rates or {}).get(name, budget.learning_rate),
-        "epochs": (budget.epochs, budget.head_epochs) if two_stages else budget.epochs,
-        "phase_epochs": (budget.phase_one, budget.epochs - budget.phase_one),
+        "epochs": epochs,
         "validation_fraction": 0.0,
     }
     own = ("weight_decay", "label_distance", *(["embedding_dim"] if name in OF_A_LAYER else []))
-    left_out = {each for each in own if spent[each] is None}
-    return {each: value for each, value in spent.items() if each in parameters and each not in left_out}
+    left_out = {each for each in (*own, *KINDS) if spent.get(each) is None}
+    return {each: value for each, value in spent.items() if each in known and each not in left_out}

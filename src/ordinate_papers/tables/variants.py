@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import relu
 
 from ordinate.errors import OrdinateError
+from ordinate.extensions import load_object
 from ordinate.losses import MMNPLoss
 from ordinate.methods.supcr import SupCR
 from ordinate.training.stages import StagedMethod
@@ -45,16 +46,16 @@ class ProjectedSupCR(SupCR):
         return list(self.projection.parameters())
 
 
-def _add_projection(estimator: Any, method: Any, dimensions: int) -> None:
+def _add_projection(facts: Any, method: Any, dimensions: int) -> None:
     """Add a projection head between SupCR's embeddings and its loss."""
-    width = estimator.embedding_dim_
+    width = facts.embedding_dim
     method.projection = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, dimensions))
     method.__class__ = ProjectedSupCR
 
 
-def _set_margins(estimator: Any, method: Any, margin: float) -> None:
+def _set_margins(facts: Any, method: Any, margin: float) -> None:
     """Fix all margins at one value (CLOC, Table 4)."""
-    ranks = range(len(estimator.ordered_classes_))
+    ranks = range(facts.outputs)
     method.mmnp = MMNPLoss(len(ranks), {(low, low + 1): margin for low in ranks[:-1]})
 
 
@@ -63,12 +64,12 @@ def _set_stages(_: Any, method: StagedMethod, count: int) -> None:
     method.stages = method.stages[:count]
 
 
-def _leave_out_precautions(estimator: Any, method: Any, kept: int) -> None:
-    """Keep the first of Section 3.3's precautions: two for softplus and start, the third for the early stop (Fig. 4)."""
+def _leave_out_precautions(facts: Any, method: Any, kept: int) -> None:
+    """Keep the first precautions of Section 3.3: two are softplus and start, the third is the early stop (Fig. 4)."""
     if kept < 3:
         method.target_accuracy = 2.0  # It is never reached.
     if kept < 2:
-        method.mmnp = BareMargins(len(estimator.ordered_classes_))
+        method.mmnp = BareMargins(facts.outputs)
 
 
 VARIANTS: Mapping[str, Callable[[Any, Any, Any], None]] = {
@@ -82,13 +83,19 @@ VARIANTS: Mapping[str, Callable[[Any, Any, Any], None]] = {
 
 def varied(kind: type[Any], variants: Mapping[str, Any]) -> type[Any]:
     """Return a subclass of an estimator with variants of its method: values by names of :data:`VARIANTS`."""
+    of_method = type(load_object(kind.method)(kind()))
 
-    class Varied(kind):
-        def _build_method(self, encoder: nn.Module) -> StagedMethod:
-            method: StagedMethod = super()._build_method(encoder)
+    class VariedMethod(of_method):  # type: ignore[misc, valid-type]  # Its base is known at run time.
+        def module(self, encoder: nn.Module, facts: Any) -> StagedMethod:
+            module: StagedMethod = super().module(encoder, facts)
             for name, value in variants.items():
-                VARIANTS[name](self, method, value)
-            return method
+                VARIANTS[name](facts, module, value)
+            return module
+
+    class Varied(kind):  # type: ignore[misc, valid-type]  # Its base is known at run time.
+        def new_method(self) -> Any:
+            super().new_method()
+            return VariedMethod(self)
 
     Varied.__name__ = kind.__name__
     return Varied

@@ -9,16 +9,16 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 from joblib import Parallel, delayed, parallel_config
-from ordinate.methods.ray_cluster import connect
 from threadpoolctl import threadpool_limits
 
 from ordinate.errors import OrdinateError
+from ordinate.training.ray_cluster import connect
 from ordinate_papers.tables.results import Result, ResultsFile
 from ordinate_papers.tables.run import Run
 
@@ -62,7 +62,8 @@ def complete(
             results.append(run, Result())
     waiting = _waiting(runs, results)
     if waiting:
-        work = partial(perform, execute=execute, results=results, starter=os.getpid(), progress=progress)
+        starter = os.getpid() if ray is None else None  # Ray ends its workers itself.
+        work = partial(perform, execute=execute, results=results, starter=starter, progress=progress)
         with _workers(jobs, ray, progress) as (parallel, death):
             _work_off(waiting, work, results, parallel, death)
     return results.read(runs)
@@ -111,19 +112,20 @@ def _work_off(
             _work_off([run], work, results, parallel, death)
 
 
-def perform(run: Run, execute: Execute, results: ResultsFile, starter: int, progress: bool) -> None:
+def perform(run: Run, execute: Execute, results: ResultsFile, starter: int | None, progress: bool) -> None:
     """Execute a run in this process with one thread, and keep its result.
 
     Args:
         run: Run to execute.
         execute: Function that returns its metrics.
         results: File of the results.
-        starter: Identifier of the process that started the workers.
+        starter: Identifier of the process that started this one as a worker, None for workers of Ray.
         progress: Whether the end of the run is reported on the standard error stream.
     """
+    _end_with(starter)
     folder = results.state_folder(run)
     folder.mkdir(parents=True, exist_ok=True)
-    with _ending_with(starter), FileLock(folder.with_suffix(".lock")):
+    with FileLock(folder.with_suffix(".lock")):
         if results.read([run])[run].state != "done":  # Another command may have finished it before the lock was free.
             result = _measure(run, execute, folder)
             results.append(run, result)
@@ -148,19 +150,14 @@ def _clear(folder: Path) -> None:
     folder.with_suffix(".lock").unlink(missing_ok=True)
 
 
-@contextmanager
-def _ending_with(starter: int) -> Iterator[None]:
-    """End this process when the one that started it is killed, so that no run goes on without its command."""
-    left = threading.Event()
+@cache
+def _end_with(starter: int | None) -> None:
+    """End this worker when the process that started it is killed, so that no run goes on without its command."""
 
     def watch() -> None:
-        while not left.wait(1.0):
-            if os.getppid() != starter:
-                os._exit(1)
+        while os.getppid() == starter:
+            time.sleep(1.0)
+        os._exit(1)
 
-    if os.getppid() == starter:  # It is not in a worker of Ray, nor where the command does the work itself.
+    if starter not in (None, os.getpid()):  # A single worker is the process itself.
         threading.Thread(target=watch, daemon=True).start()
-    try:
-        yield
-    finally:
-        left.set()

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from ordinate_papers.datasets.tuab import read_tuab
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry as models
 from ordinate_papers.datasets import reading
 from ordinate_papers.datasets.catalogue import TABLE_SETS, dataset
+from ordinate_papers.datasets.tuab import read_tuab
 from ordinate_papers.tables.budgets import Budget
 from ordinate_papers.tables.catalogue import CATALOGUE, find
 from ordinate_papers.tables.execute import PROTOCOLS, execute

@@ -6,12 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from ordinate.checks import check_flag, check_streaming
+from ordinate.checks import check_flag, check_streaming, check_whole
 from ordinate.data.images.augmentation import check_augmentation
 from ordinate.data.images.files import MAX_PIXELS
 from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_whole
 
 
 @dataclass(frozen=True)

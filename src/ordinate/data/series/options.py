@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from ordinate.checks import check_whole
 from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_whole
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ordinate.checks import check_streaming
+from ordinate.checks import check_positive, check_streaming, check_whole
 from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_positive, check_whole
 
 
 @dataclass(frozen=True)

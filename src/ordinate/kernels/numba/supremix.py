@@ -33,12 +33,13 @@ class NumbaRows(MixtureRows):
         cosine, y, ref_y = self.cosine.numpy(), self.y.numpy(), self.ref_y.numpy()
         bounds = [edge.numpy() for edge in self.bounds or self._no_windows()]
         among = slice(0, 0) if self.bounds is None else slice(int(bounds[0].min()), int(bounds[3].max()))
-        gram = (self.r[among] @ self.r[among].T).numpy()
-        mixing = self.renormalize, cosine.dtype.type(1 / self.temperature), cosine.dtype.type(MIN_SQUARED_NORM)
+        gram = (self.references[among] @ self.references[among].T).numpy()
+        options, kind = self.options, cosine.dtype.type
+        mixing = options.renormalize, kind(1 / self.temperature), kind(MIN_SQUARED_NORM)
         window = gram, ref_y, among.start, *mixing
 
         gradient = torch.empty_like(self.cosine)
-        references = torch.empty_like(gradient) if self.detached else gradient
+        references = torch.empty_like(gradient) if options.detach_mixtures else gradient
         share = self.cosine[:, :0] if self.share is None else self.share.contiguous()
         count = self.positives.clamp(min=1)
         pull = torch.zeros_like(self.y) if coefficients is None else coefficients / self.temperature
@@ -46,7 +47,8 @@ class NumbaRows(MixtureRows):
         sums = torch.empty_like(forces)
         in_threads(
             _mixture_rows, len(cosine), cosine, share.numpy(), y, *bounds, columns_of(self.self_index, len(cosine)),
-            window, self.magnify, self.detached, forces.numpy(), sums.numpy(), gradient.numpy(), references.numpy(),
+            window, options.distance_magnifying, options.detach_mixtures, forces.numpy(), sums.numpy(),
+            gradient.numpy(), references.numpy(),
         )  # fmt: skip
         denominator, attraction = sums
         values = denominator.log() + (1 - attraction / count) / self.temperature
@@ -54,7 +56,7 @@ class NumbaRows(MixtureRows):
         if coefficients is None:
             return values, None
         between = None
-        if self.renormalize and not self.detached and len(gram):
+        if options.renormalize and not options.detach_mixtures and len(gram):
             half = np.zeros_like(gram)
             forces[0] /= denominator
             in_threads(_through_norms, len(gram), half, cosine, y, *bounds, window, forces.numpy())

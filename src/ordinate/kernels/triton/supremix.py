@@ -33,11 +33,14 @@ class TritonRows(MixtureRows):
         self_index = torch.full_like(self.positives, -1) if self.self_index is None else self.self_index
         share = self.cosine if self.share is None else self.share
         block = share, self.y, self.ref_y, self_index, self.tau, m
-        options = {"MIX": self.share is not None, "MAGNIFY": self.magnify, "RENORMALIZE": self.renormalize}
-        options |= {"DETACHED": self.detached}
+        options = self.options
+        switches = {
+            "MIX": self.share is not None, "MAGNIFY": options.distance_magnifying, "RENORMALIZE": options.renormalize,
+            "DETACHED": options.detach_mixtures,
+        }  # fmt: skip
         with torch.cuda.device_of(self.cosine):
             sums = self.cosine.new_empty(2, b, chunks_of(m), dtype=torch.float64)
-            _sums[b, chunks_of(m)](self.cosine, *sums, *block, **options, **chunk_of(m))
+            _sums[b, chunks_of(m)](self.cosine, *sums, *block, **switches, **chunk_of(m))
             denominator, attraction = sums.sum(2) if mixed is None else sums.sum(2) + mixed.sums()
             count = self.positives.clamp(min=1)
             values = denominator.log() + (1 - attraction / count) / self.temperature
@@ -48,11 +51,11 @@ class TritonRows(MixtureRows):
             push, pull = coefficients / self.temperature / denominator, coefficients / self.temperature / count
             low, forces = (self_index, self.cosine[:, :0]) if mixed is None else (mixed.low, mixed.forces(push, pull))
             between = None
-            if mixed is not None and self.renormalize and not self.detached:
+            if mixed is not None and options.renormalize and not options.detach_mixtures:
                 between = mixed.through_norms(push, pull)
-            references = torch.empty_like(self.cosine) if self.detached else self.cosine
+            references = torch.empty_like(self.cosine) if options.detach_mixtures else self.cosine
             _pulls[b, chunks_of(m)](
-                self.cosine, references, push, pull, forces, low, forces.shape[1], *block, **options, **chunk_of(m)
+                self.cosine, references, push, pull, forces, low, forces.shape[1], *block, **switches, **chunk_of(m)
             )
         return values, MixtureGradient(self.cosine, references, slice(0, 0) if mixed is None else mixed.among, between)
 
@@ -71,11 +74,11 @@ class _MixPos:
         self.low, _, _, high = self.bounds
         first, last, self.width = torch.stack([self.low.min(), high.max(), (high - self.low).max()]).tolist()
         self.among = slice(first, last)
-        among = block.r[self.among]
+        among = block.references[self.among]
         self.cosine, self.samples = block.cosine, len(among)
         self.window = block.cosine, among @ among.T, block.ref_y, block.tau, block.cosine.shape[1], first, len(among)
         self.rows = block.y, *self.bounds
-        self.options = {"RENORMALIZE": block.renormalize, "TILE": triton_rows.TILE}
+        self.options = {"RENORMALIZE": block.options.renormalize, "TILE": triton_rows.TILE}
 
     def sums(self) -> Float[Tensor, "2 b"]:
         """What they add to the denominators, and their similarities."""

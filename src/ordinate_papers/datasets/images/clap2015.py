@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from ordinate.checks import check_whole
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import SPLITS
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_whole
 from ordinate_papers.datasets.images.layout import IMAGE, Layout
 
 TABLE = r"(?:gt_)?(?P<split>train|valid|validation|val|test)(?:_gt)?\.csv"

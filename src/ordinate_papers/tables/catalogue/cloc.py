@@ -188,7 +188,7 @@ TABLES = (
     Table(
         "cloc-fig4", "Margins in phase one, with and without the precautions against collapse", "CLOC, Fig. 4",
         tuple(Column(str(epoch), better="higher", item=epoch - 1) for epoch in EPOCHS), _margins_over_epochs(),
-        dataset="idrid", model="cloc", settings={"phase_epochs": (EPOCHS[-1], 1), **EQ_2},
+        dataset="idrid", model="cloc", settings={"epochs": (EPOCHS[-1], 1), **EQ_2},
         curve=Curve("epoch", "margin, in cosine", EPOCHS),
         note="The paper has a picture and no figures. Phase one takes 100 epochs here, with the early stop as many "
         "as 95 % training accuracy needs; without any precaution margins are behind a ReLU and start from 0 to 0.5.",
