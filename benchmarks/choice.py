@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from ordinate_papers.leaderboards import sets
 
+import leaderboard as sets
 from ordinate.commands.fit import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.rows import take

@@ -53,12 +53,12 @@ def environment(job: Job) -> Iterator[Row]:
     """Describe the machine, and whether the kernels can be built."""
     import torch
 
-    from ordinate.functional import triton_rows
+    from ordinate import kernels
 
     yield {"name": "cores", "value": os.cpu_count()}
     yield {"name": "python", "value": platform.python_version()}
     yield {"name": "torch", "value": torch.__version__}
-    yield {"name": "kernels build", "value": triton_rows.uses_kernels(torch.zeros(1, 1, device=job.device))}
+    yield {"name": "kernels build", "value": kernels.uses_triton(torch.zeros(1, 1, device=job.device))}
     if not job.smoke:
         properties = torch.cuda.get_device_properties(0)
         yield {"name": "device", "value": properties.name}

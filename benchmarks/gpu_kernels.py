@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from anchor_formulas import Formula, angular_triangle, brute_force, mmnp, supcr, supremix
-from ordinate import functional
-from ordinate.functional import compiled_rows, triton_rows
+from ordinate import functional, kernels
 
 CLASSES, TARGETS = 5, 100.0
 SIZES = ((19, 3), (257, 65), (1025, 128), (2049, 512))  # (n, d); 1024 columns are a kernel's chunk
@@ -155,16 +154,16 @@ def _relative_error(ours: Tensor, its: Tensor) -> float:
 def _counted_rows(*, on_a_processor: bool) -> Iterator[list[int]]:
     """Yield how many rows each use of the kernels is for; on a processor they are made to run in the interpreter."""
     rows: list[int] = []
-    uses_kernels, numba = triton_rows.uses_kernels, compiled_rows.NUMBA
+    uses_triton, numba = kernels.uses_triton, kernels.NUMBA
 
     def counted(block: Tensor) -> bool:
-        used = on_a_processor or uses_kernels(block)
+        used = on_a_processor or uses_triton(block)
         rows.append(len(block) if used else 0)
         return used
 
-    triton_rows.uses_kernels = counted
-    compiled_rows.NUMBA = numba and not on_a_processor
+    kernels.uses_triton = counted
+    kernels.NUMBA = numba and not on_a_processor
     try:
         yield rows
     finally:
-        triton_rows.uses_kernels, compiled_rows.NUMBA = uses_kernels, numba
+        kernels.uses_triton, kernels.NUMBA = uses_triton, numba

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from lightning.pytorch.callbacks import Callback
 from numpy.typing import NDArray
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
 
 from ordinate import ImageOptions
 from ordinate.estimators.recipes import read_recipe
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from ordinate_papers.datasets.images import find, load
 
 COUNTS = {"train": (2286, 1046, 1516, 757, 173), "validation": (328, 153, 212, 106, 27)}  # KOA's images by grade

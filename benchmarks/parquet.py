@@ -40,8 +40,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import torch
-from ordinate.methods.devices import ASK_MANAGEMENT_LIBRARY
-from ordinate.methods.optimization import Optimization, undecayed_parameters
 from pyarrow.parquet import ParquetWriter
 from torch import nn
 
@@ -53,6 +51,8 @@ from ordinate.encoders import build_encoder
 from ordinate.losses import SupCRLoss
 from ordinate.methods.supcr import SupCR
 from ordinate.report.text import table
+from ordinate.training.devices import ASK_MANAGEMENT_LIBRARY
+from ordinate.training.optimization import Optimization, undecayed_parameters
 from runs import results_of, write
 
 TARGET = "target"

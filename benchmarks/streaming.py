@@ -36,7 +36,6 @@ from typing import Any
 import numpy as np
 import torch
 from lightning.pytorch.callbacks import Callback
-from ordinate.methods.optimization import Optimization, undecayed_parameters
 from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
@@ -48,6 +47,7 @@ from ordinate.data.samplers import RankBatches
 from ordinate.encoders import build_encoder
 from ordinate.losses import AngularTriangleLoss
 from ordinate.report.text import table
+from ordinate.training.optimization import Optimization, undecayed_parameters
 from runs import results_of, write
 
 SIDE, SIZE, RANKS, BATCH, EPOCH, WORKERS, STEPS = 160, 64, 5, 64, 320, 2, 1

@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
-from ordinate.methods.optimization import Optimization, undecayed_parameters
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -29,6 +28,7 @@ from ordinate.data.tables.features import TableFeatures
 from ordinate.encoders import MLP, build_encoder
 from ordinate.metrics import knn_error
 from ordinate.report.text import table
+from ordinate.training.optimization import Optimization, undecayed_parameters
 from runs import Run, complete, parser_of, spread, where
 
 ORDERS: dict[str, list[Any]] = {

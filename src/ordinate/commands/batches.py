@@ -8,8 +8,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ordinate.data.batches import Batches
 from ordinate.data.decoded import PixelReader
+from ordinate.data.rows import Batches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.batches import map_batches, read_batches
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
