@@ -13,7 +13,7 @@ from ordinate.commands import demo
 SHORT = {
     "BlendClassifier": {"members": 2, "folds": 2, "epochs": 2},
     "BlendRegressor": {"members": 2, "folds": 2, "epochs": 2},
-    "CLOCClassifier": {"phase_epochs": (2, 2)},
+    "CLOCClassifier": {"epochs": (2, 2)},
     "OTDClassifier": {"epochs": 2},
     "SupCRRegressor": {"epochs": (2, 1)},
     "SupReMixRegressor": {"epochs": (2, 1)},

@@ -20,7 +20,11 @@ def add_fit_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of fit to its parser, of which ``--help`` shows those that most people need."""
     add_options(parser, FitOptions, hide_rare=True)
     parser.add_argument(
-        "--help-all", action=_HelpAll, nargs=0, default=argparse.SUPPRESS, help="show all options and settings, and exit"
+        "--help-all",
+        action=_HelpAll,
+        nargs=0,
+        default=argparse.SUPPRESS,
+        help="show all options and settings",
     )
 
 
