@@ -208,7 +208,7 @@ COMMANDS = (
         "several models on one HTML page",
         "Set saved models side by side on the same labelled samples.",
         _add_compare,
-        "ordinate.commands.compare:compare",
+        "ordinate.commands.report:compare",
         _check_file,
     ),
     Command(
