@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import leaderboard as sets
-from ordinate.commands.fit import fit
+from ordinate.commands.fit.command import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.rows import take
 from ordinate.estimators.registry import build

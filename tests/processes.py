@@ -9,7 +9,7 @@ import sys
 import torch
 
 PRELOADED = [
-    "ordinate.commands.fit",
+    "ordinate.commands.fit.command",
     "ordinate.commands.predict",
     "ordinate.training.loop",
     "tests.estimators.examples",

@@ -65,4 +65,4 @@ axes.legend(loc="center right")
 
 # %%
 # With ``CLOCClassifier(decision=costs)`` the costs become part of the model: ``predict``, the report and a saved
-# model all decide by them. On the command line: ``ordinate fit knees.csv --target grade --critical 1,2=5``.
+# model all decide by them. On the command line: ``ordinate fit knees.csv --target grade --costs costs.csv``.

@@ -175,7 +175,7 @@ COMMANDS = (
         "Train on a table, series or images with a graded label, measure on held-out samples, save the model. A run "
         "that was stopped continues when the same command is given again.",
         add_fit_options,
-        "ordinate.commands.fit:fit",
+        "ordinate.commands.fit.command:fit",
         lambda options: check_fit(FitOptions(**options)),
     ),
     Command(
@@ -208,7 +208,7 @@ COMMANDS = (
         "several models on one HTML page",
         "Set saved models side by side on the same labelled samples.",
         _add_compare,
-        "ordinate.commands.compare:compare",
+        "ordinate.commands.report:compare",
         _check_file,
     ),
     Command(

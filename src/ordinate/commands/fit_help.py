@@ -24,7 +24,7 @@ def add_fit_options(parser: argparse.ArgumentParser) -> None:
         action=_HelpAll,
         nargs=0,
         default=argparse.SUPPRESS,
-        help="show all options and settings, and exit",
+        help="show all options and settings",
     )
 
 

@@ -224,6 +224,8 @@ class FitOptions:
     def settings(self) -> Settings:
         """The settings of the estimator and its groups, those that options of their own give among them."""
         flags = {}
+        if self.encoder is not None:
+            flags["encoder"] = ("--encoder", self.encoder)
         if self.image_size is not None:
             flags["data.size"] = ("--image-size", repr(_size(self.image_size)))
         if self.pretrained:

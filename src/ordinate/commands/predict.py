@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.batches import FileOfSamples, Workers
-from ordinate.commands.costs import parse_costs, parse_decision
+from ordinate.commands.labels import parse_costs, parse_decision
 from ordinate.commands.table_file import write_table
 from ordinate.data.registry import modality_of
 from ordinate.estimators import load

@@ -7,6 +7,7 @@ docstrings are the help.
 import ast
 import builtins
 import difflib
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -27,7 +28,7 @@ FLAGS = {  # Settings that other options of the command line give.
 WORDS = {"true": True, "false": False, "none": None}
 
 
-class InPython:
+class OnlyInPython:
     """Values that only Python can give, such as callbacks."""
 
 
@@ -155,7 +156,7 @@ def parameters(declared: type) -> list[str]:
 
 
 def annotation_of(declared: type, name: str) -> Any:
-    """Return the annotation of a parameter, in which names for type checkers alone stand for :class:`InPython`."""
+    """Return the annotation of a parameter, in which names for type checkers alone stand for :class:`OnlyInPython`."""
     for base in declared.__mro__:
         annotation = vars(base).get("__annotations__", {}).get(name)
         if isinstance(annotation, str):
@@ -167,10 +168,10 @@ def annotation_of(declared: type, name: str) -> Any:
 
 
 class _Names(dict[str, Any]):
-    """Names of a module, in which those that it lacks stand for :class:`InPython`."""
+    """Names of a module, in which those that it lacks stand for :class:`OnlyInPython`."""
 
     def __missing__(self, name: str) -> Any:
-        return vars(builtins).get(name, InPython)
+        return vars(builtins).get(name, OnlyInPython)
 
 
 def converted(text: str, annotation: Any) -> Any:
@@ -242,30 +243,18 @@ def description(annotation: Any) -> str:
 
     Example:
         >>> description(int | Literal["auto"] | None), description(tuple[int, int])
-        ('a whole number, auto or none', '2 values in brackets')
+        ('a whole number, auto or none', 'tuple[int, int]')
     """
-    named: list[str] = []
-    for each in _alternatives(annotation):
-        text = _alternative(each)
-        if text and text not in named:
-            named.append(text)
-    *first, last = named or ["a value that Python alone can give"]
+    named = {int: "a whole number", float: "a number", bool: "true or false", str: "text", NoneType: "none"}
+    parts = [
+        re.sub(r"<class '|'>|\b[a-z_][\w.]*\.(?=\w)", "", named.get(each, str(each))) for each in _values(annotation)
+    ]
+    *first, last = dict.fromkeys(parts)
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def _alternatives(annotation: Any) -> list[Any]:
-    if get_origin(annotation) not in (Union, UnionType):
+def _values(annotation: Any) -> list[Any]:
+    """Return the types and values that an annotation allows."""
+    if get_origin(annotation) not in (Union, UnionType, Literal):
         return [annotation]
-    return [part for each in get_args(annotation) for part in _alternatives(each)]
-
-
-def _alternative(annotation: Any) -> str | None:
-    origin, inner = get_origin(annotation), get_args(annotation)
-    if origin is Literal:
-        return ", ".join(map(str, inner))
-    if origin is tuple:
-        return f"{len(inner)} values in brackets"
-    if isinstance(origin, type) and issubclass(origin, Sequence) and InPython not in inner:
-        return "values in brackets"
-    names = {bool: "true or false", int: "a whole number", float: "a number", str: "text", NoneType: "none"}
-    return names.get(annotation)
+    return [part for each in get_args(annotation) for part in _values(each)]

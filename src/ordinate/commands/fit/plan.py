@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.commands.costs import parse_costs, parse_decision
 from ordinate.commands.fit.image_plan import ImagePlan, Wanted
 from ordinate.commands.fit.read import Data, Source
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.labels import Label, parse_boundaries, understand_label
+from ordinate.commands.labels import Label, parse_boundaries, parse_costs, parse_decision, understand_label
 from ordinate.commands.settings import Settings, parameters
 from ordinate.data.registry import modalities
 from ordinate.decisions import margins_from_costs
@@ -103,6 +102,8 @@ class Plan:
         estimator: EmbeddingEstimator
         estimator = build(name, self.label.task) if self.recipe is None else self.recipe.build()
         params = {**self._settings_of(estimator, name), **self.params}
+        if "data" in params and "data" not in parameters(type(estimator)):
+            raise OrdinateError("--method", problem=f"{name} is for tables")
         if self.label.is_ranks:
             params["class_order"] = self.label.classes
         if self.margins and isinstance(estimator, CLOCClassifier):

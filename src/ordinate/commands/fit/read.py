@@ -7,12 +7,12 @@ from typing import Any, Self
 from ordinate.commands.fit.image_plan import ImagePlan, ImagePlanner
 from ordinate.commands.fit_options import FitOptions, names_in
 from ordinate.commands.options import flag
-from ordinate.commands.row_columns import leave_out_row_columns
 from ordinate.commands.samples import (
     Samples,
     SizeFor,
     decode_array,
     is_named,
+    leave_out_row_columns,
     modality_of_data,
     named_folder,
     read_named,

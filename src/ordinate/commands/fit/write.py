@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.commands.costs import costs_of_rules
 from ordinate.commands.fit.choose import errors_as_text
 from ordinate.commands.fit.time_limit import PICTURES_TIME, REPORT_TIME, TimeLimit
 from ordinate.commands.fit.train import Trained, Training
+from ordinate.commands.labels import costs_of_rules
 from ordinate.commands.workspace import Workspace
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, take
