@@ -126,7 +126,7 @@ def rates(images: int, started: tuple[float, float]) -> dict[str, float]:
 
 def streamed(folder: Path) -> dict[str, float]:
     """Return the speed of the library."""
-    images = read_labelled_images(folder / "shard.tar", "cls")
+    images = read_labelled_images(folder / "shard.tar", Columns("cls"))
     clock = Clock()
     OTDClassifier(
         encoder=NETWORK,
@@ -185,7 +185,7 @@ def memory(folder: Path) -> dict[str, float]:
     """Return the most memory of the first steps on a folder of shards, and the seconds to the first batch."""
     started = time.perf_counter()
     most = Most()
-    images = read_labelled_images(folder, "cls")
+    images = read_labelled_images(folder, Columns("cls"))
     indexed = time.perf_counter()
     clock = Clock(STEPS)
     model = OTDClassifier(

@@ -76,7 +76,7 @@ def kinds() -> dict[str, tuple[Any, np.ndarray, np.ndarray]]:
     }
 
 
-def build(name: str, task: str) -> Any:
+def build(name: str, task: Any) -> Any:
     """Return an unfitted estimator with few epochs, under the names that this version has."""
     from ordinate.estimators.registry import build as build_named
 

@@ -143,9 +143,8 @@ def fit_of_cloc() -> None:
         if event == "call" and "/src/ordinate" in file:
             entered.add((file, frame.f_code.co_qualname, frame.f_code.co_firstlineno))
 
-    name = "phase_epochs" if "phase_epochs" in inspect.signature(CLOCClassifier).parameters else "epochs"
     for attempt in range(2):
-        estimator = CLOCClassifier(**{name: (1, 1)}, random_state=0)
+        estimator = CLOCClassifier(epochs=(1, 1), random_state=0)
         if attempt == 1:
             sys.setprofile(hook)
         estimator.fit(X, y)

@@ -24,7 +24,7 @@ from tests.fuzz.damage import BYTES, DAMAGES, HARMLESS, pick
 from tests.fuzz.trials import seeds, succeeds_or_is_refused
 
 ROWS = 24
-OPTIONS = {"images": ImageOptions(workers=0), "volumes": VolumeOptions(workers=0)}
+WORKERS = {"images": ImageOptions(workers=0), "volumes": VolumeOptions(workers=0)}
 CHECKED = (".gz", ".npz", ".zip", ".png")  # These formats hold a sum by which a change of a sample shows.
 TABLES = ("table.csv", "table.csv.gz", "table.tsv", "table.parquet", "table.npz")
 FOLDERS = ("images", "images.zip", "shards.tar", "matrices", "volumes")
@@ -78,15 +78,19 @@ def target_of(path):
     return "grade" if path.name in TABLES else None
 
 
+def options_of(modality):
+    return WORKERS.get(modality.name)
+
+
 def read(path):
     """Return the samples that training and prediction read, in a form that can be compared."""
     if path.name == "recordings":
         recordings = read_tuab(path)
         return comparable(recordings.samples), recordings.labels.tolist()
     request = Request(target_of(path), say=lambda _: None)
-    samples = read_samples(str(path), request, OPTIONS)
+    samples = read_samples(str(path), request, options_of)
     if modality_of_data(str(path)).name == "tables":
-        samples = decode_array(samples, request, OPTIONS)
+        samples = decode_array(samples, request, options_of)
     unlabelled = read_unlabelled(path)
     if hasattr(unlabelled, "columns"):
         unlabelled = pd.concat(list(Batches(unlabelled, 10)))

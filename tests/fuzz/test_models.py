@@ -48,9 +48,9 @@ def good(tmp_path_factory):
     texts = ["a dog", "rain again", "the car runs"] * 4
     samples = {"table": table, "texts": texts}
     transformer = write_transformer(folder / "transformer")
-    of_texts = SupCRRegressor(text=TextOptions(), encoder=f"hf:{transformer}", epochs=(1, 1), random_state=0)
+    of_texts = SupCRRegressor(data=TextOptions(), encoder=f"hf:{transformer}", epochs=(1, 1), random_state=0)
     models = {
-        "table": CLOCClassifier(phase_epochs=(1, 1), random_state=0).fit(table, grades),
+        "table": CLOCClassifier(epochs=(1, 1), random_state=0).fit(table, grades),
         "texts": of_texts.fit(texts, np.linspace(0, 1, len(texts))),
     }
     for name, model in models.items():

@@ -1,6 +1,7 @@
 """Prediction from the nearest training embeddings."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -48,7 +49,7 @@ class NeighbourVote(nn.Module):
         return {"num_classes": self.num_classes, "k": self.k}
 
     @classmethod
-    def restore(cls, config: dict[str, int], tensors: dict[str, Tensor]) -> "NeighbourVote":
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "NeighbourVote":
         """Return the votes of a saved model."""
         return cls(tensors["embeddings"], tensors["ranks"], config["num_classes"], config["k"], tensors.get("weights"))
 
@@ -120,7 +121,7 @@ class NeighbourMean(nn.Module):
         return {"k": self.k}
 
     @classmethod
-    def restore(cls, config: dict[str, int], tensors: dict[str, Tensor]) -> "NeighbourMean":
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "NeighbourMean":
         """Return the mean of a saved model."""
         return cls(tensors["embeddings"], tensors["targets"], config["k"], tensors.get("weights"))
 

@@ -1,6 +1,7 @@
 """What a head of continuous targets offers, whichever way it predicts them."""
 
 from abc import abstractmethod
+from typing import Any
 
 import torch
 from jaxtyping import Float, Shaped
@@ -46,7 +47,7 @@ class RegressionHead(nn.Module):
         return {"embedding_dim": len(self.embedding_mean), "target_dim": self.target_dim}
 
     @classmethod
-    def restore(cls, config: dict[str, int], tensors: dict[str, Tensor]) -> "RegressionHead":
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "RegressionHead":
         """Return the head of a saved model."""
         head = cls(config["embedding_dim"], config["target_dim"]).double()
         head.load_state_dict(tensors)

@@ -7,12 +7,12 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from ordinate_papers.estimators.gol import GOLClassifier
 from tests.estimators.conformity import UNWEIGHTED, parametrize_with_essential_checks, run_check
-from tests.estimators.examples import SMALL
+from tests.estimators.examples import SMALL, in_groups
 from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_typical_promises
 
 
 def gol(**options):
-    return GOLClassifier(**{**SMALL, "epochs": 6, **options})
+    return GOLClassifier(**in_groups(GOLClassifier, {**SMALL, "epochs": 6, **options}))
 
 
 @for_typical_promises

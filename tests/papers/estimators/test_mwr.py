@@ -5,12 +5,12 @@ import pytest
 
 from ordinate_papers.estimators.mwr import MWRClassifier
 from tests.estimators.conformity import parametrize_with_essential_checks, run_check
-from tests.estimators.examples import SMALL
+from tests.estimators.examples import SMALL, in_groups
 from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_typical_promises
 
 
 def mwr(**options):
-    return MWRClassifier(**{**SMALL, "epochs": 6, **options})
+    return MWRClassifier(**in_groups(MWRClassifier, {**SMALL, "epochs": 6, **options}))
 
 
 @for_typical_promises

@@ -5,12 +5,12 @@ import pytest
 
 from ordinate_papers.estimators.poe import POEClassifier
 from tests.estimators.conformity import parametrize_with_essential_checks, run_check
-from tests.estimators.examples import SMALL
+from tests.estimators.examples import SMALL, in_groups
 from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_every_promise
 
 
 def poe(**options):
-    return POEClassifier(**{**SMALL, "epochs": 6, **options})
+    return POEClassifier(**in_groups(POEClassifier, {**SMALL, "epochs": 6, **options}))
 
 
 @for_every_promise

@@ -28,18 +28,22 @@ from ordinate_papers.estimators.representation import (
 from tests import processes
 from tests.data import pictures
 from tests.estimators.conformity import EQUIVALENCE, UNWEIGHTED, parametrize_with_essential_checks, run_check
-from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, ranks_of
+from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, in_groups, ranks_of
 
 X, TARGET = draw_table()
 RANKS = ranks_of(TARGET)
 
 
 def classifier(loss, **options):
-    return RepresentationClassifier(**{**SMALL, "loss": loss, "epochs": 4, **options})
+    return RepresentationClassifier(
+        **in_groups(RepresentationClassifier, {**SMALL, "loss": loss, "epochs": 4, **options})
+    )
 
 
 def regressor(loss, **options):
-    return RepresentationRegressor(**{**SMALL, "loss": loss, "epochs": (2, 2), "bin_size": 0.5, **options})
+    return RepresentationRegressor(
+        **in_groups(RepresentationRegressor, {**SMALL, "loss": loss, "epochs": (2, 2), "bin_size": 0.5, **options})
+    )
 
 
 ALL = [*(partial(classifier, loss) for loss in LOSSES), *(partial(regressor, loss) for loss in LOSSES_OF_TARGETS)]

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import ordinate
-from ordinate import OrdinateError
+from ordinate import Head, OrdinateError
 from ordinate.data.text.options import TextOptions
 from ordinate_papers.estimators import RepresentationRegressor
 from tests.estimators.test_text import draw_pairs
@@ -16,7 +16,7 @@ TEMPERATURE = 0.05
 
 @pytest.fixture(scope="module")
 def model():
-    settings = {"embedding_dim": 8, "batch_size": 16, "bin_size": 2.0, "epochs": (2, 2), "random_state": 0}
+    settings = {"embedding_dim": 8, "batch_size": 16, "head": Head(bin_size=2.0), "epochs": (2, 2), "random_state": 0}
     return RepresentationRegressor("bilstm", loss="simcse", data=TextOptions(hidden=6), **settings).fit(X, Y)
 
 
