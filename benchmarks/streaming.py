@@ -43,6 +43,7 @@ from torch.utils.data import DataLoader, Dataset
 from ordinate import ImageOptions, OTDClassifier, Training
 from ordinate.data.images.automatic_views import automatic_views
 from ordinate.data.images.labelled import read_labelled_images
+from ordinate.data.labels_file import Columns
 from ordinate.data.samplers import RankBatches
 from ordinate.encoders import build_encoder
 from ordinate.losses import AngularTriangleLoss
