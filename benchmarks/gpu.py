@@ -195,7 +195,8 @@ def main() -> int:
     if options.section is not None:
         job = Job(device, time.monotonic() + 0.9 * options.seconds, options.out)
         for row in SECTIONS[options.section].run(job):
-            print(json.dumps(row), flush=True)
+            # A progress bar leaves its line open.
+            print(f"\n{json.dumps(row)}", flush=True)
         return 0
 
     import torch

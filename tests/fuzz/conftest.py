@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def limits(seconds=60, memory=3 * 2**30):
+def limits(seconds=300, memory=3 * 2**30):
     """Fail a trial that hangs, and refuse it more memory than files so small can need."""
 
     def fail(*_):
