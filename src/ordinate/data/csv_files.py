@@ -83,7 +83,7 @@ def _parsing(content: Path | IO[bytes], where: Path | str, separator: str) -> It
 
 
 def _require_short_lines(content: Path | IO[bytes], where: Path | str, separator: str) -> None:
-    """Raise where a line has cells beyond the columns."""
+    """Raise an error if a line has cells beyond the columns."""
     for number, row, columns in _lines(content, separator):
         if any(row[columns:]):
             raise OrdinateError(
@@ -92,7 +92,7 @@ def _require_short_lines(content: Path | IO[bytes], where: Path | str, separator
 
 
 def _require_whole_lines(frame: pd.DataFrame, content: Path | IO[bytes], where: Path | str, separator: str) -> bool:
-    """Raise where a line is cut off; return whether all lines were looked at, as some end in a missing value."""
+    """Raise an error if a line is cut off; return whether all lines were looked at, as some end in a missing value."""
     if not frame.shape[1] or not frame.iloc[:, -1].isna().any():
         return False
     for number, row, columns in _lines(content, separator):

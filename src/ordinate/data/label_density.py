@@ -157,13 +157,13 @@ def label_weights(
     several dimensions are binned as :meth:`LabelBins.over` says.
 
     Args:
-        labels: (n,) or (n, p) training labels.
+        labels: Training labels (n,) or (n, p).
         weighting: ``"inverse"`` or ``"sqrt_inverse"``.
-        bin_size: width of a bin in label units, one or one per dimension; None uses the smallest difference between
-            two labels, but no more than 100 bins, and for p dimensions no more than 1000 in all.
+        bin_size: Width of a bin in label units, one or one per dimension; None uses the smallest difference between two
+            labels, but no more than 100 bins, and for p dimensions no more than 1000 in all.
         kernel: ``"gaussian"``, ``"triangular"`` or ``"laplace"``.
-        kernel_size: bins that the kernel spans in each dimension, an odd number.
-        sigma: of the kernel, in bins.
+        kernel_size: Number of bins that the kernel spans in each dimension, an odd number.
+        sigma: Width of the kernel, in bins.
 
     Returns:
         (n,) weights above 0 with mean 1.

@@ -125,7 +125,7 @@ class Reader(ABC):
 
     @property
     def features(self) -> list[str] | None:
-        """Names of the columns of the batch; None where it has none."""
+        """Names of the columns of the batch; None if it has none."""
         return None
 
     def embedded_at_once(self, x: Tensor) -> int:
@@ -138,12 +138,12 @@ class Reader(ABC):
         """Return a new encoder of these samples.
 
         Args:
-            name: of the encoder; ``"auto"`` is the modality's default; or a network of the user, see
+            name: Name of the encoder, of which ``"auto"`` is the modality's default, or a network of the user, see
                 :func:`~ordinate.encoders.given.build_given_encoder`.
-            embedding_dim: d of the embeddings; None for the features of the network itself.
-            options: of the modality.
-            for_saved_weights: the encoder will get the weights of a saved model.
-            task: options of an MLP that depend on what is predicted.
+            embedding_dim: Dimension d of the embeddings; None for the features of the network itself.
+            options: Options of the modality.
+            for_saved_weights: Whether the encoder will get the weights of a saved model.
+            task: Options of an MLP that depend on the task.
         """
         return build_encoder(name, self.sample_shape, embedding_dim, **task)
 
@@ -152,7 +152,7 @@ class Reader(ABC):
         return None
 
     def pair_of_views(self) -> Callable[[Tensor], tuple[Tensor, Tensor]] | None:
-        """Return what draws two views of a batch for losses that compare views; None where they come with the batch."""
+        """Return what draws two views of a batch for losses that compare views; None if they come with the batch."""
         return None
 
     def options(self) -> Any:
@@ -256,10 +256,10 @@ class Modality(ABC):
         """Return the reader of the training samples, and these with their files read."""
 
     def check_unseen(self, seen: Any, unseen: Any) -> None:  # noqa: B027  # what was decoded can be read
-        """Raise where samples could not be read as learned from the training samples ``seen``."""
+        """Raise an error if samples could not be read as learned from the training samples ``seen``."""
 
     def of_dataset(self, dataset: Dataset[Any], options: Any) -> Any | None:
-        """Return samples that a Dataset is asked for whenever they are needed; None where it is to be read once.
+        """Return samples that a Dataset is asked for whenever they are needed; None if it is to be read once.
 
         They have ``labels(workers)``.
         """
@@ -270,11 +270,11 @@ class Modality(ABC):
         return f"shape {X.shape[1:]}" if hasattr(X, "shape") else self.name
 
     def pictures(self, X: Any) -> NDArray[np.uint8] | None:
-        """Return decoded samples as pictures (n, c, h, w), which pages and figures show; None where they are none."""
+        """Return decoded samples as pictures (n, c, h, w), which pages and figures show; None if they are none."""
         return None
 
     def paths(self, X: Any) -> NDArray[np.str_] | None:
-        """Return the files (n,) that samples lie in; None where they do not lie in one each."""
+        """Return the files (n,) that samples lie in; None if they do not lie in one each."""
         return None
 
     def reads_with(self, reader: Reader) -> bool:

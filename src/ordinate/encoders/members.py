@@ -71,12 +71,12 @@ class MemberEncoder(nn.Module):
     """Multilayer perceptrons that share nothing but the batch; their embeddings stand side by side.
 
     Args:
-        in_features: columns of the input (n, in_features).
-        member_dim: d of the embedding of each member.
-        members: how many networks.
-        widths: units of the hidden layers of each.
+        in_features: Columns of the input (n, in_features).
+        member_dim: Dimension d of the embedding of each member.
+        members: Number of networks.
+        widths: Numbers of units of the hidden layers of each.
         activation: ``"relu"``, ``"silu"``, ``"gelu"`` or ``"tanh"``.
-        numeric: positions of the columns that are numbers; they get a periodic embedding.
+        numeric: Positions of the columns that are numbers; they get a periodic embedding.
 
     Example:
         >>> MemberEncoder(5, member_dim=8, members=4)(torch.zeros(2, 5)).shape
@@ -116,9 +116,10 @@ class BlendEncoder(nn.Module):
     """The embeddings of members and, beside them, what simple models make of the same samples.
 
     Args:
-        members: the networks, which training trains.
-        linear: to one column, once it is fitted.
-        trees, boosting: likewise, to a column per rank or one target.
+        members: The networks, which training trains.
+        linear: Linear model with one column, once it is fitted.
+        trees: Trees with one column per rank, or with one target, once they are fitted.
+        boosting: Boosted trees with such columns, once they are fitted.
     """
 
     most_rows = 512  # Each row stands in all members, with dozens of waves per number.

@@ -46,8 +46,9 @@ class Shards(ImageFiles):
     """Images in tar shards; an index opens one, an array of indices or a mask selects some.
 
     Args:
-        shards: paths or URLs.
-        places: (n,), for each image the number of its shard, shifted by 32 bits, and the block of its header in it.
+        shards: Paths or URLs.
+        places: Places (n,) of the images: the number of the shard, shifted by 32 bits, and the block of the header in
+            it.
     """
 
     archive = None
@@ -115,8 +116,8 @@ def index_shards(shards: Sequence[str], columns: Sequence[str] | None = None) ->
     the single values of the json files.
 
     Args:
-        shards: paths or URLs of tar files that are not compressed.
-        columns: that are kept, with ``cls``; None keeps all. An empty one reads no labels.
+        shards: Paths or URLs of tar files that are not compressed.
+        columns: Columns that are kept in addition to ``cls``; None keeps all. An empty sequence reads no labels.
 
     Raises:
         OrdinateError: a shard that is damaged or compressed, a key with two images, an image without a label that
@@ -300,7 +301,7 @@ def _follow(content: Any, place: int) -> tuple[int, list[int], list[int], NDArra
 
 
 def _check_sums(headers: NDArray[np.uint8], places: list[int], where: str) -> None:
-    """Raise where the bytes of a header (n, 512) have another sum than it says."""
+    """Raise an error if the bytes of a header (n, 512) have another sum than it says."""
     stated = np.zeros(len(headers), dtype=np.int64)
     for digits in headers[:, SUM].T.astype(np.int64) - ord("0"):
         stated = np.where((digits >= 0) & (digits < 8), 8 * stated + digits, stated)
@@ -310,7 +311,7 @@ def _check_sums(headers: NDArray[np.uint8], places: list[int], where: str) -> No
 
 
 def _number(digits: bytes) -> int:
-    """Return a number of a header, in octal digits or, beyond 8 GiB, in binary; 0 where it is damaged."""
+    """Return a number of a header, in octal digits or, beyond 8 GiB, in binary; 0 if it is damaged."""
     if digits[0] & 0x80:
         return int.from_bytes(digits[1:], "big")
     try:
@@ -327,7 +328,7 @@ def _name(header: bytes) -> bytes:
 
 
 def _long_name(kind: int, content: bytes) -> bytes | None:
-    """Return the name of the file that follows a header with this content; None where it has another's."""
+    """Return the name of the file that follows a header with this content; None if it has another's."""
     if kind == GNU:
         return content.rstrip(b"\0")
     records = content.split(b" path=", 1)
@@ -335,7 +336,7 @@ def _long_name(kind: int, content: bytes) -> bytes | None:
 
 
 def _name_before(blocks: bytes) -> bytes | None:
-    """Return the long name that the two blocks before a header hold, None where they are something else."""
+    """Return the long name that the two blocks before a header hold, None if they are something else."""
     header, content = blocks[:BLOCK], blocks[BLOCK:]
     if len(content) < BLOCK or header[MAGIC] != b"ustar" or header[KIND] not in LONG_NAMES:
         return None

@@ -96,7 +96,14 @@ def _read_all(
 def require_readable_series(
     failures: dict[int, str], path: str | Path, total: int, *, skip_unreadable: bool | None
 ) -> None:
-    """Raise where files could not be read and are not to be left out (None: cannot be), or where none could be."""
+    """Raise an error if files could not be read, unless they are left out and others could be read.
+
+    Args:
+        failures: Reasons why files could not be read, by their row.
+        path: Folder of the files.
+        total: Number of all files.
+        skip_unreadable: Whether such files are left out; None raises an error that names no way out.
+    """
     if not skip_unreadable or len(failures) == total:
         no_way_out = skip_unreadable is None or len(failures) == total
         way_out = "" if no_way_out else "; skip_unreadable=True leaves them out"

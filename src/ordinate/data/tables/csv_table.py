@@ -24,7 +24,7 @@ class CsvTable:
     ``table[["rooms", "area"]]`` is the table of these columns.
 
     Args:
-        path: a csv or tsv file, plain or gz.
+        path: Path of a csv or tsv file, plain or gz.
 
     Raises:
         OrdinateError: a file that cannot be read, or without rows; a column that is not there.
@@ -75,7 +75,7 @@ class CsvTable:
 
 
 def _type_of(kinds: set[str]) -> Any:
-    """Return the type of a column whose parts are of these kinds; None where each part tells it by itself."""
+    """Return the type of a column whose parts are of these kinds; None if each part tells it by itself."""
     if kinds in ({"integer"}, {"boolean"}):
         return None
     return np.float64 if kinds <= {"integer", "floating"} else str

@@ -34,10 +34,11 @@ def read_labelled(
     """Read samples and their labels; what is wrong with the file is an `OrdinateError` with the way out.
 
     Args:
-        path: a csv, tsv (plain or gz) or parquet file, an npz that holds ``X`` and the target, or a .ts file of series.
-        target: the label's column, or its array in the npz; ``"target"`` for a .ts file, which has one.
-        drop: columns to leave out, such as identifiers.
-        categorical: columns whose numbers are codes, not amounts.
+        path: Path of a csv, tsv (plain or gz) or parquet file, an npz that holds ``X`` and the target, or a .ts file of
+            series.
+        target: Column of the label, or its array in the npz; ``"target"`` for a .ts file, which has one.
+        drop: Columns to leave out, such as identifiers.
+        categorical: Columns whose numbers are codes, not amounts.
 
     Returns:
         X, a DataFrame or an array (n, features), (n, channels, length), (n, channels, height, width) or
@@ -65,13 +66,13 @@ def read_labelled(
 
 
 def require_left(columns: Collection[Any], path: str | Path) -> None:
-    """Raise where no column is left to train on."""
+    """Raise an error if no column is left to train on."""
     if len(columns) == 0:
         raise OrdinateError(path, problem="no column is left beside the target", expected="at least one")
 
 
 def require_codes(categorical: Sequence[str], left_out: Sequence[str]) -> None:
-    """Raise where a column whose numbers are codes is the target or dropped."""
+    """Raise an error if a column whose numbers are codes is the target or dropped."""
     if both := set(categorical).intersection(left_out):
         raise OrdinateError(
             "categorical", problem=f"{', '.join(both)} is the target or dropped", expected="columns of X"

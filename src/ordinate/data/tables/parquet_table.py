@@ -34,15 +34,15 @@ class ParquetTable:
     columns, and ``table[rows]`` that of these rows, an index array, a mask or a slice: neither reads anything.
 
     A table of more than 2**26 values (rows times columns; 4 million rows of 16 columns) is streamed: training decodes
-    rows as it needs them, and learns the columns from about a million rows in place of all. The order of its batches
+    rows as it needs them, and learns the columns from about a million rows instead of all. The order of its batches
     is then another, so that its model is not that of the DataFrame. ``y=ParquetTable(path)[["price"]]`` keeps more than
     128 MiB of labels out of memory, too.
 
     Args:
-        path: a file, or a folder of files of the same columns as Spark, Dask or pandas write one; subfolders named
-            ``year=2024`` make a column.
-        drop: columns to leave out, such as the label.
-        categorical: columns whose numbers are codes, not amounts.
+        path: Path of a file, or of a folder of files of the same columns as Spark, Dask or pandas write one; subfolders
+            named ``year=2024`` make a column.
+        drop: Columns to leave out, such as the label.
+        categorical: Columns whose numbers are codes, not amounts.
         stream: True streams smaller tables too, False never streams.
 
     Raises:
@@ -204,7 +204,7 @@ class ParquetTable:
 
     @cached_property
     def order(self) -> NDArray[np.int64] | None:
-        """The rows (n,) in the order of the files; None where they are in it."""
+        """The rows (n,) in the order of the files; None if they are in it."""
         if self._rows is None or (self._rows[1:] >= self._rows[:-1]).all():
             return None
         return np.argsort(self._rows, kind="stable")

@@ -53,8 +53,8 @@ class StreamedRows(Streamed):
     after it, so that the next pool is mostly there when training comes to it.
 
     Args:
-        table: of n rows.
-        features: what turns its rows into numbers.
+        table: Table of n rows.
+        features: Features that turn its rows into numbers.
     """
 
     dtype = torch.float32

@@ -24,13 +24,13 @@ class TextOptions(DataOptions):
     - ``"auto"``: ``"bilstm"`` where word vectors are given, ``"minilm"`` otherwise.
 
     Args:
-        word_vectors: of ``"bilstm"``, see :func:`~ordinate.data.text.words.read_word_vectors`; None learns 100
-            dimensions for the words that the training texts hold at least twice.
-        frozen: keep what was learned elsewhere, the word vectors or the whole transformer, as it is. The sentence
-            embeddings of a frozen transformer are computed once, so that training is quick. False trains it too; a
-            transformer then wants a ``learning_rate`` about 2e-5 to 1e-4 and few epochs.
-        max_length: tokens of a text that are read; further ones are left out.
-        hidden: units of ``"bilstm"`` in each direction; STS-B-DIR's authors have 1500.
+        word_vectors: File of the word vectors of ``"bilstm"``, see :func:`~ordinate.data.text.words.read_word_vectors`;
+            None learns 100 dimensions for the words that the training texts hold at least twice.
+        frozen: Whether the word vectors or the whole transformer, which were learned elsewhere, stay as they are. The
+            sentence embeddings of a frozen transformer are computed once, so that training is quick. False trains it
+            too; a transformer then wants a ``learning_rate`` about 2e-5 to 1e-4 and few epochs.
+        max_length: Largest number of tokens of a text that are read; further ones are left out.
+        hidden: Number of units of ``"bilstm"`` in each direction; STS-B-DIR's authors have 1500.
 
     Example:
         >>> import pandas as pd
