@@ -47,6 +47,10 @@ class SupCROptions:
             ties to rounding; 0 compares floats as they are.
         reduction: ``"mean"`` for the weighted mean over anchors, ``"sum"``, or ``"none"`` for one value per anchor.
         block_size: Number of anchors per block, which bounds the memory; None chooses it.
+
+    Example:
+        >>> SupCROptions(similarity="cosine").temperature
+        2.0
     """
 
     temperature: float = 2.0
@@ -80,6 +84,10 @@ class MMNPOptions:
             that have one, weighted; ``"sum"`` is eq. 2, summed over pairs, times the weight, averaged over all n
             anchors; ``"none"`` is eq. 2 times the weight for each anchor, 0 for one that has no pair.
         block_size: Number of anchors per block, which bounds the memory; None chooses it.
+
+    Example:
+        >>> MMNPOptions(reduction="sum").floor
+        0.0
     """
 
     floor: float = 0.0
@@ -115,6 +123,10 @@ class SupReMixOptions:
             one, so that its size does not depend on the batch; ``"none"`` is that average for each anchor, 0 for one
             that has no positive.
         block_size: Number of anchors per block, which bounds the memory; None chooses it.
+
+    Example:
+        >>> SupReMixOptions(window=3.0).temperature
+        0.2
     """
 
     window: float
@@ -151,6 +163,10 @@ class AngularTriangleOptions:
         reduction: ``"mean"`` over triplets (eq. 5), ``"sum"`` over triplets, or ``"none"``: for each anchor the mean
             over its triplets, 0 for one that has none.
         block_size: Number of anchors per block, which bounds the memory; None chooses it.
+
+    Example:
+        >>> AngularTriangleOptions(num_classes=5).reduction
+        'mean'
     """
 
     num_classes: int
