@@ -392,7 +392,7 @@ def test_more_categories_than_become_columns_are_an_error(monkeypatch):
     assert TableFeatures.fit(frame[frame["x"] != "60"]).width == 60
 
 
-def test_very_many_numbers_get_no_periodic_embedding_and_earlier_models_keep_theirs(monkeypatch):
+def test_very_many_numbers_get_no_periodic_embedding(monkeypatch):
     monkeypatch.setattr("ordinate.data.tables.features.MOST_PERIODIC", 3)
     few, many = (TableFeatures.fit(pd.DataFrame(np.eye(5)[:, :columns])) for columns in (3, 4))
 
@@ -401,5 +401,3 @@ def test_very_many_numbers_get_no_periodic_embedding_and_earlier_models_keep_the
 
     assert first_layer(few) is nn.Sequential
     assert first_layer(many) is first_layer(TableFeatures.from_dict(many.to_dict())) is MLP
-    earlier = {name: value for name, value in many.to_dict().items() if name != "most_periodic"}
-    assert first_layer(TableFeatures.from_dict(earlier)) is nn.Sequential
