@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 # with bytecode, so that the processes which tests start compile nothing anew
 PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: help demo test quick thorough coverage oldest docs lint entry figures pins dist clean
+.PHONY: help demo test quick thorough coverage oldest docs lint figures pins dist clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -42,13 +42,11 @@ docs: $(READY) ## build the site into docs/_build/html, run its examples, check 
 	$(BIN)/python -P -m sphinx --fail-on-warning --keep-going --quiet -j 2 -b html docs docs/_build/html
 	$(PYTEST) -q -n 0 tests/docs tests/release/test_package_page.py tests/browser/test_docs.py
 
-lint: $(READY) ## ruff and mypy
+lint: $(READY) ## ruff, mypy and the layers of the package
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-
-entry: $(READY) ## add a line to CHANGELOG.md: make entry TEXT="..." [SECTION="..."]
-	$(BIN)/python tools/changelog.py "$(TEXT)" $(if $(SECTION),--section "$(SECTION)")
+	$(BIN)/lint-imports
 
 figures: $(READY) ## compare the tables of README and docs/measured.md with benchmarks/results
 	$(BIN)/python tools/figures.py

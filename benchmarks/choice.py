@@ -1,31 +1,30 @@
 """Measure how ``ordinate fit`` chooses: the model it takes, beside those that it could have taken.
 
-    ORDINATE_DATA=DIR python benchmarks/choice.py [--splits 3]
+    ORDINATE_DATA=DIR python benchmarks/choice.py [--seeds 3]
 
 The sets and splits are those of the leaderboards of tables; the command chooses by the training part alone. Every run
 is kept in the results file, and the script continues where it was stopped. What is shown is the mean absolute error on
 the test part, as a mean over splits: of what was chosen, of the candidate that validated best, and of each candidate.
 """
 
-import argparse
 import json
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.fit import fit
+import leaderboard as sets
+from ordinate.commands.fit.command import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.rows import take
-from ordinate.estimators.registry import Task, build
-from ordinate.papers.leaderboards import sets
+from ordinate.estimators.registry import build
+from ordinate.extensions import Task
 from ordinate.report.text import table
+from runs import Run, complete, parser_of, where
 
-RESULTS = Path(__file__).parent / "results" / "choice.json"
 LEADERBOARD = Path(__file__).parent / "results" / "leaderboards" / "tabular-ordinal.csv"
 SETS: dict[Task, tuple[str, ...]] = {
     "ranks": ("esl", "lev", "era", "swd", "balance_scale", "car"),
@@ -37,8 +36,9 @@ CANDIDATES: dict[Task, tuple[str, ...]] = {
 }
 
 
-def run(name: str, task: Task, split: int) -> dict[str, Any]:
+def measure(name: str, split: int) -> Run:
     """Return what the command chose on a split, and what it knew of each candidate."""
+    task: Task = "ranks" if name in SETS["ranks"] else "continuous"
     X, y, train, test = sets.load(name, split)
     rows = np.concatenate([train, test])
     frame = pd.DataFrame(X).iloc[rows].rename(columns="feature {}".format).reset_index(drop=True)
@@ -60,7 +60,7 @@ def run(name: str, task: Task, split: int) -> dict[str, Any]:
         seconds = time.perf_counter() - start
         metrics = json.loads(Path(f"{folder}/model/metrics.json").read_text())
     return {
-        "set": name, "split": split, "chosen": metrics["method"], "test_mae": metrics["mae"],
+        "chosen": metrics["method"], "test_mae": metrics["mae"],
         "candidates": metrics["candidates"], "test_maes": errors, "seconds": round(seconds, 1),
     }  # fmt: skip
 
@@ -72,7 +72,7 @@ def _measured(name: str, split: int) -> dict[str, float]:
     return dict(zip(rows["model"], rows["mae"], strict=True))
 
 
-def errors_of(runs: list[dict[str, Any]], task: Task) -> NDArray[np.float64]:
+def errors_of(runs: list[Run], task: Task) -> NDArray[np.float64]:
     """Return the mean test errors of what was chosen, of what validated best, and of each candidate."""
     rows = []
     for each in runs:
@@ -84,10 +84,10 @@ def errors_of(runs: list[dict[str, Any]], task: Task) -> NDArray[np.float64]:
     return np.mean(rows, axis=0)
 
 
-def show(runs: list[dict[str, Any]]) -> None:
+def show(runs: list[Run]) -> None:
     """Print a table per kind of label, its last row the mean over sets of errors over those of the blend."""
     for task, names in SETS.items():
-        found = {name: [each for each in runs if each["set"] == name] for name in names}
+        found = {name: where(runs, set=name) for name in names}
         errors = {name: errors_of(of, task) for name, of in found.items() if of}
         if not errors:
             continue
@@ -102,20 +102,9 @@ def show(runs: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     """Measure what is not in the results yet, and show all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    options = parser.parse_args()
-    runs = json.loads(options.results.read_text()) if options.results.exists() else []
-    done = {(each["set"], each["split"]) for each in runs}
-    for split in range(options.splits):
-        for task, names in SETS.items():
-            for name in names:
-                if (name, split) in done:
-                    continue
-                runs.append(run(name, task, split))
-                options.results.write_text(json.dumps(runs, indent=1) + "\n")
-    show(runs)
+    options = parser_of(__file__, __doc__, seeds=3, jobs=1).parse_args()
+    wanted = [(name, split) for split in range(options.seeds) for names in SETS.values() for name in names]
+    show(complete(measure, wanted, ("set", "split"), options))
 
 
 if __name__ == "__main__":

@@ -9,24 +9,18 @@ the same predictions; its LAC sets may be empty, so that they are also shown wit
 ones. Every finished run is kept in the results file; the script continues where it was stopped.
 """
 
-import argparse
-import json
-import os
-import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
 from mapie.classification import SplitConformalClassifier
 from mapie.regression import SplitConformalRegressor
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 import tabular
-from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor
+from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, Training
 from ordinate.decisions import (
     calibrate_intervals,
     calibrate_ranks,
@@ -36,11 +30,11 @@ from ordinate.decisions import (
     rank_coverage,
     rank_sets,
 )
-from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
+from ordinate_papers.datasets.images import load
+from runs import Run, complete, parser_of, spread, where
 from small_recipes import small_recipe
 
-RESULTS = Path(__file__).parent / "results" / "conformal.json"
 METHODS = {
     "nursery": ("CLOC", "OTD"), "balance_scale": ("CLOC", "OTD"), "airfoil": ("SupCR",), "retinamnist": ("CLOC",)
 }  # fmt: skip
@@ -105,26 +99,24 @@ def train(name: str, method: str, X: Any, y: Array, seed: int) -> Any:
     """Return a model fitted with few epochs."""
     if name == "retinamnist":
         recipe = small_recipe("cloc-retinamnist")
-        return recipe.build(phase_epochs=EPOCHS[name], random_state=seed, verbose=0).fit(X, y)
+        return recipe.build(epochs=EPOCHS[name], random_state=seed, verbose=0).fit(X, y)
     if method == "SupCR":
-        return SupCRRegressor(epochs=EPOCHS[method], refit=0, linear=False, random_state=seed).fit(X, y)
+        return SupCRRegressor(epochs=EPOCHS[method], random_state=seed, training=Training(refit=0)).fit(X, y)
     order = list(range(len(tabular.ORDERS[name])))
     if method == "OTD":
-        return OTDClassifier(class_order=order, epochs=EPOCHS[method], linear=False, random_state=seed).fit(X, y)
-    return CLOCClassifier(class_order=order, phase_epochs=EPOCHS[method], linear=False, random_state=seed).fit(X, y)
+        return OTDClassifier(class_order=order, epochs=EPOCHS[method], random_state=seed).fit(X, y)
+    return CLOCClassifier(class_order=order, epochs=EPOCHS[method], random_state=seed).fit(X, y)
 
 
-def measure(name: str, method: str, seed: int) -> dict[str, Any]:
+def measure(name: str, method: str, seed: int) -> Run:
     """Return what each way of making sets covers, and how large they are, for every promised coverage."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    started = time.perf_counter()
     X, y, fitted, calibrated, test = read(name, seed)
     model = train(name, method, X[fitted], y[fitted], seed)
-    seconds = round(time.perf_counter() - started, 1)
     sets_of = _interval_sets if method == "SupCR" else _rank_sets
     worth, sets = sets_of(model, X[calibrated], y[calibrated], X[test], y[test])
-    return {"set": name, "method": method, "seed": seed, "worth": worth, "sets": sets, "seconds": seconds}
+    return {"worth": worth, "sets": sets}
 
 
 def _rank_sets(model: Any, known_X: Any, known_y: Array, X: Any, y: Array) -> tuple[float, list[dict[str, Any]]]:
@@ -180,11 +172,11 @@ def _interval_sets(model: Any, known_X: Any, known_y: Array, X: Any, y: Array) -
     return float(np.abs(new - y).mean()), found
 
 
-def show(results: list[dict[str, Any]], names: list[str]) -> None:
+def show(results: list[Run], names: list[str]) -> None:
     """Print a table a set and method."""
     for name in names:
         for method in METHODS[name]:
-            runs = [run for run in results if run["set"] == name and run["method"] == method]
+            runs = where(results, set=name, method=method)
             if not runs:
                 continue
             what, size = ("MAE", "mean width") if method == "SupCR" else ("accuracy", "mean size")
@@ -192,45 +184,21 @@ def show(results: list[dict[str, Any]], names: list[str]) -> None:
             sets = [entry for run in runs for entry in run["sets"]]
             rows = []
             for coverage, kind in dict.fromkeys((entry["promised"], entry["kind"]) for entry in sets):
-                own = [entry for entry in sets if (entry["promised"], entry["kind"]) == (coverage, kind)]
-                covered = [entry["coverage"] for entry in own]
-                rows.append([
-                    kind, f"{coverage:.2f}", f"{np.mean(covered):.3f} ± {np.std(covered):.3f}",
-                    f"{np.mean([entry['size'] for entry in own]):.3f}",
-                    f"{np.mean([entry['empty'] for entry in own]):.3f}",
-                ])  # fmt: skip
+                own = where(sets, promised=coverage, kind=kind)
+                means = [f"{np.mean([entry[key] for entry in own]):.3f}" for key in ("size", "empty")]
+                rows.append([kind, f"{coverage:.2f}", spread(own, "coverage", ".3f"), *means])
             print(table(["sets", "promised", "measured", size, "empty"], rows))
 
 
 def main() -> None:
     """Measure what is not in the results yet, and show all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__file__, __doc__, seeds=20, jobs=1)
     parser.add_argument("--sets", nargs="+", default=list(METHODS), choices=list(METHODS))
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    if "ORDINATE_DATA" not in os.environ:
-        parser.error("set ORDINATE_DATA to the folder of the data sets")
-    results = json.loads(options.results.read_text()) if options.results.exists() else []
-    done = {(run["set"], run["method"], run["seed"]) for run in results}
     wanted = [
-        (name, method, seed)
-        for name in options.sets
-        for method in METHODS[name]
-        for seed in range(options.seeds)
-        if (name, method, seed) not in done
+        (name, method, seed) for name in options.sets for method in METHODS[name] for seed in range(options.seeds)
     ]
-    options.results.parent.mkdir(parents=True, exist_ok=True)
-    finished = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(delayed(measure)(*run) for run in wanted)
-    for number, run in enumerate(finished, start=1):
-        results.append(run)
-        pending = options.results.with_suffix(".tmp")
-        ordered = sorted(results, key=lambda r: (r["set"], r["method"], r["seed"]))
-        pending.write_text(json.dumps(ordered, indent=1) + "\n")
-        pending.replace(options.results)
-        print(f"{number}/{len(wanted)} {run['set']} {run['method']} {run['seed']}: {run['seconds']} s", flush=True)
-    show(results, options.sets)
+    show(complete(measure, wanted, ("set", "method", "seed"), options), options.sets)
 
 
 if __name__ == "__main__":

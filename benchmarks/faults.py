@@ -1,118 +1,96 @@
-"""Seed faults into the code, one at a time, and record which test catches each.
+"""Seed known faults into a copy of the code, one at a time, and see that the tests catch each of them.
 
-    python benchmarks/faults.py check
-    ORDINATE_DATA=DIR python benchmarks/faults.py map --out MAP [-- PYTEST ARGUMENTS, such as -n 2]
-    ORDINATE_DATA=DIR python benchmarks/faults.py run [--map MAP] [--fault ID ...] [--first TESTS ...] [--jobs 2]
-        [--limit 600] [--again]
+    ORDINATE_DATA=DIR python benchmarks/faults.py [FAULT ...]
 
-faults.toml holds the faults, each a change of one line. `map` runs the tests once and keeps in the folder MAP which
-lines each of them executes, in the processes that it starts too. `run` plants each fault in a copy of the checkout and
-runs the tests that execute its line, those of the mirrored test file first, then the fastest, up to one that fails with
-the fault and passes without. A line that runs at import, or that no test was seen to execute, as compiled ones, takes
-all tests that execute any line of its file. Without a map these are the files of tests that `make quick` finds nearest
-to the file, after the one that caught the fault in the results, which takes less than to run all tests once, and may
-miss a test that would catch the fault. --first names tests that are likely to catch it.
-
-Outcomes: caught; survived; no test executes it (nor does any other test of the file catch it); time limit. Each is
-written at once; faults that have one are skipped, unless --again.
-
-MAP may hold several files of coverage data, in subfolders too. Its logs have the durations (of pytest's --durations=0),
-its src the code that was measured: without it, that is the code that is here.
+faults.toml describes the faults: a change of one line, and the tests that must fail with it. Ends with 1 if a fault
+survives. Mutation testers such as mutmut and cosmic-ray generate thousands of changes of their own and run the same
+tests for all; neither takes a list of changes.
 """
 
 import argparse
-import json
+import ast
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor, as_completed
+import tomllib
+from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any
 
-from fault_trial import Copy, Fault, read_faults
-from line_map import ROOT, Lines, read_durations, read_lines, record, tests_at
-
-sys.path.append(str(ROOT))
-from tests.tools.quick import nearest  # which is no part of the package
-
-RESULTS = ROOT / "benchmarks" / "results" / "faults.json"
-NOT_COPIED = (".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "*.egg-info")
+ROOT = Path(__file__).resolve().parents[1]
 
 
-def run(mapped: Path | None, faults: list[Fault], options: argparse.Namespace) -> None:
-    """Seed those of the faults that have no outcome yet, and write the outcomes."""
-    code = mapped if mapped is not None and (mapped / "src").is_dir() else ROOT
-    known = _outcomes(options.out)
-    before = {one["id"]: [one["test"].partition("::")[0]] for one in _outcomes(RESULTS).values() if one["test"]}
-    chosen = [fault for fault in faults if fault.id in (options.fault or [fault.id])]
-    chosen = [fault for fault in chosen if options.again or fault.id not in known]
-    lines: Lines = {} if mapped is None else read_lines(mapped, {fault.place(code)[0] for fault in chosen})
-    durations = {} if mapped is None else read_durations(mapped)
-    copies: SimpleQueue[Copy] = SimpleQueue()
+@dataclass(frozen=True)
+class Fault:
+    """A change of one line.
 
-    def seed(fault: Fault) -> dict[str, Any]:
-        copy = copies.get()
-        try:
-            executes = True
-            if mapped is None:
-                tests = [*before.get(fault.id, []), *nearest([fault.place()[0]])]
-            else:
-                tests, executes = tests_at(*fault.place(code), lines, durations)
-            return copy.outcome(fault, list(dict.fromkeys([*options.first, *tests])), executes, options.limit)
-        finally:
-            copies.put(copy)
+    Args:
+        name: Name of the fault.
+        old: Text that occurs once in src.
+        new: Text that replaces it.
+        why: Effect for a user.
+        tests: Tests of which at least one must fail.
+    """
 
-    with tempfile.TemporaryDirectory(prefix="faults-") as folder, ThreadPoolExecutor(options.jobs) as pool:
-        for job in range(options.jobs):
-            copies.put(Copy(Path(folder).resolve() / f"copy{job}"))
-            shutil.copytree(ROOT, Path(folder) / f"copy{job}", ignore=shutil.ignore_patterns(*NOT_COPIED))
-        futures = [pool.submit(seed, fault) for fault in chosen]
-        try:
-            for future in as_completed(futures):
-                _keep(future.result(), known, faults, options.out)
-        finally:
-            pool.shutdown(cancel_futures=True)
-    caught = sum(known[fault.id]["outcome"] == "caught" for fault in faults if fault.id in known)
-    print(f"{caught} of {len(faults)} caught")
+    name: str
+    old: str
+    new: str
+    why: str
+    tests: list[str]
+
+    def place(self, root: Path = ROOT) -> Path:
+        """Return the file that contains the old text, and check that the new text changes what the code does."""
+        files = [file for file in sorted((root / "src").rglob("*.py")) if self.old in file.read_text("utf-8")]
+        if len(files) != 1 or files[0].read_text("utf-8").count(self.old) != 1:
+            raise SystemExit(f"{self.name}: {self.old!r} occurs in {[str(file) for file in files]}, expected it once")
+        text = files[0].read_text("utf-8")
+        changed = ast.dump(ast.parse(text)) != ast.dump(ast.parse(text.replace(self.old, self.new)))
+        if not changed or "\n" in self.old + self.new:
+            raise SystemExit(f"{self.name}: expected a change of one line of code")
+        return files[0]
 
 
-def _outcomes(path: Path) -> dict[str, dict[str, Any]]:
-    return {one["id"]: one for one in json.loads(path.read_text())} if path.is_file() else {}
+def read_faults() -> list[Fault]:
+    """Return the faults of faults.toml."""
+    faults = tomllib.loads((ROOT / "benchmarks" / "faults.toml").read_text("utf-8"))
+    return [Fault(name, **fields) for name, fields in faults.items()]
 
 
-def _keep(one: dict[str, Any], known: dict[str, dict[str, Any]], faults: list[Fault], out: Path) -> None:
-    known[one["id"]] = one
-    pending = out.with_suffix(".partial")
-    pending.write_text(json.dumps([known[fault.id] for fault in faults if fault.id in known], indent=1) + "\n")
-    pending.replace(out)
-    how = f"{one['outcome']}{'' if one['test'] is None else ', ' + one['test']}"
-    print(f"{one['id']}: {how}; {one['run']} of {one['selected']} tests, {one['seconds']} s", flush=True)
+def tests_pass(tests: list[str], copy: Path) -> bool:
+    """Return whether the tests pass on the copy, of which those run that failed last, or else all, up to a failure."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "--last-failed", *tests]
+    environment = {"OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": str(copy / "src")}
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode > 1:
+        raise SystemExit(f"{tests} cannot be run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.returncode == 0
 
 
 def main() -> None:
-    """Check the faults, map the tests, or seed the faults."""
+    """Seed the faults that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("check", help="see that each fault can be planted")
-    mapping = commands.add_parser("map", help="run the tests and record the lines that they execute")
-    mapping.add_argument("--out", type=Path, required=True, help="a new folder")
-    mapping.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
-    running = commands.add_parser("run", help="plant the faults and see which test catches each")
-    running.add_argument("--map", type=Path)
-    running.add_argument("--fault", nargs="+", metavar="ID", choices=[fault.id for fault in read_faults()])
-    running.add_argument("--first", nargs="+", default=[], metavar="TESTS", help="files or tests to run before others")
-    running.add_argument("--jobs", type=int, default=2)
-    running.add_argument("--limit", type=float, default=600, help="seconds for a fault")
-    running.add_argument("--out", type=Path, default=RESULTS)
-    running.add_argument("--again", action="store_true", help="also seed faults that have an outcome")
-    options = parser.parse_args()
-    if options.command == "map":
-        record(options.out, options.pytest)
-    elif options.command == "run":
-        run(options.map, read_faults(), options)
-    else:
-        print(f"{len(read_faults())} faults can be planted")
+    parser.add_argument("faults", nargs="*", metavar="FAULT", help="names of faults (all)")
+    names = parser.parse_args().faults
+    faults = [fault for fault in read_faults() if fault.name in names or not names]
+    ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "*.egg-info")
+    survived = []
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder).resolve() / "copy"
+        shutil.copytree(ROOT, copy, ignore=ignored)
+        for fault in faults:
+            file = fault.place(copy)
+            text = file.read_text("utf-8")
+            file.write_text(text.replace(fault.old, fault.new), "utf-8")
+            caught = not tests_pass(fault.tests, copy)
+            file.write_text(text, "utf-8")
+            if caught and not tests_pass(fault.tests, copy):
+                raise SystemExit(f"{fault.name}: {fault.tests} fail without the fault too")
+            print(f"{fault.name}: {'caught' if caught else 'SURVIVED'}", flush=True)
+            if not caught:
+                survived.append(fault.name)
+    print(f"{len(faults) - len(survived)} of {len(faults)} faults caught")
+    sys.exit(1 if survived else 0)
 
 
 if __name__ == "__main__":

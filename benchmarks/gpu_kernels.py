@@ -1,6 +1,7 @@
 """The losses' kernels against brute force in float64: value and gradients, of typical batches and of awkward ones."""
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,9 +11,7 @@ import torch
 from torch import Tensor
 
 from anchor_formulas import Formula, angular_triangle, brute_force, mmnp, supcr, supremix
-from gpu_record import Record
-from ordinate import functional
-from ordinate.functional import compiled_rows, triton_rows
+from ordinate import functional, kernels
 
 CLASSES, TARGETS = 5, 100.0
 SIZES = ((19, 3), (257, 65), (1025, 128), (2049, 512))  # (n, d); 1024 columns are a kernel's chunk
@@ -55,14 +54,13 @@ LOSSES = {
 }
 
 
-def check(name: str, device: str, record: Record, *, smoke: bool) -> None:
-    """Hold the kernels of a loss to brute force, and add a row per case to the record."""
+def check(name: str, device: str, end: float, *, smoke: bool) -> Iterator[dict[str, Any]]:
+    """Compare the kernels of a loss with brute force and yield a row per case, until the time is over."""
     loss = LOSSES[name]
     for case, dtype in _cases(name, loss, smoke=smoke):
-        if record.seconds_left <= 0:
-            record.note(f"no time for {case.name}, n = {len(case.z)}, {short(dtype)}, and what follows")
+        if time.monotonic() > end:
             break
-        record.add(**_compare(loss, case, dtype, device, on_a_processor=smoke))
+        yield _compare(loss, case, dtype, device, on_a_processor=smoke)
 
 
 def _cases(name: str, loss: Loss, *, smoke: bool) -> Iterator[tuple[Case, torch.dtype]]:
@@ -139,7 +137,8 @@ def _compare(loss: Loss, case: Case, dtype: torch.dtype, device: str, *, on_a_pr
     value_error = _relative_error(value.detach(), expected)
     gradient_error = max(_relative_error(ours / scale, its) for ours, its in zip(scaled, gradients, strict=True))
     return {
-        "case": case.name, "n": len(case.z), "d": case.z.shape[1], "dtype": short(dtype), "value error": value_error,
+        "case": case.name, "n": len(case.z), "d": case.z.shape[1], "dtype": str(dtype).removeprefix("torch."),
+        "value error": value_error,
         "gradient error": gradient_error, "rows in kernels": sum(rows),
         "right": value_error <= VALUE_TOLERANCE and gradient_error <= GRADIENT_TOLERANCE[dtype],
     }  # fmt: skip
@@ -155,21 +154,16 @@ def _relative_error(ours: Tensor, its: Tensor) -> float:
 def _counted_rows(*, on_a_processor: bool) -> Iterator[list[int]]:
     """Yield how many rows each use of the kernels is for; on a processor they are made to run in the interpreter."""
     rows: list[int] = []
-    uses_kernels, numba = triton_rows.uses_kernels, compiled_rows.NUMBA
+    uses_triton, numba = kernels.uses_triton, kernels.NUMBA
 
     def counted(block: Tensor) -> bool:
-        used = on_a_processor or uses_kernels(block)
+        used = on_a_processor or uses_triton(block)
         rows.append(len(block) if used else 0)
         return used
 
-    triton_rows.uses_kernels = counted
-    compiled_rows.NUMBA = numba and not on_a_processor
+    kernels.uses_triton = counted
+    kernels.NUMBA = numba and not on_a_processor
     try:
         yield rows
     finally:
-        triton_rows.uses_kernels, compiled_rows.NUMBA = uses_kernels, numba
-
-
-def short(dtype: torch.dtype) -> str:
-    """Return the name of a dtype without its module."""
-    return str(dtype).removeprefix("torch.")
+        kernels.uses_triton, kernels.NUMBA = uses_triton, numba

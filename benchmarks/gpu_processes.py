@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.multiprocessing.spawn import start_processes
 
-from gpu_record import Record
 from ordinate.losses import AngularTriangleLoss, MMNPLoss, SupCRLoss, SupReMixLoss
 
 N, DIM, CLASSES, TOLERANCE = 512, 64, 4, 1e-5
@@ -23,17 +22,16 @@ LOSSES: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-def compare(device: str, record: Record) -> None:
-    """Add a row per loss: the relative difference of its value and of its gradient from those of one process."""
+def compare(device: str) -> Iterator[dict[str, Any]]:
+    """Yield a row per loss: the relative difference of its value and of its gradient from those of one process."""
     backend = "nccl" if device == "cuda" and torch.cuda.device_count() > 1 else "gloo"
-    record.note(f"{backend}, two processes on {'two cards' if backend == 'nccl' else f'one {device}'}")
     with tempfile.TemporaryDirectory() as folder:
         start = "spawn" if device == "cuda" else "fork"  # which takes less time, and a process with a GPU may not
         start_processes(_work, (backend, device, folder), nprocs=2, start_method=start)
         halves = [torch.load(Path(folder) / f"{rank}.pt") for rank in range(2)]
     for name in LOSSES:
         if "failed" in (first := halves[0][name]):
-            record.note(f"{name} skipped: {first['failed']}")
+            yield {"loss": name, "backend": backend, **first}
             continue
         value, gradient = _value_and_gradient(name, *_batch(device))
         values = [half[name]["value"] for half in halves]
@@ -42,7 +40,8 @@ def compare(device: str, record: Record) -> None:
             "value difference": max(abs(each - value) / abs(value) for each in values),
             "gradient difference": float((joined - gradient).norm() / gradient.norm()),
         }
-        record.add(loss=name, **differences, right=max(differences.values()) <= TOLERANCE)
+        right = max(differences.values()) <= TOLERANCE
+        yield {"loss": name, "backend": backend, **differences, "right": right}
 
 
 def _batch(device: str) -> tuple[Tensor, Tensor]:

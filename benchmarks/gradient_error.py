@@ -7,10 +7,8 @@ and not measured again.
 """
 
 import argparse
-import json
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,8 +17,8 @@ from torch import Tensor
 from anchor_formulas import Formula, angular_triangle, brute_force, mmnp, supcr, supremix
 from ordinate import functional
 from ordinate.report.text import table
+from runs import read, results_of, write
 
-RESULTS = Path(__file__).parent / "results" / "gradient_error.json"
 DIM, CLASSES, TEMPERATURE, MARGIN, NEIGHBOURS = 128, 5, {"supcr": 2.0, "supremix": 0.5}, 0.75, 8
 
 
@@ -59,18 +57,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", nargs="+", type=int, default=[256, 1024, 4096])
     parser.add_argument("--losses", nargs="+", default=list(LOSSES), choices=list(LOSSES))
-    parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    results: dict[str, dict[str, float]] = json.loads(options.results.read_text()) if options.results.exists() else {}
-    options.results.parent.mkdir(parents=True, exist_ok=True)
+    file = results_of(__file__)
+    results: dict[str, dict[str, float]] = read(file) or {}
     for n in options.sizes:
         for name in options.losses:
             of_loss = results.setdefault(name, {})
             if str(n) not in of_loss:
                 of_loss[str(n)] = measure(name, n)
-                pending = options.results.with_suffix(".tmp")
-                pending.write_text(json.dumps(results, indent=1) + "\n")
-                pending.replace(options.results)
+                write(file, results)
                 print(f"{name} {n}: {of_loss[str(n)]:.1e}", flush=True)
     sizes = sorted({int(n) for of_loss in results.values() for n in of_loss})
     rows = [

@@ -9,7 +9,6 @@ kept in the results file; a stopped one continues from its last epoch when the s
 """
 
 import argparse
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,17 +20,18 @@ import numpy as np
 import torch
 from torch import nn
 
-from ordinate import CLOCClassifier, OTDClassifier
+from ordinate import CLOCClassifier, OTDClassifier, Training
 from ordinate.methods.cloc import CLOC
-from ordinate.papers.datasets.images import load
-from ordinate.papers.figures.embedding_sizes import mean_by_size, sweep_embedding_dim
-from ordinate.papers.tables.variants import BareMargins
 from ordinate.report.curves import accuracy_by_embedding_size, margin_trade, margins_over_training
 from ordinate.report.figures import save
 from ordinate.report.margin_sweep import mean_trade, sweep_margin
+from ordinate_papers.datasets.images import load
+from ordinate_papers.figures.embedding_sizes import mean_by_size, sweep_embedding_dim
+from ordinate_papers.tables.variants import BareMargins
+from runs import read, results_of, write
 from small_recipes import small_recipe
 
-RESULTS = Path(__file__).parent / "results" / "image_curves.json"
+RESULTS = results_of(__file__)
 STATE = Path(os.environ.get("ORDINATE_STATE", "images-state"))
 SIZES, SIZE_SEEDS = (2, 4, 8, 16, 32, 64, 128, 256), (0, 1, 2)
 MARGINS: tuple[float | None, ...] = (None, 1.5, 2.0)  # above 2 nothing changes: no two cosines differ by more
@@ -90,7 +90,13 @@ def _size(size: int, seed: int) -> Any:
 
     def build(embedding_dim: int, seed: int) -> OTDClassifier:
         folder = _folder("sizes", f"{embedding_dim}-{seed}")
-        return OTDClassifier(embedding_dim=embedding_dim, epochs=30, random_state=seed, checkpoint_dir=folder, **shared)
+        return OTDClassifier(
+            embedding_dim=embedding_dim,
+            epochs=30,
+            random_state=seed,
+            training=Training(checkpoint_dir=folder),
+            **shared,
+        )
 
     return sweep_embedding_dim(build, *_read("retinamnist", "test"), [size], [seed])[0]
 
@@ -144,8 +150,6 @@ def main() -> None:
     parser.add_argument("--curves", nargs="+", choices=curves, default=list(curves))
     parser.add_argument("--pictures", type=Path, default=Path(), help="folder for the pictures (the current one)")
     options = parser.parse_args()
-    if "ORDINATE_DATA" not in os.environ:
-        parser.error("set ORDINATE_DATA to the folder of the data sets")
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     warnings.simplefilter("ignore")
     for curve in options.curves:
@@ -154,16 +158,14 @@ def main() -> None:
                 record = run()
                 done = _done()  # another process may have added to it
                 done.setdefault(curve, {})[name] = record
-                pending = RESULTS.with_suffix(".tmp")
-                pending.write_text(json.dumps(done, indent=1) + "\n")
-                pending.replace(RESULTS)
+                write(RESULTS, done)
                 print(curve, name, record[-1] if isinstance(record, list) else record, flush=True)
     for path in draw(_done(), options.pictures):
         print(path)
 
 
 def _done() -> dict[str, dict[str, Any]]:
-    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    return read(RESULTS) or {}
 
 
 if __name__ == "__main__":

@@ -1,44 +1,40 @@
 """Measure CLOC and OTD on images beside their rivals: same network, same budget, same augmentation, several seeds.
 
     ORDINATE_DATA=DIR python benchmarks/images.py [--sets fingers busi retinamnist koa] [--models OTD ...] [--seeds 3]
-        [--jobs 2] [--paper]
+        [--jobs 2]
 
-The settings are the recipes: their small version by the optimizer of `fit`, or with --paper the paper's, for a
-GPU. A rival takes the settings of the recipe and its own loss. Splits are the owner's; BUSI has none, and its seeds
-hold out one of five random blocks each. "busi, doubled first" splits images and their mirror images at random, as OTD's
-Section 4 can be read: a test image's mirror image is then trained on. Test images are seen by no choice. Every finished
-run is kept in the results file; a run that was stopped continues from its last epoch when the script is given again.
+The settings are those of the recipes' small versions, with the optimizer of `fit`. A baseline takes the settings of the
+recipe and its own loss. Splits are the owner's; BUSI has none, and its seeds hold out one of five random blocks each.
+"busi, doubled first" splits images and their mirror images at random, as OTD's Section 4 can be read: the mirror image
+of a test image is then trained on. Test images are seen by no choice. Every finished run is kept in the results file; a
+run that was stopped continues from its last epoch when the script is given again.
 """
 
-import argparse
-import json
 import os
-import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from pytorch_metric_learning import distances, losses
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
-from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor
+from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, Training
 from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.data.splits import split_rows
-from ordinate.estimators.recipes import Recipe, read_recipe
+from ordinate.estimators.recipes import Recipe
 from ordinate.functional.similarity import unit
 from ordinate.methods.cloc import CLOC
 from ordinate.methods.otd import OTD
 from ordinate.metrics import is_rank_ordered, knn_accuracy, rank_cosine_matrix, rank_report, svm_accuracy
-from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
+from ordinate_papers.datasets.images import load
+from runs import Run, complete, parser_of, spread, where
 from small_recipes import small_recipe
 
-RESULTS = Path(__file__).parent / "results" / "images.json"
 STATE = Path(os.environ.get("ORDINATE_STATE", "images-state"))
 RECIPES = {
     "fingers": "otd-fingers", "busi": "otd-busi", "busi, 96 pixels": "otd-busi", "busi, doubled first": "otd-busi",
@@ -100,9 +96,9 @@ class CrossEntropyClassifier(CLOCClassifier):
         return method
 
 
-def build(recipe: Recipe, model: str, seed: int, folder: Path, verbose: int) -> Any:
+def build(recipe: Recipe, model: str, seed: int, folder: Path) -> Any:
     """Return the unfitted estimator of a model under a recipe's settings."""
-    run = {"random_state": seed, "checkpoint_dir": str(folder), "verbose": verbose}
+    run = {"random_state": seed, "checkpoint_dir": str(folder)}
     if model == "OTD" or model.startswith("CLOC"):
         _, fixed, margin = model.partition(" at ")
         return recipe.build(**({"critical_margins": {CRITICAL: float(margin)}} if fixed else {}), **run)
@@ -111,12 +107,12 @@ def build(recipe: Recipe, model: str, seed: int, folder: Path, verbose: int) -> 
         return CrossEntropyClassifier(**settings)
     shared = (
         "encoder", "embedding_dim", "batch_size", "learning_rate", "weight_decay", "images", "random_state",
-        "checkpoint_dir", "verbose",
+        "checkpoint_dir",
     )  # fmt: skip
     common = {name: settings[name] for name in shared}
     epochs = sum(settings["phase_epochs"]) if "phase_epochs" in settings else settings["epochs"]
     if model == "SupCR":
-        return SupCRRegressor(epochs=(epochs, 1), validation_fraction=0.0, **common)
+        return SupCRRegressor(epochs=(epochs, 1), training=Training(validation_fraction=0.0), **common)
     return type(model, (PairNetwork,), {"rival": model})(epochs=epochs, **common)
 
 
@@ -139,17 +135,15 @@ def _doubled_first(seed: int) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]
     return np.concatenate([pixels, pixels[..., ::-1]]), ranks, train, test
 
 
-def measure(name: str, model: str, seed: int, paper: bool, verbose: int) -> dict[str, Any]:
+def measure(name: str, model: str, seed: int, _: str) -> Run:
     """Return the metrics of one model on one set with one seed."""
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     warnings.simplefilter("ignore")
     pictures, ranks, train, test = read(name, seed)
-    folder = STATE / "-".join((name, model, str(seed), "paper" if paper else "quick"))
+    folder = STATE / "-".join((name, model, str(seed), "quick"))
     folder.mkdir(parents=True, exist_ok=True)
-    recipe = read_recipe(RECIPES[name]) if paper else small_recipe(RECIPES[name], is_larger=name not in SMALLER)
-    started = time.perf_counter()
-    fitted = build(recipe, model, seed, folder, verbose).fit(pictures[train], ranks[train])
-    seconds = time.perf_counter() - started
+    recipe = small_recipe(RECIPES[name], is_larger=name not in SMALLER)
+    fitted = build(recipe, model, seed, folder).fit(pictures[train], ranks[train])
     num_classes = int(ranks.max()) + 1
     seen, unseen = unit(torch.from_numpy(fitted.transform(pictures[train]))).numpy(), fitted.transform(pictures[test])
     predicted = _predict(fitted, model, seen, ranks[train], pictures[test], unseen)
@@ -165,7 +159,6 @@ def measure(name: str, model: str, seed: int, paper: bool, verbose: int) -> dict
         "in_order": is_rank_ordered(cosines),
         "margins": fitted.margins_.tolist() if hasattr(fitted, "margins_") else None,
         "epochs": fitted.n_iter_,
-        "seconds": round(seconds, 1),
     }
 
 
@@ -180,69 +173,35 @@ def _predict(
 
 
 def main() -> None:
-    """Run what is missing and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Measure what is not in the results yet, and show all."""
+    parser = parser_of(__file__, __doc__, seeds=0, jobs=1)
     parser.add_argument("--sets", nargs="+", choices=tuple(RECIPES), default=list(RECIPES))
-    parser.add_argument("--models", nargs="+")
-    parser.add_argument("--seeds", type=int)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--paper", action="store_true", help="the papers' settings; for a GPU")
+    parser.add_argument("--models", nargs="+", help="some of the models (all)")
     options = parser.parse_args()
-    if "ORDINATE_DATA" not in os.environ:
-        parser.error("set ORDINATE_DATA to the folder of the data sets")
-    budget = "paper" if options.paper else "quick"
-    done = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    finished = {(run["set"], run["model"], run["seed"], run["budget"]) for run in done}
-    missing = [
-        (name, model, seed)
+    wanted = [
+        (name, model, seed, "quick")
         for name in options.sets
         for seed in range(options.seeds or SEEDS.get(name, 3))
         for model in MODELS[name]
-        if (not options.models or model in options.models) and (name, model, seed, budget) not in finished
+        if not options.models or model in options.models
     ]
-    runs = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(
-        delayed(_labelled)(name, model, seed, options.paper, int(options.jobs == 1)) for name, model, seed in missing
-    )
-    for count, run in enumerate(runs, 1):
-        print(
-            f"{count}/{len(missing)}",
-            {k: v for k, v in run.items() if k not in ("cosines", "adjacent_errors")},
-            flush=True,
-        )
-        done = json.loads(RESULTS.read_text()) if RESULTS.exists() else []  # another process may have added to it
-        done.append(run)
-        pending = RESULTS.with_suffix(".tmp")
-        pending.write_text(json.dumps(sorted(done, key=_place), indent=1) + "\n")
-        pending.replace(RESULTS)
+    runs = complete(measure, wanted, ("set", "model", "seed", "budget"), options)
     for name in options.sets:
-        print(f"\n{name}; the paper: {PAPER[name]}")
-        print(_summary([run for run in done if run["set"] == name and run["budget"] == budget], name))
+        print(f"\n{name}; the paper: {PAPER[name]}\n{summary(where(runs, set=name, budget='quick'), name)}")
 
 
-def _labelled(name: str, model: str, seed: int, paper: bool, verbose: int) -> dict[str, Any]:
-    budget = "paper" if paper else "quick"
-    return {"set": name, "model": model, "seed": seed, "budget": budget, **measure(name, model, seed, paper, verbose)}
-
-
-def _place(run: dict[str, Any]) -> tuple[str, int, int, str]:
-    return run["set"], MODELS[run["set"]].index(run["model"]), run["seed"], run["budget"]
-
-
-def _summary(runs: list[dict[str, Any]], name: str) -> str:
+def summary(runs: list[Run], name: str) -> str:
+    """Return a table with one row per model."""
     rows = []
     for model in MODELS[name]:
-        own = [run for run in runs if run["model"] == model]
+        own = where(runs, model=model)
         if own:
-            cells = [model, str(len(own))]
-            for key in ("accuracy", "mae", "knn_accuracy", "svm_accuracy"):
-                values = [run[key] for run in own]
-                cells.append(f"{np.mean(values):.4f} ± {np.std(values):.4f}")
+            spreads = [spread(own, key, ".4f") for key in ("accuracy", "mae", "knn_accuracy", "svm_accuracy")]
             errors = np.mean([run["adjacent_errors"] for run in own], axis=0)
             ordered = sum(run["in_order"] for run in own)
             minutes = np.mean([run["seconds"] for run in own]) / 60
-            rows.append(
-                [*cells, " ".join(f"{error:.3f}" for error in errors), f"{ordered}/{len(own)}", f"{minutes:.1f}"]
-            )
+            shown = " ".join(f"{error:.3f}" for error in errors)
+            rows.append([model, str(len(own)), *spreads, shown, f"{ordered}/{len(own)}", f"{minutes:.1f}"])
     header = ["model", "runs", "accuracy", "MAE", "K-NN (3)", "SVM", "adjacent errors", "in order", "minutes"]
     return table(header, rows)
 

@@ -13,26 +13,21 @@ Chosen by the error over all samples of the validation part of seed 0 (MAE, year
   temperature and window are the estimator's own.
 """
 
-import argparse
-import json
-import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
 
 from ordinate import SupReMixRegressor
-from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
-from ordinate.estimators.end_to_end import EndToEndRegressor
+from ordinate.estimators.plain import EndToEndRegressor
+from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.methods.imbalance import Imbalance
-from ordinate.papers.protocols.imbalance import draw_imbalanced, evaluate_shots
 from ordinate.report.text import table
+from ordinate_papers.protocols.imbalance import draw_imbalanced, evaluate_shots
+from runs import Run, complete, parser_of, where
 
-RESULTS = Path(__file__).parent / "results" / "imbalance.json"
 LDS: Final = "sqrt_inverse"
 REGIONS = ("all", "many", "medium", "few")
 METRICS = {"mae": "MAE", "geometric_mean_error": "GM"}
@@ -40,17 +35,15 @@ METRICS = {"mae": "MAE", "geometric_mean_error": "GM"}
 
 def vanilla(seed: int, imbalance: Imbalance | None = None) -> EndToEndRegressor:
     """The encoder and a linear head trained end to end with L1."""
-    return EndToEndRegressor(epochs=5, imbalance=imbalance, linear=False, random_state=seed)
+    return EndToEndRegressor(epochs=5, imbalance=imbalance, random_state=seed)
 
 
 def supremix(seed: int, imbalance: Imbalance | None = None) -> SupReMixRegressor:
     """The same network under SupReMix, then fine-tuned with the same head."""
-    return SupReMixRegressor(
-        epochs=(5, 5), scheme="fine_tune", head="linear", imbalance=imbalance, linear=False, random_state=seed
-    )
+    return SupReMixRegressor(epochs=(5, 5), scheme="fine_tune", imbalance=imbalance, random_state=seed, head="linear")
 
 
-VARIANTS: dict[str, tuple[Callable[..., ContrastiveRegressor], Imbalance | None]] = {
+VARIANTS: dict[str, tuple[Callable[..., TargetRegressor], Imbalance | None]] = {
     "vanilla": (vanilla, None),
     "vanilla + LDS + FDS": (vanilla, Imbalance(lds=LDS, fds=True)),
     "vanilla + RankSim": (vanilla, Imbalance(ranksim=0.01)),
@@ -61,23 +54,18 @@ VARIANTS: dict[str, tuple[Callable[..., ContrastiveRegressor], Imbalance | None]
 }
 
 
-def measure(variant: str, seed: int) -> dict[str, Any]:
+def measure(variant: str, seed: int) -> Run:
     """Return the test errors of one variant in each region."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     build, imbalance = VARIANTS[variant]
-    start = time.perf_counter()
     report = evaluate_shots(build(seed, imbalance), draw_imbalanced(seed))
-    regions = {name: {key: report[name][key] for key in ("samples", *METRICS)} for name in REGIONS}
-    return {"variant": variant, "seed": seed, "regions": regions, "seconds": time.perf_counter() - start}
+    return {"regions": {name: {key: report[name][key] for key in ("samples", *METRICS)} for name in REGIONS}}
 
 
-def show(runs: list[dict[str, Any]]) -> None:
+def show(runs: list[Run]) -> None:
     """Print the errors of every variant, and how far the few-shot ones lie below vanilla's."""
-    by_variant = {
-        variant: sorted((run for run in runs if run["variant"] == variant), key=lambda run: run["seed"])
-        for variant in VARIANTS
-    }
+    by_variant = {variant: where(runs, variant=variant) for variant in VARIANTS}
     for metric, name in METRICS.items():
         rows = []
         for variant, own in by_variant.items():
@@ -95,32 +83,11 @@ def show(runs: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     """Measure what is not in the results yet, and show all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__file__, __doc__, seeds=3)
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=list(VARIANTS), metavar="VARIANT")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    runs = json.loads(options.results.read_text()) if options.results.exists() else []
-    done = {(run["variant"], run["seed"]) for run in runs}
-    wanted = [
-        (variant, seed) for seed in range(options.seeds) for variant in options.variants if (variant, seed) not in done
-    ]
-    options.results.parent.mkdir(parents=True, exist_ok=True)
-    started = time.monotonic()
-    finished = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(delayed(measure)(*run) for run in wanted)
-    for number, run in enumerate(finished, start=1):
-        runs.append(run)
-        pending = options.results.with_suffix(".tmp")
-        pending.write_text(json.dumps(sorted(runs, key=lambda r: (r["seed"], r["variant"])), indent=1) + "\n")
-        pending.replace(options.results)
-        left = (time.monotonic() - started) / number * (len(wanted) - number)
-        print(
-            f"{number}/{len(wanted)} {run['variant']} {run['seed']}: few-shot MAE {run['regions']['few']['mae']:.2f}, "
-            f"{left / 60:.0f} min left",
-            flush=True,
-        )
-    show(runs)
+    wanted = [(variant, seed) for seed in range(options.seeds) for variant in options.variants]
+    show(complete(measure, wanted, ("variant", "seed"), options))
 
 
 if __name__ == "__main__":

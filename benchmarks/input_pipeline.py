@@ -8,12 +8,9 @@ waiting for the next batch, when the workers draw while the encoder trains on th
 """
 
 import argparse
-import json
-import os
 import statistics
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -23,13 +20,13 @@ from torch.utils.data import DataLoader
 from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ViewBatches
 from ordinate.encoders import build_encoder
 from ordinate.estimators.recipes import read_recipe
-from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
+from ordinate_papers.datasets.images import load
+from runs import results_of, write
 
-RESULTS = Path(__file__).parent / "results" / "input_pipeline.json"
 WARM_UP, WORKERS = 5, 2
 RECIPES = ("cloc-koa", "cloc-retinamnist", "otd-busi", "otd-fingers")
 
@@ -111,12 +108,8 @@ def main() -> None:
     parser.add_argument("--recipes", nargs="+", choices=RECIPES, default=RECIPES)
     parser.add_argument("--batches", type=int, default=30)
     options = parser.parse_args()
-    if "ORDINATE_DATA" not in os.environ:
-        parser.error("set ORDINATE_DATA to the folder of the data sets")
     figures = [measure(name, options.batches) for name in options.recipes]
-    pending = RESULTS.with_suffix(".tmp")
-    pending.write_text(json.dumps(figures, indent=1) + "\n")
-    pending.replace(RESULTS)
+    write(results_of(__file__), figures)
     header = ["recipe", "pixels", "decoded/s", "views/s", "trained/s", "waiting"]
     rows = [
         [

@@ -11,11 +11,8 @@ probabilities of gradient boosting, or of CLOC itself. Score and settings were c
 finished run is kept in the results file; the script continues where it was stopped.
 """
 
-import argparse
-import json
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,11 +29,11 @@ from ordinate.decisions.label_errors import neighbour_suspicion, suspicion
 from ordinate.estimators.label_errors import out_of_fold_probabilities
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.recipes import read_recipe
-from ordinate.papers.datasets.images import load
 from ordinate.report.text import table
-from tabular import read
+from ordinate_papers.datasets.images import load
+from runs import Run, parser_of, read, spread, where, write
+from tabular import read as read_table
 
-RESULTS = Path(__file__).parent / "results" / "label_errors.json"
 FEATURES, BOOSTING, ITSELF = "k-NN on features", "cleanlab on gradient boosting", "cleanlab on CLOC"
 MODELS = {
     "car": (FEATURES, BOOSTING, "OTD", "CLOC"),
@@ -64,17 +61,17 @@ def samples(name: str) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
     if name == "retinamnist":
         images: Any = load(name)
         return images.samples, images.samples.reshape(len(images.samples), -1) / 255.0 - 0.5, images.labels.to_numpy()
-    X, ranks = read(name)
+    X, ranks = read_table(name)
     return X, TableFeatures.fit(X).transform(X).astype(np.float64), ranks
 
 
 def build(name: str, model: str, seed: int) -> RankClassifier:
     """Return the unfitted estimator of a method."""
     if name == "retinamnist":
-        return read_recipe("cloc-retinamnist", quick=True).build(phase_epochs=(4, 8), random_state=seed)
+        return read_recipe("cloc-retinamnist", quick=True).build(epochs=(4, 8), random_state=seed)
     if model == "OTD":
-        return OTDClassifier(epochs=60, linear=False, random_state=seed)
-    return CLOCClassifier(phase_epochs=(20, 40), linear=False, random_state=seed)
+        return OTDClassifier(epochs=60, random_state=seed)
+    return CLOCClassifier(epochs=(20, 40), random_state=seed)
 
 
 def measure(name: str, model: str, seed: int) -> list[dict[str, Any]]:
@@ -114,16 +111,15 @@ def figures(moved: NDArray[np.bool_], scores: NDArray[np.float64]) -> dict[str, 
     return {**result, "average_precision": float(average_precision_score(moved, scores))}
 
 
-def show(results: list[dict[str, Any]], names: list[str]) -> None:
+def show(results: list[Run], names: list[str]) -> None:
     """Print a table a set."""
     for name in names:
         rows = []
         for model in (FEATURES, BOOSTING, ITSELF, "OTD", "CLOC"):
-            runs = [run for run in results if run["set"] == name and run["model"] == model]
+            runs = where(results, set=name, model=model)
             if runs:
-                cells = [[run[key] for run in runs] for key in FIGURES]
-                spreads = [f"{np.mean(cell):.2f} ± {np.std(cell):.2f}" for cell in cells]
-                rows.append([model, *spreads, str(len(runs)), f"{np.median([run['seconds'] for run in runs]):.0f}"])
+                seconds = f"{np.median([run['seconds'] for run in runs]):.0f}"
+                rows.append([model, *(spread(runs, key) for key in FIGURES), str(len(runs)), seconds])
         if rows:
             print(f"\n{name}")
             print(table(["model", "% found in 10%", "in 5%", "average precision", "seeds", "s a run"], rows))
@@ -131,15 +127,13 @@ def show(results: list[dict[str, Any]], names: list[str]) -> None:
 
 def main() -> None:
     """Measure what is not in the results yet, and show all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__file__, __doc__, seeds=3)
     parser.add_argument("--sets", nargs="+", default=list(MODELS), choices=list(MODELS))
-    parser.add_argument("--models", nargs="+", help="only these")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--models", nargs="+", help="some of the models (all)")
     options = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    results = json.loads(options.results.read_text()) if options.results.exists() else []
+    results = read(options.results)
     done = {(run["set"], run["model"], run["seed"]) for run in results}
     for name in options.sets:
         for seed in range(options.seeds):
@@ -148,13 +142,8 @@ def main() -> None:
                     continue
                 runs = measure(name, model, seed)
                 results = sorted([*results, *runs], key=lambda run: (run["set"], run["model"], run["seed"]))
-                pending = options.results.with_suffix(".tmp")
-                pending.write_text(json.dumps(results, indent=1) + "\n")
-                pending.replace(options.results)
-                print(
-                    ", ".join(f"{run['set']} {run['model']} {seed}: {run['found_in_10']:.1f}" for run in runs),
-                    flush=True,
-                )
+                write(options.results, results)
+                print(name, model, seed, f"{runs[0]['found_in_10']:.1f}", flush=True)
     show(results, options.sets)
 
 

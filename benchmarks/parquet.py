@@ -26,7 +26,6 @@ import json
 import os
 import platform
 import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -50,12 +49,12 @@ from ordinate.data.tables.features import TableFeatures
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.encoders import build_encoder
 from ordinate.losses import SupCRLoss
-from ordinate.methods.devices import ASK_MANAGEMENT_LIBRARY
-from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.methods.supcr import SupCR
 from ordinate.report.text import table
+from ordinate.training.devices import ASK_MANAGEMENT_LIBRARY
+from ordinate.training.optimization import Optimization, undecayed_parameters
+from runs import results_of, write
 
-RESULTS = Path(__file__).parent / "results" / "parquet.json"
 TARGET = "target"
 CONTENDERS = ("streamed", "parquet", "frame", "bare", "fused")
 LOOPS = CONTENDERS[3:]
@@ -226,9 +225,7 @@ class Clock:
 
 def _peak() -> float:
     """Most memory that this process has held, in GiB."""
-    if sys.platform != "linux":
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**30
-    # getrusage would count what the process that started this one has held
+    # The resource module would count the memory of the process that started this one.
     return _memory("VmHWM")
 
 
@@ -293,16 +290,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1, help="of each process; one is disturbed least by others")
     parser.add_argument("--first", type=int, nargs="*", default=[1_000_000, 4_000_000], metavar="ROWS")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="file of the figures")
     parser.add_argument("--run", nargs=2, metavar=("CONTENDER", "FILE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run:
         print(json.dumps(run(options.run[0], Path(options.run[1]))))
         return
     figures = measure(options.rows, options.repeats, options.threads, options.first)
-    pending = options.out.with_suffix(".tmp")
-    pending.write_text(json.dumps(figures, indent=1) + "\n")
-    pending.replace(options.out)
+    write(results_of(__file__), figures)
     rows = [
         [
             name, f"{each['rows_a_second']:,.0f}", f"{each['rows_a_cpu_second']:,.0f}", f"{each['peak_gib']:.2f}",

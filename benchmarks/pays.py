@@ -12,10 +12,7 @@ finished run is kept in the results file; the script continues where it was stop
 are written at the end, are those of the documentation, of what has three seeds or more.
 """
 
-import argparse
-import json
 import os
-import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -26,32 +23,32 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+import leaderboard
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.data.rows import take
 from ordinate.data.text.options import TextOptions
 from ordinate.decisions import predict_ranks
 from ordinate.estimators.cloc import two_phases
-from ordinate.estimators.registry import Task, build
+from ordinate.estimators.registry import build
+from ordinate.extensions import Task
 from ordinate.metrics import accuracy, adjacent_error_rates, mae, ranked_probability_score
-from ordinate.papers.datasets import images
-from ordinate.papers.datasets.stsb_dir import read_stsb_dir
-from ordinate.papers.leaderboards import sets
-from ordinate.papers.protocols.corruptions import CORRUPTIONS, corrupt
-from ordinate.papers.protocols.label_bias import label_bias
-from ordinate.papers.protocols.reduced_data import reduced_data
-from ordinate.papers.protocols.retrieval import retrieval
-from ordinate.papers.protocols.transfer import transfer
-from ordinate.papers.protocols.unseen_targets import unseen_targets
 from ordinate.report.text import table
+from ordinate_papers.datasets import images
+from ordinate_papers.datasets.stsb_dir import read_stsb_dir
+from ordinate_papers.protocols.corruptions import CORRUPTIONS, corrupt
+from ordinate_papers.protocols.label_bias import label_bias
+from ordinate_papers.protocols.reduced_data import reduced_data
+from ordinate_papers.protocols.retrieval import retrieval
+from ordinate_papers.protocols.transfer import transfer
+from ordinate_papers.protocols.unseen_targets import unseen_targets
+from runs import Run, complete, parser_of, where
 
-RESULTS = Path(__file__).parent / "results" / "pays.json"
 TARGETS, RANKS = ("l1", "supcr", "supremix"), ("cross_entropy", "cloc", "otd")  # the plain loss first
 SHARES = (0.1, 0.2, 0.5)
 WRONG = 0.3  # of the training labels, exchanged among each other
@@ -88,7 +85,7 @@ class Experiment:
     @property
     def task(self) -> Task:
         """What the labels of the set are."""
-        return "continuous" if self.data in (*sets.OF_UCI, *sets.OWN_SPLIT, "stsb_dir") else "ranks"
+        return "continuous" if self.data in (*leaderboard.OF_UCI, *leaderboard.OWN_SPLIT, "stsb_dir") else "ranks"
 
     def build(self, model: str, seed: int) -> Any:
         """Return the unfitted estimator of a model."""
@@ -125,7 +122,7 @@ def read(name: str, seed: int) -> Data:
         preprocessing = choose_preprocessing(pictures.samples, *PIXELS[name])
         X, train, test = decode(pictures.samples, preprocessing)[0], np.flatnonzero(~tested), np.flatnonzero(tested)
     else:
-        X, y, train, test = sets.load(name, seed)
+        X, y, train, test = leaderboard.load(name, seed)
     return take(X, train), y[train], take(X, test), y[test]
 
 
@@ -352,15 +349,12 @@ EXPERIMENTS = {
 # runs
 
 
-def run(name: str, model: str, seed: int) -> dict[str, Any]:
-    """Return one run: what a model comes to in an experiment under a seed."""
+def measure(name: str, model: str, seed: int) -> Run:
+    """Return the figures of a model in an experiment under a seed."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     experiment = EXPERIMENTS[name]
-    start = time.perf_counter()
-    figures = experiment.measure(experiment.build(model, seed), read(experiment.data, seed), seed)
-    seconds = round(time.perf_counter() - start, 1)
-    return {"experiment": name, "model": model, "seed": seed, "figures": figures, "seconds": seconds}
+    return {"figures": experiment.measure(experiment.build(model, seed), read(experiment.data, seed), seed)}
 
 
 def difference(ours: NDArray[np.float64], plain: NDArray[np.float64]) -> tuple[float, float]:
@@ -370,14 +364,14 @@ def difference(ours: NDArray[np.float64], plain: NDArray[np.float64]) -> tuple[f
     return float(pairs.mean()), float(half)
 
 
-def compared(runs: list[dict[str, Any]], name: str) -> list[list[str]]:
+def compared(runs: list[Run], name: str) -> list[list[str]]:
     """Return a row per figure: the plain loss, each method with its difference, and the pairs of runs.
 
     ``+`` marks a difference for the better beyond its interval, ``-`` one for the worse.
     """
     experiment = EXPERIMENTS[name]
     by_model = {
-        model: {each["seed"]: each["figures"] for each in runs if (each["experiment"], each["model"]) == (name, model)}
+        model: {each["seed"]: each["figures"] for each in where(runs, experiment=name, model=model)}
         for model in experiment.models
     }
     seeds = sorted(set.intersection(*(set(figures) for figures in by_model.values())))
@@ -401,7 +395,7 @@ def header(name: str) -> list[str]:
     return ["", *(model.replace("_", "-") for model in EXPERIMENTS[name].models), "seeds"]
 
 
-def show(runs: list[dict[str, Any]]) -> None:
+def show(runs: list[Run]) -> None:
     """Print every experiment."""
     for name in EXPERIMENTS:
         rows = compared(runs, name)
@@ -409,7 +403,7 @@ def show(runs: list[dict[str, Any]]) -> None:
             print(f"\n{name}\n" + table(header(name), rows))
 
 
-def as_markdown(runs: list[dict[str, Any]]) -> str:
+def as_markdown(runs: list[Run]) -> str:
     """Return the tables of the documentation, one per experiment, those of a promise below one heading."""
 
     def line(cells: Iterable[str]) -> str:
@@ -437,37 +431,18 @@ def as_markdown(runs: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Measure what is not in the results yet, and show all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__file__, __doc__, seeds=5)
     parser.add_argument(
-        "--experiments", nargs="+", default=list(EXPERIMENTS), metavar="NAME", help="or their first words"
+        "--experiments", nargs="+", default=list(EXPERIMENTS), metavar="NAME", help="names, or their first words"
     )
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     names = [name for name in EXPERIMENTS if name.startswith(tuple(options.experiments))]
-    runs = json.loads(options.results.read_text()) if options.results.exists() else []
-    done = {(each["experiment"], each["model"], each["seed"]) for each in runs}
     wanted = [
-        (name, model, seed)
-        for seed in range(options.seeds)
-        for name in names
-        for model in EXPERIMENTS[name].models
-        if (name, model, seed) not in done
+        (name, model, seed) for seed in range(options.seeds) for name in names for model in EXPERIMENTS[name].models
     ]
-    finished = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(delayed(run)(*each) for each in wanted)
-    for number, each in enumerate(finished, 1):
-        runs.append(each)
-        pending = options.results.with_suffix(".tmp")
-        pending.write_text(json.dumps(sorted(runs, key=_place), indent=1) + "\n")
-        pending.replace(options.results)
-        print(f"{number}/{len(wanted)} {each['experiment']}, {each['model']}, {each['seconds']} s", flush=True)
+    runs = complete(measure, wanted, ("experiment", "model", "seed"), options)
     options.results.with_suffix(".md").write_text(as_markdown(runs), encoding="utf-8")
     show(runs)
-
-
-def _place(each: dict[str, Any]) -> tuple[int, str, int]:
-    return list(EXPERIMENTS).index(each["experiment"]), each["model"], each["seed"]
 
 
 if __name__ == "__main__":

@@ -11,24 +11,19 @@ ranks, which is asked to tell the planted boundary likewise.
 Every finished run is kept in the results file; the script continues where it was stopped.
 """
 
-import argparse
-import json
-import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from ordinate import CLOCClassifier
 from ordinate.metrics import accuracy, adjacent_error_rates, rank_cosine_matrix
 from ordinate.report.text import table
+from runs import Run, complete, parser_of, where
 
-RESULTS = Path(__file__).parent / "results" / "planted_margin.json"
 RANKS, SAMPLES, COLUMNS = 5, 1000, 8
 WAYS: dict[str, dict[str, Any]] = {"fit": {}, "paper": {"optimization": "paper", "reduction": "sum"}}
 NOISE, HARDER = 0.12, 3.0  # deviation of the position that a label is read from, in ranks; times as much if hard
@@ -44,35 +39,30 @@ def draw(hard: int | None, random: np.random.Generator) -> tuple[NDArray[np.floa
     return X, np.clip(np.floor(read), 0, RANKS - 1).astype(np.int64)
 
 
-def measure(way: str, hard: int | None, seed: int) -> dict[str, Any]:
+def measure(way: str, hard: int | None, seed: int) -> Run:
     """Return the margins of one training, and what is known of its boundaries."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    start = time.perf_counter()
     random = np.random.default_rng(seed)
     (X, y), (X_test, y_test) = draw(hard, random), draw(hard, random)
-    model = CLOCClassifier(linear=False, random_state=seed, **WAYS[way]).fit(X, y)
+    model = CLOCClassifier(random_state=seed, **WAYS[way]).fit(X, y)
     predicted = model.predict(X_test)
     cosines = rank_cosine_matrix(model.transform(X_test), y_test, RANKS)
     first = model.history_[0]
     return {
-        "way": way,
-        "hard": hard,
-        "seed": seed,
         "after one epoch": [first[f"margin_{low}|{low + 1}"] for low in range(RANKS - 1)],
         "margins": model.margins_.tolist(),
         "errors": [float(error) for error in adjacent_error_rates(y_test, predicted, RANKS)],
         "cosines": [float(cosines[low, low + 1]) for low in range(RANKS - 1)],
         "accuracy": accuracy(y_test, predicted),
-        "seconds": round(time.perf_counter() - start, 1),
     }
 
 
-def show(runs: list[dict[str, Any]]) -> None:
+def show(runs: list[Run]) -> None:
     """Print how well margins, errors and cosines tell the planted boundary, and what margins go with."""
     rows = []
     for way in WAYS:
-        planted = [run for run in runs if run["way"] == way and run["hard"] is not None]
+        planted = [run for run in where(runs, way=way) if run["hard"] is not None]
         if not planted:
             continue
         hard = np.array([run["hard"] for run in planted])
@@ -92,26 +82,10 @@ def show(runs: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     """Measure what is not in the results yet, and show all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    options = parser.parse_args()
-    runs = json.loads(options.results.read_text()) if options.results.exists() else []
-    done = {(run["way"], run["hard"], run["seed"]) for run in runs}
-    every = [(way, hard, seed) for seed in range(options.seeds) for way in WAYS for hard in (None, *range(RANKS - 1))]
-    wanted = [each for each in every if each not in done]
-    finished = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(
-        delayed(measure)(*each) for each in wanted
-    )
-    for number, run in enumerate(finished, 1):
-        runs.append(run)
-        runs.sort(key=lambda run: (run["way"], run["seed"], -1 if run["hard"] is None else run["hard"]))
-        pending = options.results.with_suffix(".tmp")
-        pending.write_text(json.dumps(runs, indent=1) + "\n")
-        pending.replace(options.results)
-        print(f"{number}/{len(wanted)}: {run['seconds']} s", flush=True)
-    show(runs)
+    options = parser_of(__file__, __doc__, seeds=5).parse_args()
+    boundaries = (None, *range(RANKS - 1))
+    wanted = [(way, hard, seed) for seed in range(options.seeds) for way in WAYS for hard in boundaries]
+    show(complete(measure, wanted, ("way", "hard", "seed"), options))
 
 
 if __name__ == "__main__":

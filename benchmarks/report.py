@@ -3,19 +3,16 @@
     ORDINATE_DATA=DIR python benchmarks/report.py [--samples 10000] [--data nursery fingers]
 
 Nursery is a table, Fingers are images of 64 x 64 pixels; the models are trained for a few epochs, for what is timed is
-the page. Every part is also timed alone. Chromium opens the page without a GPU; it is interactive when its pictures
-are drawn and its tables filled, and the pointer then passes over the embedding for three seconds.
+the page. Chromium opens the page without a GPU; it is interactive when its pictures are drawn and its tables filled,
+and the pointer then passes over the embedding for three seconds.
 """
 
 import argparse
-import json
 import os
 import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +22,11 @@ import torch
 
 from ordinate import OTDClassifier
 from ordinate.data.images.pixels import choose_preprocessing, decode
-from ordinate.papers.datasets.images import load
 from ordinate.report.page import write_report
-from ordinate.report.page.contents import gather
-from ordinate.report.page.measures import find_duplicates, find_suspects, measure_coverage, nearest, score_all
-from ordinate.report.page.projections import PROJECTIONS, project
-from ordinate.report.page.samples import show_samples
 from ordinate.report.text import table
+from ordinate_papers.datasets.images import load
+from runs import results_of, write
 
-RESULTS = Path(__file__).parent / "results" / "report.json"
 TRAINED_ON = 1000
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 FRAMES = """seconds => new Promise((done) => {
@@ -73,24 +66,13 @@ def measure(name: str, samples: int) -> dict[str, Any]:
     model.fit(*training)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"
-        whole = _seconds(lambda: write_report(model, X, y, path, training=training))
-        contents = gather(model, X, y, training)
-        near = nearest(contents.embeddings, 10)
-        parts: dict[str, Callable[[], Any]] = {
-            "embed and predict": lambda: gather(model, X, y, training),
-            "scores and simple predictors": lambda: score_all(contents),
-            "neighbours": lambda: nearest(contents.embeddings, 10),
-            "suspects": lambda: find_suspects(contents, near),
-            "duplicates": lambda: find_duplicates(contents),
-            "coverage": lambda: measure_coverage(contents),
-            "samples as they are shown": lambda: show_samples(contents, X),
-            **{key: partial(project, contents.embeddings, (key,)) for key in PROJECTIONS},
-        }
+        started = time.perf_counter()
+        write_report(model, X, y, path, training=training)
+        seconds = time.perf_counter() - started
         return {
             "data": name,
             "samples": len(y),
-            "seconds": round(whole, 2),
-            "parts": {part: round(_seconds(run), 2) for part, run in parts.items()},
+            "seconds": round(seconds, 2),
             "megabytes": round(path.stat().st_size / 1e6, 2),
             **_in_browser(path),
             "threads": torch.get_num_threads(),
@@ -129,33 +111,17 @@ def _in_browser(path: Path) -> dict[str, Any]:
     }
 
 
-def _seconds(run: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    run()
-    return time.perf_counter() - started
-
-
 def main() -> None:
     """Measure, print and keep the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--data", nargs="+", choices=("nursery", "fingers"), default=["nursery", "fingers"])
     options = parser.parse_args()
-    if "ORDINATE_DATA" not in os.environ:
-        parser.error("set ORDINATE_DATA to the folder of the data sets")
     figures = [measure(name, options.samples) for name in options.data]
-    pending = RESULTS.with_suffix(".tmp")
-    pending.write_text(json.dumps(figures, indent=1) + "\n")
-    pending.replace(RESULTS)
+    write(results_of(__file__), figures)
     header = ["data", "samples", "seconds", "MB", "interactive, s", "frames/s"]
     names = ("data", "samples", "seconds", "megabytes", "seconds_to_interactive", "frames_per_second")
     print(table(header, [[str(run[name]) for name in names] for run in figures]))
-    print(
-        table(
-            ["part", *options.data],
-            [[part, *(f"{run['parts'][part]:.2f}" for run in figures)] for part in figures[0]["parts"]],
-        )
-    )
 
 
 if __name__ == "__main__":

@@ -21,17 +21,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from ordinate import CLOCClassifier, DataModule, OTDClassifier, SupCRRegressor, SupReMixRegressor
-from ordinate.methods.devices import ASK_MANAGEMENT_LIBRARY
+from ordinate import CLOCClassifier, DataModule, OTDClassifier, SupCRRegressor, SupReMixRegressor, Training
 from ordinate.report.text import table
+from ordinate.training.devices import ASK_MANAGEMENT_LIBRARY
 
 RESULTS = Path(__file__).parent / "results" / "step_overhead.json"
 EPOCHS = 40
 MODELS: dict[str, Any] = {
-    "CLOC": CLOCClassifier(phase_epochs=(EPOCHS, 1), target_accuracy=1.0, linear=False, random_state=0),
-    "OTD": OTDClassifier(epochs=EPOCHS, linear=False, random_state=0),
-    "SupCR": SupCRRegressor(epochs=(EPOCHS, 1), head="linear", validation_fraction=0.0, random_state=0),
-    "SupReMix": SupReMixRegressor(epochs=(EPOCHS, 1), head="linear", validation_fraction=0.0, random_state=0),
+    "CLOC": CLOCClassifier(epochs=(EPOCHS, 1), target_accuracy=1.0, random_state=0),
+    "OTD": OTDClassifier(epochs=EPOCHS, random_state=0),
+    "SupCR": SupCRRegressor(
+        epochs=(EPOCHS, 1), random_state=0, training=Training(validation_fraction=0.0), head="linear"
+    ),
+    "SupReMix": SupReMixRegressor(
+        epochs=(EPOCHS, 1), random_state=0, training=Training(validation_fraction=0.0), head="linear"
+    ),
 }
 
 

@@ -1,6 +1,6 @@
 """What training on images that stream takes: speed beside a bare loop, memory and the time to the first batch.
 
-    python benchmarks/streaming.py [--repeats 5] [--sizes 100000 10000000] [--smoke]
+    python benchmarks/streaming.py [--repeats 5] [--sizes 100000 10000000]
 
 Pictures of noise in JPEG, 160 pixels a side, lie in a tar shard in WebDataset's layout; larger sets are links to it.
 Everything runs in processes of its own, with two workers that decode:
@@ -29,7 +29,6 @@ import tarfile
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -41,16 +40,17 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from ordinate import ImageOptions, OTDClassifier
+from ordinate import ImageOptions, OTDClassifier, Training
 from ordinate.data.images.automatic_views import automatic_views
 from ordinate.data.images.labelled import read_labelled_images
+from ordinate.data.labels_file import Columns
 from ordinate.data.samplers import RankBatches
 from ordinate.encoders import build_encoder
 from ordinate.losses import AngularTriangleLoss
-from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.report.text import table
+from ordinate.training.optimization import Optimization, undecayed_parameters
+from runs import results_of, write
 
-RESULTS = Path(__file__).parent / "results" / "streaming.json"
 SIDE, SIZE, RANKS, BATCH, EPOCH, WORKERS, STEPS = 160, 64, 5, 64, 320, 2, 1
 NETWORK, LARGE_NETWORK, LARGE_SIZE = "resnet10t", "resnet18", 224
 CONTENDERS = ("streamed", "bare")
@@ -127,12 +127,16 @@ def rates(images: int, started: tuple[float, float]) -> dict[str, float]:
 
 def streamed(folder: Path) -> dict[str, float]:
     """Return the speed of the library."""
-    images = read_labelled_images(folder / "shard.tar", "cls")
+    images = read_labelled_images(folder / "shard.tar", Columns("cls"))
     clock = Clock()
     OTDClassifier(
-        encoder=NETWORK, images=ImageOptions(size=SIZE, stream=True, workers=WORKERS), batch_size=BATCH, epochs=2,
-        callbacks=[clock], accelerator="cpu", random_state=0,
-    ).fit(images.samples[:EPOCH], images.labels[:EPOCH])  # fmt: skip
+        encoder=NETWORK,
+        data=ImageOptions(size=SIZE, stream=True, workers=WORKERS),
+        batch_size=BATCH,
+        epochs=2,
+        random_state=0,
+        training=Training(callbacks=[clock], accelerator="cpu"),
+    ).fit(images.samples[:EPOCH], images.labels[:EPOCH])
     return clock.rates
 
 
@@ -178,17 +182,20 @@ def bare(folder: Path) -> dict[str, float]:
     return rates(images, started)
 
 
-def memory(folder: Path, steps: int, network: str) -> dict[str, float]:
+def memory(folder: Path) -> dict[str, float]:
     """Return the most memory of the first steps on a folder of shards, and the seconds to the first batch."""
     started = time.perf_counter()
     most = Most()
-    images = read_labelled_images(folder, "cls")
+    images = read_labelled_images(folder, Columns("cls"))
     indexed = time.perf_counter()
-    clock = Clock(steps)
+    clock = Clock(STEPS)
     model = OTDClassifier(
-        encoder=network, images=ImageOptions(size=LARGE_SIZE, stream=True, workers=WORKERS), batch_size=BATCH,
-        callbacks=[clock], accelerator="cpu", random_state=0,
-    )  # fmt: skip
+        encoder=LARGE_NETWORK,
+        data=ImageOptions(size=LARGE_SIZE, stream=True, workers=WORKERS),
+        batch_size=BATCH,
+        random_state=0,
+        training=Training(callbacks=[clock], accelerator="cpu"),
+    )
     with suppress(EnoughError):
         model.fit(images.samples, images.labels)
     return {
@@ -229,7 +236,7 @@ def proportional() -> float:
     return total / 1024
 
 
-def measure(folder: Path, images: int, repeats: int, sizes: list[int], steps: int, network: str) -> dict[str, Any]:
+def measure(folder: Path, images: int, repeats: int, sizes: list[int]) -> dict[str, Any]:
     """Return the figures of all runs and what they come to."""
     draw(folder, images)
     os.environ["ORDINATE_CACHE"] = str(folder / "cache")
@@ -241,8 +248,7 @@ def measure(folder: Path, images: int, repeats: int, sizes: list[int], steps: in
             (links / f"{number:06}.tar").symlink_to(folder / "shard.tar")
     for _ in range(1 + repeats):
         for size in sizes:
-            options = ("--steps", str(steps), "--network", network)
-            held[size].append(_apart("memory", folder / f"links-{size}", *options))
+            held[size].append(_apart("memory", folder / f"links-{size}"))
     runs: dict[str, list[dict[str, float]]] = {contender: [] for contender in CONTENDERS}
     for _ in range(repeats):
         for contender in CONTENDERS:
@@ -258,7 +264,7 @@ def measure(folder: Path, images: int, repeats: int, sizes: list[int], steps: in
             for name in ("images_a_second", "images_a_cpu_second")
         },
         "memory": {
-            "network": network, "size": LARGE_SIZE, "steps": steps, "medians": [few, many],
+            "network": LARGE_NETWORK, "size": LARGE_SIZE, "steps": STEPS, "medians": [few, many],
             "pass_seconds": [made[0]["index_seconds"] for made in held.values()], "runs": held,
         },
         "peak_ratio": round(many["peak_mib"] / few["peak_mib"], 3),
@@ -271,9 +277,9 @@ def _medians(made: list[dict[str, float]]) -> dict[str, float]:
     return {name: round(statistics.median(run[name] for run in made), 1) for name in made[0]}
 
 
-def _apart(name: str, folder: Path, *options: str) -> dict[str, float]:
+def _apart(name: str, folder: Path) -> dict[str, float]:
     """Return what a run in a process of its own prints."""
-    command = [sys.executable, __file__, "--run", name, str(folder), *options]
+    command = [sys.executable, __file__, "--run", name, str(folder)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     printed = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
     found: dict[str, float] = json.loads(printed.splitlines()[-1])
@@ -287,31 +293,20 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--images", type=int, default=1000)
     parser.add_argument("--sizes", type=int, nargs=2, default=[100_000, 10_000_000])
-    parser.add_argument("--smoke", action="store_true", help="seconds, and nothing is written")
     parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--steps", type=int, default=STEPS, help=argparse.SUPPRESS)
-    parser.add_argument("--network", default=LARGE_NETWORK, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run:
-        name, folder = options.run[0], Path(options.run[1])
-        contenders: dict[str, Callable[[], dict[str, float]]] = {
-            "streamed": lambda: streamed(folder),
-            "bare": lambda: bare(folder),
-            "memory": lambda: memory(folder, options.steps, options.network),
-        }
-        print(json.dumps(contenders[name]()))
+        contenders = {"streamed": streamed, "bare": bare, "memory": memory}
+        print(json.dumps(contenders[options.run[0]](Path(options.run[1]))))
         return
-    small = (130, 1, [130, 1300], 1, "test_resnet")
-    asked = (options.images, options.repeats, options.sizes, options.steps, options.network)
     with tempfile.TemporaryDirectory() as created:
-        found = measure(Path(created), *(small if options.smoke else asked))
+        found = measure(Path(created), options.images, options.repeats, options.sizes)
     print(table(["images a second", *CONTENDERS, "ratio"], [
         [name, *(str(found["medians"][contender][name]) for contender in CONTENDERS), str(ratio)]
         for name, ratio in found["ratio"].items()
     ]))  # fmt: skip
     print(f"peak of memory {found['peak_ratio']} times, {found['bytes_per_image']} bytes per image")
-    if not options.smoke:
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    write(results_of(__file__), found)
 
 
 if __name__ == "__main__":

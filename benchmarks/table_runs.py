@@ -16,10 +16,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from ordinate.papers.tables.results import ResultsDatabase
-from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.workers import complete
 from ordinate.report.text import table
+from ordinate_papers.tables.results import ResultsFile
+from ordinate_papers.tables.run import Run
+from ordinate_papers.tables.workers import complete
 
 RESULTS = Path(__file__).parent / "results" / "table_runs.json"
 
@@ -43,7 +43,7 @@ def _train(seed: int) -> None:
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(200, 6))
     y = np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.8, 0.0, 0.8])
-    CLOCClassifier(phase_epochs=(40, 40), random_state=seed).fit(X, y)
+    CLOCClassifier(epochs=(40, 40), random_state=seed).fit(X, y)
 
 
 def _cpu_seconds() -> float:
@@ -63,8 +63,8 @@ def measure(kind: str, count: int, jobs: int) -> dict[str, float | str]:
     runs = [Run("made up", kind, seed=seed) for seed in range(count)]
     idle, ours = _idle_and_ours()
     started = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, ResultsDatabase(Path(folder) / "results.db") as database:
-        results = complete(runs, execute, database, Path(folder) / "state", jobs=jobs)
+    with tempfile.TemporaryDirectory() as folder:
+        results = complete(runs, execute, ResultsFile(f"{folder}/results.jsonl"), jobs=jobs)
     wall = time.perf_counter() - started
     idle, ours = (now - before for now, before in zip(_idle_and_ours(), (idle, ours), strict=True))
     cpu = [result.metrics["cpu_seconds"] for result in results.values()]

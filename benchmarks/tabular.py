@@ -7,10 +7,7 @@ which no choice has seen. Every finished run is kept in the results file; the sc
 The columns of Hayes-Roth are codes and are read as categories; those of Balance Scale are amounts and read as numbers.
 """
 
-import argparse
-import json
 import os
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +16,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -30,11 +26,11 @@ from torch import nn
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
 from ordinate.data.tables.features import TableFeatures
 from ordinate.encoders import MLP, build_encoder
-from ordinate.methods.optimization import Optimization, undecayed_parameters
 from ordinate.metrics import knn_error
 from ordinate.report.text import table
+from ordinate.training.optimization import Optimization, undecayed_parameters
+from runs import Run, complete, parser_of, spread, where
 
-RESULTS = Path(__file__).parent / "results" / "tabular.json"
 ORDERS: dict[str, list[Any]] = {
     "car": ["unacc", "acc", "good", "vgood"],
     "nursery": ["not_recom", "recommend", "very_recom", "priority", "spec_prior"],
@@ -133,13 +129,12 @@ def network(
     }
 
 
-def measure(name: str, model: str, seed: int) -> dict[str, Any]:
+def measure(name: str, model: str, seed: int) -> Run:
     """Return the test errors of one model on one split: percent for ranks, MAE for airfoil."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     X, y = read(name)
     train, validation, test = split(name, len(y), seed)
-    start = time.perf_counter()
     if model in ("plain network", "same network, end to end"):
         result: dict[str, Any] = network(X, y, train, test, seed, ours=model != "plain network")
     elif model in ("OTD", "CLOC"):
@@ -165,7 +160,7 @@ def measure(name: str, model: str, seed: int) -> dict[str, Any]:
         predicted = rival.fit(matrix[train], y[train]).predict(matrix[test])
         wrong = predicted != y[test] if name != "airfoil" else np.abs(predicted - y[test]) / 100
         result = {"error": 100 * float(wrong.mean())}
-    return {"set": name, "model": model, "seed": seed, **result, "seconds": time.perf_counter() - start}
+    return result
 
 
 def rivals(name: str) -> dict[str, Callable[[], BaseEstimator]]:
@@ -190,59 +185,34 @@ def models(name: str) -> list[str]:
     return [*rivals(name), "plain network", "same network, end to end", *ours]
 
 
-def show(results: list[dict[str, Any]], names: list[str]) -> None:
+def show(results: list[Run], names: list[str]) -> None:
     """Print a table a set."""
     for name in names:
         rows = []
         for model in models(name):
-            runs = [run for run in results if run["set"] == name and run["model"] == model]
+            runs = where(results, set=name, model=model)
             if runs:
-                rows.append([model, _spread(runs, "error"), _spread(runs, "knn_error"), str(len(runs)),
-                             f"{np.median([run['seconds'] for run in runs]):.1f}"])  # fmt: skip
+                seconds = f"{np.median([run['seconds'] for run in runs]):.1f}"
+                rows.append([model, spread(runs, "error"), spread(runs, "knn_error"), str(len(runs)), seconds])
         unit = "MAE" if name == "airfoil" else "error %"
         print(f"\n{name} (paper: {PAPER[name]})")
         print(table(["model", unit, "3-NN error %", "splits", "s a fit"], rows))
 
 
-def _spread(runs: list[dict[str, Any]], key: str) -> str:
-    values = [run[key] for run in runs if key in run]
-    return f"{np.mean(values):.2f} ± {np.std(values):.2f}" if values else ""
-
-
 def main() -> None:
     """Measure what is not in the results yet, and show all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__file__, __doc__, seeds=10)
     parser.add_argument("--sets", nargs="+", default=[*ORDERS, "airfoil"], choices=[*ORDERS, "airfoil"])
-    parser.add_argument("--models", nargs="+", help="only these")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--models", nargs="+", help="some of the models (all)")
     options = parser.parse_args()
-    results = json.loads(options.results.read_text()) if options.results.exists() else []
-    done = {(run["set"], run["model"], run["seed"]) for run in results}
     wanted = [
         (name, model, seed)
         for name in options.sets
         for model in models(name)
         for seed in range(options.seeds)
-        if (name, model, seed) not in done and (options.models is None or model in options.models)
+        if options.models is None or model in options.models
     ]
-    options.results.parent.mkdir(parents=True, exist_ok=True)
-    started = time.monotonic()
-    finished = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(delayed(measure)(*run) for run in wanted)
-    for number, run in enumerate(finished, start=1):
-        results.append(run)
-        pending = options.results.with_suffix(".tmp")
-        ordered = sorted(results, key=lambda r: (r["set"], r["model"], r["seed"]))
-        pending.write_text(json.dumps(ordered, indent=1) + "\n")
-        pending.replace(options.results)
-        left = (time.monotonic() - started) / number * (len(wanted) - number)
-        print(
-            f"{number}/{len(wanted)} {run['set']} {run['model']} {run['seed']}: {run['error']:.2f}, "
-            f"{left / 60:.0f} min left",
-            flush=True,
-        )
-    show(results, options.sets)
+    show(complete(measure, wanted, ("set", "model", "seed"), options), options.sets)
 
 
 if __name__ == "__main__":

@@ -2,16 +2,13 @@
 
     ORDINATE_DATA=DIR python benchmarks/text.py [--seeds 3] [--jobs 2]
 
-The split is the authors' 5249/1000/1000; the validation part chooses the head and the epoch, and is what `--choose`
-prints. The paper's word vectors have 300 dimensions, and its BiLSTM follows STS-B-DIR's authors, who have 1500 units
-each way; at hand are 100 dimensions, and 128 units keep a run on one core within a few minutes. Temperature 1,
-window 1, 128 dimensions, batches of 128 and a linear probe are the paper's (Table 13). MiniLM is all-MiniLM-L6-v2.
+The split is the authors' 5249/1000/1000; the validation part chooses the head and the epoch. The paper's word vectors
+have 300 dimensions, and its BiLSTM follows STS-B-DIR's authors, who have 1500 units each way; at hand are 100
+dimensions, and 128 units keep a run on one core within a few minutes. Temperature 1, window 1, 128 dimensions, batches
+of 128 and a linear probe are the paper's (Table 13). MiniLM is all-MiniLM-L6-v2.
 """
 
-import argparse
-import json
 import os
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -19,18 +16,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
 
-from ordinate import SupCRRegressor, SupReMixRegressor
+from ordinate import Head, SupCRRegressor, SupReMixRegressor, Training
 from ordinate.data.text.options import TextOptions
-from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
+from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.metrics import shot_report
-from ordinate.papers.datasets.stsb_dir import read_stsb_dir
-from ordinate.papers.estimators import EndToEndRegressor, RepresentationRegressor
 from ordinate.report.text import table
+from ordinate_papers.datasets.stsb_dir import read_stsb_dir
+from ordinate_papers.estimators import EndToEndRegressor, RepresentationRegressor
+from runs import Run, complete, parser_of, spread, where
 
 DATA = Path(os.environ.get("ORDINATE_DATA", "data"))
-RESULTS = Path(__file__).parent / "results" / "text.json"
 TEXTS, SCORE = ["sentence1", "sentence2"], "score"
 REGIONS = ("many", "medium", "few")  # training pairs in a bin of 0.1
 METRICS = {"mse": "MSE", "pearson": "Pearson", "mae": "MAE"} | {
@@ -49,30 +45,37 @@ LAST_BLOCKS: dict[str, Any] = {
     "text": TextOptions(max_length=40), "train_encoder": 2, "encoder_learning_rate": 5e-5, "batch_size": 64,
 }  # fmt: skip
 
-VARIANTS: dict[str, Callable[[int], ContrastiveRegressor]] = {
+VARIANTS: dict[str, Callable[[int], TargetRegressor]] = {
     "BiLSTM, vanilla": lambda seed: EndToEndRegressor(
-        "bilstm", text=GLOVE, epochs=10, patience=5, random_state=seed, **SHARED
+        "bilstm", data=GLOVE, epochs=10, random_state=seed, training=Training(patience=5), **SHARED
     ),
     "BiLSTM, SupCon": lambda seed: RepresentationRegressor(
-        "bilstm", text=GLOVE, temperature=1.0, bin_size=0.1, epochs=(10, 5), random_state=seed, **SHARED
+        "bilstm", data=GLOVE, temperature=1.0, epochs=(10, 5), random_state=seed, head=Head(bin_size=0.1), **SHARED
     ),
     "BiLSTM, SupReMix": lambda seed: SupReMixRegressor(
-        "bilstm", text=GLOVE, epochs=(10, 5), random_state=seed, **SHARED, **SUPREMIX
+        "bilstm", data=GLOVE, epochs=(10, 5), random_state=seed, **SHARED, **SUPREMIX
     ),
     "BiLSTM, SupReMix beside the head": lambda seed: SupReMixRegressor(
-        "bilstm", text=GLOVE, scheme="regularise", epochs=(10, 1), patience=5, random_state=seed, **SHARED, **SUPREMIX
+        "bilstm",
+        data=GLOVE,
+        scheme="regularise",
+        epochs=(10, 1),
+        random_state=seed,
+        training=Training(patience=5),
+        **SHARED,
+        **SUPREMIX,
     ),
     "MiniLM frozen, vanilla": lambda seed: EndToEndRegressor(
-        "minilm", text=TextOptions(), epochs=40, patience=10, random_state=seed, **SHARED
+        "minilm", data=TextOptions(), epochs=40, random_state=seed, training=Training(patience=10), **SHARED
     ),
     "MiniLM frozen, vanilla for longer": lambda seed: EndToEndRegressor(
-        "minilm", text=TextOptions(), epochs=400, patience=40, random_state=seed, **SHARED
+        "minilm", data=TextOptions(), epochs=400, random_state=seed, training=Training(patience=40), **SHARED
     ),
     "MiniLM frozen, SupReMix": lambda seed: SupReMixRegressor(
-        "minilm", text=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED, **SUPREMIX
+        "minilm", data=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED, **SUPREMIX
     ),
     "MiniLM frozen, SupCR": lambda seed: SupCRRegressor(
-        "minilm", text=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED
+        "minilm", data=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED
     ),
     "MiniLM's last two blocks, vanilla": lambda seed: EndToEndRegressor(
         "minilm", epochs=8, random_state=seed, **SHARED | LAST_BLOCKS
@@ -86,28 +89,26 @@ VARIANTS: dict[str, Callable[[int], ContrastiveRegressor]] = {
 }
 
 
-def measure(variant: str, seed: int, part: str) -> dict[str, Any]:
-    """Return the errors of one variant on a part of the data."""
+def measure(variant: str, seed: int) -> Run:
+    """Return the errors of one variant on the test part."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     pairs = read_stsb_dir(DATA / "stsb_dir")
-    train, validation, measured = (pairs[pairs["split"] == split] for split in ("train", "validation", part))
-    start = time.perf_counter()
+    train, validation, measured = (pairs[pairs["split"] == split] for split in ("train", "validation", "test"))
     model = VARIANTS[variant](seed).fit(train[TEXTS], train[SCORE], validation=(validation[TEXTS], validation[SCORE]))
     regions: Any = shot_report(train[SCORE], measured[SCORE], model.predict(measured[TEXTS]), bin_size=0.1)
-    run = {"variant": variant, "seed": seed, "head": model.head_name_, "seconds": time.perf_counter() - start}
-    run |= {"mse": regions["all"]["rmse"] ** 2} | {key: regions["all"][key] for key in ("pearson", "mae")}
+    run = {"head": model.head_name_, "mse": regions["all"]["rmse"] ** 2}
+    run |= {key: regions["all"][key] for key in ("pearson", "mae")}
     return run | {f"mse, {region}": regions[region]["rmse"] ** 2 for region in REGIONS}
 
 
-def show(runs: list[dict[str, Any]]) -> None:
+def show(runs: list[Run]) -> None:
     """Print mean and deviation of every variant beside the paper's figures."""
     rows = []
     for variant in VARIANTS:
-        own = [run for run in runs if run["variant"] == variant]
+        own = where(runs, variant=variant)
         if own:
-            found = ([run[key] for run in own if key in run] for key in METRICS)
-            figures = [f"{np.mean(each):.3f} ± {np.std(each):.3f}" if each else "" for each in found]
+            figures = [spread(own, key, ".3f") for key in METRICS]
             minutes = np.mean([run["seconds"] for run in own]) / 60
             rows.append([variant, *figures, PAPER.get(variant, ""), str(len(own)), f"{minutes:.1f}"])
     print("\n" + table(["STS-B-DIR", *METRICS.values(), "paper", "seeds", "minutes"], rows))
@@ -115,31 +116,11 @@ def show(runs: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     """Measure what is not in the results yet, and show all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__file__, __doc__, seeds=3)
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=list(VARIANTS), metavar="VARIANT")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--choose", action="store_true", help="measure on the validation part, and keep nothing")
-    parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    keeps = not options.choose
-    runs = json.loads(options.results.read_text()) if keeps and options.results.exists() else []
-    done = {(run["variant"], run["seed"]) for run in runs}
-    wanted = [
-        (variant, seed) for seed in range(options.seeds) for variant in options.variants if (variant, seed) not in done
-    ]
-    part = "test" if keeps else "validation"
-    options.results.parent.mkdir(parents=True, exist_ok=True)
-    for run in Parallel(n_jobs=options.jobs, return_as="generator_unordered")(
-        delayed(measure)(variant, seed, part) for variant, seed in wanted
-    ):
-        runs.append(run)
-        print(f"{len(runs)}: {run}", flush=True)
-        if keeps:
-            pending = options.results.with_suffix(".tmp")
-            pending.write_text(json.dumps(sorted(runs, key=lambda r: (r["seed"], r["variant"])), indent=1) + "\n")
-            pending.replace(options.results)
-    show(runs)
+    wanted = [(variant, seed) for seed in range(options.seeds) for variant in options.variants]
+    show(complete(measure, wanted, ("variant", "seed"), options))
 
 
 if __name__ == "__main__":

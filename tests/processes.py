@@ -9,9 +9,9 @@ import sys
 import torch
 
 PRELOADED = [
-    "ordinate.commands.fit",
+    "ordinate.commands.fit.command",
     "ordinate.commands.predict",
-    "ordinate.methods.training",
+    "ordinate.training.loop",
     "tests.estimators.examples",
 ]
 _context = multiprocessing.get_context("forkserver")
@@ -20,7 +20,7 @@ _context.set_forkserver_preload(PRELOADED)
 
 def start(target, *args, daemon=True):
     """Run ``target(*args)`` in a process of its own and return the process; a daemon may have no processes itself."""
-    _context.set_forkserver_preload(PRELOADED)  # again, as ordinate.papers.bench asks for others when it is imported
+    _context.set_forkserver_preload(PRELOADED)  # again, as benchmarks/losses.py asks for others
     process = _context.Process(target=_run, args=(target, args), daemon=daemon)
     process.start()
     return process

@@ -15,8 +15,8 @@ import torch
 from beartype import BeartypeConf, BeartypeStrategy, beartype
 from beartype._check.code import codemain  # its checks of sequences draw an item
 
-PACKAGES = ("ordinate.functional", "ordinate.heads", "ordinate.losses", "ordinate.metrics")
-COMPILED = ("ordinate.functional.compiled_rows", "ordinate.functional.triton_rows")
+PACKAGES = ("ordinate.functional", "ordinate.heads", "ordinate.kernels", "ordinate.losses", "ordinate.metrics")
+COMPILED = ("ordinate.kernels.numba", "ordinate.kernels.triton")
 CONF = BeartypeConf(is_pep484_tower=True, strategy=BeartypeStrategy.O1)
 
 codemain.getrandbits = random.Random(0).getrandbits  # no number of the generator that users seed
@@ -64,7 +64,7 @@ def shape(value):
         return value.shape, value.dtype
     if isinstance(value, int | float | str | None):
         return value
-    if type(value).__module__.startswith("ordinate.functional"):
+    if type(value).__module__.startswith(("ordinate.functional", "ordinate.kernels")):
         return type(value), *map(shape, vars(value).values())
     return str(value) if isinstance(value, slice) else id(value)
 

@@ -15,6 +15,7 @@ from tests.estimators.examples import draw_frame, ranks_of
 
 QUICK = ["--epochs", "4", "--quiet"]
 GRADES = np.array(["low", "mid", "high"])
+COSTS = cost_matrix(3, {(1, 2): 5.0})
 
 
 def draw(n):
@@ -47,11 +48,10 @@ def models(tmp_path_factory):
     """Models of ranks, of ranks with costs, and of a continuous target, each with half of 80 samples held out."""
     path = tmp_path_factory.mktemp("fitted")
     draw(80).to_csv(path / "data.csv", index=False)
+    costs = write_costs(path / "costs.csv", COSTS)
     settings = {
         "ranks": ["--target", "grade", "--order", "low,mid,high", "--drop", "target", "--method", "cloc"],
-        "costs": [
-            *("--target", "grade", "--order", "low,mid,high", "--drop", "target", "--critical", "mid,high=5"),
-        ],
+        "costs": ["--target", "grade", "--order", "low,mid,high", "--drop", "target", "--costs", costs],
         "target": ["--target", "target", "--drop", "grade", "--method", "supcr"],
     }
     for name, arguments in settings.items():
@@ -103,20 +103,20 @@ def test_a_model_trained_with_costs_has_wider_margins_and_decides_by_them(models
     assert model.margins_[1] == pytest.approx(2 - 1.5 / 5)
     printed = predictions(capsys, str(models / "costs"), "new.csv")
     known = model.rank_probabilities(draw(12)[list(model.feature_names_in_)])
-    assert printed["prediction"].tolist() == GRADES[decide(known, cost_matrix(3, {(1, 2): 5.0}))].tolist()
+    assert printed["prediction"].tolist() == GRADES[decide(known, COSTS)].tolist()
 
 
 def test_fit_says_what_deciding_by_cost_saves(folder, capsys):
     draw(80).to_csv("data.csv", index=False)
     arguments = ["--target", "grade", "--order", "low,mid,high", "--drop", "target", "--method", "otd"]
-    assert main(["fit", "data.csv", *arguments, "--critical", "low,mid=3", *QUICK]) == 0
+    costs = cost_matrix(3, {(0, 1): 3.0})
+    assert main(["fit", "data.csv", *arguments, "--costs", write_costs("costs.csv", costs), *QUICK]) == 0
     lines = {line[2:42].strip(): line[42:].split() for line in capsys.readouterr().out.splitlines()}
     by_cost, usual = (
         float(lines[name][0]) for name in ("cost of a sample, decided by cost", "and by the most probable rank")
     )
     assert float(lines["saved, and its standard error"][0]) == pytest.approx(usual - by_cost, abs=1.01e-4)
     held_out = HeldOut.read(folder / "data-model")
-    costs = cost_matrix(3, {(0, 1): 3.0})
     assert by_cost == pytest.approx(costs[held_out.labels, decide(held_out.predicted, costs)].mean(), abs=1e-4)
 
 
@@ -127,13 +127,6 @@ def test_fit_says_what_deciding_by_cost_saves(folder, capsys):
         ("ranks", ["--coverage", "1.5"], "--coverage: got 1.5"),
         ("ranks", ["--costs", "none.csv"], "--costs: none.csv cannot be read"),
         ("ranks", ["--costs", "new.csv"], "--costs: the first column of new.csv has"),
-        (
-            "ranks",
-            ["--critical", "low,high=5"],
-            "--critical: got 'low,high', expected two adjacent ranks of low, mid, high",
-        ),
-        ("ranks", ["--critical", "low,mid=5", "--costs", "c.csv"], "--costs: has every cost, expected no --critical"),
-        ("target", ["--critical", "1,2=5"], "--critical: is for ranks, and the label is continuous"),
         ("target", ["--costs", "c.csv"], "--costs: is for ranks, and the label is continuous"),
     ],
 )
@@ -179,5 +172,6 @@ def test_models_are_compared_on_rows_that_none_has_seen(models, folder, capsys):
 
 def test_fit_leaves_a_report_that_says_how_to_get_it_again(models):
     page = (models / "costs" / "report.html").read_text()
-    assert "--critical mid,high=5 --drop target" in page
+    assert "--costs " in page
+    assert "--drop target" in page
     assert "<title>CLOC on grade" in page

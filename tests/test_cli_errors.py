@@ -166,7 +166,7 @@ def test_a_table_or_an_option_that_cannot_be_used_is_one_line_and_leaves_nothing
 
 def test_a_gpu_that_is_not_there(table, folder, capsys, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert main(["fit", table, "--target", "grade", "--accelerator", "gpu", *QUICK]) == 2
+    assert main(["fit", table, "--target", "grade", "--set", "training.accelerator=gpu", *QUICK]) == 2
     assert "accelerator: got 'gpu', and this machine has no GPU" in one_line(capsys.readouterr().err)
     assert [path.name for path in folder.iterdir()] == [table]
 

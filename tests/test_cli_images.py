@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 
 from ordinate.cli import main
-from ordinate.commands import fit as fit_command
-from ordinate.commands import image_plan, time_plan
+from ordinate.commands.fit import command as fit_command
+from ordinate.commands.fit import image_plan
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.decoded import PixelReader
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from tests.data import pictures, shards
 
 RANKS = np.arange(60) % 3
@@ -162,12 +162,12 @@ def test_the_same_image_on_both_sides_is_reported(capsys):
 
 def test_a_recipe_sets_everything_and_options_take_its_place(monkeypatch, capsys):
     data = write(TABLE.assign(split=SPLITS))
-    more = ["--recipe", "otd-fingers", "--quick", "--image-size", "16", "--augmentation", "flip"]
+    more = ["--recipe", "otd-fingers", "--quick", "--image-size", "16", "--set", "data.augmentation=flip"]
     assert fit(data, "--target", "grade", "--out", "model", *more) == 0
     params = read("model/config.json")["params"]
     assert params["embedding_dim"] == 100
     assert (params["encoder"], params["epochs"]) == ("test_resnet", 3)
-    assert (params["images"]["size"], params["images"]["augmentation"]) == ([16, 16], "flip")
+    assert (params["data"]["images"]["size"], params["data"]["images"]["augmentation"]) == ([16, 16], "flip")
     assert fit(data, "--target", "grade", "--out", "other", "--method", "cloc", *more) == 2
     assert "--method: got cloc, but the recipe otd-fingers is one of otd" in capsys.readouterr().err
 
@@ -199,11 +199,17 @@ def test_a_wrong_option_is_one_line_and_leaves_nothing(arguments, message, monke
 
 def test_options_of_images_are_refused_for_a_table(capsys):
     pd.DataFrame({"a": np.linspace(0, 1, 30), "grade": np.arange(30) % 3}).to_csv("data.csv", index=False)
-    options = ("--image-size 8", "--pretrained", "--mirror", "--no-mirror", "--augmentation flip", "--recipe cloc-koa")
-    for option in map(str.split, options):
-        assert main(["fit", "data.csv", "--target", "grade", *option]) == 2
+    options = {
+        "--image-size 8": "--image-size: is for images",
+        "--pretrained": "--pretrained: is for images",
+        "--set data.mirror=true": "--set data.mirror: is for images",
+        "--set data.augmentation=flip": "--set data.augmentation: is for images",
+        "--recipe cloc-koa": "--recipe: cloc-koa is for images",
+    }
+    for option, message in options.items():
+        assert main(["fit", "data.csv", "--target", "grade", *option.split()]) == 2
         error = capsys.readouterr().err
-        assert error.startswith(f"ordinate: {option[0]}: {'cloc-koa ' if '--recipe' in option else ''}is for images")
+        assert error.startswith(f"ordinate: {message}")
         assert error.endswith("and data.csv holds a table\n")
     assert main(["fit", "data.csv"]) == 2
     assert "--target: got none, expected the column of the label" in capsys.readouterr().err
@@ -235,7 +241,7 @@ def test_a_run_that_was_stopped_keeps_its_plan_and_its_time(monkeypatch, capsys)
         planned.append(options["seconds"])
         return image_plan.ImagePlan("test_resnet", False, False, (12, 12), 2, 2, seconds=7.0, after=1.0)
 
-    monkeypatch.setattr(time_plan, "plan_images", plan)
+    monkeypatch.setattr(image_plan, "plan_images", plan)
     with monkeypatch.context() as patch:
         patch.setattr(StagedMethod, "on_train_epoch_end", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
@@ -248,7 +254,7 @@ def test_a_run_that_was_stopped_keeps_its_plan_and_its_time(monkeypatch, capsys)
     said = capsys.readouterr().out
     assert said.count("plan: test_resnet at 12 x 12 pixels, 2 epochs; cloc, otd: the best on a part") == 2
     config = read("model/config.json")
-    assert (config["params"]["encoder"], config["params"]["images"]["size"]) == ("test_resnet", [12, 12])
+    assert (config["params"]["encoder"], config["params"]["data"]["images"]["size"]) == ("test_resnet", [12, 12])
 
 
 @pytest.mark.thorough
@@ -256,7 +262,7 @@ def test_the_plan_can_be_typed_and_gives_the_same_model(monkeypatch):
     data = write()
     chosen = image_plan.ImagePlan("test_resnet", False, False, (12, 12), 3, 1, seconds=7.0, after=1.0)
     with monkeypatch.context() as patch:
-        patch.setattr(time_plan, "plan_images", lambda *_, **__: chosen)
+        patch.setattr(image_plan, "plan_images", lambda *_, **__: chosen)
         fit_command.fit(FitOptions(data, "grade", out="model", quiet=True))
     typed = read("model/metrics.json")["command"]
     settings = "--target grade --method cloc --epochs 3 --encoder test_resnet --image-size 12x12"
@@ -268,7 +274,7 @@ def test_the_plan_can_be_typed_and_gives_the_same_model(monkeypatch):
 def test_a_long_training_that_was_asked_for_is_announced(monkeypatch, capsys):
     data = write()
     chosen = image_plan.ImagePlan("test_resnet", False, False, (16, 16), 1, 1, seconds=7200.0, after=1.0)
-    monkeypatch.setattr(time_plan, "plan_images", lambda *_, **__: chosen)
+    monkeypatch.setattr(image_plan, "plan_images", lambda *_, **__: chosen)
     assert fit(data, "--target", "grade", "--out", "model") == 0
     said = capsys.readouterr().out
     assert "about 120 minutes on this machine" in said

@@ -18,10 +18,10 @@ from ordinate.decisions import cost_matrix, predict_ranks
 from ordinate.estimators.export import export_model
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.registry import models
-from ordinate.papers.protocols.trial import score
-from ordinate.papers.tables.models import build
 from ordinate.report.evaluation import evaluate
 from ordinate.report.page.contents import gather
+from ordinate_papers.protocols.trial import score
+from ordinate_papers.tables.models import build
 from tests.estimators.examples import draw_table
 
 X, TARGET = draw_table(60)
@@ -42,7 +42,7 @@ def fitted(name, task, epochs=4, **options):
     model = build(name, task).set_params(**QUICK)
     halves = (epochs // 2, epochs // 2)
     if name == "cloc":
-        model.set_params(phase_epochs=halves)
+        model.set_params(epochs=halves)
     else:
         model.set_params(epochs=halves if isinstance(model.epochs, tuple) else epochs)
     if task == "ranks":
@@ -149,7 +149,7 @@ def test_every_model_of_a_continuous_target_predicts_the_same_at_every_face(name
 def test_an_exported_graph_decides_as_the_model(decision, suffix, tmp_path):
     model = fitted("cloc", "ranks", decision=decision)
     exported = export_model(model, tmp_path / f"model{suffix}")
-    samples = model._read(frame(NEW))
+    samples = model.read(frame(NEW))
     if suffix == ".onnx":
         import onnxruntime
 

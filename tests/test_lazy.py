@@ -11,7 +11,7 @@ import pytest
 import ordinate
 
 SOURCE = Path(ordinate.__file__).parent
-LAZY = ("ordinate", "ordinate.estimators", "ordinate.papers.estimators", "ordinate.methods")
+LAZY = ("ordinate", "ordinate.estimators", "ordinate_papers.estimators", "ordinate.methods")
 BELOW_COMMANDS = sorted(
     path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] not in ("commands", "cli.py")
 )
@@ -87,7 +87,7 @@ def test_threads_can_import_packages_that_need_each_other_at_once(two_packages):
 def test_threads_can_use_the_estimators_for_the_first_time_at_once():
     names = ("CLOCClassifier", "OTDClassifier", "SupCRRegressor", "SupReMixRegressor", "Imbalance", "load")
     statements = [f"from ordinate import {name}" for name in names]
-    others = ["from ordinate.papers.estimators import POEClassifier", "from ordinate.methods import CLOC"]
+    others = ["from ordinate_papers.estimators import POEClassifier", "from ordinate.methods import CLOC"]
     assert errors_at_once(*statements, *others) == ""
 
 

@@ -12,9 +12,10 @@ from ordinate.estimators.export import export_model
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.hub import write_hub_folder
 from ordinate.estimators.neighbour_index import NeighbourIndex
-from ordinate.papers.protocols.parts import KeptParts
-from ordinate.papers.tables.results import ResultsDatabase
 from ordinate.report.page import write_report
+from ordinate_papers.protocols.parts import KeptParts
+from ordinate_papers.tables.results import Result, ResultsFile
+from ordinate_papers.tables.run import Run
 from tests.estimators.examples import draw_table, otd, ranks_of
 
 X, TARGET = draw_table()
@@ -42,7 +43,7 @@ WRITERS = {
     "report": lambda model, path: write_report(model, X, Y, path),
     "csv": lambda model, path: write_table([pd.DataFrame({"row": [1]})], str(path)),
     "parts": lambda model, path: KeptParts(path)("size 8", lambda: {"mae": 0.5}),
-    "results": lambda model, path: ResultsDatabase(path).close(),
+    "results": lambda model, path: ResultsFile(path).append(Run("a", "b"), Result()),
     "fit": fit,
 }
 

@@ -30,7 +30,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 MEASURED, README = ROOT / "docs" / "measured.md", ROOT / "README.md"
 RESULTS = ROOT / "benchmarks" / "results"
-CITED = re.compile(r"benchmarks/(?:results/)?([\w/-]+?)\.(?:json|csv|md|py)|`(ordinate (?:bench|table)[^`]*)`")
+CITED = re.compile(r"benchmarks/(?:results/)?([\w/-]+?)\.(?:json|csv|md|py)|`(ordinate table[^`]*)`")
 NUMBER = re.compile(r"(?<![\w.,^⁻-])\d[\d,]*(?:\.\d+)?(?![\w⁰¹²³⁴-⁹]|\.\d)")
 PUBLISHED = re.compile(r"^\W*(paper|best published|.*\(published)")
 SCALES = (1.0, 100.0, 1000.0, 1e-3, 1 / 60)  # shares in percent, small units, ms, minutes
@@ -75,8 +75,6 @@ def results_of(match: re.Match[str]) -> list[str]:
     if match[1]:
         return [match[1]]
     words = match[2].split()
-    if words[1] == "bench":
-        return ["bench"]
     sets = [words[place + 1] for place, word in enumerate(words) if word == "--dataset"]
     return [f"tables/{'/'.join([*sets[:1], *words[2:3]])}"]
 

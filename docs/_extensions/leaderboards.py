@@ -1,20 +1,18 @@
 """The page of the leaderboards, made from the runs in `benchmarks/results/leaderboards`."""
 
+import sys
 from pathlib import Path
 
-from ordinate.papers.figures.critical_difference import critical_difference
-from ordinate.papers.leaderboards.boards import BOARDS
-from ordinate.papers.leaderboards.page import as_markdown, rankings
-from ordinate.papers.leaderboards.standings import Standings, read_records
-from ordinate.report.figures import save
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+sys.path.append(str(BENCHMARKS))
+from leaderboard_page import BOARDS, Page, read_runs
 
-RUNS = Path(__file__).parents[2] / "benchmarks" / "results" / "leaderboards"
 HEAD = """# Leaderboards
 
-Every model on the same splits of public data sets, by its own default settings, beside means that others published.
-`ordinate leaderboard NAME` runs what is missing of one and writes these tables, the picture, and every run as csv;
-those of this page are in `benchmarks/results/leaderboards`. Models of other libraries are given standardised numbers
-and one-hot categories; ours read tables as they are.
+Every model on the same splits of public data sets, with its own default settings, compared with means that others
+published. `python benchmarks/leaderboard.py NAME` makes the missing runs of one and writes these tables, the picture,
+and every run as CSV; the runs of this page are in `benchmarks/results/leaderboards`. Models of other libraries are
+given standardised numbers and one-hot categories; ours read tables as they are.
 """
 
 
@@ -28,14 +26,14 @@ def write_page(app):
     folder = Path(app.srcdir) / "generated"
     folder.mkdir(parents=True, exist_ok=True)
     parts = [HEAD]
-    for name, board in BOARDS.items():
-        runs = RUNS / f"{name}.csv"
+    for name in BOARDS:
+        runs = BENCHMARKS / "results" / "leaderboards" / f"{name}.csv"
         if not runs.is_file():
             continue
-        standings = Standings(board, read_records(runs.read_text(encoding="utf-8")))
-        text = as_markdown(standings)
-        if ranked := rankings(standings):
-            save(critical_difference(ranked), folder / f"leaderboard-{name}.png")
+        page = Page(name, read_runs(runs))
+        text = page.as_markdown()
+        if page.rankings():
+            page.draw(folder / f"leaderboard-{name}.png")
             head, rest = text.split("\n\n### ", 1)
             text = f"{head}\n\n![mean ranks of the models](leaderboard-{name}.png)\n\n### {rest}"
         parts.append(text)

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ordinate.estimators.recipes import Recipe, read_recipe, recipe_names
-from ordinate.papers.datasets.catalogue import SETS, DataSet
-from ordinate.papers.tables.catalogue import CATALOGUE
-from ordinate.papers.tables.table import Table
+from ordinate_papers.datasets.catalogue import SETS, DataSet
+from ordinate_papers.tables.catalogue import CATALOGUE
+from ordinate_papers.tables.table import Table
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "fidelity.md"

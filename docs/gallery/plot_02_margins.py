@@ -15,7 +15,7 @@ from ordinate.report import curves, figures
 
 X, y = load_swd(return_X_y=True)
 ranks = np.searchsorted(np.unique(y), y)
-model = CLOCClassifier(phase_epochs=(40, 30), random_state=0).fit(X, ranks)
+model = CLOCClassifier(epochs=(40, 30), random_state=0).fit(X, ranks)
 names = ["0", "1", "2", "3"]
 
 # %%
@@ -70,5 +70,5 @@ curves.margins_over_training(model.history_, names, fixed=[False] * 3)
 # about where it started than about the data: it does not tell a boundary that is hard (:doc:`measured </measured>`).
 # Errors and cosines of its two ranks do. Another seed, other margins:
 
-other = CLOCClassifier(phase_epochs=(40, 1), random_state=1).fit(X, ranks)
+other = CLOCClassifier(epochs=(40, 1), random_state=1).fit(X, ranks)
 print("seed 0:", model.margins_.round(2), " seed 1:", other.margins_.round(2))

@@ -35,7 +35,7 @@ X_validation, y_validation = draw(2000)
 
 
 def build(margins, seed):
-    return CLOCClassifier(critical_margins=margins, phase_epochs=(15, 15), random_state=seed)
+    return CLOCClassifier(critical_margins=margins, epochs=(15, 15), random_state=seed)
 
 
 runs = sweep_margin(

@@ -17,7 +17,7 @@ from ordinate.decisions import compare_decisions, cost_matrix, decide
 X, y = load_swd(return_X_y=True)
 ranks = np.searchsorted(np.unique(y), y)
 X_train, X_test, y_train, y_test = train_test_split(X, ranks, test_size=0.4, stratify=ranks, random_state=0)
-model = CLOCClassifier(phase_epochs=(30, 60), random_state=0).fit(X_train, y_train)
+model = CLOCClassifier(epochs=(30, 60), random_state=0).fit(X_train, y_train)
 probabilities = model.rank_probabilities(X_test)
 
 # %%
@@ -65,4 +65,4 @@ axes.legend(loc="center right")
 
 # %%
 # With ``CLOCClassifier(decision=costs)`` the costs become part of the model: ``predict``, the report and a saved
-# model all decide by them. On the command line: ``ordinate fit knees.csv --target grade --critical 1,2=5``.
+# model all decide by them. On the command line: ``ordinate fit knees.csv --target grade --costs costs.csv``.

@@ -18,7 +18,7 @@ from ordinate.estimators.held_out import HeldOut, predict_sets
 X, y = load_swd(return_X_y=True)
 X_train, X_rest, y_train, y_rest = train_test_split(X, y, test_size=0.6, stratify=y, random_state=0)
 X_held_out, X_test, y_held_out, y_test = train_test_split(X_rest, y_rest, test_size=0.5, random_state=0)
-model = CLOCClassifier(phase_epochs=(30, 60), random_state=0).fit(X_train, y_train)
+model = CLOCClassifier(epochs=(30, 60), random_state=0).fit(X_train, y_train)
 
 # %%
 # The sets are calibrated on samples that were neither trained on nor used to choose anything.

@@ -50,7 +50,7 @@ for axes, row in zip(grid.T.flat, labels.sort_values("grade").iloc[::20].itertup
 paths = [folder / path for path in labels.path]
 train, test = slice(0, 240), slice(240, None)
 model = OTDClassifier(
-    encoder="test_resnet", epochs=25, images=ImageOptions(augmentation="none", workers=0), random_state=0
+    encoder="test_resnet", epochs=25, data=ImageOptions(augmentation="none", workers=0), random_state=0
 ).fit(paths[train], labels.grade[train])
 print(f"accuracy on {len(paths[test])} test images: {model.score(paths[test], labels.grade[test]):.2f}")
 

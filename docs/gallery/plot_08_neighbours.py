@@ -48,7 +48,7 @@ network = nn.Sequential(
     nn.Conv2d(32, 32, 3, stride=2, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(512, 64),
 )  # fmt: skip
 images = ImageOptions(augmentation="none", workers=0)
-model = OTDClassifier(encoder=network, images=images, epochs=25, random_state=0).fit(X_train, y_train)
+model = OTDClassifier(encoder=network, data=images, epochs=25, random_state=0).fit(X_train, y_train)
 index = NeighbourIndex.build(model, X_train, y_train)
 
 # %%

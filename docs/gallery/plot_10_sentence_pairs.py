@@ -41,7 +41,7 @@ pairs.head(4)
 # how far around: ``window``, in units of the score.
 
 X, y = pairs[["sentence1", "sentence2"]], pairs.score.to_numpy(float)
-model = SupReMixRegressor("minilm", text=TextOptions(), window=1.0, epochs=(30, 30), random_state=0)
+model = SupReMixRegressor("minilm", data=TextOptions(), window=1.0, epochs=(30, 30), random_state=0)
 model.fit(X[:400], y[:400])
 predicted = model.predict(X[400:])
 print(f"correlation with the true scores of 100 new pairs: {pearson(y[400:], predicted):.2f}")

@@ -74,5 +74,6 @@ axes.legend()
 print(f"largest difference: joined {(together - one).abs().max():.1e}, averaged {(apart - one).abs().max():.1e}")
 
 # %%
-# Estimators do the same with ``devices=2``, ``ordinate fit`` with ``--devices 2`` or under ``torchrun``.
+# Estimators do the same with ``Training(devices=2)``, ``ordinate fit`` with ``--set training.devices=2`` or under
+# ``torchrun``.
 assert np.allclose(together, one, atol=1e-6)

@@ -30,8 +30,8 @@ table.insert(0, "class", np.array(["L", "B", "R"])[np.searchsorted(np.unique(dat
 table.to_csv(folder / "uci_ordinal" / "balance_scale.csv.gz", index=False)
 
 # %%
-# ``--quick`` trains for fewer epochs than the paper, ``--seeds 1`` on one split. Every run is kept in a database, so
-# that the command continues where it was stopped, and none is run twice. Without a name the command lists all tables.
+# ``--quick`` trains for fewer epochs than the paper, ``--seeds 1`` on one split. The results of runs are kept in a
+# file, so the command continues where it was stopped, and no run is made twice. Without a name it lists all tables.
 
 subprocess.run(
     [sys.executable, "-P", "-m", "ordinate", "table", "otd-2", "--quick", "--seeds", "1", "--jobs", "1"],

@@ -23,7 +23,7 @@ data = load_esl()  # suitability of candidates for a job, from four test results
 X, y = pd.DataFrame(data.data, columns=["test1", "test2", "test3", "test4"]), data.target
 frequent = pd.Series(y).map(pd.Series(y).value_counts()).ge(10).to_numpy()
 X, y = X[frequent], y[frequent]
-model = CLOCClassifier(phase_epochs=(20, 60), random_state=0).fit(X, y)
+model = CLOCClassifier(epochs=(20, 60), random_state=0).fit(X, y)
 
 exported = export_model(model, Path(tempfile.mkdtemp()) / "applicants.onnx")
 print(f"{exported.path.name}: {exported.path.stat().st_size / 1024:.0f} KiB, input {exported.input_shape}")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         BlendRegressor,
         CLOCClassifier,
         DataModule,
+        Head,
         OTDClassifier,
         SupCRRegressor,
         SupReMixRegressor,
@@ -27,41 +28,43 @@ if TYPE_CHECKING:
     )
     from ordinate.estimators.batches import read_batches
     from ordinate.methods.imbalance import Imbalance
-    from ordinate.methods.ray_cluster import RayCluster
+    from ordinate.training.options import Training
+    from ordinate.training.ray_cluster import RayCluster
 
 __version__ = "0.1.0"
 
 _SUBPACKAGES = (
     "adapters", "data", "decisions", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics",
-    "papers", "report",
+    "report", "training",
 )  # fmt: skip
 _HOMES = {
     "BlendClassifier": "ordinate.estimators",
     "BlendRegressor": "ordinate.estimators",
     "CLOCClassifier": "ordinate.estimators",
     "DataModule": "ordinate.estimators",
+    "Head": "ordinate.estimators",
     "OTDClassifier": "ordinate.estimators",
     "SupCRRegressor": "ordinate.estimators",
     "SupReMixRegressor": "ordinate.estimators",
     "ImageOptions": "ordinate.data.images.options",
     "Imbalance": "ordinate.methods.imbalance",
     "ParquetTable": "ordinate.data.tables.parquet_table",
-    "RayCluster": "ordinate.methods.ray_cluster",
+    "RayCluster": "ordinate.training.ray_cluster",
     "SeriesOptions": "ordinate.data.series.options",
     "TextOptions": "ordinate.data.text.options",
+    "Training": "ordinate.training.options",
     "VolumeOptions": "ordinate.data.volumes.options",
     "load": "ordinate.estimators",
     "read_batches": "ordinate.estimators.batches",
     "OrdinateError": "ordinate.errors",
     **{name: f"ordinate.{name}" for name in _SUBPACKAGES},
-    **{name: f"ordinate.{name}" for name in ("bench", "protocols", "tables")},  # old names, which warn
 }
 
 __all__ = [
     "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule",
-    "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
-    "RayCluster", "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TextOptions", "VolumeOptions", "load",
-    "read_batches",
+    "Head", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
+    "RayCluster", "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TextOptions", "Training", "VolumeOptions",
+    "load", "read_batches",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate", _HOMES)

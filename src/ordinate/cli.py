@@ -1,15 +1,14 @@
-"""The command ``ordinate``: parses arguments, and turns what a user can mend into one line and exit code 2.
+"""The command ``ordinate``: parses arguments, and turns an error that a user can mend into one line and exit code 2.
 
 Nothing heavy is imported before a command runs, so that help and errors come at once.
 """
 
 import argparse
 import os
-import re
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -20,11 +19,17 @@ from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, s
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import flag
 from ordinate.errors import OrdinateError
-from ordinate.extensions import extensions
+from ordinate.extensions import extensions, load_object
 from ordinate.optional import optional
 from ordinate.torchrun import is_first_process
 
-POSITIONAL = {"data", "model", "models", "name", "query"}  # arguments without a flag
+POSITIONAL = {"data", "model", "models", "name", "query"}  # Arguments without a flag.
+AS_TYPED = {  # Advice of the library, which names arguments of functions, in the form of the command line.
+    "skip_unreadable=True": "--skip-unreadable",
+    "text=TextOptions()": "--text",
+    "max_pixels=N": "--set data.max_pixels=N",
+    "word_vectors=FILE": "--set data.word_vectors=FILE",
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -35,7 +40,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(**defaults: Any) -> argparse.ArgumentParser:
-    """Return the parser of all commands; ``defaults`` are those of fit's options."""
+    """Return the parser of all commands, with other defaults of fit's options."""
     parser = _Parser(
         prog="ordinate", description="Learn representations that follow an ordered label: CLOC, SupCR, SupReMix, OTD."
     )
@@ -50,7 +55,10 @@ def build_parser(**defaults: Any) -> argparse.ArgumentParser:
 
 def _commands() -> dict[str, Command]:
     """Return the commands of the core and of the extensions by name."""
-    found = [*COMMANDS, *(command for extension in extensions() for command in extension.commands())]
+    found = list(COMMANDS)
+    for extension in extensions():
+        if extension.commands is not None:
+            found += load_object(extension.commands)
     return {command.name: command for command in found}
 
 
@@ -62,25 +70,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None, started: float) -> int:
-    if "OMP_WAIT_POLICY" not in os.environ:  # threads that spin for long starve others where cores are busy
+    if "OMP_WAIT_POLICY" not in os.environ:
+        # Threads that spin for long starve others on a busy machine; some microseconds cover most waits.
         os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
-        os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # of GNU's: some microseconds, which most waits last
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     options = vars(build_parser().parse_args(argv))
     command = _commands()[options.pop("command")]
     warnings.showwarning = _show_warning
     if not is_first_process():
-        sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  # until the end
+        sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  # Until the end.
     try:
         if command.name == "fit" and options["config"] is not None:
-            given = read_config(options["config"], FitOptions)
-            lists = {name: value for name, value in given.items() if isinstance(value, list) and not options[name]}
-            single = {name: value for name, value in given.items() if not isinstance(value, list)}
-            options = {**vars(build_parser(**single).parse_args(argv)), **lists}
-            del options["command"]
+            options = _with_config(argv, options)
         _run(command, options, started)
     except OrdinateError as error:
-        named = error.of(flag(error.argument)) if error.argument in options.keys() - POSITIONAL else error
-        print(f"ordinate: {_with_flags(str(named).splitlines()[0], options)}", file=sys.stderr)
+        print(f"ordinate: {_as_typed(error, options).splitlines()[0]}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
         print(f"ordinate: {str(stop) or 'stopped; the same command continues where it was'}", file=sys.stderr)
@@ -95,14 +99,32 @@ def _main(argv: Sequence[str] | None, started: float) -> int:
     return 0
 
 
-def _with_flags(message: str, options: Iterable[str]) -> str:
-    """Return a message of the library with its ``argument=VALUE`` as options are typed."""
-    names = "|".join(set(options) - POSITIONAL) or "(?!)"  # which nothing matches
-    return re.sub(
-        rf"\b({names})=(?:True\b|\w+Options\(\)|([A-Z]+)\b)",
-        lambda found: f"{flag(found[1])} {found[2] or ''}".rstrip(),
-        message,
-    )
+def _with_config(argv: Sequence[str] | None, typed: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a configuration file, of which those that were typed as well are replaced."""
+    given = read_config(typed["config"], FitOptions)
+    settings = [*given.pop("set"), *typed["set"]]  # Of two values of a setting, the second counts.
+    lists = {name: value for name, value in given.items() if isinstance(value, list)}
+    single = {name: value for name, value in given.items() if name not in lists}
+    options = vars(build_parser(**single).parse_args(argv))
+    del options["command"]
+    for name, value in lists.items():
+        options[name] = options[name] or value
+    return {**options, "set": settings}
+
+
+def _as_typed(error: OrdinateError, options: dict[str, Any]) -> str:
+    """Return the message of an error with options, and settings of ``--set``, as they are typed."""
+    name = error.argument
+    settings = [text.partition("=")[0] for text in options.get("set", ())]
+    if name in options.keys() - POSITIONAL:
+        error = error.of(flag(name))
+    for setting in settings:
+        if setting.rpartition(".")[2] == name:
+            error = error.of(f"--set {setting}")
+    message = str(error)
+    for in_python, typed in AS_TYPED.items():
+        message = message.replace(in_python, typed)
+    return message
 
 
 def _run(command: Command, options: dict[str, Any], started: float) -> None:

@@ -1,16 +1,87 @@
-"""Packages that add models, data sets, recipes and commands to the core, which never imports them by itself.
+"""Packages that add models, encoders, recipes, data sets and commands to the core.
 
-An extension is a module with ``MODELS`` (see :mod:`ordinate.estimators.registry`), ``ENCODERS`` (functions of an
-estimator, as ``"module:function"``, by name), ``RECIPES`` (a folder of recipe files), ``data_sets()``, the module that
-reads its data sets by name, and ``commands()``, those of its own that the command line has.
+A package offers an :class:`Extension` under the entry point group ``ordinate.extensions``; the core imports none by
+name.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
-from typing import Any
+from importlib.metadata import entry_points
+from importlib.resources.abc import Traversable
+from typing import Any, Literal
 
-EXTENSIONS = ("ordinate.papers.extension",)
+GROUP = "ordinate.extensions"
 
 
-def extensions() -> list[Any]:
-    """Return the modules of all extensions."""
-    return [import_module(name) for name in EXTENSIONS]
+Task = Literal["ranks", "continuous"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What the name of a model stands for.
+
+    Args:
+        estimators: the estimator by task, as ``"module:Class"``.
+        settings: of the estimator.
+        packages: needed beyond those of ``pip install ordinate``, by the names they are imported by.
+        embeds: whether it learns an embedding.
+    """
+
+    estimators: Mapping[Task, str]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
+    embeds: bool = True
+
+    def estimator(self, task: Task) -> type[Any]:
+        """Return the class of the estimator for a task."""
+        estimator: type[Any] = load_object(self.estimators[task])
+        return estimator
+
+
+def of_ranks(estimator: str, *packages: str, **settings: Any) -> Model:
+    """Return a model of ranks."""
+    return Model({"ranks": estimator}, settings, packages)
+
+
+def of_targets(estimator: str, *packages: str, **settings: Any) -> Model:
+    """Return a model of continuous targets."""
+    return Model({"continuous": estimator}, settings, packages)
+
+
+@dataclass(frozen=True)
+class Extension:
+    """What a package adds to the core. Objects are named as ``"module:name"``, so that nothing is imported early.
+
+    Args:
+        models: Estimators by the name that commands use.
+        encoders: Functions from an estimator to an encoder, by the name of the encoder.
+        recipes: Folder of recipe files.
+        data_sets: Module that reads data sets by name.
+        predictors: Predictors of saved models by the names of their classes.
+        commands: Sequence of :class:`~ordinate.commands.catalogue.Command`.
+    """
+
+    models: Mapping[str, Model] = field(default_factory=dict)
+    encoders: Mapping[str, str] = field(default_factory=dict)
+    recipes: Traversable | None = None
+    data_sets: str | None = None
+    predictors: Mapping[str, str] = field(default_factory=dict)
+    commands: str | None = None
+
+
+@cache
+def extensions() -> tuple[Extension, ...]:
+    """Return the extensions of all installed packages, in the order of their names."""
+    found = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    return tuple(point.load() for point in found)
+
+
+def load_object(place: str) -> Any:
+    """Return an object by its ``"module:name"``, or a module by its name."""
+    module, _, name = place.partition(":")
+    loaded = import_module(module)
+    if not name:
+        return loaded
+    return getattr(loaded, name)

@@ -171,7 +171,7 @@ def test_the_memory_takes_continuous_targets():
     (first, targets), (second, next_targets) = ((z, ranks / 4) for z, ranks in BATCHES[:2])
     memory(first, targets)
     held = {"ref_emb": torch.cat([first, second.detach()]), "ref_labels": torch.cat([targets, next_targets])}
-    expected = functional.supcr(second, next_targets, **held, own=torch.arange(4, 8))
+    expected = functional.supcr(second, next_targets, **held, self_index=torch.arange(4, 8))
     assert_same_with_gradients(memory(second, next_targets), expected, second)
 
 
@@ -227,7 +227,7 @@ def test_the_distributed_wrapper_gives_the_loss_of_the_joined_batch(joined, name
 def test_the_distributed_memory_holds_the_joined_batches(joined):
     z, ranks = embeddings(10, seed=1).detach(), torch.arange(10) % 4
     held = {"ref_emb": torch.cat([embeddings(10).detach(), z]), "ref_labels": torch.cat([ranks, ranks])}
-    expected = functional.supcr(z, ranks, **held, own=torch.arange(10, 20))
+    expected = functional.supcr(z, ranks, **held, self_index=torch.arange(10, 20))
     for outcome in joined:
         torch.testing.assert_close(outcome["memory"], 2 * expected, rtol=1e-12, atol=0)
 
@@ -237,7 +237,7 @@ def test_the_efficient_wrapper_contrasts_each_processs_anchors_with_all(tmp_path
     z, ranks = embeddings(10).detach(), torch.arange(10) % 4
     for name, make in LOSSES.items():
         for outcome, mine in zip(outcomes, (torch.arange(5), torch.arange(5, 10)), strict=True):
-            expected = make().double()(z[mine], ranks[mine], ref_emb=z, ref_labels=ranks, own=mine)
+            expected = make().double()(z[mine], ranks[mine], ref_emb=z, ref_labels=ranks, self_index=mine)
             torch.testing.assert_close(outcome[name][0], 2 * expected, rtol=1e-12, atol=0)
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from ordinate import CLOCClassifier, ImageOptions
-from ordinate.papers.datasets.images import load
 from ordinate.report.page import write_comparison, write_report
+from ordinate_papers.datasets.images import load
 from tests.data import pictures
 from tests.estimators.examples import cloc, draw_frame, draw_series, draw_table, otd, ranks_of, supcr
 
@@ -58,7 +58,7 @@ def table(folder):
     names = [HOSTILE, *(f"patient {i}" for i in range(1, 100))]
     X = X.assign(**{HOSTILE: 1.0})
     X.loc[[0, 1, 60], "text"] = HOSTILE
-    model = cloc(phase_epochs=(3, 3), critical_margins={(1, 2): 0.8}).fit(X[:60], y[:60])
+    model = cloc(epochs=(3, 3), critical_margins={(1, 2): 0.8}).fit(X[:60], y[:60])
     return write_report(
         model, X[60:], y[60:], folder / "table.html", training=(X[:60], y[:60]), target=HOSTILE, names=names,
         costs=COSTS, sweep={**SWEEP, "boundary_name": "1 | 2"}, command="ordinate report", facts={"Data": HOSTILE},
@@ -294,8 +294,8 @@ def test_the_readme_shows_a_page_of_real_images(open_page, folder):
     data: Any = load("retinamnist")
     ranks, splits = data.labels.to_numpy(), data.splits.to_numpy()
     train, test = np.flatnonzero(splits != "test"), np.flatnonzero(splits == "test")
-    settings = {"encoder": "test_resnet", "phase_epochs": (2, 6), "batch_size": 32, "random_state": 0}
-    model = CLOCClassifier(images=ImageOptions(size=28), **settings).fit(data.samples[train], ranks[train])
+    settings = {"encoder": "test_resnet", "epochs": (2, 6), "batch_size": 32, "random_state": 0}
+    model = CLOCClassifier(data=ImageOptions(size=28), **settings).fit(data.samples[train], ranks[train])
     seen, unseen = (data.samples[train], ranks[train]), (data.samples[test], ranks[test])
     path = write_report(model, *unseen, folder / "retina.html", training=seen, target="retinopathy grade")
     page = open_page(path)

@@ -144,7 +144,7 @@ def test_images_are_read_by_their_paths(folder, in_batches, monkeypatch):
     ranks = np.arange(18) % 3
     drawn = pictures.draw(ranks)
     images = ImageOptions(augmentation="none", workers=0)
-    otd(encoder="test_resnet", images=images, epochs=1).fit(drawn, ranks).save("model")
+    otd(encoder="test_resnet", data=images, epochs=1).fit(drawn, ranks).save("model")
     pictures.write(Path("knees"), drawn, [f"{rank}/{i:02}.png" for i, rank in enumerate(ranks)])
     run("predict", "model", "knees", "--out", "one.csv")
     sizes = in_batches()

@@ -9,16 +9,15 @@ import pandas as pd
 import pytest
 
 import ordinate
-from ordinate import OTDClassifier
-from ordinate.commands import training as module
-from ordinate.commands.choose import Chosen
-from ordinate.commands.fit import _again, fit
+from ordinate.commands.division import Division
+from ordinate.commands.fit.command import _again, fit
+from ordinate.commands.fit.plan import make_plan
+from ordinate.commands.fit.read import Data, Source
+from ordinate.commands.fit.train import Trained, Training
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.plan import make_plan
 from ordinate.commands.samples import Samples
-from ordinate.commands.training import Training
-from ordinate.data.images.options import ImageOptions
 from ordinate.errors import OrdinateError
+from ordinate.estimators.unseen_errors import UnseenErrors
 
 NOISE = np.random.default_rng(0).normal(size=(60, 2))
 FRAME = pd.DataFrame({"a": NOISE[:, 0], "b": NOISE[:, 1], "target": NOISE[:, 0] * 2 + 5})
@@ -42,8 +41,9 @@ def train(label="grade", **options):
 def training(folds=None, label="grade", groups=None, validation=()):
     options = FitOptions("table.csv", target=label, folds=folds)
     samples = Samples(FRAME[["a", "b"]], FRAME[label], label, "", groups=groups)
-    plan = make_plan(options, None, ImageOptions(), samples)
-    return Training(plan, options, samples, np.arange(50), np.array(validation, dtype=np.int64), Path("none"))
+    plan = make_plan(options, Source.of(options), Data(samples, None))
+    division = Division(np.arange(50), np.array(validation, dtype=np.int64), np.arange(50, 60))
+    return Training(plan, samples, division, Path("none"), seed=0, folds=folds)
 
 
 @pytest.mark.parametrize("label", ["grade", "target"])
@@ -62,9 +62,8 @@ def test_no_subject_is_on_both_sides(folds):
         assert not set(FRAME["subject"][part]) & set(FRAME["subject"][unseen])
 
 
-def test_more_samples_and_single_folds_are_measured_on_a_fifth(monkeypatch):
-    monkeypatch.setattr(module, "FEW", 49)
-    for one in (training().parts(), training(folds=1).parts()):
+def test_more_samples_and_single_folds_are_measured_on_a_fifth():
+    for one in (training().parts(few_samples=49), training(folds=1).parts()):
         [(part, unseen)] = one
         assert len(unseen) == 10
         assert sorted([*part, *unseen]) == list(range(50))
@@ -84,7 +83,7 @@ def test_a_part_of_one_rank_is_left_out(monkeypatch):
 @pytest.mark.typical("grade")
 @pytest.mark.parametrize("label", ["grade", "target"])
 def test_candidates_and_simple_models_are_told_with_their_intervals(label, monkeypatch, capsys):
-    monkeypatch.setattr("ordinate.commands.choose.LEAST_MEASURED", 49)  # none is given up
+    monkeypatch.setattr("ordinate.commands.fit.choose.LEAST_MEASURED", 49)  # none is given up
     metrics = train(label, folds=2)
     said, tried = capsys.readouterr().out, metrics["candidates"]
     methods = ["cloc", "otd"] if label == "grade" else ["supcr", "supremix"]
@@ -98,7 +97,7 @@ def test_candidates_and_simple_models_are_told_with_their_intervals(label, monke
 
 
 def test_the_blend_is_trained_once_on_all_and_is_the_same_as_when_it_is_asked_for(monkeypatch, capsys):
-    monkeypatch.setattr("ordinate.commands.choose.UnseenErrors.choose", lambda *_: "blend")
+    monkeypatch.setattr(UnseenErrors, "choose", lambda *_: "blend")
     assert train(folds=1)["method"] == "blend"
     assert "training blend" not in capsys.readouterr().out
     train(method="blend", out="asked")
@@ -106,7 +105,7 @@ def test_the_blend_is_trained_once_on_all_and_is_the_same_as_when_it_is_asked_fo
 
 
 def test_another_is_trained_on_all_once_it_is_chosen(monkeypatch, capsys):
-    monkeypatch.setattr("ordinate.commands.choose.UnseenErrors.choose", lambda *_: "cloc")
+    monkeypatch.setattr(UnseenErrors, "choose", lambda *_: "cloc")
     assert train(folds=1)["method"] == "cloc"
     assert "training cloc" in capsys.readouterr().out
     train(method="cloc", out="asked")
@@ -114,7 +113,7 @@ def test_another_is_trained_on_all_once_it_is_chosen(monkeypatch, capsys):
 
 
 def test_a_candidate_far_behind_is_not_tried_on_further_parts(monkeypatch, capsys):
-    monkeypatch.setattr("ordinate.commands.choose.GIVEN_UP", -1e9)  # every other one than the best
+    monkeypatch.setattr("ordinate.commands.fit.choose.MOST_STANDARD_ERRORS", -1e9)  # every other one than the best
     metrics = train(folds=4)
     said, tried = capsys.readouterr().out, metrics["candidates"]
     assert sum(f"trying {name}, 3 of 4" in said for name in ("cloc", "otd")) <= 1
@@ -125,32 +124,31 @@ def test_a_candidate_far_behind_is_not_tried_on_further_parts(monkeypatch, capsy
 
 
 def test_a_few_samples_give_nothing_up(monkeypatch, capsys):
-    monkeypatch.setattr("ordinate.commands.choose.LEAST_MEASURED", 49)
-    monkeypatch.setattr("ordinate.commands.choose.GIVEN_UP", -1e9)
+    monkeypatch.setattr("ordinate.commands.fit.choose.LEAST_MEASURED", 49)
+    monkeypatch.setattr("ordinate.commands.fit.choose.MOST_STANDARD_ERRORS", -1e9)
     train(folds=4)
     assert "given up" not in capsys.readouterr().out
 
 
 def test_the_blend_stays_a_candidate_when_others_are_given_up(monkeypatch):
     seen = []
-    monkeypatch.setattr("ordinate.commands.choose.GIVEN_UP", -1e9)
-    monkeypatch.setattr("ordinate.commands.choose.UnseenErrors.choose", lambda _, names: seen.extend(names) or "blend")
+    monkeypatch.setattr("ordinate.commands.fit.choose.MOST_STANDARD_ERRORS", -1e9)
+    monkeypatch.setattr(UnseenErrors, "choose", lambda _, names: seen.extend(names) or "blend")
     assert train(folds=4)["method"] == "blend"
     assert "blend" in seen
 
 
 def test_validation_samples_of_the_data_set_measure_the_blend_too(monkeypatch):
-    monkeypatch.setattr("ordinate.commands.choose.UnseenErrors.choose", lambda *_: "blend")
+    monkeypatch.setattr(UnseenErrors, "choose", lambda *_: "blend")
     FRAME.assign(part=["train"] * 40 + ["validation"] * 10 + ["test"] * 10).to_csv("table.csv", index=False)
     tried = train(split="part")["candidates"]
     errors = np.abs(ordinate.load("model").predict(FRAME[["a", "b"]][40:50]) - FRAME["grade"][40:50])
     assert tried["blend"]["mae"] == pytest.approx(errors.mean())
 
 
-def test_few_groups_are_measured_in_folds_however_many_samples_they_have(monkeypatch):
-    monkeypatch.setattr(module, "FEW", 10)
-    assert len(training(groups=FRAME["subject"]).parts()) == 5
-    assert len(training(groups=pd.Series(np.arange(60) // 2)).parts()) == 1
+def test_few_groups_are_measured_in_folds_however_many_samples_they_have():
+    assert len(training(groups=FRAME["subject"]).parts(few_samples=10)) == 5
+    assert len(training(groups=pd.Series(np.arange(60) // 2)).parts(few_samples=10)) == 1
 
 
 def test_groups_that_leave_one_rank_to_train_on_are_an_error(monkeypatch):
@@ -171,11 +169,8 @@ def test_folds_that_would_do_nothing_are_an_error(options, why):
 
 def test_the_command_that_repeats_a_choice_among_folds_is_one():
     options = FitOptions("pictures", target="grade", folds=2)
-    again = _again(
-        options,
-        Chosen("otd", replace(options, encoder="resnet18")),
-        OTDClassifier(epochs=1).fit(NOISE, NOISE[:, 0] > 0),
-    )
+    trained = Trained("otd", None, np.arange(3), epochs=None, is_exact=True, tried=None)
+    again = _again(options, replace(options, encoder="resnet18"), trained)
     again.check()
     assert again.method == "otd"
 

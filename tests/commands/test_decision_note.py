@@ -6,7 +6,7 @@ import pytest
 from skordinal.datasets import load_era
 
 from ordinate.cli import main
-from ordinate.commands.decision_note import measured_note, note_on_decision
+from ordinate.commands.fit.train import decision_note, measured_note
 from ordinate.decisions import compare_rules
 from ordinate.estimators.predictions import Predictions
 from tests.estimators.examples import cloc, draw_table, ranks_of, supcr
@@ -23,12 +23,12 @@ def scores(mode=0.0, median=0.0):
 
 def test_the_other_rule_is_named_with_both_figures_where_it_is_clearly_better():
     model = cloc(decision="mode").fit(X, ranks_of(TARGET))
-    assert note_on_decision(model, scores(median=2.5)) == (
+    assert decision_note(model, scores(median=2.5)) == (
         "on validation samples the median of the probabilities has an MAE of 0.610, the mode 0.700: "
         "--decision median predicts by it"
     )
     model.set_params(decision="median")
-    assert "the mode of the probabilities has an accuracy of 0.520, the median 0.500" in note_on_decision(
+    assert "the mode of the probabilities has an accuracy of 0.520, the median 0.500" in decision_note(
         model, scores(mode=2.5)
     )
 
@@ -36,10 +36,10 @@ def test_the_other_rule_is_named_with_both_figures_where_it_is_clearly_better():
 @pytest.mark.parametrize("decision", ["mode", "median", [[0, 1, 2], [1, 0, 1], [2, 1, 0]]], ids=str)
 def test_nothing_is_said_of_what_may_be_chance_or_was_chosen_by_costs(decision):
     model = cloc(decision=decision).fit(X, ranks_of(TARGET))
-    assert note_on_decision(model, scores(mode=1.9, median=1.9)) is None
+    assert decision_note(model, scores(mode=1.9, median=1.9)) is None
     if not isinstance(decision, str):
-        assert note_on_decision(model, scores(mode=9.0, median=9.0)) is None
-    assert note_on_decision(model, None) is None
+        assert decision_note(model, scores(mode=9.0, median=9.0)) is None
+    assert decision_note(model, None) is None
 
 
 def test_a_continuous_target_has_no_decision():
@@ -48,8 +48,8 @@ def test_a_continuous_target_has_no_decision():
 
 def test_what_is_measured_is_the_model_on_the_samples():
     ranks = ranks_of(TARGET + np.random.default_rng(0).normal(scale=2, size=len(TARGET)), 5)
-    model = cloc(phase_epochs=(20, 20)).fit(X, ranks)
-    expected = note_on_decision(model, compare_rules(ranks, model.rank_probabilities(X)))
+    model = cloc(epochs=(20, 20)).fit(X, ranks)
+    expected = decision_note(model, compare_rules(ranks, model.rank_probabilities(X)))
     assert measured_note([Predictions.of(model, X, ranks)]) == expected
 
 

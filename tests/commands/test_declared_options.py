@@ -8,7 +8,7 @@ import pytest
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options, check_numbers, command_line, default_of, option
 from ordinate.errors import OrdinateError
-from ordinate.papers.commands.options import ProtocolOptions, TableOptions
+from ordinate_papers.commands.options import ProtocolOptions, TableOptions
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Options:
     name: list[str] = option([], metavar="NAME")
     size: list[int] = option([], nargs="+")
     fast: bool = option(False)
-    turned: bool | None = option(None)
+    seldom: int = option(0, "seldom needed", rare=True)
 
 
 def parsed(*words, only=None, **texts):
@@ -29,14 +29,21 @@ def parsed(*words, only=None, **texts):
 
 
 def test_types_defaults_and_repeated_options_follow_from_the_fields():
-    defaults = {"data": "d", "steps": None, "share": 0.5, "name": [], "size": [], "fast": False, "turned": None}
+    defaults = {"data": "d", "steps": None, "share": 0.5, "name": [], "size": [], "fast": False, "seldom": 0}
     assert parsed("d")[1] == defaults
     given = ["d", "--steps", "3", "--share", "0.1", "--name", "a", "--name", "b", "--size", "1", "2", "--fast"]
     assert parsed(*given)[1] == {
-        "data": "d", "steps": 3, "share": 0.1, "name": ["a", "b"], "size": [1, 2], "fast": True, "turned": None,
+        "data": "d", "steps": 3, "share": 0.1, "name": ["a", "b"], "size": [1, 2], "fast": True, "seldom": 0,
     }  # fmt: skip
-    assert [parsed("d", word)[1]["turned"] for word in ("--turned", "--no-turned")] == [True, False]
     assert parsed("d")[1]["name"] == []  # no list is shared between parses
+
+
+def test_rare_options_are_left_out_of_the_help_and_can_be_given():
+    parser = argparse.ArgumentParser()
+    add_options(parser, Options, hide_rare=True)
+    assert "seldom" not in parser.format_help()
+    assert parser.parse_args(["d", "--seldom", "3"]).seldom == 3
+    assert "seldom needed" in parsed("d")[0].format_help()
 
 
 def test_some_may_be_added_alone_with_a_help_of_their_own():
@@ -67,27 +74,20 @@ def test_the_command_that_repeats_options_names_those_that_were_given():
     assert command_line(words, options, leave_out=("data", "fast")) == (
         "ordinate fit 'my data.csv' --steps 3 --name a --name b"
     )
-    told = [command_line([], Options("d", turned=turned), leave_out=("data",)) for turned in (None, True, False)]
-    assert told == ["", "--turned", "--no-turned"]
 
 
 def test_a_model_depends_on_all_options_of_fit_but_these():
     free = {each.name for each in fields(FitOptions) if not each.metadata.get("determines", True)}
-    assert free == {
-        "data",
-        "out",
-        "accelerator",
-        "devices",
-        "num_nodes",
-        "strategy",
-        "ray",
-        "workers",
-        "logger",
-        "quiet",
-        "config",
-        "costs",
-    }
-    assert len(FitOptions("d").determining) == len(fields(FitOptions)) - 12
+    assert free == {"data", "out", "ray", "workers", "logger", "quiet", "config", "costs", "set"}
+    assert len(FitOptions("d").determining) == len(fields(FitOptions)) - len(free) + 1
+
+
+def test_a_model_depends_on_settings_that_do_not_only_say_where_to_train():
+    plain = FitOptions("d").determining
+    elsewhere = ["training.accelerator=cpu", "training.devices=2", "training.strategy=ddp"]
+    assert FitOptions("d", set=elsewhere).determining == plain
+    for setting in ("training.learning_rate=1", "temperature=2", "data.size=3"):
+        assert FitOptions("d", set=[setting]).determining != plain
 
 
 @pytest.mark.parametrize("options", [FitOptions, ProtocolOptions, TableOptions])

@@ -13,7 +13,7 @@ from ordinate.commands import demo
 SHORT = {
     "BlendClassifier": {"members": 2, "folds": 2, "epochs": 2},
     "BlendRegressor": {"members": 2, "folds": 2, "epochs": 2},
-    "CLOCClassifier": {"phase_epochs": (2, 2)},
+    "CLOCClassifier": {"epochs": (2, 2)},
     "OTDClassifier": {"epochs": 2},
     "SupCRRegressor": {"epochs": (2, 1)},
     "SupReMixRegressor": {"epochs": (2, 1)},
@@ -44,7 +44,7 @@ def test_the_demo_leaves_models_with_reports_beside_simple_baselines(short, tmp_
 
 def test_without_skordinal_the_ranks_are_quarters_of_diabetes(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "skordinal.datasets", None)
-    name, _, (X, y), ordinal = demo._graded()
-    assert (name, len(X), ordinal) == ("grades", 442, {})
-    assert np.bincount(y).min() >= 109
+    job = demo.graded(seed=0)
+    assert (job.name, len(job.X), "ordinal logistic" in job.baselines) == ("grades", 442, False)
+    assert np.bincount(job.y).min() >= 109
     assert 'pip install "ordinate[demo]"' in capsys.readouterr().out

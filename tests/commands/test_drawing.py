@@ -26,7 +26,7 @@ def fails(*_, **__):
 
 
 @pytest.mark.parametrize(
-    ("what", "name"), [("report", "commands.fit.write_report"), ("pictures", "report.pictures.draw")]
+    ("what", "name"), [("report", "commands.fit.write.write_report"), ("pictures", "report.pictures.draw")]
 )
 def test_what_cannot_be_drawn_is_named_and_the_model_is_there(monkeypatch, capsys, what, name):
     monkeypatch.setattr(f"ordinate.{name}", fails)
@@ -42,7 +42,7 @@ def test_a_process_that_ends_there_ends_there_twice_at_most(monkeypatch, capsys)
         raise SystemExit(139)  # as a crash of the interpreter, which nothing here can catch
 
     with monkeypatch.context() as patch:
-        patch.setattr("ordinate.commands.fit.write_report", ends)
+        patch.setattr("ordinate.commands.fit.write.write_report", ends)
         for _ in range(2):
             with pytest.raises(SystemExit):
                 main(RUN)

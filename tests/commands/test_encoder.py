@@ -38,8 +38,8 @@ def here(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("command", "data", "width"),
     [
-        ("images.npz --encoder hf:./vision --embedding-dim none --train-encoder 1", "images.npz", 16),
-        ("table.csv --text text --encoder hf:./words --embedding-dim 5", "table.csv", 5),
+        ("images.npz --encoder hf:./vision --set embedding_dim=none --set training.train_encoder=1", "images.npz", 16),
+        ("table.csv --text text --encoder hf:./words --set embedding_dim=5", "table.csv", 5),
     ],
     ids=["images", "text"],
 )
@@ -59,10 +59,11 @@ def test_a_folder_of_transformers_is_trained_and_then_not_needed(command, data, 
     [
         ("--encoder hf:./visio", "--encoder: got 'hf:./visio', expected a folder with a config.json, or a name on the "
          "hub; did you mean hf:vision?"),
-        ("--embedding-dim wide", "--embedding-dim: got 'wide', expected a whole number"),
-        ("--embedding-dim -1", "--embedding-dim: got -1, expected a whole number"),
-        ("--train-encoder some --encoder hf:./vision", "--train-encoder: got 'some', expected 'all', 'none' or the"),
-        ("--train-encoder 2", "--train-encoder: got 2 without weights to keep, expected --pretrained or --encoder hf:"),
+        ("--set embedding_dim=wide", "--set embedding_dim: got 'wide', expected a whole number"),
+        ("--method cloc --set embedding_dim=-1 --drop text", "--set embedding_dim: got -1, expected a whole number"),
+        ("--set training.train_encoder=some", "--set training.train_encoder: got 'some', expected 'all', 'none' or"),
+        ("--method cloc --set training.train_encoder=2 --drop text", "--set training.train_encoder: got 2 with the "
+         "encoder 'auto', which starts without weights"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_said_at_once(options, message, capsys):
@@ -74,7 +75,7 @@ def test_a_model_with_a_module_is_for_python(tmp_path, capsys):
     from torch import nn
 
     X, ranks = pd.DataFrame({"size": np.arange(12.0)}), np.arange(12) % 3
-    ordinate.CLOCClassifier(nn.Linear(1, 4), phase_epochs=(1, 1)).fit(X, ranks).save(tmp_path / "model")
+    ordinate.CLOCClassifier(nn.Linear(1, 4), epochs=(1, 1)).fit(X, ranks).save(tmp_path / "model")
     assert main(["predict", str(tmp_path / "model"), "table.csv"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("ordinate: encoder: the model in ")

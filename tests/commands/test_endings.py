@@ -41,7 +41,7 @@ def test_what_no_one_expected_is_one_line(monkeypatch, capsys, error, line, code
     def fails(*_):
         raise error
 
-    monkeypatch.setattr("ordinate.commands.fit.fit", fails)
+    monkeypatch.setattr("ordinate.commands.fit.command.fit", fails)
     assert main(["fit", "data.csv", "--target", "grade"]) == code
     err = capsys.readouterr().err
     assert err.startswith(f"ordinate: {line}")
@@ -53,7 +53,7 @@ def test_what_no_one_expected_is_one_line(monkeypatch, capsys, error, line, code
 
 def test_sigterm_ends_as_ctrl_c_does(monkeypatch, capsys):
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr("ordinate.commands.fit.fit", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr("ordinate.commands.fit.command.fit", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     assert main(["fit", "data.csv", "--target", "grade"]) == 143
     assert capsys.readouterr().err == "ordinate: stopped; the same command continues where it was\n"
     assert signal.getsignal(signal.SIGTERM) == before

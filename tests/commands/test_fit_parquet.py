@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate.commands import read_data
-from ordinate.commands.fit import fit
+from ordinate.commands.fit.command import fit
+from ordinate.commands.fit.read import Source, read
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.predict import predict
 from ordinate.commands.report import report
@@ -60,7 +60,7 @@ def test_the_model_is_that_of_the_frame(monkeypatch, options):
 
 def test_columns_are_read_when_they_are_asked_for():
     options = FitOptions(data="homes.parquet", **QUICK)
-    X = read_data.read(options, None).X
+    X = read(Source.of(options), None).samples.X
     assert isinstance(X, ParquetTable)
     assert list(X.columns) == [*FRAME.columns, "side", "subject"]
 
@@ -82,13 +82,13 @@ def test_a_folder_gives_the_model_of_one_file(tmp_path):
 
 
 def test_texts_may_be_columns_of_it():
-    samples = read_data.read(FitOptions(data="homes.parquet", text=["side"], **QUICK), None)
+    samples = read(Source.of(FitOptions(data="homes.parquet", text=["side"], **QUICK)), None).samples
     assert samples.X["side"].tolist() == SIDES.tolist()
 
 
 def test_its_model_predicts_and_reports(capsys):
     fitted("model")
-    predict("model", "homes.parquet", coverage=None, costs=None, critical=[], out="predicted.csv")
+    predict("model", "homes.parquet", coverage=None, costs=None, out="predicted.csv")
     assert len(pd.read_csv("predicted.csv")) == 60
     report("model", "homes.parquet", "price", "page.html")
     assert "report on 12 samples" in capsys.readouterr().out

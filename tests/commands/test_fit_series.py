@@ -9,15 +9,15 @@ import pytest
 
 import ordinate
 from ordinate.cli import main
-from ordinate.commands.fit import fit
+from ordinate.commands.fit.command import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.predict import predict
 from ordinate.commands.report import report
-from ordinate.data.series.eeg import read_tuab
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.ts_files import read_ts
+from ordinate.data.ts_files import read_ts
 from ordinate.errors import OrdinateError
-from tests.data import recordings
+from ordinate_papers.datasets.tuab import read_tuab
+from tests.papers.datasets import recordings
 
 QUICK = {"method": "supcr", "epochs": 1, "quiet": True}
 
@@ -53,19 +53,19 @@ def write_matrices(split=None):
 
 
 def predictions(model, data):
-    predict(model, data, coverage=None, costs=None, critical=[], out="predicted.csv")
+    predict(model, data, coverage=None, costs=None, out="predicted.csv")
     return pd.read_csv("predicted.csv")["prediction"]
 
 
 def test_a_ts_file_needs_no_target_and_its_model_predicts_another(capsys):
     write_ts("floods_TRAIN.ts", range(10, 40))
     write_ts("floods_TEST.ts", [50, 5, 20])
-    fit(FitOptions("floods_TRAIN.ts", crop=8, **QUICK))
+    fit(FitOptions("floods_TRAIN.ts", set=["data.crop=8"], **QUICK))
     shown = capsys.readouterr().out
     assert "30 samples of shape (2, 39), a continuous target from 0 to 4.14286; 24 to train, 6 held out" in shown
     assert "note: series: of " in shown
     model = ordinate.load("floods_TRAIN-model")
-    assert model.series == SeriesOptions(crop=8)
+    assert model.data == SeriesOptions(crop=8)
     expected = model.predict(read_ts("floods_TEST.ts")[0])
     np.testing.assert_allclose(predictions("floods_TRAIN-model", "floods_TEST.ts"), expected, rtol=1e-5)
     report("floods_TRAIN-model", "floods_TRAIN.ts", target=None, suspects=None, out="report.html")
@@ -85,17 +85,18 @@ def test_a_folder_of_matrices_keeps_its_split(capsys):
 
 def test_a_recipe_of_series_is_for_series_alone():
     write_matrices()
-    fit(FitOptions("brains", recipe="supcr-tuab", quick=True, crop=10, epochs=1, quiet=True))
+    fit(FitOptions("brains", recipe="supcr-tuab", quick=True, set=["data.crop=10"], epochs=1, quiet=True))
     model = ordinate.load("brains-model")
-    assert (model.encoder, model.batch_size, model.series) == ("resnet1d", 32, SeriesOptions(crop=10))
+    assert (model.encoder, model.batch_size, model.data) == ("resnet1d", 32, SeriesOptions(crop=10))
     with pytest.raises(OrdinateError, match="--recipe: cloc-koa is for images, and brains holds "):
         fit(FitOptions("brains", recipe="cloc-koa", quiet=True))
 
 
 def test_eeg_keeps_the_split_of_subjects(capsys, monkeypatch):
-    recordings.plant(Path("tuab"))
+    monkeypatch.setenv("ORDINATE_DATA", str(Path("data").resolve()))
+    recordings.plant(Path("data/tuab"))
     monkeypatch.setitem(read_tuab.__kwdefaults__, "start", 1.0)  # they last 3 s
-    fit(FitOptions("tuab", task="continuous", crop=100, **QUICK))
+    fit(FitOptions("tuab", task="continuous", set=["data.crop=100"], **QUICK))
     shown = capsys.readouterr().out
     assert "20 samples of shape (21, 400), a continuous target from 20 to 39; 18 to train, 2 held out" in shown
 
@@ -109,7 +110,7 @@ def test_unreadable_files_are_named_before_training_and_left_out_if_asked(capsys
     assert capsys.readouterr().err.endswith("; --skip-unreadable leaves them out\n")
     Path("brains/05.npy").unlink()
     assert main(["fit", "brains", "--quiet"]) == 2
-    assert "1 of its images are not there: 05.npy; --skip-unreadable leaves them out\n" in capsys.readouterr().err
+    assert "1 of its files are not there: 05.npy; --skip-unreadable leaves them out\n" in capsys.readouterr().err
     fit(FitOptions("brains", skip_unreadable=True, **QUICK))
     shown = capsys.readouterr().out
     assert "left out: brains/03.npy" in shown
@@ -122,16 +123,15 @@ def test_unreadable_files_are_named_before_training_and_left_out_if_asked(capsys
     [
         ("brains", {"image_size": "8"}, "--image-size: is for images, and brains holds series"),
         ("brains", {"target": "years"}, "no column 'years'"),
-        ("brains", {"crop": 0}, "crop: got 0"),
-        ("tuab", {"target": "sex"}, "target: got 'sex', and tuab holds EEG recordings, whose label is the age"),
+        ("brains", {"set": ["data.crop=0"]}, "--set data.crop: got 0"),
+        ("tuab", {"target": "sex"}, "--target: tuab is a data set with its own label and split"),
         ("set.ts", {"target": "depth"}, "set.ts: holds no array 'depth'"),
-        ("knees.csv", {"target": "grade", "crop": 5}, "--crop: is for series, and knees.csv holds a table"),
+        ("knees.csv", {"target": "grade", "set": ["data.crop=5"]}, "--set data.crop: is for .*series.* holds a table"),
     ],
 )
 def test_options_that_do_not_fit_are_errors(data, options, message):
     if data == "brains":
         write_matrices()
-    recordings.write(Path("tuab/train/normal/01_tcp_ar/aaaaaaaa_s001_t000.edf"), 30)
     write_ts("set.ts", [5] * 12)
     pd.DataFrame({"grade": np.arange(12.0), "x": np.linspace(0, 1, 12)}).to_csv("knees.csv", index=False)
     with pytest.raises(OrdinateError, match=message):

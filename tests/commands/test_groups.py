@@ -7,7 +7,7 @@ import pytest
 from ordinate.cli import main
 from ordinate.commands.division import divide
 from ordinate.commands.labels import Label
-from ordinate.estimators import training_samples
+from ordinate.estimators import pipeline as training_samples
 from ordinate.estimators.holdout import hold_out
 
 RANDOM = np.random.default_rng(0)

@@ -12,8 +12,8 @@ SPLITS = ["train"] * 40 + ["validation"] * 10 + ["test"] * 10
 @pytest.fixture(autouse=True)
 def untrained(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("choose", "_train"):
-        monkeypatch.setattr(f"ordinate.commands.fit.{name}", lambda *_: pytest.fail("trained"))
+    for name in ("choose", "train"):
+        monkeypatch.setattr(f"ordinate.commands.fit.command.{name}", lambda *_: pytest.fail("trained"))
 
 
 def table(**columns):

@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from ordinate.commands import image_plan
+from ordinate.commands.fit import image_plan
+from ordinate.commands.fit.image_plan import Wanted, plan_images
+from ordinate.commands.fit.plan import filled_in
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.image_plan import plan_images
+from ordinate.data.images.options import ImageOptions
 
 OPTIONS = FitOptions("pictures", target="grade")
+WANTED = Wanted()
 PHOTOGRAPHS, DIGITS = (168, 224), (32, 32)
 
 
@@ -29,8 +32,8 @@ def machine(monkeypatch):
     return measure
 
 
-def plan(own, samples, options=OPTIONS, seconds=None, candidates=(2, 1), **others):
-    return plan_images(own, 3, samples, options, seconds=seconds, candidates=candidates, **others)
+def plan(own, samples, wanted=WANTED, seconds=None, candidates=(2, 1), **others):
+    return plan_images(own, 3, samples, wanted, seconds=seconds, candidates=candidates, **others)
 
 
 @pytest.mark.parametrize("slow", [0.1, 1, 3])
@@ -44,7 +47,7 @@ def test_up_to_2000_images_are_planned_for_less_than_ten_minutes(own, samples, s
 
 
 def test_more_images_have_more_time():
-    assert 480 < plan(PHOTOGRAPHS, 8000, replace(OPTIONS, encoder="resnet50")).seconds <= 4 * 480
+    assert 480 < plan(PHOTOGRAPHS, 8000, Wanted(encoder="resnet50")).seconds <= 4 * 480
 
 
 @pytest.mark.parametrize("seconds", [20, 40, 150, 800])
@@ -67,7 +70,7 @@ def test_more_time_buys_larger_images_and_more_candidates():
 def test_without_time_to_train_the_network_it_is_frozen():
     chosen = plan(PHOTOGRAPHS, 400, seconds=12)
     assert (chosen.network, chosen.pretrained, chosen.frozen) == ("efficientnet_lite0", True, True)
-    assert chosen.fill(OPTIONS).frozen
+    assert filled_in(OPTIONS, chosen).set == ["data.frozen=true"]
 
 
 def test_without_weights_at_hand_a_network_is_trained_from_scratch(monkeypatch):
@@ -82,11 +85,10 @@ def test_small_images_have_a_small_network_unless_there_is_time():
 
 
 def test_what_is_given_is_kept():
-    given = replace(OPTIONS, encoder="resnet50", epochs=200, image_size="100x100")
-    chosen = plan((100, 100), 400, given)
-    filled = chosen.fill(given)
+    chosen = plan((100, 100), 400, Wanted(encoder="resnet50", epochs=200, fixed_size=True))
+    filled = filled_in(replace(OPTIONS, encoder="resnet50", epochs=200, image_size="100x100"), chosen)
     assert (filled.encoder, filled.epochs, filled.image_size) == ("resnet50", 200, "100x100")
-    assert not filled.frozen
+    assert filled.set == []
     assert chosen.seconds == pytest.approx(1.3 * 400 * 0.01 * (200 + 2 * 0.25))
 
 
@@ -109,26 +111,26 @@ def test_sizes_keep_the_form_of_the_images(own):
 
 
 def test_a_network_that_takes_the_images_own_size_is_not_refused_for_a_smaller_one():
-    given = replace(OPTIONS, encoder="otd_convnet")  # which 31 x 96 pixels are too few for
+    given = Wanted(encoder="otd_convnet")  # which 31 x 96 pixels are too few for
     assert min(plan((64, 200), 100, given, seconds=1).size) > 31
 
 
-@pytest.mark.parametrize("given", [{"augmentation": "supcr"}, {"method": "simclr"}, {"method": "dino"}], ids=str)
+@pytest.mark.parametrize("given", [{"options": ImageOptions(augmentation="supcr")}, {"needs_views": True}], ids=str)
 def test_what_needs_views_is_not_frozen(given):
     assert plan(PHOTOGRAPHS, 500, seconds=20).frozen
-    assert not plan(PHOTOGRAPHS, 500, replace(OPTIONS, **given), seconds=20).frozen
+    assert not plan(PHOTOGRAPHS, 500, Wanted(**given), seconds=20).frozen
 
 
 def test_more_trials_are_planned_for():
     """Two methods in five folds are nine trainings, of which each trial sees four fifths of the images, not three."""
     fixed = {"candidates": (2,), "fixed_size": True, "seconds": 1e6}
-    once, folds = (plan(PHOTOGRAPHS, 500, replace(OPTIONS, epochs=10, folds=count), **fixed) for count in (1, 5))
+    once, folds = (plan(PHOTOGRAPHS, 500, Wanted(epochs=10, folds=count), **fixed) for count in (1, 5))
     assert (folds.seconds - folds.after) / (once.seconds - once.after) == pytest.approx((2 * 4 + 1) / (2 * 0.8 + 1))
 
 
 def test_mirror_images_are_planned_for():
     fixed = {"fixed_size": True, "seconds": 1e6}
-    once, twice = (plan(PHOTOGRAPHS, 500, replace(OPTIONS, epochs=10, mirror=flag), **fixed) for flag in (False, True))
+    once, twice = (plan(PHOTOGRAPHS, 500, Wanted(epochs=10, mirror=flag), **fixed) for flag in (False, True))
     assert twice.after == pytest.approx(2 * once.after)
     assert twice.seconds - twice.after == pytest.approx(once.seconds - once.after)
 
@@ -137,15 +139,16 @@ def test_mirror_images_are_planned_for():
     ("own", "seconds", "given", "mirrors"),
     [
         (PHOTOGRAPHS, None, {}, True),
-        (PHOTOGRAPHS, None, {"augmentation": "auto"}, True),
+        (PHOTOGRAPHS, None, {"options": ImageOptions(augmentation="auto")}, True),
         (PHOTOGRAPHS, None, {"mirror": False}, False),
-        (PHOTOGRAPHS, None, {"augmentation": "gaze"}, None),
-        (PHOTOGRAPHS, None, {"augmentation": "gaze", "mirror": True}, True),
-        (PHOTOGRAPHS, 12, {}, None),  # frozen
-        (PHOTOGRAPHS, None, {"train_encoder": "none"}, None),
-        (DIGITS, None, {}, None),
+        (PHOTOGRAPHS, None, {"options": ImageOptions(augmentation="gaze")}, False),
+        (PHOTOGRAPHS, None, {"options": ImageOptions(augmentation="gaze"), "mirror": True}, True),
+        (PHOTOGRAPHS, 12, {}, False),  # frozen
+        (PHOTOGRAPHS, None, {"train_encoder": "none"}, False),
+        (DIGITS, None, {}, False),
     ],
 )
 def test_networks_from_weights_that_train_on_mirror_images_predict_from_them(own, seconds, given, mirrors):
-    options = replace(OPTIONS, **given)
-    assert plan(own, 500, options, seconds=seconds).fill(options).mirror is mirrors
+    chosen = plan(own, 500, Wanted(**given), seconds=seconds)
+    assert chosen.mirror is mirrors
+    assert ("data.mirror=true" in filled_in(OPTIONS, chosen).set) is mirrors

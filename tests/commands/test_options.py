@@ -1,17 +1,14 @@
 """Every option that is given has an effect, or the command says before training that it has none."""
 
-from dataclasses import fields
-
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
 
 from ordinate.cli import build_parser, main
-from ordinate.commands.fit_options import IMAGES, FitOptions
-from ordinate.commands.read_data import read
+from ordinate.commands.fit.read import Source, read
+from ordinate.commands.fit_options import FitOptions
 from ordinate.data import modalities
-from ordinate.data.images.options import ImageOptions
 
 N = 24
 
@@ -26,6 +23,7 @@ def folder(tmp_path_factory):
     frame["text"] = np.array(["bad day", "so so", "good day"])[ranks]
     frame["side"], frame["subject"] = np.repeat(["train", "test"], [16, 8]), np.arange(N) // 2
     frame.assign(grade=ranks).to_csv(place / "table.csv", index=False)
+    pd.DataFrame(1 - np.eye(3, dtype=int), range(3), range(3)).to_csv(place / "costs.csv")
     frame.assign(grade=ranks).to_parquet(place / "table.parquet", index=False)
     np.savez(place / "series.npz", X=rng.normal(size=(N, 2, 20)), grade=ranks)
     np.savez(place / "images.npz", X=rng.random((N, 1, 8, 8)), grade=ranks)
@@ -48,7 +46,7 @@ def here(folder, monkeypatch):
 
 TABLE, SPLIT = "table.csv --target grade", "table.csv --target grade --split side"
 REFUSED = [  # of the commands fit and protocol: what is given, and how its error begins
-    (f"{SPLIT} --test-fraction 0.3", "--test-fraction: got 0.3 beside --split side"),
+    (f"{SPLIT} --test-fraction 0.3", "--test-fraction: got 0.3 and --split side"),
     (f"{TABLE} --fold 1", "--fold: got 1, and table.csv is one file"),
     ("images --fold 1", "--fold: got 1, but images has no folds"),
     ("series --fold 1", "--fold: is for images, and series holds series"),
@@ -56,7 +54,7 @@ REFUSED = [  # of the commands fit and protocol: what is given, and how its erro
     ("images.npz --target grade --skip-unreadable", "--skip-unreadable: got True, and images.npz is one file"),
     (f"{TABLE} --image-size 8", "--image-size: is for images, and table.csv holds a table"),
     ("table.parquet --target grade --image-size 8", "--image-size: is for images, and table.parquet holds a table"),
-    (f"{TABLE} --augmentation flip", "--augmentation: is for images, and table.csv holds a table"),
+    (f"{TABLE} --set data.augmentation=flip", "--set data.augmentation: is for images, and table.csv holds a table"),
     (f"{TABLE} --pretrained", "--pretrained: is for images, and table.csv holds a table"),
     ("series.npz --target grade --pretrained", "--pretrained: is for images, and series.npz holds series"),
     ("series --image-size 8", "--image-size: is for images, and series holds series"),
@@ -80,30 +78,32 @@ REFUSED = [  # of the commands fit and protocol: what is given, and how its erro
     (f"{TABLE} --task continuous --margin 0,1=1", "--margin: is for"),
 ]
 FIT_REFUSES = [
-    (f"{TABLE} --text text --drop a", "--drop: got 'a' beside --text"),
-    (f"{TABLE} --text text --keep a", "--keep: got 'a' beside --text"),
-    (f"{TABLE} --text text --categorical a", "--categorical: got 'a' beside --text"),
+    (f"{TABLE} --text text --drop a", "--drop: got 'a' and --text"),
+    (f"{TABLE} --text text --keep a", "--keep: got 'a' and --text"),
+    (f"{TABLE} --text text --categorical a", "--categorical: got 'a' and --text"),
     (f"{SPLIT} --text side", "--text: got 'side', which --split has already"),
     ("images --text text", "--text: is for a table, and images holds images"),
     ("series --text text", "--text: is for a table, and series holds series"),
     ("series.npz --target grade --text text", "--text: series.npz holds no table"),
-    (f"{TABLE} --word-vectors glove.txt", "--word-vectors: are for text"),
-    (f"{TABLE} --crop 10", "--crop: is for series"),
-    (f"{TABLE} --volume-size 10", "--volume-size: is for volumes, and table.csv holds a table"),
-    (f"{TABLE} --spacing 1", "--spacing: is for volumes, and table.csv holds a table"),
+    (f"{TABLE} --set data.word_vectors=glove.txt", "--set data.word_vectors: is for text"),
+    (f"{TABLE} --set data.crop=10", "--set data.crop: is for series or images"),
+    (f"{TABLE} --set data.max_length=10", "--set data.max_length: is for text, and table.csv holds a table"),
+    (f"{TABLE} --set data.spacing=1", "--set data.spacing: is for volumes, and table.csv holds a table"),
     (f"{TABLE} --recipe cloc-koa", "--recipe: cloc-koa is for images, and table.csv holds a table"),
     (f"{TABLE} --quick", "--quick: is the small version of a recipe"),
-    (f"{TABLE} --ray auto", "--ray: is alone, expected --workers N beside it"),
-    (f"{TABLE} --workers 2", "--workers: is alone, expected --ray ADDRESS beside it"),
+    (f"{TABLE} --ray auto", "--ray: is alone, expected --workers N"),
+    (f"{TABLE} --workers 2", "--workers: is alone, expected --ray ADDRESS"),
     (f"{TABLE} --ray auto --workers 0", "--workers: got 0, expected a whole number of at least 1"),
-    (f"{TABLE} --ray auto --workers 2 --devices 2", "--devices: is for training without --ray; leave one out"),
+    (
+        f"{TABLE} --ray auto --workers 2 --set training.devices=2",
+        "--set training.devices: is for training without --ray",
+    ),
     (f"{TABLE} --ray auto --workers 2 --time-limit 1", "--time-limit: is for training without --ray"),
-    (f"{TABLE} --frozen", "--frozen: keeps pretrained weights as they are; give --pretrained"),
-    ("series --pretrained --frozen", "--pretrained: is for images"),
-    (f"{TABLE} --decision median --critical 0,1=2", "--decision: got 'median' beside costs"),
+    ("images --set data.frozen=true", "--set data.frozen: got True with pretrained=False"),
+    ("series --pretrained --set data.frozen=true", "--pretrained: is for images"),
+    (f"{TABLE} --decision median --costs costs.csv", "--decision: got 'median' and --costs"),
     (f"{TABLE} --task continuous --decision median", "--decision: is for ranks"),
     (f"{TABLE} --method otd --margin 0,1=1", "--margin: is for CLOC"),
-    (f"{TABLE} --task continuous --critical 0,1=2", "--critical: is for ranks"),
     (f"{TABLE} --task continuous --costs costs.csv", "--costs: is for ranks"),
 ]
 OTHERS = [
@@ -169,16 +169,10 @@ def test_a_split_that_the_data_bring_along_refuses_a_test_fraction(tmp_path, cap
 def test_groups_beside_a_split_are_held_to_it(size, note, tmp_path, capsys):
     pd.read_csv("table.csv").assign(subject=np.arange(N) // size).to_csv(tmp_path / "table.csv", index=False)
     table = str(tmp_path / "table.csv")
-    read(FitOptions(table, target="grade", split="side", group="subject", drop="text"), ImageOptions())
+    read(Source.of(FitOptions(table, target="grade", split="side", group="subject", drop="text")), None)
     assert capsys.readouterr().out == note
 
 
 def test_the_options_of_one_kind_of_data_are_options_of_fit():
     fit = vars(build_parser().parse_args(["fit", "table.csv"]))
     assert {name for modality in modalities() for name in modality.command_options} <= set(fit)
-
-
-def test_an_option_of_images_is_refused_beside_other_data():
-    """Unless a recipe's checks do so."""
-    of_images = {each.name for each in fields(FitOptions) if each.metadata.get("group") == IMAGES} - {"recipe", "quick"}
-    assert of_images <= {name for modality in modalities() for name in modality.command_options}

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate.commands.compare import compare
-from ordinate.commands.report import report
+from ordinate.commands.report import compare, report
 from ordinate.errors import OrdinateError
 from tests.data import pictures
 from tests.estimators.examples import cloc, draw_table, otd, ranks_of, supcr

@@ -86,15 +86,15 @@ def test_a_protocol_leaves_it_out(capsys):
 def test_a_table_of_nothing_else_is_an_error(capsys):
     pd.read_csv("indexed.csv")[[INDEX, "grade"]].to_csv("bare.csv", index=False)
     assert main(["fit", "bare.csv", "--target", "grade"]) == 2
-    assert "every column beside the target identifies the rows (Unnamed: 0)" in capsys.readouterr().err
+    assert "every column except the target identifies the rows (Unnamed: 0)" in capsys.readouterr().err
 
 
 def test_texts_that_are_asked_for_stay_however_different_they_are(capsys):
+    from ordinate.commands.fit.read import Source, read
     from ordinate.commands.fit_options import FitOptions
-    from ordinate.commands.read_data import read
 
     pd.DataFrame({"text": [f"note {row}" for row in range(12)], "grade": np.arange(12) % 2}).to_csv("t.csv")
-    assert list(read(FitOptions("t.csv", target="grade", text=["text"]), None).X.columns) == ["text"]
+    assert list(read(Source.of(FitOptions("t.csv", target="grade", text=["text"])), None).samples.X.columns) == ["text"]
     assert capsys.readouterr().out == ""
 
 

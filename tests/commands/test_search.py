@@ -61,7 +61,7 @@ def test_images_go_by_their_paths_with_the_ranks_of_their_folders(folder):
     ranks = np.arange(24) % 3
     drawn = pictures.draw(ranks)
     images = ImageOptions(augmentation="none", workers=0)
-    otd(encoder="test_resnet", images=images, epochs=1).fit(drawn, ranks).save("model")
+    otd(encoder="test_resnet", data=images, epochs=1).fit(drawn, ranks).save("model")
     pictures.write(Path("knees"), drawn, [f"{rank}/{i:02}.png" for i, rank in enumerate(ranks)])
     pictures.write(Path("new"), drawn[[5, 7]], ["a.png", "b.png"])
     search("model", "new", "knees", None, 3, "found.csv")

@@ -40,7 +40,7 @@ def assert_same(table, expected):
 
 def test_ranks_are_those_of_find_label_errors_with_cloc(file, capsys):
     frame = pd.read_csv(file)
-    estimator = CLOCClassifier(phase_epochs=(1, 2), random_state=0)
+    estimator = CLOCClassifier(epochs=(1, 2), random_state=0)
     expected = find_label_errors(estimator, frame[["a", "b", "c"]], frame["rank"], folds=2)
     assert_same(written(file, "rank", "word,target,subject"), expected)
     shown = capsys.readouterr().out
@@ -57,7 +57,7 @@ def test_targets_are_those_of_find_label_errors_with_supcr(file):
 
 def test_text_groups_and_seed_reach_the_models(file):
     frame = pd.read_csv(file)
-    estimator = CLOCClassifier(phase_epochs=(1, 2), random_state=7, class_order=["low", "mid", "high"])
+    estimator = CLOCClassifier(epochs=(1, 2), random_state=7, class_order=["low", "mid", "high"])
     X, groups = frame[["a", "b", "c"]], frame["subject"].astype(str)
     expected = find_label_errors(estimator, X, frame["word"], folds=2, groups=groups)
     table = written(file, "word", "rank,target", order="low,mid,high", group="subject", seed=7)
@@ -88,7 +88,7 @@ def test_images_are_named(tmp_path, capsys, monkeypatch):
     [
         ({"target": "rank", "folds": 1}, "--folds: got 1, expected at least 2"),
         ({"target": "rank", "epochs": 0}, "--epochs: got 0"),
-        ({"target": "rank", "accelerator": "abacus"}, "accelerator"),
+        ({"target": "rank", "set": ["training.accelerator=abacus"]}, "accelerator"),
         ({"target": None}, "target: got none, expected the column of the label"),
         ({"target": "word"}, "column 'word': holds text without an order"),
         ({"target": "rank", "group": "clinic"}, "group: no column 'clinic'"),

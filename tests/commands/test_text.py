@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import ordinate
-from ordinate.commands.fit import fit
+from ordinate.commands.fit.command import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.predict import predict
 from ordinate.commands.report import report
@@ -29,7 +29,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def fit_quickly(**options):
-    settings = {"method": "supremix", "task": "continuous", "word_vectors": "vectors.txt", "epochs": 2, "quiet": True}
+    settings = {"method": "supremix", "task": "continuous", "epochs": 2, "quiet": True}
+    settings["set"] = ["data.word_vectors=vectors.txt"]
     fit(FitOptions("pairs.csv", "score", **{**settings, **options}))
 
 
@@ -41,7 +42,7 @@ def test_a_pair_of_columns_is_enough_and_reports_show_the_texts(folder, capsys):
     fit_quickly(text=["u", "v"])
     model = ordinate.load("pairs-model")
     assert model.reader_.words == WORDS
-    predict("pairs-model", "pairs.csv", coverage=None, costs=None, critical=[], out="found.csv")
+    predict("pairs-model", "pairs.csv", coverage=None, costs=None, out="found.csv")
     assert pd.read_csv("found.csv")["prediction"].tolist() == pytest.approx(model.predict(X).tolist(), abs=1e-5)
     shown = samples_of(folder / "pairs-model" / "report.html")
     split = json.loads((folder / "pairs-model" / "split.json").read_text())
@@ -55,7 +56,7 @@ def test_a_pair_of_columns_is_enough_and_reports_show_the_texts(folder, capsys):
 
 def test_the_command_that_a_report_gives_names_every_column():
     options = FitOptions("d.csv", "score", text=["u", "v"])
-    assert options.command == "ordinate fit d.csv --target score --text u --text v"
+    assert options.command == "ordinate fit d.csv --target score --text u v"
 
 
 def test_one_column_is_a_single_text():
@@ -81,8 +82,8 @@ def test_texts_that_all_differ_are_read_as_text_and_never_as_categories(capsys, 
         ({"text": ["u", "w"]}, "pairs.csv: no column 'w'"),
         ({"text": ["u", "v", "id"]}, "--text: got 3 columns, expected one or two"),
         ({"text": ["u", "id"]}, "--text: pairs.csv: sample 0 holds 0, expected a string"),
-        ({}, "--word-vectors: are for text, expected --text COLUMN"),
-        ({"text": ["u"], "word_vectors": "absent.txt"}, "word_vectors: absent.txt could not be read"),
+        ({}, "--set data.word_vectors: is for .*text, and pairs.csv holds a table"),
+        ({"text": ["u"], "set": ["data.word_vectors=absent.txt"]}, "word_vectors: absent.txt could not be read"),
     ],
 )
 def test_what_cannot_be_is_an_error(options, message):

@@ -9,17 +9,17 @@ import pandas as pd
 import pytest
 
 import ordinate
-from ordinate.commands import choose as module
-from ordinate.commands import image_plan
-from ordinate.commands.choose import _last_training
-from ordinate.commands.fit import fit
+from ordinate.commands.fit import choose as module
+from ordinate.commands.fit import command, image_plan
+from ordinate.commands.fit.choose import last_training
+from ordinate.commands.fit.command import fit
+from ordinate.commands.fit.image_plan import ImagePlanner, Wanted, plan_images
+from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.image_plan import ImagePlan, plan_images
-from ordinate.commands.time_plan import TimePlan
 from ordinate.data.images.pixels import Preprocessing
 from ordinate.errors import OrdinateError
 from ordinate.estimators.choice import Choice
-from ordinate.methods.time_budget import TimeBudget
+from ordinate.training.time_budget import TimeBudget
 
 NOISE = np.random.default_rng(0).normal(size=(60, 2))
 FRAME = pd.DataFrame({"a": NOISE[:, 0], "b": NOISE[:, 1], "target": NOISE[:, 0] * 2 + 5})
@@ -85,7 +85,7 @@ def test_without_time_to_train_on_all_samples_the_best_trial_is_the_model(monkey
 
 
 def test_a_limited_run_says_how_to_train_its_model_again(monkeypatch, capsys):
-    monkeypatch.setitem(ordinate.CLOCClassifier.__init__.__kwdefaults__, "phase_epochs", (5, 5))
+    monkeypatch.setitem(ordinate.CLOCClassifier.__init__.__kwdefaults__, "epochs", (5, 5))
     train("grade", time_limit=30, epochs=None, method="cloc")
     again = json.loads(Path("model/metrics.json").read_text())["command"]
     assert again == "ordinate fit table.csv --target grade --method cloc --drop target"
@@ -97,15 +97,15 @@ def test_a_limited_run_says_how_to_train_its_model_again(monkeypatch, capsys):
 @pytest.mark.thorough
 def test_the_time_before_reading_counts_and_so_does_that_of_a_run_that_was_stopped(monkeypatch):
     seen = []
-    begin = TimePlan.begin_training
+    choose = command.choose
 
-    def stop(plan):
-        begin(plan)
-        seen.append(plan.budget.spent)
+    def stop(training, limit):
+        seen.append(limit.budget.spent)
         if len(seen) == 1:
             raise KeyboardInterrupt
+        return choose(training, limit)
 
-    monkeypatch.setattr(TimePlan, "begin_training", stop)
+    monkeypatch.setattr(command, "choose", stop)
     options = FitOptions("table.csv", target="grade", drop="target", time_limit=30, epochs=1, out="model", quiet=True)
     with pytest.raises(KeyboardInterrupt):
         fit(options, started=time.monotonic() - 100)
@@ -115,25 +115,21 @@ def test_the_time_before_reading_counts_and_so_does_that_of_a_run_that_was_stopp
 
 
 def test_the_report_has_no_tsne_when_there_is_no_time_for_it():
-    plan = TimePlan(
-        FitOptions("t.csv", time_limit=1.0), Path("none"), TimeBudget(60, clock=lambda: 0.0, start=0.0), start=3.0
-    )
-    assert plan.projections(3000) == ("pca",)
-    assert plan.projections(1000) == ("pca", "tsne")
-    assert TimePlan(FitOptions("t.csv"), Path("none"), None).projections(3000) == ("pca", "tsne")
+    limit = TimeLimit(TimeBudget(60, clock=lambda: 0.0, start=0.0), start=3.0)
+    assert limit.projections(3000) == ("pca",)
+    assert limit.projections(1000) == ("pca", "tsne")
+    assert TimeLimit(None).projections(3000) == ("pca", "tsne")
 
 
 @pytest.mark.parametrize("reading", [0.0, 25.0, 95.0])
-def test_time_for_reading_is_not_planned_for_training(reading, tmp_path, monkeypatch, capsys):
+def test_time_for_reading_is_not_planned_for_training(reading, monkeypatch, capsys):
     monkeypatch.setattr(image_plan, "_measure", lambda *_, **__: (1e-3, 1e-4))
-    plan = TimePlan(
-        FitOptions("pictures", target="grade", time_limit=1.0), tmp_path, TimeBudget(60, clock=lambda: 0.0, start=0.0)
-    )
+    limit = TimeLimit(TimeBudget(60, clock=lambda: 0.0, start=0.0))
+    planner = ImagePlanner(Wanted, "auto", None, alone=False, test_fraction=None, time=limit, on_gpu=False)
     labels = pd.Series([1, 2, 3] * 100, name="grade")
-    plan.plan_for(Preprocessing((160, 224), 3), labels, reading)
-    assert plan.images is not None
-    least = plan_images((160, 224), 3, 240, plan.options, seconds=0.0, candidates=(1,)).seconds
-    assert plan.images.seconds <= max(least, 60 - reading)
+    plan = planner.plan(Preprocessing((160, 224), 3), labels, reading)
+    least = plan_images((160, 224), 3, 240, Wanted(), seconds=0.0, candidates=(1,)).seconds
+    assert plan.seconds <= max(least, 60 - reading)
     assert ("reading 300 images takes about 95 seconds" in capsys.readouterr().out) == (reading == 95.0)
 
 
@@ -178,22 +174,19 @@ def test_limits_that_cannot_be_are_refused(options, message):
 
 def test_what_follows_the_trials_is_decided_once(tmp_path):
     choice = Choice(errors={"cloc": 0.4}, epochs={"cloc": 10}, seconds={"cloc": 5.0}, chosen="cloc")
-    first = _last_training(tmp_path / "last.json", choice, "cloc", 60.0, 1.25, FitOptions("t.csv"))
+    first = last_training(tmp_path / "last.json", choice, "cloc", 60.0, 1.25, None)
     assert first["epochs"] > 10
     assert not first["trial"]
     # a run that was stopped continues with less time left, and with the epochs that its checkpoint is of
-    assert _last_training(tmp_path / "last.json", choice, "cloc", 1.0, 1.25, FitOptions("t.csv")) == first
-    assert _last_training(tmp_path / "new.json", choice, "cloc", 1.0, 1.25, FitOptions("t.csv"))["trial"]
+    assert last_training(tmp_path / "last.json", choice, "cloc", 1.0, 1.25, None) == first
+    assert last_training(tmp_path / "new.json", choice, "cloc", 1.0, 1.25, None)["trial"]
 
 
 @pytest.mark.parametrize(("after", "kept"), [(0.0, 0.0), (30.0, 30.0), (500.0, 240.0)])
 def test_trainings_on_images_leave_time_for_their_embeddings(after, kept):
     budget = TimeBudget(600, clock=lambda: 10.0, start=0.0)
-    alone = TimePlan(FitOptions("t.csv"), Path("none"), budget)
-    alone.begin_training()
-    assert 300 < alone.until < 600  # for measures, report and pictures
-    images = ImagePlan("resnet18", False, False, (32, 32), epochs=5, candidates=2, seconds=100.0, after=after)
-    plan = TimePlan(FitOptions("t.csv"), Path("none"), budget, images)
-    plan.begin_training()
-    assert plan.until == alone.until - kept
-    assert plan.end.budget is budget
+    alone = TimeLimit(budget)
+    assert 300 < alone.until < 600  # Metrics, report and pictures take the rest.
+    limit = TimeLimit(budget, after=after)
+    assert limit.until == alone.until - kept
+    assert limit.end.budget is budget

@@ -16,18 +16,19 @@ import torch
 
 from ordinate import load
 from ordinate.cli import main
-from ordinate.commands import fit as fit_command
-from ordinate.commands import time_plan
+from ordinate.commands.fit import command as fit_command
+from ordinate.commands.fit import image_plan
+from ordinate.commands.fit.image_plan import ImagePlan
+from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.image_plan import ImagePlan
 from ordinate.estimators.seed import draw_seed
-from ordinate.methods.time_budget import TimeBudget
+from ordinate.training.time_budget import TimeBudget
 from tests import processes
 from tests.data import pictures
 from tests.estimators.examples import draw_table, ranks_of
 
-OPTIONS = ["--target", "grade", "--method", "cloc", "--optimizer", "sgd", "--learning-rate", "0.02", "--quiet",
-           "--accelerator", "cpu", "--batch-size", "16"]  # fmt: skip
+SETTINGS = ("training.optimizer=sgd", "training.learning_rate=0.02", "training.accelerator=cpu", "batch_size=16")
+OPTIONS = ["--target", "grade", "--method", "cloc", "--quiet", *(f"--set={setting}" for setting in SETTINGS)]
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +48,7 @@ def start(count, *options):
 
 
 def assert_near(first, second):
-    states = [load(folder).method_.state_dict() for folder in (first, second)]
+    states = [load(folder).encoder_.state_dict() for folder in (first, second)]
     for name, value in states[0].items():
         torch.testing.assert_close(states[1][name], value, rtol=1e-5, atol=1e-6)
 
@@ -93,10 +94,10 @@ def fit_images_among(rank, folder):
     ahead = 0 if rank == 0 else 500  # seconds, of the process that is not to decide
     clock = time.monotonic
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as said:
-        patch.setattr(time_plan, "plan_images", lambda *_, **__: {0: SMALL}[rank])
-        patch.setattr(fit_command, "_show", lambda *_: 0)  # report and pictures, which take the longest
+        patch.setattr(image_plan, "plan_images", lambda *_, **__: {0: SMALL}[rank])
+        patch.setattr(TimeLimit, "has_time_for", lambda *_: False)  # Report and pictures take the longest.
         patch.setattr(TimeBudget.__init__, "__kwdefaults__", {"clock": lambda: clock() + ahead, "start": None})
-        fit_command.fit(FitOptions("knees", time_limit=10, accelerator="cpu", quiet=True, out="model"))
+        fit_command.fit(FitOptions("knees", time_limit=10, set=["training.accelerator=cpu"], quiet=True, out="model"))
     return said.getvalue()
 
 
@@ -125,14 +126,18 @@ def test_torchrun_keeps_to_a_time_limit(tmp_path):
 
 @pytest.mark.thorough
 def test_devices_keep_to_a_time_limit(tmp_path, capsys):
-    assert main(["fit", "table.csv", *OPTIONS, "--devices", "2", "--time-limit", "0.001", "--out", "model"]) == 0
+    assert (
+        main(["fit", "table.csv", *OPTIONS, "--set", "training.devices=2", "--time-limit", "0.001", "--out", "model"])
+        == 0
+    )
     assert "note: the time limit ended the training after" in capsys.readouterr().out
 
 
 def test_a_strategy_that_runs_the_command_again_is_refused(capsys):
-    assert main(["fit", "table.csv", *OPTIONS, "--devices", "2", "--strategy", "ddp"]) == 2
+    assert main(["fit", "table.csv", *OPTIONS, "--set", "training.devices=2", "--set", "training.strategy=ddp"]) == 2
     assert (
-        "--strategy: got ddp, expected one such as ddp_spawn; other strategies start under" in capsys.readouterr().err
+        "--set training.strategy: got ddp, expected one such as ddp_spawn; other strategies start under"
+        in capsys.readouterr().err
     )
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from ordinate.cli import main
-from ordinate.commands.fit import fit
+from ordinate.commands.fit.command import fit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
@@ -38,7 +38,7 @@ def write(names=NAMES, **columns):
 
 def test_a_folder_of_volumes_leaves_a_model_that_predicts_them_and_a_report(capsys):
     write(path=NAMES, age=AGES)
-    config = train("brains", target="age", method="supremix", volume_size="12")
+    config = train("brains", target="age", method="supremix", set=["data.size=12"])
     said = capsys.readouterr().out
     assert "36 samples of 12 x 12 x 12 voxels, a continuous target from 50 to 71; 29 to train, 7 held out" in said
     assert "note: volumes of up to 16 x 16 x 16 voxels are cut to their central 12 x 12 x 12" in said
@@ -57,17 +57,19 @@ def test_a_folder_of_volumes_leaves_a_model_that_predicts_them_and_a_report(caps
 def test_uk_biobanks_subjects_stand_on_one_side_and_are_resampled(capsys):
     subjects = [1000000 + i for i in range(36)]
     write([f"{subject}_20252_2_0/T1/T1_brain_to_MNI.nii.gz" for subject in subjects], subject=subjects, age=AGES)
-    config = train("brains", target="age", method="supcr", volume_size="8", spacing="2")
-    assert config["params"]["volumes"]["spacing"] == [2.0, 2.0, 2.0]
+    config = train("brains", target="age", method="supcr", set=["data.size=8", "data.spacing=2"])
+    assert config["params"]["data"]["volumes"]["spacing"] == [2.0, 2.0, 2.0]
     assert config["reader"]["size"] == [8, 8, 8]
 
 
 @pytest.mark.thorough
 def test_the_recipe_of_uk_biobank_is_for_volumes(tmp_path):
     write(path=NAMES, age=AGES)
-    config = train("brains", target="age", recipe="supremix-ukbiobank", quick=True, volume_size="8", spacing="2")
+    config = train(
+        "brains", target="age", recipe="supremix-ukbiobank", quick=True, set=["data.size=8", "data.spacing=2"]
+    )
     assert config["params"]["temperature"] == 0.5
-    assert config["params"]["volumes"]["size"] == [8, 8, 8]
+    assert config["params"]["data"]["volumes"]["size"] == [8, 8, 8]
     with pytest.raises(OrdinateError, match="--recipe: otd-busi is for images, and brains holds "):
         train("brains", target="age", recipe="otd-busi", out="other")
 
@@ -79,7 +81,7 @@ def test_unreadable_volumes_are_named_and_can_be_left_out(capsys):
         train("brains", target="grade", method="otd")
     write(path=[*NAMES[:7], "x.nii", *NAMES[8:]], grade=RANKS)
     Path("brains", NAMES[4]).write_bytes(b"nothing")
-    with pytest.raises(OrdinateError, match=r"1 of its images are not there: x\.nii; --skip-unreadable"):
+    with pytest.raises(OrdinateError, match=r"1 of its volumes are not there: x\.nii; --skip-unreadable"):
         train("brains", target="grade", method="otd")
     train("brains", target="grade", method="otd", skip_unreadable=True)
     assert "34 samples of 16 x 16 x 16 voxels, 3 ranks" in capsys.readouterr().out
@@ -103,9 +105,12 @@ def test_an_npz_of_volumes_is_trained_on(capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"volume_size": "0"}, "--volume-size: got '0', expected a number above 0"),
-        ({"volume_size": "4x5"}, "--volume-size: got '4x5', expected a number above 0, or three as AxBxC"),
-        ({"spacing": "two"}, "--spacing: got 'two', expected a number above 0"),
+        ({"set": ["data.size=0"]}, "--set data.size: got 0, expected a whole number of at least 1"),
+        (
+            {"set": ["data.size=(4, 5)"]},
+            r"--set data.size: got '\(4, 5\)', expected a whole number, tuple",
+        ),
+        ({"set": ["data.spacing=two"]}, "--set data.spacing: got 'two', expected a number, tuple"),
         ({"image_size": "16"}, "--image-size: is for images, and .* holds volumes"),
     ],
 )
@@ -117,5 +122,5 @@ def test_options_that_do_not_fit_volumes_are_refused(options, message):
 
 def test_a_table_takes_no_options_of_volumes():
     pd.DataFrame({"x": np.linspace(0, 1, 20), "y": range(20)}).to_csv("t.csv", index=False)
-    with pytest.raises(OrdinateError, match=r"--spacing: is for volumes, and t\.csv holds a table"):
-        train("t.csv", target="y", spacing="2")
+    with pytest.raises(OrdinateError, match=r"--set data.spacing: is for volumes, and t\.csv holds a table"):
+        train("t.csv", target="y", set=["data.spacing=2"])

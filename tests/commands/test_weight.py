@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
+from sklearn.base import clone
 
 import ordinate
 from ordinate.cli import main
-from ordinate.commands.fit import SPLIT
+from ordinate.commands.fit.write import SPLIT
 from ordinate.errors import OrdinateError
 from ordinate.metrics import rank_report
 from tests.estimators.examples import draw_table, ranks_of
@@ -44,7 +45,7 @@ def test_a_column_weighs_training_and_held_out_samples_and_is_no_feature(tmp_pat
     assert metrics["adjacent_error_rates"] == pytest.approx(expected.pop("adjacent_error_rates"))
     assert {name: metrics[name] for name in expected} == pytest.approx(expected)
     assert "held-out samples, weighted by 'weight'" in capsys.readouterr().out
-    again = model.__class__(**model.get_params()).set_params(checkpoint_dir=None)
+    again = clone(model)
     again.fit(frame.loc[train, ["a", "b", "c"]], frame.loc[train, "grade"], frame.loc[train, "weight"])
     assert (again.predict_proba(held_out[["a", "b", "c"]]) == model.predict_proba(held_out[["a", "b", "c"]])).all()
 

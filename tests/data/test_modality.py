@@ -82,7 +82,7 @@ def _dna(monkeypatch):
 
 @pytest.mark.parametrize("make", [CLOCClassifier, SupCRRegressor])
 def test_samples_are_fitted_predicted_saved_and_loaded(make, tmp_path):
-    epochs = {"phase_epochs": (2, 2)} if make is CLOCClassifier else {"epochs": (2, 2)}
+    epochs = {"epochs": (2, 2)}
     model = make(**epochs, embedding_dim=4, batch_size=16, random_state=0)
     predicted = clone(model).fit(X, Y).predict(X)
     model.fit(X, Y).save(tmp_path / "model")
@@ -117,7 +117,7 @@ def test_its_name_and_the_kinds_of_its_readers_are_its_own():
 
 
 def test_a_model_of_an_unknown_kind_of_data_is_refused(tmp_path, monkeypatch):
-    CLOCClassifier(phase_epochs=(1, 1), embedding_dim=4, random_state=0).fit(X, Y).save(tmp_path / "model")
+    CLOCClassifier(epochs=(1, 1), embedding_dim=4, random_state=0).fit(X, Y).save(tmp_path / "model")
     monkeypatch.setattr(registry, "_registered", [])
     with pytest.raises(OrdinateError, match=r"^model: got a reader of 'dna', expected a kind of data that register"):
         ordinate.load(tmp_path / "model")

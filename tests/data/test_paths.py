@@ -5,6 +5,7 @@ import zipfile
 import pytest
 
 from ordinate.data.file_tree import FileTree
+from ordinate.data.images.labelled import ImageTree
 from ordinate.data.paths import reading, walk
 from ordinate.data.volumes.labelled import holds_volumes
 from ordinate.errors import OrdinateError
@@ -38,7 +39,7 @@ def test_a_zip_whose_list_of_names_is_damaged_is_not_taken_for_text(tmp_path):
 
 
 def test_images_and_volumes_are_found_that_way(tree):
-    assert FileTree.of(tree).images == ["a/other/x.png", "a/x.png", "b/other/x.png", "b/x.png", "disk/x.png"]
+    assert ImageTree.of(tree).images == ["a/other/x.png", "a/x.png", "b/other/x.png", "b/x.png", "disk/x.png"]
     assert not holds_volumes(tree)
 
 

@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from ordinate.data import streamed
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import Preprocessing
-from ordinate.data.streamed import Loader, StreamedPixels
+from ordinate.data.loader import Loader
+from ordinate.data.streamed import StreamedPixels
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError
 from tests.data import pictures
 

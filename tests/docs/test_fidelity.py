@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from ordinate.estimators.registry import model, models
-from ordinate.papers.datasets.catalogue import SETS, dataset
-from ordinate.papers.tables.budgets import Budget
-from ordinate.papers.tables.catalogue import CATALOGUE
-from ordinate.papers.tables.models import build, task_of
-from ordinate.papers.tables.table import _mismatch
-from ordinate.papers.tables.variants import VARIANTS
+from ordinate_papers.datasets.catalogue import SETS, dataset
+from ordinate_papers.tables.budgets import Budget
+from ordinate_papers.tables.catalogue import CATALOGUE
+from ordinate_papers.tables.models import build, task_of
+from ordinate_papers.tables.table import mismatch
+from ordinate_papers.tables.variants import VARIANTS
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "fidelity" / "make.py"
 specification = importlib.util.spec_from_file_location("fidelity", SCRIPT)
@@ -63,7 +63,7 @@ def test_every_numbered_table_and_figure_has_its_row(paper):
 @pytest.mark.parametrize("paper", fidelity.PAPERS)
 def test_every_model_of_a_papers_tables_is_its_method_or_a_declared_baseline(paper):
     runs = [run for _, run in runs_of(paper)]
-    beside = {name for run in runs for name in dict(dict(run.settings).get("protocol", {})).get("beside", ())}
+    beside = {name for run in runs for name in run.settings.get("protocol", {}).get("beside", ())}
     used = ({run.model for run in runs} | beside) - {name for name in models() if name.startswith(paper)}
     declared = {entry["model"] for entry in fidelity.declared(paper)["baselines"] if "model" in entry}
     assert used == declared
@@ -85,14 +85,14 @@ def runs_of(paper):
 
 def is_run(cell):
     choice = cell.choice
-    return choice.model is not None and not choice.missing and not _mismatch(choice.model, choice.dataset, choice)
+    return choice.model is not None and not choice.missing and not mismatch(choice.model, choice.dataset, choice)
 
 
 @cache
 def settings_of(run):
     """The parameters that the estimator of a run is made with, and of tables and recipes alike ``None`` as "none"."""
-    given = {name: value for name, value in dict(dict(run.settings).get("model", {})).items() if name not in VARIANTS}
-    spent = Budget(**dict(run.facts)["budget"])
+    given = {name: value for name, value in run.settings.get("model", {}).items() if name not in VARIANTS}
+    spent = Budget(**run.facts["budget"])
     task = task_of(run.model, dataset(run.dataset).task)
     return build(run.model, task, budget=spent, **given).get_params(deep=False)
 
@@ -124,7 +124,7 @@ def test_recipes_and_tables_have_the_values_that_are_declared(paper, entry):
             assert values_of(settings, wanted) == wanted, recipe.name
             held.append(recipe.name)
     for table, run in runs_of(paper):
-        trained_on = dict(dict(run.settings).get("protocol", {})).get("source", run.dataset)
+        trained_on = run.settings.get("protocol", {}).get("source", run.dataset)
         if model(run.model).embeds and concerned(entry, table, run.model, trained_on):
             settings = settings_of(run)
             names = {name: value for name, value in wanted.items() if name in settings}

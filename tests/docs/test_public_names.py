@@ -10,7 +10,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PUBLIC = (
     "ordinate", "ordinate.adapters", "ordinate.data", "ordinate.decisions", "ordinate.encoders", "ordinate.estimators",
     "ordinate.functional", "ordinate.heads", "ordinate.losses", "ordinate.methods", "ordinate.metrics",
-    "ordinate.papers.datasets.images", "ordinate.papers.estimators", "ordinate.report.page",
+    "ordinate_papers.datasets.images", "ordinate_papers.estimators", "ordinate.report.page",
 )  # fmt: skip
 LINE = re.compile(r"^(?:\.\. (module|data):: |   (?=[\w.]+$))([\w.]+)$", re.MULTILINE)
 

@@ -1,29 +1,49 @@
 """Small data and quick estimators."""
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
+from ordinate import CLOCClassifier, Head, OTDClassifier, SupCRRegressor, SupReMixRegressor, Training
+from ordinate.estimators.target_regressor import ContrastiveParameters
 
 SMALL = {"embedding_dim": 8, "batch_size": 24, "random_state": 0}
+OF_TRAINING = {each.name for each in fields(Training)}
+OF_HEAD = {"head": "kind", "head_loss": "loss", "n_neighbors": "n_neighbors", "bin_size": "bin_size"}
 
 
-def cloc(**options):
-    return CLOCClassifier(**{**SMALL, "phase_epochs": (1, 1), **options})
+def in_groups(kind, options):
+    """Return options of an estimator, those of training and of a regressor's head in their groups."""
+    grouped = {name: value for name, value in options.items() if name not in OF_TRAINING}
+    of_training = {name: value for name, value in options.items() if name in OF_TRAINING}
+    if of_training:
+        grouped["training"] = replace(grouped.get("training", Training()), **of_training)
+    if issubclass(kind, ContrastiveParameters):
+        of_head = {OF_HEAD[name]: grouped.pop(name) for name in OF_HEAD if name in grouped}
+        if list(of_head) == ["kind"]:
+            grouped["head"] = of_head["kind"]
+        elif of_head:
+            grouped["head"] = Head(**of_head)
+    return grouped
 
 
-def otd(**options):
-    return OTDClassifier(**{**SMALL, "epochs": 2, **options})
+def make_of(kind, **defaults):
+    """Return a function that makes small, quick estimators of a class from flat options."""
+
+    def make(**options):
+        return kind(**in_groups(kind, {**SMALL, **defaults, **options}))
+
+    return make
 
 
-def supcr(**options):
-    return SupCRRegressor(**{**SMALL, "epochs": (1, 1), **options})
-
-
-def supremix(**options):
-    return SupReMixRegressor(**{**SMALL, "epochs": (1, 1), **options})
-
+cloc = make_of(CLOCClassifier, epochs=(1, 1))
+otd = make_of(OTDClassifier, epochs=2)
+supcr = make_of(SupCRRegressor, epochs=(1, 1))
+supremix = make_of(SupReMixRegressor, epochs=(1, 1))
+for make, name in ((cloc, "cloc"), (otd, "otd"), (supcr, "supcr"), (supremix, "supremix")):
+    make.__name__ = name
 
 CLASSIFIERS, REGRESSORS = [cloc, otd], [supcr, supremix]
 ALL = [*CLASSIFIERS, *REGRESSORS]

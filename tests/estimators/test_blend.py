@@ -17,10 +17,10 @@ from ordinate.estimators.export import export_model
 from ordinate.estimators.simple_models import filled_in
 from ordinate.heads.cumulative_link import fit_cumulative_link
 from ordinate.heads.ridge import fit_ridge
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
 from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
-from tests.estimators.examples import draw_series, draw_table, ranks_of
+from tests.estimators.examples import draw_series, draw_table, in_groups, ranks_of
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
 from tests.estimators.test_persistence import assert_same_model, save_and_load
 
@@ -30,11 +30,11 @@ RANKS = ranks_of(TARGET, 4)
 
 
 def ranks(**options):
-    return BlendClassifier(**{**QUICK, **options})
+    return BlendClassifier(**in_groups(BlendClassifier, {**QUICK, **options}))
 
 
 def targets(**options):
-    return BlendRegressor(**{**QUICK, **options})
+    return BlendRegressor(**in_groups(BlendRegressor, {**QUICK, **options}))
 
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -55,7 +55,7 @@ def test_scikit_learn_checks_the_estimators(estimator, check):
 def test_no_member_learns_from_its_own_fold_but_at_the_end(make, y, refit, unchanged, monkeypatch):
     """Labels of one fold change places: the member that holds it out stays as it was, bit for bit, others do not."""
     fold = np.arange(80) % 4
-    monkeypatch.setattr("ordinate.estimators.table_blend.assign_folds", lambda *_: fold)
+    monkeypatch.setattr("ordinate.estimators.blend.assign_folds", lambda *_: fold)
     other = y.copy()
     other[fold == 1] = y[fold == 1][::-1]
     options = {"epochs": 3, "patience": None, "refit": refit, "linear": False, "trees": False}
@@ -96,10 +96,10 @@ def test_unseen_losses_are_those_of_new_samples(make, y):
 def test_errors_of_unseen_samples_are_those_of_a_model_without_their_fold(make, y, monkeypatch):
     """Of the linear model, which can be fitted again by hand; in ranks, or in the target's own units."""
     fold = np.arange(80) % 4
-    monkeypatch.setattr("ordinate.estimators.table_blend.assign_folds", lambda *_: fold)
+    monkeypatch.setattr("ordinate.estimators.blend.assign_folds", lambda *_: fold)
     y = y if make is ranks else 100 * y
     model = make(epochs=1, trees=False).fit(X, y)
-    own = model._read(X).double()
+    own = model.read(X).double()
     expected = np.empty(80)
     for number in range(4):
         unseen = fold == number
@@ -115,7 +115,7 @@ def test_errors_of_unseen_samples_are_those_of_a_model_without_their_fold(make, 
 
 @both
 def test_a_saved_model_is_the_same_with_every_part(make, y, tmp_path, monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.table_blend.choose_shares", lambda predictions, *_: {
+    monkeypatch.setattr("ordinate.estimators.blend.choose_shares", lambda predictions, *_: {
         name: 1 / len(predictions) for name in predictions
     })  # fmt: skip
     model = make().fit(X, y)
@@ -129,7 +129,7 @@ def test_a_saved_model_is_the_same_with_every_part(make, y, tmp_path, monkeypatc
 @pytest.mark.typical(".pt2-ranks", ".onnx-targets")
 @pytest.mark.parametrize("suffix", [".pt2", ".onnx"])
 def test_an_exported_blend_has_every_part(make, y, suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.table_blend.choose_shares", lambda predictions, *_: {
+    monkeypatch.setattr("ordinate.estimators.blend.choose_shares", lambda predictions, *_: {
         name: 1 / len(predictions) for name in predictions
     })  # fmt: skip
     exported = export_model(make().fit(X, y), tmp_path / f"model{suffix}")
@@ -154,7 +154,7 @@ def test_a_killed_fit_is_continued_to_the_same_model(make, y, epoch, tmp_path):
 
 @both
 def test_the_second_stage_lasts_a_share_of_the_first_and_leaves_the_shares_to_it(make, y, monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.table_blend.assign_folds", lambda *_: np.arange(80) % 4)
+    monkeypatch.setattr("ordinate.estimators.blend.assign_folds", lambda *_: np.arange(80) % 4)
     options = {"epochs": 20, "patience": 3, "learning_rate": 0.01, "trees": False}
     first, whole = make(**options, refit=0).fit(X, y), make(**options, refit=0.5).fit(X, y)
     best = 1 + int(np.argmin([epoch["val_loss"] for epoch in first.history_]))
@@ -175,7 +175,7 @@ def test_groups_are_in_one_fold_and_trees_do_not_see_them():
 
 @both
 def test_samples_count_by_their_weight(make, y, monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.table_blend.assign_folds", lambda *_: np.arange(80) % 4)
+    monkeypatch.setattr("ordinate.estimators.blend.assign_folds", lambda *_: np.arange(80) % 4)
     weights = np.r_[np.ones(40), np.full(40, 1e-6)]
     other = np.r_[y[:40], y[40:][::-1]]  # of the same mean
     first, second = (make(epochs=30, trees=False).fit(X, labels, weights) for labels in (y, other))
@@ -201,11 +201,11 @@ def test_measuring_the_trees_keeps_within_the_time_and_measures_as_many_as_are_k
         grown.append(len(forest.estimators_))
         return forest
 
-    monkeypatch.setattr("ordinate.estimators.table_blend.grow", counted)
+    monkeypatch.setattr("ordinate.estimators.blend.grow", counted)
     with training_until(TrainingEnd(TimeBudget(1000), until=900)):
         make(epochs=2).fit(X, y, np.linspace(1, 2, 80))
         assert (len(grown), len(set(grown))) == (1 + QUICK["folds"], 1)
-        monkeypatch.setattr("ordinate.estimators.table_blend.leaves_time", lambda _: False)
+        monkeypatch.setattr("ordinate.estimators.blend.leaves_time", lambda _: False)
         make(epochs=2).fit(X, y, np.linspace(1, 2, 80))
     assert len(grown) == 2 + QUICK["folds"]
 
@@ -242,7 +242,6 @@ def test_median_and_mode_are_measured_on_samples_unseen():
     [
         ({"folds": 5}, "folds: got 5, expected at most the members, 4"),
         ({"members": 1, "folds": 1}, "members: got 1"),
-        ({"encoder": "mlp"}, "encoder: got 'mlp', expected 'auto'"),
         ({"devices": 2}, "devices: got several"),
         ({"embedding_dim": 0}, "embedding_dim"),
         ({"refit": 1.5}, "refit: got 1.5, expected a share from 0 to 1"),
@@ -277,7 +276,7 @@ def test_a_rank_of_one_sample_leaves_boosted_trees_out():
 
 
 def test_boosted_trees_are_left_out_where_there_is_no_time(monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.table_blend.leaves_time", lambda _: False)
+    monkeypatch.setattr("ordinate.estimators.blend.leaves_time", lambda _: False)
     assert set(ranks().fit(X, RANKS).unseen_losses_) == {"members", "linear", "trees", "blend"}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ordinate.errors import OrdinateError
 from ordinate.estimators.choice import Trial, choose_within
-from ordinate.methods.time_budget import TimeBudget, training_end
+from ordinate.training.time_budget import TimeBudget, training_end
 
 
 class Trials:

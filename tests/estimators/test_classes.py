@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import cross_val_predict, cross_val_score
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.estimators import OrdinalClassifier
+from ordinate_papers.estimators import OrdinalClassifier
 from tests.estimators.examples import SMALL, cloc, draw_table, otd, ranks_of
 
 X, TARGET = draw_table(90)

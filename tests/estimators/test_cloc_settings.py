@@ -15,7 +15,7 @@ def test_eq_2s_sum_is_the_pair_mean_times_the_pairs_of_an_anchor():
     """CLOC, eq. 2, in the first batch, in which the networks are the same."""
     losses = {}
     for reduction in ("sum", "pair_mean"):
-        model = cloc(reduction=reduction, batch_size=48, phase_epochs=(1, 1)).fit(X, RANKS)
+        model = cloc(reduction=reduction, batch_size=48, epochs=(1, 1)).fit(X, RANKS)
         losses[reduction] = model.history_[0]["train_mmnp"]
         assert model.method_.mmnp.reduction == reduction
     (count,) = set(np.bincount(RANKS))  # all ranks have as many samples
@@ -23,11 +23,9 @@ def test_eq_2s_sum_is_the_pair_mean_times_the_pairs_of_an_anchor():
 
 
 def test_without_weight_the_margin_loss_has_no_part_in_the_training(tmp_path):
-    free, fixed = (
-        cloc(mmnp_weight=0.0, reduction=kind, phase_epochs=(1, 1)).fit(X, RANKS) for kind in ("sum", "pair_mean")
-    )
+    free, fixed = (cloc(mmnp_weight=0.0, reduction=kind, epochs=(1, 1)).fit(X, RANKS) for kind in ("sum", "pair_mean"))
     np.testing.assert_array_equal(free.transform(X), fixed.transform(X))
-    weighed = cloc(mmnp_weight=1.0, phase_epochs=(1, 1)).fit(X, RANKS)
+    weighed = cloc(mmnp_weight=1.0, epochs=(1, 1)).fit(X, RANKS)
     assert (weighed.transform(X) != free.transform(X)).any()
     free.save(tmp_path / "model")
     assert load(tmp_path / "model").get_params()["reduction"] == "sum"

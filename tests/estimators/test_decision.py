@@ -38,11 +38,11 @@ def test_elsewhere_the_usual_rule_is_the_papers():
 
 
 def test_another_rule_after_the_fit_needs_no_other_fit():
-    model = cloc(phase_epochs=(10, 10), decision="mode").fit(X, NOISY)
+    model = cloc(epochs=(10, 10), decision="mode").fit(X, NOISY)
     by_mode = model.predict(X)
     by_median = model.set_params(decision="median").predict(X)
     assert (by_mode != by_median).any()
-    np.testing.assert_array_equal(by_median, cloc(phase_epochs=(10, 10), decision="median").fit(X, NOISY).predict(X))
+    np.testing.assert_array_equal(by_median, cloc(epochs=(10, 10), decision="median").fit(X, NOISY).predict(X))
 
 
 def test_a_stopped_fit_continues_under_another_rule(tmp_path):

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from ordinate import ImageOptions, OrdinateError
-from ordinate.papers.estimators import POEClassifier
+from ordinate_papers.estimators import POEClassifier
 from tests.estimators.examples import cloc, draw_table, ranks_of, supcr
 
 
@@ -45,11 +45,11 @@ REFUSED = {
         "encoder_learning_rate: got 0.1, expected None where the network is not trained",
     ),
     "views of features": (
-        {"encoder": nn.Conv2d(1, 2, 3), "train_encoder": "none", "images": ImageOptions(augmentation="flip")}, IMAGE,
+        {"encoder": nn.Conv2d(1, 2, 3), "train_encoder": "none", "data": ImageOptions(augmentation="flip")}, IMAGE,
         "train_encoder: got 'none' with augmentation='flip'",
     ),
     "two pretrained networks": (
-        {"encoder": nn.Conv2d(1, 2, 3), "images": ImageOptions(pretrained=True)}, IMAGE,
+        {"encoder": nn.Conv2d(1, 2, 3), "data": ImageOptions(pretrained=True)}, IMAGE,
         "pretrained: got True, expected False for Conv2d, which brings its weights",
     ),
 }  # fmt: skip

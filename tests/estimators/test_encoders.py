@@ -15,7 +15,7 @@ from torch import nn
 import ordinate
 from ordinate import ImageOptions, OrdinateError, TextOptions
 from ordinate.estimators.export import export_model
-from ordinate.papers.estimators import GOLClassifier, POEClassifier
+from ordinate_papers.estimators import GOLClassifier, POEClassifier
 from tests.data import pictures
 from tests.data.small_transformer import write_transformer
 from tests.data.small_vision import write_vision_network
@@ -32,7 +32,7 @@ from tests.estimators.examples import (
 
 timm = pytest.importorskip("timm")
 pytest.importorskip("transformers")
-IMAGES = {"images": ImageOptions(augmentation="none", workers=0)}
+IMAGES = {"data": ImageOptions(augmentation="none", workers=0)}
 
 
 def two_layers(embedding_dim, inputs=3):
@@ -73,7 +73,7 @@ def case(request, folders):
         "function": lambda: (two_layers, {}, table, ranks_of(target)),
         "timm": lambda: (seeded(timm.create_model, "test_resnet"), IMAGES, *draw_pictures()),
         "hf vision": lambda: (folders["vision"], IMAGES, *draw_pictures()),
-        "hf text": lambda: (folders["text"], {"text": TextOptions(frozen=False)}, *draw_texts()),
+        "hf text": lambda: (folders["text"], {"data": TextOptions(frozen=False)}, *draw_texts()),
         "name": lambda: ("mlp", {}, table, ranks_of(target)),
     }[request.param]()
 
@@ -138,7 +138,7 @@ DATA = {
 @pytest.mark.parametrize("kind", DATA)
 def test_every_kind_of_data_passes_a_module(kind, tmp_path):
     X, y, module = DATA[kind]()
-    options = {**IMAGES, **({"text": TextOptions()} if "text" in kind else {})}
+    options = {"data": TextOptions()} if "text" in kind else IMAGES if "image" in kind else {}
     model = supcr(encoder=module, chunk_size=5, batch_size=8, **options).fit(X, y)
     embeddings = model.transform(X)
     assert embeddings.shape == (len(X), 8)
@@ -156,7 +156,7 @@ def test_without_a_dimension_the_embedding_is_what_the_network_gives(make, encod
     width = 256 if encoder == "auto" else 5
     assert model.transform(X).shape == (24, width)
     assert model.embedding_dim_ == width == len(model.get_feature_names_out())
-    assert list(model.method_.encoder.children())[-1].__class__ is not nn.Linear
+    assert list(model.encoder_.children())[-1].__class__ is not nn.Linear
     model.save(tmp_path / "model")
     given = {} if encoder == "auto" else {"encoder": encoder}
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model", **given).predict(X), model.predict(X))
@@ -170,7 +170,7 @@ def test_baselines_of_the_papers_train_a_module(make):
 
 
 def trained_tensors(model, before):
-    now = model.method_.encoder.state_dict()
+    now = model.encoder_.state_dict()
     return {name for name, value in now.items() if name in before and not torch.equal(value.float(), before[name])}
 
 
@@ -179,7 +179,7 @@ def test_what_is_not_trained_stays_as_it_is(part, tmp_path):
     X, ranks = draw_pictures()
     network = timm.create_model("test_resnet", num_classes=0)
     before = {f"backbone.{name}": value.clone() for name, value in network.state_dict().items()}
-    model = cloc(encoder=network, train_encoder=part, phase_epochs=(1, 1), **IMAGES).fit(X, ranks)
+    model = cloc(encoder=network, train_encoder=part, epochs=(1, 1), **IMAGES).fit(X, ranks)
     changed = trained_tensors(model, before)
     stages = {name.split(".")[1] for name in changed}
     assert (
@@ -193,9 +193,9 @@ def test_a_text_model_is_trained_in_its_last_blocks(folders):
     X, ranks = draw_texts()
     changed = {}
     for part in ("none", 1, "all"):
-        model = cloc(encoder=folders["text"], train_encoder=part, text=TextOptions()).fit(X, ranks)
-        network = model.reader_.pretrained.network if part == "none" else model.method_.encoder.sentences
-        start = cloc(encoder=folders["text"], text=TextOptions(), phase_epochs=(1, 1)).fit(X, ranks)
+        model = cloc(encoder=folders["text"], train_encoder=part, data=TextOptions()).fit(X, ranks)
+        network = model.reader_.pretrained.network if part == "none" else model.encoder_.sentences
+        start = cloc(encoder=folders["text"], data=TextOptions(), epochs=(1, 1)).fit(X, ranks)
         before = start.reader_.pretrained.network.state_dict()
         changed[part] = {
             name.split(".")[3] if "layer." in name else name.split(".")[1]
@@ -212,8 +212,8 @@ def test_the_network_has_a_learning_rate_of_its_own():
     def moved(**options):
         """How far the network, and the layer on it, are from where they started."""
         model = supcr(**{"encoder": network, "scheme": "fine_tune", "weight_decay": 0, **options})
-        now = model.fit(X, target).method_.encoder
-        start = supcr(encoder=network, epochs=(1, 1), learning_rate=1e-30).fit(X, target).method_.encoder
+        now = model.fit(X, target).encoder_
+        start = supcr(encoder=network, epochs=(1, 1), learning_rate=1e-30).fit(X, target).encoder_
         pairs = [(part(now), part(start)) for part in (lambda e: e.backbone[0].weight, lambda e: e.embedding.weight)]
         return [float((one - other).detach().abs().max()) for one, other in pairs]
 
@@ -256,7 +256,7 @@ def test_a_fit_that_was_stopped_continues_from_the_same_network_alone(tmp_path, 
 def test_a_saved_model_needs_no_folder_of_its_network(kind, tmp_path):
     write = {"vision": write_vision_network, "text": write_transformer}[kind]
     X, ranks = draw_pictures() if kind == "vision" else draw_texts()
-    options = IMAGES if kind == "vision" else {"text": TextOptions()}
+    options = IMAGES if kind == "vision" else {"data": TextOptions()}
     model = cloc(encoder=f"hf:{write(tmp_path / 'network')}", **options).fit(X, ranks)
     model.save(tmp_path / "model")
     shutil.rmtree(tmp_path / "network")
@@ -276,7 +276,7 @@ def test_a_model_with_a_module_says_that_it_is_missing_or_another(tmp_path):
     for given, message in [
         (None, r"encoder: the model in .*model was trained with a module of the user, Sequential, whose code is not "
                r"saved; ordinate\.load\(.*, encoder=Sequential\)"),
-        (wide, "encoder: does not fit the saved weights: .*size mismatch for encoder.backbone.0.weight"),
+        (wide, "encoder: does not fit the saved weights: .*size mismatch for backbone.0.weight"),
         (nn.Linear(9, 2), r"encoder: Linear does not take samples of shape \(3,\)"),
         (two_layers, "encoder: got two_layers, expected a module, as in training: Sequential"),
         ("mlp", "encoder: got 'mlp', expected a module, as in training: Sequential"),
@@ -303,7 +303,7 @@ def test_networks_of_users_are_exported(case, tmp_path):
     pytest.importorskip("onnxscript")
     encoder, options, X, ranks = case
     model = cloc(encoder=encoder, **options).fit(X, ranks)
-    if "text" in options:
+    if isinstance(options.get("data"), TextOptions):
         with pytest.raises(OrdinateError, match="export: got a model of text"):
             export_model(model, tmp_path / "model.onnx")
     else:

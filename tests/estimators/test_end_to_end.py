@@ -9,12 +9,12 @@ from sklearn.base import clone
 import ordinate
 from ordinate import ImageOptions, SupCRRegressor
 from ordinate.errors import OrdinateError
-from ordinate.estimators.end_to_end import EndToEndRegressor
+from ordinate.estimators.plain import EndToEndRegressor
 from ordinate.heads.build import BINNED, HEAD_LOSSES
 from tests import processes
 from tests.data import pictures
 from tests.estimators.conformity import parametrize_with_essential_checks, run_check
-from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, supcr, supremix
+from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, in_groups, supcr, supremix
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
 from tests.estimators.test_persistence import assert_same_model, save_and_load
 
@@ -25,7 +25,7 @@ for_every_binned_loss = pytest.mark.parametrize("loss", BINNED)
 
 
 def end_to_end(**options):
-    return EndToEndRegressor(**{**SMALL, "epochs": 4, **options})
+    return EndToEndRegressor(**in_groups(EndToEndRegressor, {**SMALL, "epochs": 4, **options}))
 
 
 @parametrize_with_essential_checks([EndToEndRegressor(epochs=20)])
@@ -38,21 +38,21 @@ def test_scikit_learn_checks_the_estimator(estimator, check):
 def test_several_targets_are_predicted_each_in_its_units(loss):
     X, target = draw_table(96)
     targets = np.stack([target, 100 + 20 * X[:, 2]], axis=1)
-    model = end_to_end(head_loss=loss, epochs=100, learning_rate=0.02, batch_size=96).fit(X, targets)
+    model = end_to_end(loss=loss, epochs=100, learning_rate=0.02, batch_size=96).fit(X, targets)
     error = np.abs(model.predict(X) - targets).mean(0)
     assert (error < 0.4 * np.abs(targets - np.median(targets, 0)).mean(0)).all()
 
 
 @for_every_loss
 def test_a_loaded_model_is_the_saved_one(loss, tmp_path):
-    model = end_to_end(head_loss=loss, bin_size=0.25).fit(X, TARGET)
+    model = end_to_end(loss=loss, bin_size=0.25).fit(X, TARGET)
     loaded = save_and_load(model, tmp_path / "model")
     assert_same_model(loaded, model, draw_table(seed=1)[0])
     assert loaded.get_params() == model.get_params()
 
 
 def test_a_loaded_model_of_several_targets_is_the_saved_one(tmp_path):
-    model = end_to_end(head_loss="corn", bin_size=(0.5, 10.0, 0.1)).fit(X, TARGETS)
+    model = end_to_end(loss="corn", bin_size=(0.5, 10.0, 0.1)).fit(X, TARGETS)
     assert len({linear.out_features for linear in model.method_.head.linears}) == 3
     loaded = save_and_load(model, tmp_path / "model")
     assert_same_model(loaded, model, X)
@@ -64,15 +64,15 @@ def test_a_loaded_model_of_several_targets_is_the_saved_one(tmp_path):
 @pytest.mark.parametrize("loss", ["huber", "dldl_v2"])
 def test_tables_and_series_are_read(draw, loss, tmp_path):
     X, target = draw()
-    model = end_to_end(head_loss=loss, epochs=2).fit(X, target)
+    model = end_to_end(loss=loss, epochs=2).fit(X, target)
     assert_same_model(save_and_load(model, tmp_path / "model"), model, draw(seed=1)[0])
 
 
 def test_images_are_read(tmp_path):
     grades = np.arange(24) % 3
     drawn = pictures.draw(grades)
-    options = {"encoder": "test_resnet", "images": ImageOptions(workers=0), "epochs": 2}
-    model = end_to_end(head_loss="or", **options).fit(drawn, grades.astype(float))
+    options = {"encoder": "test_resnet", "data": ImageOptions(workers=0), "epochs": 2}
+    model = end_to_end(loss="or", **options).fit(drawn, grades.astype(float))
     loaded = save_and_load(model, tmp_path / "model")
     assert loaded.get_params() == model.get_params()
     assert set(model.predict(drawn)) <= {0, 1, 2}  # a bin a grade
@@ -84,7 +84,7 @@ def fit(**options):
 
 
 @pytest.mark.typical("dex")
-@pytest.mark.parametrize("options", [{"head_loss": "corn"}, {"head_loss": "dex", "patience": 6}], ids=["corn", "dex"])
+@pytest.mark.parametrize("options", [{"loss": "corn"}, {"loss": "dex", "patience": 6}], ids=["corn", "dex"])
 def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(options, tmp_path):
     uninterrupted = fit(**options)
     total = sum(epoch["stage"] == 0 for epoch in uninterrupted.history_)  # without those on all samples
@@ -100,8 +100,8 @@ def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(
 def test_bins_follow_from_the_training_samples_and_targets_outside_them_do_no_harm():
     ages = np.round(40 + 10 * TARGET)
     beyond = (X, ages + 1000)
-    model = end_to_end(head_loss="dex").fit(X, ages, validation=beyond)
-    assert model.head_.linears[0].out_features == ages.max() - ages.min() + 1
+    model = end_to_end(loss="dex").fit(X, ages, validation=beyond)
+    assert model.predictor_.linears[0].out_features == ages.max() - ages.min() + 1
     assert all(np.isfinite(entry["val_loss"]) for entry in model.history_)
     assert ages.min() <= model.predict(X).min() <= model.predict(X).max() <= ages.max()
 
@@ -114,11 +114,11 @@ def test_it_has_as_many_epochs_as_supcr():
     ("options", "message"),
     [
         (
-            {"head_loss": "l3"},
-            "head_loss: got 'l3', expected one of 'l1', 'mse', 'huber', 'dex', 'dldl_v2', 'or', 'corn'",
+            {"loss": "l3"},
+            "loss: got 'l3', expected one of 'l1', 'mse', 'huber', 'dex', 'dldl_v2', 'or', 'corn'",
         ),
-        ({"head_loss": "or", "bin_size": 0}, "bin_size: got 0, expected a finite number above 0"),
-        ({"head_loss": "or", "bin_size": (1.0, 1.0)}, "bin_size: got 2 sizes for targets of 1 dimensions"),
+        ({"loss": "or", "bin_size": 0}, "bin_size: got 0, expected a finite number above 0"),
+        ({"loss": "or", "bin_size": (1.0, 1.0)}, "bin_size: got 2 sizes for targets of 1 dimensions"),
         ({"epochs": (2, 2)}, r"epochs: got \(2, 2\)"),
     ],
 )
@@ -138,7 +138,7 @@ def test_a_loaded_model_with_a_head_on_bins_is_the_saved_one(make, scheme, loss,
     model = make(head="linear", head_loss=loss, bin_size=0.25, scheme=scheme, epochs=(2, 2)).fit(X, TARGET)
     loaded = save_and_load(model, tmp_path / "model")
     assert_same_model(loaded, model, draw_table(seed=1)[0])
-    assert type(loaded.head_) is BINNED[loss]
+    assert type(loaded.predictor_) is BINNED[loss]
     assert loaded.get_params() == model.get_params()
 
 

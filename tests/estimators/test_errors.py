@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ordinate.errors import OrdinateError
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from tests.estimators.examples import (
     ALL,
     cloc,
@@ -56,9 +56,9 @@ SETTINGS = [
     (supcr, "epochs", 10, "epochs: got 10"),
     (supcr, "epochs", (1, 2, 3), "epochs: got (1, 2, 3)"),
     (supcr, "epochs", (3, 0), "epochs: got 0 for the stage 'head'"),
-    (cloc, "phase_epochs", 10, "phase_epochs: got 10"),
-    (cloc, "phase_epochs", (10,), "phase_epochs: got (10,)"),
-    (cloc, "phase_epochs", (0, 10), "phase_epochs: got"),
+    (cloc, "epochs", 10, "epochs: got 10"),
+    (cloc, "epochs", (10,), "epochs: got (10,)"),
+    (cloc, "epochs", (0, 10), "epochs: got"),
     (otd, "patience", 0, "patience: got 0"),
     (otd, "patience", "none", "patience: got 'none'"),
     (otd, "n_neighbors", 0, "n_neighbors: got 0"),
@@ -73,7 +73,7 @@ SETTINGS = [
     (cloc, "class_order", [0, 1, 1, 2], "class_order: got [0, 1, 1, 2], expected each class once"),
     (cloc, "class_order", [0, 1], "y: got unknown labels ['2'], expected [0, 1]"),
     (supcr, "head", "svm", "head: got 'svm', expected one of 'auto', 'linear', 'ridge', 'neighbours'"),
-    (supcr, "head_loss", "l3", "head_loss: got 'l3', expected one of 'l1', 'mse', 'huber'"),
+    (supcr, "head_loss", "l3", "loss: got 'l3', expected one of 'l1', 'mse', 'huber'"),
     (supcr, "scheme", "both", "scheme: got 'both', expected one of 'linear_probe', 'fine_tune', 'regularise'"),
     (supcr, "temperature", 0.0, "temperature: got 0.0"),
     (supcr, "label_distance", "l3", "label_distance: got 'l3', expected one of 'l1', 'l2', 'angular'"),

@@ -16,7 +16,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.export import export_model
 from ordinate.estimators.inference_graph import InferenceGraph
-from ordinate.estimators.ordinal import OrdinalClassifier
+from ordinate.estimators.plain import OrdinalClassifier
 from tests.data import pictures
 from tests.estimators.examples import (
     ALL,
@@ -34,8 +34,8 @@ from tests.estimators.examples import (
 onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
 
-TINY = {"images": ImageOptions(augmentation="none", workers=0), "batch_size": 8}
-QUICK = {cloc: {"phase_epochs": (1, 1)}, otd: {"epochs": 1}}
+TINY = {"data": ImageOptions(augmentation="none", workers=0), "batch_size": 8}
+QUICK = {cloc: {"epochs": (1, 1)}, otd: {"epochs": 1}}
 both_formats = pytest.mark.parametrize("name", ["model.onnx", "model.pt2"])
 
 
@@ -148,7 +148,7 @@ def test_several_targets_are_columns(tmp_path):
 def test_queries_at_training_embeddings_and_more_than_a_block_of_them():
     X, target = draw_table(1100)
     model = fit(supcr, X, target, head="neighbours", batch_size=256, validation_fraction=0)
-    predicted = InferenceGraph(model).head(model.head_.embeddings).detach()
+    predicted = InferenceGraph(model).head(model.predictor_.embeddings).detach()
     np.testing.assert_allclose(predicted, target, rtol=0, atol=1e-6)  # targets are float32
     outputs = InferenceGraph(model)(read(model, X))
     np.testing.assert_allclose(outputs["prediction"].detach(), model.predict(X), rtol=0, atol=1e-9)

@@ -3,6 +3,7 @@
 import functools
 import subprocess
 import sys
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -10,16 +11,18 @@ import pytest
 import torch
 from torch import nn
 
-from ordinate import ImageOptions
-from ordinate.data.array_batches import ArrayBatches
+from ordinate import CLOCClassifier, ImageOptions, Training
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.fingerprint import describe
-from ordinate.estimators.registry import load_class, models
+from ordinate.estimators.pipeline import fingerprint
+from ordinate.estimators.registry import models
+from ordinate.extensions import load_object
 from ordinate.methods.imbalance import Imbalance
+from ordinate.training.options import RUNTIME
 
 WITHOUT_EFFECT = {  # on the weights that a training ends with
-    "accelerator", "callbacks", "checkpoint_dir", "cluster", "decision", "devices", "logger", "num_nodes",
-    "random_state", "strategy", "verbose",
+    "decision", "random_state", "verbose",
 }  # fmt: skip
 
 
@@ -129,14 +132,28 @@ def test_what_cannot_be_read_is_refused_by_its_name():
 PLACES = sorted({place for model in models().values() if model.embeds for place in model.estimators.values()})
 
 
+def run_of(estimator, *data):
+    return fingerprint(estimator, None, *data)
+
+
 @pytest.mark.parametrize("place", PLACES)
 def test_a_checkpoint_is_of_one_value_of_every_parameter_that_the_weights_depend_on(place):
-    kind = load_class(place)
+    kind = load_object(place)
     data = ArrayBatches(torch.zeros(4, 2), torch.arange(4))
-    own = kind()._fingerprint(data, None, 0)
-    for name in kind().get_params(deep=False):
-        other = kind(**{name: "another"})._fingerprint(data, None, 0)
+    own = run_of(kind(), data, None, 0)
+    for name in set(kind().get_params(deep=False)) - {"training"}:
+        other = run_of(kind(**{name: "another"}), data, None, 0)
         assert (other == own) == (name in WITHOUT_EFFECT), name
-    assert kind()._fingerprint(data, None, 1) != own
-    assert kind()._fingerprint(data, data, 0) != own
-    assert kind()._fingerprint(ArrayBatches(data.x, data.y, torch.ones(4)), None, 0) != own
+    assert run_of(kind(), data, None, 1) != own
+    assert run_of(kind(), data, data, 0) != own
+    assert run_of(kind(), ArrayBatches(data.x, data.y, torch.ones(4)), None, 0) != own
+
+
+def test_a_checkpoint_is_of_one_value_of_every_option_of_training_that_the_weights_depend_on():
+    data = ArrayBatches(torch.zeros(4, 2), torch.arange(4))
+    own = run_of(CLOCClassifier(), data, None, 0)
+    for field in fields(Training):
+        training = Training()
+        object.__setattr__(training, field.name, "another")
+        other = run_of(CLOCClassifier(training=training), data, None, 0)
+        assert (other == own) == (field.name in RUNTIME), field.name

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from ordinate.estimators.contrastive_regressor import best_head
+from ordinate.estimators.target_regressor import best_head
 from tests.estimators.examples import (
     cloc,
     draw_frame,
@@ -122,7 +122,7 @@ def test_an_embedding_does_not_depend_on_the_samples_beside_it(make):
 @for_every_classifier
 def test_ranks_that_are_easy_are_learned(make):
     ranks = ranks_of(TARGET)
-    options = {"phase_epochs": (20, 20)} if make is cloc else {"epochs": 40}
+    options = {"epochs": (20, 20)} if make is cloc else {"epochs": 40}
     model = make(**options, learning_rate=0.01, weight_decay=0.0).fit(X, ranks)
     assert model.score(X, ranks) > 0.9
     held_out, target = draw_table(seed=1)
@@ -210,7 +210,7 @@ def test_validation_targets_have_as_many_dimensions_as_those_of_training():
 def test_patience_ends_a_fit_early_and_keeps_the_best_weights():
     held_out, target = draw_table(seed=1)
     ranks = np.digitize(target, np.quantile(TARGET, [1 / 3, 2 / 3]))
-    options = {"phase_epochs": (2, 200), "patience": 4, "learning_rate": 0.03, "weight_decay": 0.0, "batch_size": 16}
+    options = {"epochs": (2, 200), "patience": 4, "learning_rate": 0.03, "weight_decay": 0.0, "batch_size": 16}
     model = cloc(**options).fit(X, ranks_of(TARGET), validation=(held_out, ranks))
     second = [entry["val_loss"] for entry in model.history_ if entry["stage"] == 1]
     assert len(second) < 200
@@ -274,9 +274,9 @@ def test_neighbours_and_ridge_keep_a_part_of_many_samples(monkeypatch):
         monkeypatch.setattr(f"ordinate.estimators.{module}.MOST_EMBEDDED", 20)
     ranks = ranks_of(TARGET)
     classifier = otd(validation_fraction=0, n_neighbors=3).fit(X, ranks)
-    assert np.bincount(classifier.neighbours_.ranks).tolist() == [6, 6, 6]
+    assert np.bincount(classifier.predictor_.ranks).tolist() == [6, 6, 6]
     regressor = supcr(head="neighbours", validation_fraction=0).fit(X, TARGET)
-    assert len(regressor.head_.targets) == 20
+    assert len(regressor.predictor_.targets) == 20
     assert np.isfinite(supcr(head="ridge", validation_fraction=0).fit(X, TARGET).predict(X)).all()
 
 

@@ -8,13 +8,14 @@ import torch
 
 import ordinate
 from ordinate import CLOCClassifier, ImageOptions, OrdinateError, OTDClassifier, SupCRRegressor
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.streamed import StreamedPixels
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.encoders.image import FrozenImageEncoder, build_image_encoder
 from ordinate.estimators import frozen_features
-from ordinate.papers.estimators import RepresentationClassifier
+from ordinate_papers.estimators import RepresentationClassifier
 from tests.data import pictures
+from tests.estimators.examples import make_of
 
 RANKS = np.arange(60) % 3
 IMAGES = np.asarray(pictures.draw(RANKS), dtype=np.uint8)
@@ -29,28 +30,27 @@ def images(tmp_path_factory):
     return ImageOptions(pretrained=str(path), frozen=True)
 
 
+NETWORK = {"encoder": "test_resnet", "embedding_dim": 64, "batch_size": None}
 BUILD = {
-    "cloc": lambda **options: CLOCClassifier("test_resnet", phase_epochs=(20, 20), random_state=0, **options),
-    "otd": lambda **options: OTDClassifier("test_resnet", epochs=30, random_state=0, **options),
-    "supcr": lambda **options: SupCRRegressor("test_resnet", epochs=(20, 10), random_state=0, **options),
+    "cloc": make_of(CLOCClassifier, **NETWORK, epochs=(20, 20)),
+    "otd": make_of(OTDClassifier, **NETWORK, epochs=30),
+    "supcr": make_of(SupCRRegressor, **NETWORK, epochs=(20, 10)),
 }
 
 
 @pytest.mark.parametrize("name", BUILD)
 def test_a_model_on_frozen_features_learns_saves_and_loads(name, images, tmp_path):
-    model = BUILD[name](images=images).fit(IMAGES, RANKS)
+    model = BUILD[name](data=images).fit(IMAGES, RANKS)
     assert np.abs(model.predict(IMAGES) - RANKS).mean() < 0.4
     weights = torch.load(images.pretrained, weights_only=True)
-    kept = model.method_.encoder.backbone.state_dict()
+    kept = model.encoder_.backbone.state_dict()
     assert all(torch.equal(value.float(), kept[key].float()) for key, value in weights.items())
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(IMAGES), model.transform(IMAGES))
 
 
 def test_features_are_kept_apart_from_those_of_mirrored_images(images):
-    plain, mirrored = (
-        BUILD["otd"](images=replace(images, mirror=mirror)).fit(IMAGES, RANKS) for mirror in (False, True)
-    )
+    plain, mirrored = (BUILD["otd"](data=replace(images, mirror=mirror)).fit(IMAGES, RANKS) for mirror in (False, True))
     turned = np.ascontiguousarray(IMAGES[..., ::-1])
     np.testing.assert_allclose(mirrored.transform(turned), mirrored.transform(IMAGES), atol=1e-5)
     assert np.abs(plain.transform(turned) - plain.transform(IMAGES)).max() > 1e-3
@@ -61,12 +61,12 @@ def test_the_network_runs_once_over_the_training_images(images, monkeypatch):
     features = FrozenImageEncoder.features
     monkeypatch.setattr(FrozenImageEncoder, "features", lambda self, x: seen.append(len(x)) or features(self, x))
     fresh = 255 - IMAGES
-    BUILD["otd"](images=images).fit(fresh, RANKS)
+    BUILD["otd"](data=images).fit(fresh, RANKS)
     assert sum(seen) == len(IMAGES)
-    first = BUILD["cloc"](images=images).fit(fresh[:40], RANKS[:40])
+    first = BUILD["cloc"](data=images).fit(fresh[:40], RANKS[:40])
     assert sum(seen) == len(IMAGES)  # a second training, on a part of them
     frozen_features._features_of.clear()
-    again = BUILD["cloc"](images=images).fit(fresh[:40], RANKS[:40])
+    again = BUILD["cloc"](data=images).fit(fresh[:40], RANKS[:40])
     np.testing.assert_allclose(again.transform(fresh), first.transform(fresh), rtol=1e-3, atol=1e-3)
 
 
@@ -74,8 +74,8 @@ def test_the_network_runs_once_over_the_training_images(images, monkeypatch):
 def test_features_of_pictures_that_stream_are_those_of_pictures_in_memory(images, tmp_path, fits, monkeypatch):
     monkeypatch.setattr(frozen_features, "too_large", lambda shape: None if fits else "a note")
     paths = pictures.write(tmp_path, IMAGES, [f"{i:02}.png" for i in range(60)])
-    model = BUILD["otd"](images=images).set_params(epochs=1).fit(IMAGES, RANKS)
-    encoder = model.method_.encoder
+    model = BUILD["otd"](data=images).set_params(epochs=1).fit(IMAGES, RANKS)
+    encoder = model.encoder_
     x = StreamedPixels(ImageFiles(paths), model.reader_.preprocessing, labels=RANKS)
     paths[7].write_bytes(b"")
     read = [*range(7), 10, *range(8, 60)]
@@ -89,8 +89,8 @@ def test_features_of_pictures_that_stream_are_those_of_pictures_in_memory(images
 
 
 def test_a_fit_that_was_stopped_continues(images, tmp_path):
-    whole = BUILD["otd"](images=images).fit(IMAGES, RANKS)
-    part = BUILD["otd"](images=images, checkpoint_dir=tmp_path)
+    whole = BUILD["otd"](data=images).fit(IMAGES, RANKS)
+    part = BUILD["otd"](data=images, checkpoint_dir=tmp_path)
 
     def die(method):
         if method.current_epoch == 3:
@@ -120,6 +120,6 @@ def test_features_that_are_computed_once_have_no_views(given):
 
 @pytest.mark.parametrize("loss", ["simclr", "dino"])
 def test_a_loss_of_views_is_refused_instead_of_pairing_other_images(loss):
-    model = RepresentationClassifier(loss=loss, images=ImageOptions(pretrained=True, frozen=True), epochs=1)
+    model = RepresentationClassifier(loss=loss, data=ImageOptions(pretrained=True, frozen=True), epochs=1)
     with pytest.raises(OrdinateError, match=f"frozen: got True, expected False for the loss '{loss}'"):
         model.fit(np.zeros((12, 3, 40, 40), np.uint8), np.arange(12) % 3)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators import training_samples
+from ordinate.estimators import pipeline as training_samples
 from ordinate.estimators.holdout import hold_out
 from tests.estimators.examples import draw_table, for_every_estimator, labels_for, otd, ranks_of, supcr
 

@@ -73,7 +73,7 @@ def test_the_folder_is_the_saved_model_and_a_card_that_the_hub_reads(make, tmp_p
 
 def test_cards_of_images_and_series_say_so(tmp_path):
     ranks = np.arange(24) % 3
-    tiny = {"encoder": "test_resnet", "images": ImageOptions(augmentation="none", workers=0)}
+    tiny = {"encoder": "test_resnet", "data": ImageOptions(augmentation="none", workers=0)}
     write_hub_folder(otd(**tiny, epochs=1).fit(pictures.draw(ranks), ranks), tmp_path / "images")
     card = read_card(tmp_path / "images")
     assert card.data.pipeline_tag == "image-classification"

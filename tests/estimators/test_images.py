@@ -18,8 +18,8 @@ from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import Decoded, Preprocessing
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
-from ordinate.methods import training
-from ordinate.methods.staged import StagedMethod
+from ordinate.training import loop as training
+from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.data import pictures
 from tests.estimators.examples import CLASSIFIERS, cloc, for_every_estimator, otd, supcr
@@ -28,7 +28,7 @@ RANKS = np.arange(60) % 3
 DRAWN = pictures.draw(RANKS)
 NEW_RANKS = np.arange(30) % 3
 NEW = pictures.draw(NEW_RANKS, seed=1)
-TINY = {"encoder": "test_resnet", "images": ImageOptions(augmentation="none", workers=0)}
+TINY = {"encoder": "test_resnet", "data": ImageOptions(augmentation="none", workers=0)}
 
 
 def fit(make, X=DRAWN, **options):
@@ -72,14 +72,14 @@ MIRRORED = np.ascontiguousarray(NEW[..., ::-1])
 @for_every_estimator
 def test_an_image_and_its_mirror_image_are_one_to_a_model_that_mirrors(make, tmp_path):
     """The mean of the embeddings that the same weights give to both, by every face."""
-    model = fit(make, images=ImageOptions(workers=0, mirror=True))
+    model = fit(make, data=ImageOptions(workers=0, mirror=True))
     np.testing.assert_allclose(model.transform(MIRRORED), model.transform(NEW), atol=1e-6)
     np.testing.assert_array_equal(model.predict(MIRRORED), model.predict(NEW))
     model.save(tmp_path / "model")
     loaded = ordinate.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.transform(NEW), model.transform(NEW))
     export_model(model, tmp_path / "model.pt2")  # which compares what it wrote with the model
-    loaded.method_.encoder.mirror = False
+    loaded.encoder_.mirror = False
     expected = (loaded.transform(NEW) + loaded.transform(MIRRORED)) / 2
     np.testing.assert_allclose(model.transform(NEW), expected, atol=1e-6)
     assert np.abs(loaded.transform(NEW) - expected).max() > 1e-4
@@ -88,7 +88,7 @@ def test_an_image_and_its_mirror_image_are_one_to_a_model_that_mirrors(make, tmp
 def test_training_sees_each_view_alone():
     """The mirror image is for prediction: the first epoch is the same, bit for bit, without validation samples."""
     weights = [
-        fit(otd, epochs=1, images=ImageOptions(workers=0, mirror=mirror)).method_.encoder.state_dict()
+        fit(otd, epochs=1, data=ImageOptions(workers=0, mirror=mirror)).encoder_.state_dict()
         for mirror in (False, True)
     ]
     for name, values in weights[0].items():
@@ -97,7 +97,7 @@ def test_training_sees_each_view_alone():
 
 def test_a_network_of_ones_own_is_mirrored_too():
     network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(256, 4))
-    model = fit(otd, encoder=network, images=ImageOptions(workers=0, mirror=True))
+    model = fit(otd, encoder=network, data=ImageOptions(workers=0, mirror=True))
     np.testing.assert_allclose(model.transform(MIRRORED), model.transform(NEW), atol=1e-6)
 
 
@@ -165,7 +165,7 @@ def test_what_was_done_to_the_training_images_is_done_to_new_ones(tmp_path):
 def test_the_encoder_sees_the_middle_of_images_that_are_resized_to_more_than_its_size(tmp_path):
     images = ImageOptions(size=12, resize=16, augmentation="hid", workers=0)
     model = fit(otd, epochs=1, images=images)
-    views = {view.shape for view in (model._training_data(model._read(DRAWN), torch.arange(60))[0, [1, 2]][0])}
+    views = {view.shape for view in (model._training_data(model.read(DRAWN), torch.arange(60))[0, [1, 2]][0])}
     assert views == {(1, 12, 12)}
     framed = NEW.copy()
     framed[:, :, :2], framed[:, :, -2:], framed[..., :2], framed[..., -2:] = 255, 255, 255, 255
@@ -196,16 +196,16 @@ def test_supcr_contrasts_two_views_and_the_others_one():
 
 
 def test_workers_change_nothing():
-    few, more = (fit(cloc, images=ImageOptions(augmentation="supcr", workers=workers)) for workers in (0, 2))
+    few, more = (fit(cloc, data=ImageOptions(augmentation="supcr", workers=workers)) for workers in (0, 2))
     np.testing.assert_array_equal(few.transform(NEW), more.transform(NEW))
 
 
 def test_pretrained_weights_are_started_from_and_saved(tmp_path):
-    options = {"encoder": "efficientnet_lite0", "images": ImageOptions(size=32, channels=3, pretrained=True, workers=0)}
+    options = {"encoder": "efficientnet_lite0", "data": ImageOptions(size=32, channels=3, pretrained=True, workers=0)}
     model = fit(otd, epochs=1, learning_rate=1e-12, **options)
     other = fit(otd, epochs=1, learning_rate=1e-12, random_state=7, **options)
-    for name, value in model.method_.encoder.backbone.named_parameters():
-        torch.testing.assert_close(value, dict(other.method_.encoder.backbone.named_parameters())[name])
+    for name, value in model.encoder_.backbone.named_parameters():
+        torch.testing.assert_close(value, dict(other.encoder_.backbone.named_parameters())[name])
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(NEW), model.transform(NEW))
 
@@ -216,7 +216,7 @@ def test_a_small_pretrained_residual_network_is_loaded_with_its_own_stem(tmp_pat
     torch.save(timm.create_model("resnet18", num_classes=0, in_chans=3).state_dict(), tmp_path / "weights.pth")
     images = ImageOptions(channels=3, pretrained=str(tmp_path / "weights.pth"), augmentation="none", workers=0)
     model = fit(otd, epochs=1, encoder="resnet18", images=images)
-    assert model.method_.encoder.backbone.conv1.kernel_size == (7, 7)
+    assert model.encoder_.backbone.conv1.kernel_size == (7, 7)
     model.save(tmp_path / "model")
     (tmp_path / "weights.pth").unlink()
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(NEW), model.transform(NEW))
@@ -245,7 +245,7 @@ UNUSABLE = {
     "uneven samples": ({}, Uneven(None), "X: got a Dataset of samples of different shapes"),
     "too few labels": ({}, DRAWN[:50], "y: got 60 labels for 50 samples"),
     "weights that are not there": (
-        {"images": ImageOptions(pretrained="absent.pth")}, DRAWN, "pretrained: there is no file absent.pth"
+        {"data": ImageOptions(pretrained="absent.pth")}, DRAWN, "pretrained: there is no file absent.pth"
     ),
 }  # fmt: skip
 
@@ -290,11 +290,11 @@ def fit_and_die(folder, epoch):
         return loss
 
     StagedMethod.training_step = step_and_die
-    fit(supcr, images=ImageOptions(augmentation="supcr", workers=0), checkpoint_dir=folder)
+    fit(supcr, data=ImageOptions(augmentation="supcr", workers=0), checkpoint_dir=folder)
 
 
 def fit_and_keep(path, folder):
-    model = fit(supcr, images=ImageOptions(augmentation="supcr", workers=2), checkpoint_dir=folder)
+    model = fit(supcr, data=ImageOptions(augmentation="supcr", workers=2), checkpoint_dir=folder)
     torch.save(model.method_.state_dict(), path)
 
 

@@ -8,10 +8,10 @@ from sklearn.base import clone
 import ordinate
 from ordinate.data.label_density import label_weights
 from ordinate.errors import OrdinateError
-from ordinate.estimators.end_to_end import EndToEndRegressor
+from ordinate.estimators.plain import EndToEndRegressor
 from ordinate.methods.imbalance import Imbalance
-from ordinate.methods.training import CHECKPOINT, TrainingCheckpoint
-from tests.estimators.examples import SMALL, cloc, draw_table, otd, supcr, supremix
+from ordinate.training.loop import CHECKPOINT, TrainingCheckpoint
+from tests.estimators.examples import SMALL, cloc, draw_table, in_groups, otd, supcr, supremix
 
 X, TARGET = draw_table()
 Y = 1e4 + np.round(10 * np.exp(TARGET))  # far from 0, and rare at one end
@@ -19,7 +19,7 @@ ALL_THREE = Imbalance(lds="inverse", fds=True, ranksim=0.1)
 
 
 def end_to_end(**options):
-    return EndToEndRegressor(**{**SMALL, "epochs": 5, **options})
+    return EndToEndRegressor(**in_groups(EndToEndRegressor, {**SMALL, "epochs": 5, **options}))
 
 
 for_every_regressor = pytest.mark.parametrize("make", [supcr, supremix, end_to_end], ids=lambda make: make.__name__)

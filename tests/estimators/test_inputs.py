@@ -113,7 +113,7 @@ def test_the_scale_of_a_column_does_not_matter(make):
 def test_series_are_scaled_channel_by_channel_and_missing_points_are_the_mean():
     series, target = draw_series()
     model = otd(epochs=1).fit(series, ranks_of(target))
-    assert "points missing, set to the mean of their channel" in model.reader_.notes[0]
+    assert "points missing, set to the mean of their channel" in model.notes_[0]
     filled = np.where(np.isnan(series), np.nanmean(series, axis=(0, 2))[:, None], series)
     np.testing.assert_allclose(model.transform(filled), model.transform(series), rtol=0, atol=1e-5)
     again = otd(epochs=1).fit(series * [[1e3], [1e-3]] + 5, ranks_of(target))

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from ordinate.errors import OrdinateError
-from ordinate.methods import training
-from ordinate.methods.staged import StagedMethod
+from ordinate.training import loop as training
+from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.estimators.examples import (
     Trap,
@@ -106,9 +106,9 @@ def assert_same_fit(actual, expected, X=X):
 
 
 CASES = {
-    "cloc": (cloc, {"phase_epochs": (4, 5), "target_accuracy": 1.0}),
-    "cloc whose phase one ends early": (cloc, {"phase_epochs": (9, 6), "target_accuracy": 0.4}),
-    "cloc with patience": (cloc, {"phase_epochs": (2, 9), "patience": 6, "validation_fraction": 0.3}),
+    "cloc": (cloc, {"epochs": (4, 5), "target_accuracy": 1.0}),
+    "cloc whose phase one ends early": (cloc, {"epochs": (9, 6), "target_accuracy": 0.4}),
+    "cloc with patience": (cloc, {"epochs": (2, 9), "patience": 6, "validation_fraction": 0.3}),
     "otd": (otd, {"epochs": 9}),
     "otd with patience": (otd, {"epochs": 9, "patience": 6, "validation_fraction": 0.3}),
     "supcr": (supcr, {"epochs": (4, 5)}),
@@ -186,7 +186,7 @@ def test_a_fit_that_finished_is_not_trained_again(make, tmp_path, trained_epochs
 
 
 def test_cloc_that_ran_out_of_patience_is_not_trained_again(tmp_path, trained_epochs):
-    options = {"phase_epochs": (2, 50), "patience": 2, "learning_rate": 0.1, "checkpoint_dir": tmp_path}
+    options = {"epochs": (2, 50), "patience": 2, "learning_rate": 0.1, "checkpoint_dir": tmp_path}
     first = fit(cloc, **options)
     assert first.n_iter_ < 52
     trained_epochs.clear()

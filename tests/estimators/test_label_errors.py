@@ -32,7 +32,7 @@ def line(n=60):
 
 @for_every_classifier
 def test_moved_labels_come_first_with_the_rank_that_they_had(make):
-    longer = {"epochs": 20} if make is otd else {"phase_epochs": (10, 10)}
+    longer = {"epochs": 20} if make is otd else {"epochs": (10, 10)}
     X, y = line()
     found = find_label_errors(make(**longer), X, y, folds=3)
     assert sorted(found["row"][:2]) == WRONG
@@ -97,7 +97,7 @@ def test_the_model_that_judges_a_sample_has_not_seen_its_group():
             return super().predict_proba(X)
 
     values = X[:, 0]
-    find_label_errors(Watched(phase_epochs=(1, 1), random_state=0), X, ranks_of(target), folds=3, groups=groups)
+    find_label_errors(Watched(epochs=(1, 1), random_state=0), X, ranks_of(target), folds=3, groups=groups)
     assert len(trained) == 3
 
 

@@ -7,7 +7,7 @@ from torch import nn
 from ordinate.data import memory
 from ordinate.errors import OrdinateError
 from ordinate.estimators import embedding_estimator
-from ordinate.methods.step_cost import training_memory
+from ordinate.training.step_cost import training_memory
 from tests.estimators.examples import cloc, draw_table, ranks_of
 
 X, TARGET = draw_table()

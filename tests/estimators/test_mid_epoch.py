@@ -11,8 +11,8 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from ordinate import Imbalance
 from ordinate.encoders import MLP
 from ordinate.estimators.data_module import DataModule
-from ordinate.methods import training
-from ordinate.methods.staged import StagedMethod
+from ordinate.training import loop as training
+from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.estimators.examples import cloc, draw_table, otd, supcr, supremix
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit, fit_and_die_in_batch
@@ -51,7 +51,7 @@ def trained_batches(monkeypatch):
 FEATURES = Imbalance(lds="sqrt_inverse", fds=True, ranksim=1.0)
 CASES = {
     "cloc": (cloc, {"validation_fraction": 0.3}),
-    "cloc with patience": (cloc, {"validation_fraction": 0.3, "patience": 2, "phase_epochs": (2, 9)}),
+    "cloc with patience": (cloc, {"validation_fraction": 0.3, "patience": 2, "epochs": (2, 9)}),
     "otd": (otd, {"validation_fraction": 0.3}),
     "supcr": (supcr, {"scheme": "fine_tune"}),
     "supcr, accumulated": (supcr, {"accumulate_grad_batches": 2}),

@@ -1,7 +1,5 @@
 """A search finds the nearest by cosine, whatever looks for candidates, and survives a file."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,7 +19,7 @@ BACKENDS = ["faiss", "scikit-learn"]
 class Itself(BaseEstimator):
     """An estimator whose embeddings are its samples."""
 
-    method_ = SimpleNamespace(encoder=nn.Linear(1, 1))
+    encoder_ = nn.Linear(1, 1)
 
     def fit(self, X, y=None):
         return self

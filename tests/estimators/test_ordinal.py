@@ -1,30 +1,26 @@
 """Classifiers of ranks trained end to end are scikit-learn's, save, load and resume, and read all kinds of data."""
 
 import signal
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from ordinate import CLOCClassifier, ImageOptions
 from ordinate.errors import OrdinateError
-from ordinate.estimators.ordinal import OrdinalClassifier
+from ordinate.estimators.data_module import DataModule
+from ordinate.estimators.plain import OrdinalClassifier
 from ordinate.methods.ordinal import LOSSES
 from tests import processes
 from tests.data import pictures
 from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
-from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, ranks_of
+from tests.estimators.examples import draw_frame, draw_series, draw_table, make_of, ranks_of
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
 from tests.estimators.test_persistence import assert_same_model, save_and_load
 
 X, TARGET = draw_table()
 RANKS = ranks_of(TARGET, 4)
-NO_DECAY = SimpleNamespace(weight_decay=None)
+ordinal = make_of(OrdinalClassifier, epochs=6)
 for_every_loss = pytest.mark.parametrize("loss", LOSSES)
-
-
-def ordinal(**options):
-    return OrdinalClassifier(**{**SMALL, "epochs": 6, **options})
 
 
 def exceptions(estimator):
@@ -86,7 +82,7 @@ def test_tables_and_series_are_read(draw, loss, tmp_path):
 def test_images_are_read(tmp_path):
     grades = np.arange(24) % 3
     drawn = pictures.draw(grades)
-    options = {"encoder": "test_resnet", "images": ImageOptions(workers=0), "epochs": 2}
+    options = {"encoder": "test_resnet", "data": ImageOptions(workers=0), "epochs": 2}
     model = ordinal(loss="coral", **options).fit(drawn, grades)
     loaded = save_and_load(model, tmp_path / "model")
     assert loaded.get_params() == model.get_params()
@@ -112,14 +108,11 @@ def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(
 
 
 def test_it_has_as_many_epochs_as_the_phases_of_cloc():
-    samples = 1000  # of which a batch holds 256: the limit on batches does not bind
-    y = np.arange(samples) % 2
-    epochs = []
-    for model in (OrdinalClassifier(), CLOCClassifier()):
-        model.ordered_classes_, model.n_batches_, model.reader_ = np.unique(y), 4, NO_DECAY
-        model.embedding_dim_ = model.embedding_dim
-        epochs.append(model._build_method(None).epochs)
-    assert epochs == [300, 300]
+    samples = np.arange(1000)[:, None]  # A batch holds 256 of them: the limit on batches does not bind.
+    ranks = np.arange(1000) % 2
+    data = [DataModule(model, samples, ranks) for model in (OrdinalClassifier(), CLOCClassifier())]
+    assert [len(each.batches) for each in data] == [4, 4]
+    assert [each.new_method().epochs for each in data] == [300, 300]
 
 
 @pytest.mark.parametrize(

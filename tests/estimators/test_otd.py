@@ -3,12 +3,10 @@
 import lightning.pytorch as lightning
 import numpy as np
 import pytest
-from sklearn.neighbors import KNeighborsClassifier
 
 import ordinate
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
-from ordinate.metrics import ranked_probability_score
 from tests.estimators.examples import draw_table, otd
 
 
@@ -64,36 +62,11 @@ def test_an_unknown_criterion_is_refused():
         otd(monitored="kappa").fit(X, Y)
 
 
-def test_nine_neighbours_vote_on_tables():
-    assert (otd().fit(X, Y).neighbours_.k, otd(n_neighbors=5).fit(X, Y).neighbours_.k) == (9, 5)
+def test_neighbours_vote_on_demand():
+    assert otd(n_neighbors=5).fit(X, Y).predictor_.k == 5
 
 
-@pytest.mark.parametrize(("flipped", "few"), [(0.0, True), (0.6, False)])
-def test_on_other_data_as_many_neighbours_vote_as_predict_the_training_samples_best(flipped, few, tmp_path):
-    random = np.random.default_rng(0)
-    ranks = np.repeat(np.arange(3), 30)
-    series = ranks[:, None, None] + 0.1 * random.normal(size=(90, 1, 16))
-    given = np.where(random.random(90) < flipped, random.integers(0, 3, 90), ranks)
-    model = otd(epochs=20).fit(series, given)
-    scores = {}
-    embeddings = model.transform(series)
-    for k in (3, 5, 9, 15, 31, 61):
-        left_out = [
-            KNeighborsClassifier(k, metric="cosine")
-            .fit(np.delete(embeddings, row, 0), np.delete(given, row))
-            .predict_proba(embeddings[row : row + 1])[0]
-            for row in range(90)
-        ]
-        scores[k] = ranked_probability_score(given, left_out)
-    assert scores[model.neighbours_.k] == pytest.approx(min(scores.values()), abs=1e-4)
-    assert (model.neighbours_.k <= 5) == few
-    model.save(tmp_path / "model")
-    loaded = ordinate.load(tmp_path / "model")
-    assert loaded.neighbours_.k == model.neighbours_.k
-    np.testing.assert_array_equal(loaded.predict_proba(series), model.predict_proba(series))
-
-
-def test_a_table_votes_alike_when_it_was_saved(tmp_path):
+def test_a_saved_model_gives_the_same_probabilities(tmp_path):
     table = otd().fit(X, Y)
     table.save(tmp_path / "model")
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").predict_proba(X), table.predict_proba(X))

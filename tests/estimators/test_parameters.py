@@ -8,14 +8,16 @@ from dataclasses import field
 import pytest
 from sklearn.base import clone
 
+from ordinate.estimators.blend import BlendParameters
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.registry import load_class, models
+from ordinate.estimators.registry import models
+from ordinate.extensions import load_object
 
 ESTIMATORS = {
     kind.__name__: kind
     for place in sorted({place for model in models().values() for place in model.estimators.values()})
-    if issubclass(kind := load_class(place), EmbeddingEstimator)
+    if issubclass(kind := load_object(place), EmbeddingEstimator)
 }
 every_estimator = pytest.mark.parametrize("kind", ESTIMATORS.values(), ids=ESTIMATORS)
 
@@ -33,16 +35,18 @@ def test_every_parameter_is_documented_once_and_no_other(kind):
 @every_estimator
 def test_help_shows_what_the_bases_say(kind):
     shown = pydoc.render_doc(kind, renderer=pydoc.plaintext)
-    assert "checkpoint_dir: folder that keeps the state of training" in shown
-    assert "history_: what each epoch logged" in shown
+    assert "training: Options of training: " in shown
+    assert "history_: Values that each epoch logged" in shown
     assert shown.index("Args:") < shown.index("Attributes:") < shown.index("Example:")
 
 
 @every_estimator
-def test_the_encoder_alone_may_be_given_by_position(kind):
-    first, *others = inspect.signature(kind).parameters.values()
-    assert (first.name, first.kind) == ("encoder", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    assert {parameter.kind for parameter in others} == {inspect.Parameter.KEYWORD_ONLY}
+def test_the_encoder_alone_may_be_given_by_position_and_only_blends_have_none(kind):
+    kinds = {name: parameter.kind for name, parameter in inspect.signature(kind).parameters.items()}
+    if not issubclass(kind, BlendParameters):
+        assert next(iter(kinds)) == "encoder"
+        assert kinds.pop("encoder") == inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert set(kinds.values()) == {inspect.Parameter.KEYWORD_ONLY}
 
 
 @every_estimator
@@ -51,6 +55,14 @@ def test_parameters_are_stored_untouched(kind):
     estimator = kind(**given)
     assert all(getattr(estimator, name) is value for name, value in given.items())
     assert vars(estimator).keys() == given.keys()
+
+
+@every_estimator
+def test_defaults_are_stored_untouched_and_cannot_be_changed_in_place(kind):
+    estimator = kind()
+    for name, parameter in inspect.signature(kind).parameters.items():
+        assert getattr(estimator, name) is parameter.default
+        hash(parameter.default)  # A list, a dict or a group that is not frozen has none.
 
 
 @every_estimator

@@ -8,7 +8,8 @@ import torch
 from ordinate.data.tables import features
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
-from ordinate.methods.staged import StagedMethod
+from ordinate.estimators import pipeline
+from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.estimators.examples import cloc, draw_frame, for_every_estimator, labels_for, supcr
 
@@ -105,7 +106,7 @@ def test_a_fit_that_was_killed_continues_on_either_and_leaves_no_file(path, tmp_
         assert processes.run(fit_and_die, path, folder, 1) == -9
         assert [file.name for file in folder.iterdir()] == ["last.ckpt"]
         resumed = supcr(checkpoint_dir=folder).fit(X, target)
-        assert_same_model(resumed.set_params(checkpoint_dir=None), whole)
+        assert_same_model(resumed.set_params(training__checkpoint_dir=None), whole)
         assert [file.name for file in folder.iterdir()] == ["last.ckpt"]
 
 
@@ -135,7 +136,7 @@ def test_a_table_without_rows_or_columns_is_an_error(path):
 
 @pytest.mark.parametrize(("make", "stratified"), [(cloc, True), (supcr, False)])
 def test_no_more_than_so_many_samples_are_held_out_for_validation(make, stratified, monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.training_samples.MOST_VALIDATION", 4)
+    monkeypatch.setitem(pipeline.divide.__kwdefaults__, "most", 4)
     seen = []
     monkeypatch.setattr(
         StagedMethod, "validation_step", lambda method, batch, _: seen.append(len(batch[1])) or

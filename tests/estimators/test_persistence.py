@@ -5,6 +5,7 @@ import json
 import pickle
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import ordinate
+from ordinate import Head
 from ordinate.errors import OrdinateError
 from tests.estimators.examples import (
     Trap,
@@ -76,8 +78,7 @@ def test_a_loaded_model_of_a_frame_is_the_saved_one(make, tmp_path):
 @pytest.mark.parametrize("make", [cloc, supcr], ids=["cloc", "supcr"])
 def test_a_loaded_model_of_series_is_the_saved_one(make, tmp_path):
     X, target = draw_series()
-    model = make(**{"cloc": {"phase_epochs": (1, 1)}}.get(make.__name__, {"epochs": (1, 1)}))
-    model.fit(X, labels_for(make, target))
+    model = make().fit(X, labels_for(make, target))
     assert_same_model(save_and_load(model, tmp_path / "model"), model, draw_series(seed=1)[0])
 
 
@@ -138,14 +139,21 @@ def test_critical_margins_survive(rank, margin, tmp_path):
 @for_every_estimator
 def test_settings_come_back_as_they_were(make, tmp_path):
     X, target = draw_table()
-    options = (
-        {"critical_margins": {("b", "a"): 0.5}, "decision": "median", "class_order": ["c", "b", "a"]}
-        if make is cloc
-        else {}
-    )
-    labels = np.array(list("cba"))[ranks_of(target)] if make is cloc else labels_for(make, target)
+    options, labels = {"learning_rate": 0.01, "patience": 5}, labels_for(make, target)
+    if make is cloc:
+        options |= {"critical_margins": {("b", "a"): 0.5}, "decision": "median", "class_order": ["c", "b", "a"]}
+        labels = np.array(list("cba"))[ranks_of(target)]
     model = make(**options).fit(X, labels)
     assert save_and_load(model, tmp_path / "model").get_params() == model.get_params()
+
+
+def test_the_head_and_its_bins_come_back_as_they_were(tmp_path):
+    X, target = draw_table()
+    head = Head("linear", loss="dex", bin_size=(0.5, 2.0))
+    model = supcr(head=head).fit(X, np.stack([target, 3 * target**2], axis=1))
+    loaded = save_and_load(model, tmp_path / "model")
+    assert loaded.head == head
+    assert_same_model(loaded, model, X)
 
 
 SETTINGS = {
@@ -153,7 +161,7 @@ SETTINGS = {
     "batch_size": np.int32(16),
     "learning_rate": np.float64(0.01),
     "random_state": np.int64(3),
-    "phase_epochs": np.array([2, 2]),
+    "epochs": np.array([2, 2]),
     "margin_floor": np.float64(0.1),
     "shared_margins": np.bool_(True),
     "class_order": np.array([0, 1, 2]),
@@ -167,7 +175,17 @@ def test_settings_of_numpy_are_saved_as_the_numbers_they_are(name, tmp_path, mon
     X, target = draw_table()
     model = cloc(**{name: SETTINGS[name]}).fit(X, ranks_of(target))
     loaded = save_and_load(model, tmp_path / "model")
-    assert str(getattr(loaded, name)) == str(SETTINGS[name]) or list(getattr(loaded, name)) == list(SETTINGS[name])
+    found = getattr(loaded, name, getattr(loaded.training, name, None))
+    assert str(found) == str(SETTINGS[name]) or list(found) == list(SETTINGS[name])
+    assert_same_model(loaded, model, X)
+
+
+@pytest.mark.parametrize("make", [otd, partial(supcr, head="neighbours")], ids=["otd", "supcr"])
+def test_a_number_of_neighbours_of_numpy_is_saved_too(make, tmp_path):
+    X, target = draw_table()
+    model = make(n_neighbors=np.int64(4)).fit(X, ranks_of(target))
+    loaded = save_and_load(model, tmp_path / "model")
+    assert loaded.predictor_.k == 4
     assert_same_model(loaded, model, X)
 
 
@@ -268,6 +286,16 @@ def test_a_changed_digit_is_noticed(name, model_folder):
             ordinate.load(model_folder)
 
 
+def with_training(**options):
+    """Return a change of a configuration that sets options of training."""
+
+    def change(config):
+        params = config["params"]
+        return config | {"params": params | {"training": params["training"] | options}}
+
+    return change
+
+
 DAMAGES = {
     "not an object": lambda config: [config],
     "a list of nothing": lambda config: list(config)[:0],
@@ -276,14 +304,17 @@ DAMAGES = {
     "another class": lambda config: config | {"estimator": "os.system"},
     "another estimator": lambda config: config | {"estimator": "SupReMixRegressor"},
     "an unknown setting": lambda config: config | {"params": config["params"] | {"depth": 3}},
+    "an unknown setting of training": with_training(depth=3),
     "a setting of another kind": lambda config: config | {"params": config["params"] | {"embedding_dim": "x"}},
     "another width": lambda config: config | {"params": config["params"] | {"embedding_dim": 9}},
     "far too wide": lambda config: config | {"params": config["params"] | {"embedding_dim": 10**15}},
     "boundaries of another kind": lambda config: config | {"params": config["params"] | {"critical_margins": [[0, 1]]}},
     "another reader": lambda config: config | {"reader": config["reader"] | {"kind": "image"}},
     "no columns": lambda config: config | {"reader": config["reader"] | {"columns": []}},
-    "classes of another number": lambda config: config | {"fitted": {"ordered_classes": [0, 1]}},
-    "no classes": lambda config: config | {"fitted": {}},
+    "classes of another number": lambda config: config | {"labels": {"classes": [0, 1]}},
+    "no classes": lambda config: config | {"labels": {}},
+    "targets instead of classes": lambda config: config | {"labels": {"offset": [0.0], "is_vector": True}},
+    "a method as a fitted value": lambda config: config | {"fitted": config["fitted"] | {"predict": 1}},
     "no checksum": lambda config: config | {"sha256": {}},
 }
 
@@ -305,9 +336,9 @@ def sealed(config, folder):
 
 
 RESEALED = DAMAGES | {
-    "classes twice": lambda config: config | {"fitted": config["fitted"] | {"ordered_classes": [0, 1, 1]}},
-    "one class": lambda config: config | {"fitted": config["fitted"] | {"ordered_classes": [0]}},
-    "classes in a table": lambda config: config | {"fitted": config["fitted"] | {"ordered_classes": [[0], [1], [2]]}},
+    "classes twice": lambda config: config | {"labels": {"classes": [0, 1, 1]}},
+    "one class": lambda config: config | {"labels": {"classes": [0]}},
+    "classes in a table": lambda config: config | {"labels": {"classes": [[0], [1], [2]]}},
     "a mean that is none": lambda config: json.loads(
         re.sub(r'"mean": [^,]+', '"mean": NaN', json.dumps(config), count=1)
     ),
@@ -317,7 +348,7 @@ RESEALED = DAMAGES | {
     "names that are none": lambda config: config | {"feature_names_in": "1"},
     "names that are no text": lambda config: config | {"feature_names_in": [1, 2, 3, 4]},
     "features that are no number": lambda config: config | {"n_features_in": "x"},
-    "a setting that no training has": lambda config: config | {"params": config["params"] | {"chunk_size": -1}},
+    "a setting that no training has": with_training(chunk_size=-1),
     "an infinite scale": lambda config: json.loads(
         re.sub(r'"scale": [^,]+', '"scale": Infinity', json.dumps(config), count=1)
     ),
@@ -342,38 +373,6 @@ def test_weights_that_are_no_numbers_are_refused(value, model_folder):
         sealed(json.loads((model_folder / "config.json").read_text()), model_folder)
         with pytest.raises(OrdinateError, match=f"holds NaN or infinity in '{name}'"):
             ordinate.load(model_folder)
-
-
-def as_format_1(folder, costs=None):
-    """Rewrite a saved classifier as the first release wrote it: boundaries by rank, costs in a file beside it."""
-    path = folder / "config.json"
-    config = json.loads(path.read_text())
-    classes = config["fitted"].pop("ordered_classes")
-    config["format"], config["fitted"]["classes"] = 1, classes
-    config["params"].pop("decision")
-    for margin in config["params"].get("critical_margins") or []:
-        margin[:2] = [classes.index(label) for label in margin[:2]]
-    if costs is not None:
-        pd.DataFrame(costs, classes, classes).to_csv(folder / "costs.csv", index_label="true")
-    config["sha256"].pop("config.json")
-    config["sha256"]["config.json"] = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
-    path.write_text(json.dumps(config))
-
-
-def test_a_classifier_of_the_first_release_is_read(tmp_path):
-    X, target = draw_table()
-    names = np.array(["low", "mid", "high"])
-    model = cloc(
-        critical_margins={("mid", "high"): 1.25}, class_order=names.tolist(), decision=[[0, 1, 2], [9, 0, 1], [9, 9, 0]]
-    )
-    model.fit(X, names[ranks_of(target)]).save(tmp_path / "model")
-    as_format_1(tmp_path / "model", costs=model.decision)
-    loaded = ordinate.load(tmp_path / "model")
-    assert loaded.ordered_classes_.tolist() == names.tolist()
-    assert loaded.critical_margins == {("mid", "high"): 1.25}
-    assert_same_model(loaded, model, X)
-    assert identical(loaded.predict_proba(X), model.predict_proba(X))
-    assert identical(loaded.fit(X, names[ranks_of(target)]).margins_, model.margins_)
 
 
 def test_loading_leaves_the_random_state_as_it_was(saved):

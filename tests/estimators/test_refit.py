@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from ordinate import BlendRegressor
+from ordinate import BlendRegressor, Training
 from ordinate.estimators import EndToEndRegressor
-from ordinate.methods import training
 from ordinate.methods.regression import Regression
-from ordinate.methods.staged import StagedMethod
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
+from ordinate.training import loop as training
+from ordinate.training.stages import StagedMethod
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
-from tests.estimators.examples import SMALL, draw_table, for_every_regressor, supcr
+from tests.estimators.examples import draw_table, for_every_regressor, make_of, supcr
 from tests.estimators.test_kill_and_resume import assert_same_fit
 
 X, TARGET = draw_table(60)
@@ -51,7 +51,7 @@ def test_all_samples_are_trained_on_for_a_share_of_the_epochs_to_the_best(make, 
     assert model.n_iter_ == epochs + later
     assert refitted_stages(model) == ({2.0, 3.0} if head == "linear" else {2.0})
     if head == "neighbours":
-        assert len(model.head_.embeddings) == 60
+        assert len(model.predictor_.embeddings) == 60
     assert model.head_name_ == head
     assert set(model.head_scores_) == {head}
 
@@ -85,7 +85,7 @@ def test_weights_keep_their_ratios_over_both_parts(weights, trained):
 
 
 def test_an_encoder_with_its_head_is_trained_on_all_samples_too(trained):
-    EndToEndRegressor(**SMALL | {"epochs": 6, "schedule": "constant", "validation_fraction": 0.2}).fit(X, TARGET)
+    make_of(EndToEndRegressor)(**OPTIONS | {"epochs": 6}).fit(X, TARGET)
     assert [samples for samples, *_ in trained] == [48, 60]
 
 
@@ -107,8 +107,8 @@ def test_there_is_one_training_where_nothing_else_was_asked_for(options, trained
 
 
 def test_a_blend_has_its_own_stage_for_that(trained):
-    options = {"members": 2, "folds": 2, "epochs": 20, "trees": False, "schedule": "constant"}
-    BlendRegressor(**options, validation_fraction=0.2, random_state=0).fit(X, TARGET)
+    training = Training(validation_fraction=0.2, schedule="constant")
+    BlendRegressor(members=2, folds=2, epochs=20, trees=False, random_state=0, training=training).fit(X, TARGET)
     assert len(trained) == 1
 
 
@@ -126,7 +126,7 @@ def test_a_training_with_a_time_limit_is_the_only_one(trained):
 def test_where_the_learning_rate_has_fallen_only_the_head_sees_the_others(trained):
     model = supcr(**OPTIONS | {"schedule": "cosine", "epochs": (1, 1)}, head="neighbours").fit(X, TARGET)
     assert len(trained) == 1
-    assert len(model.head_.embeddings) == 60
+    assert len(model.predictor_.embeddings) == 60
 
 
 def fit_and_die_on_all_samples(options):

@@ -15,17 +15,17 @@ from sklearn.preprocessing import StandardScaler
 
 from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
-from ordinate.estimators.end_to_end import EndToEndRegressor
+from ordinate.estimators.data_module import DataModule
 from ordinate.estimators.export import export_model
-from ordinate.estimators.ordinal import OrdinalClassifier
+from ordinate.estimators.plain import EndToEndRegressor, OrdinalClassifier
 from ordinate.estimators.sample_weights import relative_weights
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Imbalance
-from ordinate.papers.estimators.gol import GOLClassifier
-from ordinate.papers.estimators.mwr import MWRClassifier
-from ordinate.papers.estimators.poe import POEClassifier
-from ordinate.papers.estimators.representation import RepresentationClassifier
+from ordinate_papers.estimators.gol import GOLClassifier
+from ordinate_papers.estimators.mwr import MWRClassifier
+from ordinate_papers.estimators.poe import POEClassifier
+from ordinate_papers.estimators.representation import RepresentationClassifier
 from tests.estimators.examples import (
     SMALL,
     cloc,
@@ -34,6 +34,7 @@ from tests.estimators.examples import (
     for_every_estimator,
     for_every_regressor,
     labels_for,
+    make_of,
     otd,
     ranks_of,
     supcr,
@@ -46,8 +47,7 @@ WEIGHTS = np.random.default_rng(0).integers(0, 4, 48).astype(float)
 KEPT = WEIGHTS > 0
 
 
-def ordinal(**options):
-    return OrdinalClassifier(**{**SMALL, "epochs": 6, **options})
+ordinal = make_of(OrdinalClassifier, epochs=6)
 
 
 @for_every_estimator
@@ -73,7 +73,7 @@ def test_a_sample_of_weight_0_is_as_if_it_were_not_there(make, fraction):
 @for_every_classifier
 def test_a_heavy_class_is_predicted_more_often(make):
     labels = np.random.default_rng(1).integers(0, 2, 48)  # of which X says nothing
-    epochs = {"phase_epochs": (2, 2)} if make is cloc else {"epochs": 4}
+    epochs = {"epochs": (2, 2)} if make is cloc else {"epochs": 4}
     heavy = [make(class_weight={label: 20.0}, learning_rate=0.03, **epochs).fit(X, labels) for label in (0, 1)]
     assert min((model.predict(X) == label).mean() for label, model in enumerate(heavy)) > 0.6
 
@@ -162,14 +162,14 @@ def test_views_of_an_image_have_its_weight():
     images = np.random.default_rng(0).integers(0, 255, (24, 1, 16, 16), dtype=np.uint8)
     images[:, :, :8] = (np.arange(24) * 10)[:, None, None, None]
     weights = 1.0 + np.arange(24) % 3
-    options = {"epochs": (1, 1), "embedding_dim": 8, "batch_size": 8, "images": ImageOptions(size=(16, 16), workers=0)}
+    options = {"epochs": (1, 1), "embedding_dim": 8, "batch_size": 8, "data": ImageOptions(size=(16, 16), workers=0)}
     model = supcr(**options).fit(images, np.arange(24.0), weights)
     assert np.isfinite(model.predict(images)).all()
-    data = model._training_data(torch.from_numpy(images), torch.arange(24.0)[:, None])
-    data.weights = torch.from_numpy(weights)
-    _, y, drawn = data[0, [3, 5]]
-    assert drawn.tolist() == [1.0 + row % 3 for row in y[:, 0].tolist()]
-    assert len(y) == 4
+    module = DataModule(supcr(**options, validation_fraction=0.0), images, np.arange(24.0), weights)
+    _, y, drawn = module.training_data[0, [3, 5]]
+    rows = y[:, 0] + module.estimator.labels_.offset[0]
+    assert rows.tolist() == [3.0, 3.0, 5.0, 5.0]
+    assert drawn.tolist() == [(1.0 + row % 3) / weights.mean() for row in (3, 3, 5, 5)]
 
 
 def test_a_fit_resumes_from_a_checkpoint_of_the_same_weights_alone(tmp_path):
@@ -267,6 +267,6 @@ def test_an_ensemble_weighs_the_samples_of_its_members(ensemble):
 
 
 def test_a_boosted_regressor_is_fitted():
-    model = EndToEndRegressor(**SMALL, epochs=4, validation_fraction=0.0)
+    model = make_of(EndToEndRegressor, epochs=4)(validation_fraction=0.0)
     boosted = AdaBoostRegressor(model, n_estimators=2, random_state=0).fit(X, TARGET, sample_weight=1 + WEIGHTS)
     assert np.isfinite(boosted.predict(X)).all()

@@ -30,7 +30,7 @@ from tests.estimators.examples import (
 X, TARGET = draw_table()
 
 
-@parametrize_with_every_check([CLOCClassifier(phase_epochs=(5, 10), decision="mode"), SupCRRegressor(epochs=(10, 10))])
+@parametrize_with_every_check([CLOCClassifier(epochs=(5, 10), decision="mode"), SupCRRegressor(epochs=(10, 10))])
 @pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
     run_check(estimator, check)
@@ -80,7 +80,7 @@ def test_its_embedding_is_a_step_of_a_pipeline_with_named_columns(make):
 
 @for_every_estimator
 def test_a_grid_of_settings_is_searched(make):
-    grid = {"learning_rate": [1e-7, 1e-2]}
+    grid = {"training__learning_rate": [1e-7, 1e-2]}
     search = GridSearchCV(make(), grid, cv=2, error_score="raise").fit(X, labels_for(make, TARGET))
     assert len(set(search.cv_results_["mean_test_score"].tolist())) > 1
     assert search.best_estimator_.predict(X).shape == (48,)
@@ -94,7 +94,7 @@ def test_whole_numbers_that_scikit_learn_draws_are_settings():
 
 
 def test_pairs_of_whole_numbers_of_numpy_are_epochs():
-    assert cloc(phase_epochs=np.array([1, 2])).fit(X, ranks_of(TARGET)).n_iter_ == 3
+    assert cloc(epochs=np.array([1, 2])).fit(X, ranks_of(TARGET)).n_iter_ == 3
     assert supcr(epochs=np.array([1, 2])).fit(X, TARGET).n_iter_ == 3
 
 

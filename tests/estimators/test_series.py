@@ -6,11 +6,12 @@ import torch
 from torch.utils.data import Dataset
 
 import ordinate
+from ordinate import ImageOptions
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.reader import stack_series
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ViewBatches
+from ordinate.data.ts_files import stack_series
 from ordinate.errors import OrdinateError
-from ordinate.papers.estimators import RepresentationRegressor
+from ordinate_papers.estimators import RepresentationRegressor
 from tests.estimators.examples import for_every_estimator, labels_for, otd, ranks_of, supcr, supremix
 
 LENGTHS = np.random.default_rng(1).integers(12, 21, size=32)
@@ -64,17 +65,16 @@ def test_a_dataset_of_series_of_several_lengths_is_taken():
 @for_every_estimator
 def test_crops_train_a_model_that_predicts_whole_series_and_is_saved_with_its_options(make, tmp_path):
     labels = labels_for(make, TARGET)
-    model = make(series=SeriesOptions(crop=8)).fit(SERIES, labels)
+    model = make(data=SeriesOptions(crop=8)).fit(SERIES, labels)
     model.save(tmp_path / "model")
     restored = ordinate.load(tmp_path / "model")
-    assert restored.series == SeriesOptions(crop=8)
+    assert restored.data == SeriesOptions(crop=8)
     np.testing.assert_array_equal(restored.predict(SERIES), model.predict(SERIES))
 
 
 def test_the_seed_and_the_crop_decide_the_weights():
     embeddings = [
-        supcr(series=SeriesOptions(crop=crop), epochs=(1, 1)).fit(SERIES, TARGET).transform(SERIES)
-        for crop in (8, 8, 7)
+        supcr(data=SeriesOptions(crop=crop), epochs=(1, 1)).fit(SERIES, TARGET).transform(SERIES) for crop in (8, 8, 7)
     ]
     np.testing.assert_array_equal(embeddings[0], embeddings[1])
     assert (embeddings[0] != embeddings[2]).any()
@@ -88,10 +88,10 @@ def test_the_seed_and_the_crop_decide_the_weights():
 def test_a_batch_has_the_views_that_the_paper_takes(make, options, views, monkeypatch):
     drawn = []
     monkeypatch.setattr(
-        "ordinate.estimators.embedding_estimator.ViewBatches",
+        "ordinate.estimators.pipeline.ViewBatches",
         lambda *args, **options: drawn.append(ViewBatches(*args, **options)) or drawn[-1],
     )
-    make(series=SeriesOptions(crop=8, **options)).fit(SERIES, TARGET)
+    make(data=SeriesOptions(crop=8, **options)).fit(SERIES, TARGET)
     x, y = drawn[0][0, [0, 1]]
     assert x.shape == (2 * views, 2, 8)
     assert len(y) == 2 * views
@@ -101,22 +101,22 @@ def test_a_batch_has_the_views_that_the_paper_takes(make, options, views, monkey
 def test_a_crop_longer_than_every_series_is_refused(padding):
     series = np.pad(stack_series(SERIES), ((0, 0), (0, 0), (0, padding)), constant_values=np.nan)
     with pytest.raises(OrdinateError, match="crop: got 21, expected at most the 20 points of the longest series"):
-        supcr(series=SeriesOptions(crop=21), epochs=(1, 1)).fit(series, TARGET)
+        supcr(data=SeriesOptions(crop=21), epochs=(1, 1)).fit(series, TARGET)
 
 
 def test_losses_of_views_take_crops_or_draw_their_own():
     options = {"loss": "simclr", "embedding_dim": 8, "batch_size": 16, "epochs": (1, 1), "random_state": 0}
     own = RepresentationRegressor(**options).fit(SERIES, TARGET).transform(SERIES)
-    crops = RepresentationRegressor(**options, series=SeriesOptions(crop=8)).fit(SERIES, TARGET).transform(SERIES)
+    crops = RepresentationRegressor(data=SeriesOptions(crop=8), **options).fit(SERIES, TARGET).transform(SERIES)
     assert np.isfinite(own).all()
     assert np.isfinite(crops).all()
-    with pytest.raises(OrdinateError, match="series: got 1 views of augmentation 'crop', expected two"):
-        RepresentationRegressor(**options, series=SeriesOptions(crop=8, views=1)).fit(SERIES, TARGET)
+    with pytest.raises(OrdinateError, match="data: got 1 views of augmentation 'crop', expected two"):
+        RepresentationRegressor(data=SeriesOptions(crop=8, views=1), **options).fit(SERIES, TARGET)
 
 
 def test_the_24_layer_network_is_an_encoder():
     model = supcr(encoder="resnet1d24", epochs=(1, 1), validation_fraction=0.0).fit(SERIES[:8], TARGET[:8])
-    assert len(model.method_.encoder.stages) == 11
+    assert len(model.encoder_.stages) == 11
 
 
 @pytest.mark.parametrize(
@@ -132,5 +132,7 @@ def test_series_that_cannot_be_read_are_an_error(X, message):
 
 
 def test_series_takes_its_options_alone():
-    with pytest.raises(OrdinateError, match=r"series: got 8, expected ordinate.SeriesOptions\(...\) or None"):
-        supcr(series=8).fit(SERIES, TARGET)
+    with pytest.raises(OrdinateError, match=r"data: got 8, expected one of .*SeriesOptions\(...\), .*or None"):
+        supcr(data=8).fit(SERIES, TARGET)
+    with pytest.raises(OrdinateError, match="data: got ImageOptions for series, expected options of series, or None"):
+        supcr(data=ImageOptions()).fit(SERIES, TARGET)

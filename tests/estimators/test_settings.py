@@ -5,22 +5,34 @@ import json
 import numpy as np
 import pytest
 
-from ordinate import ImageOptions, Imbalance, OrdinateError, SeriesOptions, TextOptions, VolumeOptions
+from ordinate import (
+    Head,
+    ImageOptions,
+    Imbalance,
+    OrdinateError,
+    SeriesOptions,
+    TextOptions,
+    Training,
+    VolumeOptions,
+)
 from ordinate.estimators.settings import from_plain, to_plain
 
-SETTINGS = {
+OPTIONS = {
     "images": ImageOptions(size=(32, 48), pretrained=True),
     "volumes": VolumeOptions(size=8, intensity=(-1000, 1000)),
     "series": SeriesOptions(crop=20, views=2),
     "text": TextOptions(hidden=8),
+}
+SETTINGS = {
+    "training": Training(learning_rate=0.01, patience=None),
+    "head": Head("linear", loss="dex", bin_size=(0.5, 2.0)),
     "imbalance": Imbalance(lds="inverse", bin_size=(0.5, 2.0)),
     "critical_margins": {(1, 2): 0.8, ("mild", "severe"): 0.5},
     "bin_size": (0.5, 2.0),
     "epochs": (400, 100),
-    "phase_epochs": (5, 5),
     "beta": (2.0, 8.0),
     "class_order": ["low", "high"],
-    "patience": None,
+    "random_state": None,
     "encoder": "mlp",
 }
 
@@ -30,6 +42,15 @@ def test_a_setting_comes_back_from_json(name):
     found = from_plain(json.loads(json.dumps(to_plain(SETTINGS))))
     assert found[name] == SETTINGS[name]
     assert type(found[name]) is type(SETTINGS[name])
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_options_of_a_kind_of_data_come_back_alone_and_in_data(kind):
+    plain = json.loads(json.dumps(to_plain({kind: OPTIONS[kind]})))
+    for given in (plain, {"data": plain}):
+        found = from_plain(given)
+        assert found == {"data": OPTIONS[kind]}
+        assert type(found["data"]) is type(OPTIONS[kind])
 
 
 def test_what_is_read_is_not_changed():
@@ -47,5 +68,6 @@ def test_numbers_of_numpy_are_plain_and_code_is_refused():
 
 
 def test_options_that_are_some_already_stay():
-    options = ("images", "volumes", "series", "text", "imbalance")
-    assert all(from_plain(SETTINGS)[name] is SETTINGS[name] for name in options)
+    groups = ("training", "head", "imbalance")
+    assert all(from_plain(SETTINGS)[name] is SETTINGS[name] for name in groups)
+    assert all(from_plain({"data": options})["data"] is options for options in OPTIONS.values())

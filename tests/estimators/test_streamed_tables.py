@@ -13,10 +13,10 @@ from ordinate.data.tables import parquet_table, streamed_rows
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.data.tables.streamed_rows import StreamedRows
 from ordinate.errors import OrdinateError
-from ordinate.estimators import training_samples
+from ordinate.estimators import pipeline
 from ordinate.estimators.data_module import DataModule
-from ordinate.methods import training
-from ordinate.methods.staged import StagedMethod
+from ordinate.training import loop as training
+from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.estimators.examples import (
     CLASSIFIERS,
@@ -58,11 +58,11 @@ def table_of(path, **options):
 def test_a_streamed_table_trains_a_model_that_predicts_as_it_does_of_the_frame(make, path):
     y = labels_for(make, TARGET)
     model = make(validation_fraction=0.2).fit(table_of(path, stream=True), y)
-    assert isinstance(model._read(table_of(path, stream=True)), StreamedRows)
+    assert isinstance(model.read(table_of(path, stream=True)), StreamedRows)
     assert model.transform(table_of(path, stream=True)).tobytes() == model.transform(FRAME).tobytes()
     rows = np.array([200, 3, 17])
     assert model.predict(table_of(path, stream=True)[rows]).tolist() == model.predict(FRAME.iloc[rows]).tolist()
-    assert model.reader_.notes[0].startswith("192 rows are decoded as they are needed") or make in CLASSIFIERS
+    assert model.notes_[0].startswith("192 rows are decoded as they are needed") or make in CLASSIFIERS
     again = make(validation_fraction=0.2).fit(table_of(path, stream=True), y)
     assert again.history_ == model.history_
 
@@ -152,14 +152,14 @@ def test_labels_in_a_table_are_one_column_without_gaps(path, monkeypatch):
 
 @pytest.mark.parametrize(("make", "column"), [(cloc, "rank"), (supcr, "target")])
 def test_samples_held_out_of_many_are_drawn_from_a_part(make, column, path, monkeypatch):
-    monkeypatch.setattr(training_samples, "DRAWN_FROM", 100)
+    monkeypatch.setitem(pipeline.divide.__kwdefaults__, "drawn_from", 100)
     y = pd.read_parquet(path)[column]
     data = DataModule(make(validation_fraction=0.2), table_of(path, stream=True), y)
     seen, unseen = data.training_data.x.table, data.validation_data.x.table
     rows, held_out = (part.in_files(np.arange(len(part))) for part in (seen, unseen))
     assert sorted([*rows, *held_out]) == list(range(240))
     assert 40 <= len(held_out) <= 49
-    shift = getattr(data.estimator, "target_offset_", 0)
+    shift = getattr(data.estimator.labels_, "offset", 0)
     for labels, part in ((data.training_data.y, rows), (data.validation_data.y, held_out)):
         np.testing.assert_allclose(labels.numpy().ravel() + shift, y[part], atol=1e-6)
 

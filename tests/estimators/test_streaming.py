@@ -23,9 +23,9 @@ def paths(tmp_path):
     return pictures.write(tmp_path, DRAWN, [f"{i}.png" for i in range(60)])
 
 
-def fit(make, X, images=VIEWS, y=RANKS, **options):
+def fit(make, X, data=VIEWS, y=RANKS, **options):
     target = y if make in CLASSIFIERS else y.astype(float)
-    return make(encoder="test_resnet", images=images, **options).fit(X, target)
+    return make(encoder="test_resnet", data=data, **options).fit(X, target)
 
 
 def same(actual, expected):
@@ -52,13 +52,13 @@ def test_worker_processes_change_nothing(paths):
 
 def test_pixels_stream_by_themselves_where_memory_does_not_hold_them(paths, monkeypatch):
     def streams(model, X=None):
-        return isinstance(model._read(paths if X is None else X), StreamedPixels)
+        return isinstance(model.read(paths if X is None else X), StreamedPixels)
 
     assert not streams(fit(otd, paths, epochs=1))
     monkeypatch.setattr(streamed, "available_memory", lambda: 2 * DRAWN.nbytes - 2)
     model = fit(otd, paths, epochs=1)
     assert streams(model)
-    assert any(note.startswith("60 samples are decoded as they are needed") for note in model.reader_.notes)
+    assert any(note.startswith("60 samples are decoded as they are needed") for note in model.notes_)
     assert not streams(model, paths[:30])
     assert not streams(fit(otd, paths, replace(VIEWS, stream=False), epochs=1))
 
@@ -88,7 +88,7 @@ def test_or_another_of_its_label_takes_its_place(paths):
     images = replace(VIEWS, stream=True, skip_unreadable=True)
     with pytest.warns(UserWarning, match="another sample takes its place"):
         model = fit(otd, paths, images, epochs=1)
-    assert model.reader_.notes[0].endswith("33.png")
+    assert model.notes_[0].endswith("33.png")
     pictures.write(paths[0].parent, DRAWN[[36]], ["33.png"])  # the next of its rank
     expected = fit(otd, paths, replace(images, skip_unreadable=False), epochs=1)
     assert model.history_[0]["train_loss"] == pytest.approx(expected.history_[0]["train_loss"], rel=1e-4)

@@ -8,6 +8,7 @@ import ordinate
 from ordinate import SupCRRegressor
 from ordinate.errors import OrdinateError
 from ordinate.estimators.recipes import Recipe
+from ordinate.estimators.supcr import SupCRMethod
 from ordinate.functional import supcr as supcr_loss
 from tests.estimators.examples import draw_table, supcr
 
@@ -53,7 +54,7 @@ def test_a_recipe_sets_them():
     ],
 )
 def test_settings_that_cannot_be_are_refused_before_training(option, message, monkeypatch):
-    monkeypatch.setattr(SupCRRegressor, "_build_method", lambda *_: pytest.fail("training began"))
+    monkeypatch.setattr(SupCRMethod, "module", lambda *_: pytest.fail("training began"))
     with pytest.raises(OrdinateError, match=message):
         supcr(**option).fit(X, TARGET)
 

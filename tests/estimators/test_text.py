@@ -10,13 +10,14 @@ import torch
 import ordinate
 from ordinate import OrdinateError
 from ordinate.data.text.options import TextOptions
+from ordinate.estimators.plain import EndToEndRegressor
 from ordinate.methods.imbalance import Imbalance
-from ordinate.papers.estimators import EndToEndRegressor, RepresentationRegressor
+from ordinate_papers.estimators.representation import RepresentationRegressor
 from tests.data.small_transformer import write_transformer
-from tests.estimators.examples import ALL, cloc, for_every_estimator, ranks_of, supcr, supremix
+from tests.estimators.examples import CLASSIFIERS, cloc, for_every_estimator, make_of, ranks_of, supcr, supremix
 
 WORDS = ["a", "dog", "cat", "runs", "sleeps", "rain", "again", "red", "car"]
-BILSTM = {"encoder": "bilstm", "text": TextOptions(hidden=6)}
+BILSTM = {"encoder": "bilstm", "data": TextOptions(hidden=6)}
 
 
 def draw_pairs(n=40, seed=0):
@@ -43,11 +44,11 @@ def folder(tmp_path_factory):
 def options(request, folder):
     if request.param == "bilstm":
         return BILSTM
-    return {"encoder": folder, "text": TextOptions(frozen=request.param == "frozen")}
+    return {"encoder": folder, "data": TextOptions(frozen=request.param == "frozen")}
 
 
 def labels_for(make):
-    return ranks_of(Y) if make in ALL[:2] else Y
+    return ranks_of(Y) if make in CLASSIFIERS else Y
 
 
 @for_every_estimator
@@ -73,9 +74,9 @@ def test_the_same_seed_gives_the_same_weights(options):
 def test_a_transformer_learns_unless_frozen(folder, frozen):
     from transformers import AutoModel
 
-    model = supremix(encoder=folder, text=TextOptions(frozen=frozen)).fit(X, Y)
+    model = supremix(encoder=folder, data=TextOptions(frozen=frozen)).fit(X, Y)
     start = AutoModel.from_pretrained(folder).state_dict()["encoder.layer.1.output.dense.weight"]
-    now = model.reader_.pretrained.network if frozen else model.method_.encoder.sentences
+    now = model.reader_.pretrained.network if frozen else model.encoder_.sentences
     difference = (now.state_dict()["network.encoder.layer.1.output.dense.weight"].float() - start).abs().max()
     assert (difference == 0) == frozen
 
@@ -84,8 +85,8 @@ def test_a_transformer_learns_unless_frozen(folder, frozen):
 def test_word_vectors_learn_unless_frozen(tmp_path, frozen):
     (tmp_path / "v.txt").write_text("".join(f"{word} {i} {i % 3}\n" for i, word in enumerate(WORDS)))
     options = TextOptions(word_vectors=tmp_path / "v.txt", frozen=frozen, hidden=4)
-    model = supremix(text=options).fit(X, Y)
-    learned = model.method_.encoder.sentences.words.weight
+    model = supremix(data=options).fit(X, Y)
+    learned = model.encoder_.sentences.words.weight
     assert torch.equal(learned, torch.from_numpy(model.reader_.vectors)) == frozen
     assert not learned[0].any()
 
@@ -93,10 +94,8 @@ def test_word_vectors_learn_unless_frozen(tmp_path, frozen):
 def test_a_model_learns_what_the_texts_say(folder):
     train, shared = draw_pairs(300)
     unseen, expected = draw_pairs(60, seed=1)
-    model = EndToEndRegressor(
-        "bilstm", text=TextOptions(hidden=16), head_loss="mse", epochs=30, batch_size=32, learning_rate=5e-3,
-        random_state=0,
-    ).fit(train, shared)  # fmt: skip
+    make = make_of(EndToEndRegressor, loss="mse", epochs=30, batch_size=32, embedding_dim=64)
+    model = make(encoder="bilstm", data=TextOptions(hidden=16), learning_rate=5e-3).fit(train, shared)
     assert np.corrcoef(model.predict(unseen), expected)[0, 1] > 0.6
 
 
@@ -137,17 +136,17 @@ def test_columns_of_a_table_stay_categories_without_the_option():
     [
         (
             lambda: supcr(encoder="bilstm").fit(X, Y),
-            "^text: got None with the encoder 'bilstm', expected ordinate.TextOptions",
+            "^data: got None with the encoder 'bilstm', expected ordinate.TextOptions",
         ),
-        (lambda: supcr(text={"frozen": True}).fit(X, Y), "^text: got {'frozen': True}, expected ordinate.TextOptions"),
+        (lambda: supcr(data={"frozen": True}).fit(X, Y), "^data: got {'frozen': True}, expected one of .*TextOptions"),
         (lambda: supcr(**BILSTM).fit(X, Y).predict(X["u"]), "^X: got 1 texts per sample, expected 2, as in training"),
         (lambda: supcr(**BILSTM).fit(X.mask(X.index.isin([3])[:, None].repeat(2, 1)), Y), "^X: sample 3 lacks a text"),
         (
-            lambda: supcr(encoder="minilm", text=TextOptions(word_vectors="glove.txt")).fit(X, Y),
+            lambda: supcr(encoder="minilm", data=TextOptions(word_vectors="glove.txt")).fit(X, Y),
             "^word_vectors: got .* with the encoder 'minilm', expected None",
         ),
         (
-            lambda: RepresentationRegressor("bilstm", loss="simclr", text=TextOptions()).fit(X, Y),
+            lambda: RepresentationRegressor("bilstm", loss="simclr", data=TextOptions()).fit(X, Y),
             "^X: got text, of which no views are drawn, expected other data for the loss 'simclr'",
         ),
     ],
@@ -160,7 +159,7 @@ def test_what_cannot_be_is_an_error_that_says_why(make, message):
 def test_without_the_package_of_minilm_the_error_says_what_to_do(monkeypatch):
     monkeypatch.setattr("ordinate.data.text.transformer.MINILM_PACKAGE", "not_installed_here")
     with pytest.raises(OrdinateError, match=r"pip install .ordinate\[text\].; encoder='bilstm' does without it"):
-        supcr(text=TextOptions()).fit(X, Y)
+        supcr(data=TextOptions()).fit(X, Y)
 
 
 def test_a_model_of_text_is_not_exported(tmp_path):
@@ -175,7 +174,7 @@ def test_the_card_of_a_model_names_texts_and_no_folder(tmp_path):
 
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret" / "v.txt").write_text("a 1 2\ndog 2 1\n")
-    model = supcr(text=TextOptions(word_vectors=tmp_path / "secret" / "v.txt", hidden=4)).fit(X, Y)
+    model = supcr(data=TextOptions(word_vectors=tmp_path / "secret" / "v.txt", hidden=4)).fit(X, Y)
     write_hub_folder(model, tmp_path / "hub")
     assert "pairs of texts" in (tmp_path / "hub" / "README.md").read_text()
     assert "secret" not in (tmp_path / "hub" / "config.json").read_text()

@@ -13,8 +13,9 @@ from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
 from ordinate.estimators.hub import write_hub_folder
-from ordinate.methods.staged import StagedMethod
-from ordinate.papers.estimators import EndToEndRegressor, OrdinalClassifier, RepresentationRegressor
+from ordinate.estimators.plain import EndToEndRegressor, OrdinalClassifier
+from ordinate.training.stages import StagedMethod
+from ordinate_papers.estimators.representation import RepresentationRegressor
 from tests import processes
 from tests.data import scans
 from tests.estimators.examples import CLASSIFIERS, for_every_estimator, otd, supremix
@@ -40,7 +41,7 @@ def trained(narrow):
 
 
 def fit(make, X=DRAWN, **options):
-    model = make(**{"volumes": VolumeOptions(workers=0), "batch_size": 16, **options})
+    model = make(**{"data": VolumeOptions(workers=0), "batch_size": 16, **options})
     return model.fit(X, RANKS if make in CLASSIFIERS else AGES)
 
 
@@ -50,7 +51,7 @@ def test_the_age_of_new_volumes_is_learned():
     assert np.abs(model.predict(NEW) - NEW_AGES).mean() < 5  # 13 would be the mean's
     assert model.transform(NEW).shape == (12, 8)
     assert model.n_features_in_ == 1
-    assert isinstance(model.method_.encoder, ResNet3d18)
+    assert isinstance(model.encoder_, ResNet3d18)
 
 
 @pytest.mark.typical("2")
@@ -59,11 +60,11 @@ def test_volumes_that_stream_train_the_weights_of_volumes_in_memory(tmp_path, wo
     paths = scans.write(tmp_path, DRAWN, [f"{place}.nii" for place in range(24)])
     options = {"epochs": 2, "validation_fraction": 0.25}
     expected = fit(otd, paths, **options)
-    model = fit(otd, paths, volumes=VolumeOptions(workers=workers, stream=True), **options)
+    model = fit(otd, paths, data=VolumeOptions(workers=workers, stream=True), **options)
     for name, value in expected.method_.state_dict().items():
         assert torch.equal(value, model.method_.state_dict()[name]), name
     assert model.history_ == expected.history_
-    assert isinstance(model._read(paths), StreamedPixels)
+    assert isinstance(model.read(paths), StreamedPixels)
     np.testing.assert_array_equal(model.predict(paths), expected.predict(paths))
     paths[5].write_bytes(b"")
     with pytest.raises(OrdinateError, match=f"{paths[5].name}: is empty, expected a NIfTI volume"):
@@ -72,7 +73,7 @@ def test_volumes_that_stream_train_the_weights_of_volumes_in_memory(tmp_path, wo
 
 @for_every_estimator
 def test_every_estimator_takes_volumes_and_keeps_them_over_a_save(make, tmp_path):
-    model = fit(make, volumes=VolumeOptions(size=12, intensity=(0, 250), workers=0))
+    model = fit(make, data=VolumeOptions(size=12, intensity=(0, 250), workers=0))
     assert model.reader_.sample_shape == (1, 12, 12, 12)
     model.save(tmp_path / "model")
     loaded = ordinate.load(tmp_path / "model")
@@ -85,7 +86,7 @@ def test_every_estimator_takes_volumes_and_keeps_them_over_a_save(make, tmp_path
     ("make", "y"), [(EndToEndRegressor, AGES), (OrdinalClassifier, RANKS)], ids=["end to end", "ordinal"]
 )
 def test_plain_heads_take_volumes(make, y):
-    model = make(epochs=1, batch_size=8, volumes=VolumeOptions(workers=0), random_state=0).fit(DRAWN, y)
+    model = make(epochs=1, batch_size=8, data=VolumeOptions(workers=0), random_state=0).fit(DRAWN, y)
     assert len(model.predict(NEW)) == 12
 
 
@@ -93,7 +94,7 @@ def test_losses_of_views_refuse_volumes():
     with pytest.raises(
         OrdinateError, match="X: got volumes, of which no views are drawn, expected other data for the loss 'simclr'"
     ):
-        RepresentationRegressor(loss="simclr", volumes=VolumeOptions(workers=0)).fit(DRAWN, AGES)
+        RepresentationRegressor(loss="simclr", data=VolumeOptions(workers=0)).fit(DRAWN, AGES)
 
 
 @pytest.mark.parametrize("form", [list, lambda paths: [str(path) for path in paths]], ids=["paths", "names"])
@@ -125,8 +126,8 @@ def test_other_data_than_in_training_is_refused(X, trained):
 
 
 def test_options_of_another_kind_are_refused():
-    with pytest.raises(OrdinateError, match=r"volumes: got 100, expected ordinate\.VolumeOptions"):
-        fit(otd, volumes=100)
+    with pytest.raises(OrdinateError, match=r"data: got 100, expected one of .*VolumeOptions"):
+        fit(otd, data=100)
 
 
 def test_the_cost_of_a_step_is_said_before_training(capsys):

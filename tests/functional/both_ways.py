@@ -2,13 +2,13 @@
 
 import pytest
 
-from ordinate.functional import compiled_rows
+from ordinate import kernels
 
 
 @pytest.fixture(scope="module", autouse=True, params=[True, False], ids=["compiled", "torch"])
 def compiled_and_not(request):
-    if request.param and not compiled_rows.NUMBA:
+    if request.param and not kernels.NUMBA:
         pytest.skip("numba is not installed")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled_rows, "NUMBA", request.param)
+        patch.setattr(kernels, "NUMBA", request.param)
         yield

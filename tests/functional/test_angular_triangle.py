@@ -44,7 +44,7 @@ def test_the_loss_is_eq_5_over_every_triplet_with_references(reference_ranks, op
 @pytest.mark.parametrize(("num_classes", "ranks"), RANKS.values(), ids=RANKS)
 @pytest.mark.parametrize("references", [False, True], ids=["batch", "references"])
 def test_the_loss_rank_by_rank_is_eq_5_too(monkeypatch, num_classes, ranks, references):
-    monkeypatch.setattr(importlib.import_module("ordinate.functional.angular_triangle"), "PAIRS_PER_RANK", 0)
+    monkeypatch.setattr(importlib.import_module("ordinate.functional.angular_triangle"), "MIN_PAIRS_PER_RANK", 0)
     options = {"weights": WEIGHTS, "reduction": "none"}
     if references:
         options |= {"ref_emb": embeddings(9, seed=1), "ref_labels": torch.tensor(ranks).roll(4)}

@@ -93,7 +93,7 @@ def test_labels_that_are_no_ranks_are_an_error(loss, ranks, message):
         (lambda: supcr(Z[:2], RANKS[:2], num_positives=1), "embeddings: got 2, expected at least 3 samples"),
         (lambda: supcr(Z, RANKS, ref_emb=Z[:1], ref_labels=RANKS[:1]), "ref_emb: got 1, expected at least 2 samples"),
         (
-            lambda: supcr(Z[:1], RANKS[:1], ref_emb=Z[:2], ref_labels=RANKS[:2], own=torch.tensor([0])),
+            lambda: supcr(Z[:1], RANKS[:1], ref_emb=Z[:2], ref_labels=RANKS[:2], self_index=torch.tensor([0])),
             "ref_emb: got 2, expected at least 3 samples",
         ),
         (
@@ -133,7 +133,7 @@ def test_a_batch_without_a_value_is_an_error_and_not_a_silent_zero(call, message
         lambda z: functional.supcr(z[:3], RANKS[[0, 0, 0]]),
         lambda z: functional.supcr(z[:3], RANKS[:3], num_positives=1),
         lambda z: functional.supcr(z[:1], RANKS[:1], ref_emb=z[1:3], ref_labels=RANKS[1:3]),
-        lambda z: supcr(z[:1], RANKS[:1], ref_emb=z[:3], ref_labels=RANKS[:3], own=torch.tensor([0])),
+        lambda z: supcr(z[:1], RANKS[:1], ref_emb=z[:3], ref_labels=RANKS[:3], self_index=torch.tensor([0])),
         lambda z: supremix(z[:3], RANKS[[0, 0, 0]]),
         lambda z: supremix(z[:3], RANKS[:3]),
         lambda z: supremix(z[:1], RANKS[:1], ref_emb=z[1:3], ref_labels=RANKS[[0, 1]]),

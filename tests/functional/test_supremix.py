@@ -111,7 +111,7 @@ def test_the_window_holds_labels_at_its_edge():
 
 def test_the_size_of_a_block_of_mixtures_does_not_change_the_loss(monkeypatch):
     for block in (1, 7):
-        monkeypatch.setattr(importlib.import_module("ordinate.functional.mixtures"), "MIXTURES", block)
+        monkeypatch.setattr(importlib.import_module("ordinate.functional.mixtures"), "MAX_MIXTURES_AT_ONCE", block)
         options = {"temperature": 0.4, "window": 2.0, "neg_mix": shares(8, 8), "reduction": "none"}
         assert_agrees(supremix, embeddings(8), LABELS["ties"], **options)
 

@@ -1,4 +1,5 @@
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -49,11 +50,11 @@ def test_a_batch_is_contrasted_with_itself_and_the_last_ones_but_no_anchor_with_
             "ref_labels": torch.cat([RANKS[others], RANKS.repeat(2)[-held:]]),
         }
         alone = copy.deepcopy(loss)
-        alone.reduction = "none"
+        alone.options = replace(alone.options, reduction="none")
         expected.append(alone(third[i : i + 1], RANKS[i : i + 1], **references))
     each = EmbeddingMemory(copy.deepcopy(loss), size)
     each.load_state_dict(memory.state_dict())
-    each.loss.reduction = "none"
+    each.loss.options = replace(each.loss.options, reduction="none")
     values = each(third, RANKS)
     torch.testing.assert_close(
         value_and_gradient(values.sum(), third), value_and_gradient(torch.cat(expected).sum(), third)
@@ -107,7 +108,8 @@ def test_weights_and_labels_of_two_dimensions_reach_the_loss():
     memory, targets = EmbeddingMemory(SupCRLoss(), 100), torch.rand(8, 2)
     memory(first, targets)
     weights = torch.linspace(0, 1, 8)
-    references = {"ref_emb": torch.cat([second, first]), "ref_labels": targets.repeat(2, 1), "own": torch.arange(8)}
+    references = {"ref_emb": torch.cat([second, first]), "ref_labels": targets.repeat(2, 1)}
+    references |= {"self_index": torch.arange(8)}
     expected = SupCRLoss()(second, targets, weights=weights, **references)
     assert torch.equal(memory(second, targets, weights=weights), expected)
 
@@ -148,7 +150,7 @@ def test_what_is_loaded_is_a_copy():
     twin.load_state_dict(state)
     twin(second, RANKS)  # written over what the memory holds, were it shared
     plain = SupCRLoss()(
-        third, RANKS, ref_emb=torch.cat([third, first]), ref_labels=RANKS.repeat(2), own=torch.arange(8)
+        third, RANKS, ref_emb=torch.cat([third, first]), ref_labels=RANKS.repeat(2), self_index=torch.arange(8)
     )
     assert torch.equal(memory(third, RANKS), plain)
 
@@ -159,6 +161,6 @@ def test_half_precision_is_remembered_and_contrasted_in_float32():
     memory(first, RANKS)
     assert memory.embeddings.dtype == torch.float32
     plain = SupCRLoss()(
-        second, RANKS, ref_emb=torch.cat([second, first]), ref_labels=RANKS.repeat(2), own=torch.arange(8)
+        second, RANKS, ref_emb=torch.cat([second, first]), ref_labels=RANKS.repeat(2), self_index=torch.arange(8)
     )
     assert torch.equal(memory(second, RANKS), plain)

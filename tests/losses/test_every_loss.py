@@ -13,11 +13,16 @@ from ordinate.losses import AngularTriangleLoss, MMNPLoss, SupCRLoss, SupReMixLo
 from tests.functional.brute_force import embeddings
 
 RANKS = torch.tensor([0, 1, 2, 3, 0, 1, 2, 3, 3])
+GIVEN = {
+    "mmnp": {"num_classes": 4},
+    "supremix": {"temperature": 0.5, "window": 2.0},
+    "angular_triangle": {"num_classes": 4},
+}
 LOSSES = {
     "supcr": SupCRLoss,
-    "mmnp": lambda **options: MMNPLoss(4, **options),
-    "supremix": lambda **options: SupReMixLoss(temperature=0.5, window=2.0, **options),
-    "angular_triangle": lambda **options: AngularTriangleLoss(4, **options),
+    "mmnp": lambda **options: MMNPLoss(**GIVEN["mmnp"], **options),
+    "supremix": lambda **options: SupReMixLoss(**GIVEN["supremix"], **options),
+    "angular_triangle": lambda **options: AngularTriangleLoss(**GIVEN["angular_triangle"], **options),
 }
 NOT_TAKEN = {"margins", "neg_mix", "group"}  # held by the module, fixed by those who fix every share, found by itself
 for_every_loss = pytest.mark.parametrize("name", LOSSES)
@@ -122,13 +127,11 @@ OF_ALL = {"reduction": ["avg", None], "block_size": [0, 2.5, "8"]}
 )
 def test_an_option_that_cannot_be_used_is_refused_where_the_module_is_made_as_by_its_formula(name, option, value):
     kind = type(LOSSES[name]())
-    required = {"supremix": {"temperature": 0.5, "window": 2.0}, "mmnp": {"num_classes": 4}}
-    required["angular_triangle"] = {"num_classes": 4}
     with pytest.raises(OrdinateError, match=rf"^{option}: got ") as refused:
-        kind(**required.get(name, {}) | {option: value})
+        kind(**GIVEN.get(name, {}) | {option: value})
     if option != "floor":  # which the formula does not have
         formula = getattr(functional, name)
-        given = required.get(name, {}) if name != "mmnp" else {"margins": torch.ones(3)}
+        given = GIVEN.get(name, {}) if name != "mmnp" else {"margins": torch.ones(3)}
         with pytest.raises(OrdinateError) as refused_there:
             formula(embeddings(9), RANKS, **given | {option: value})
         assert str(refused.value) == str(refused_there.value)
@@ -138,7 +141,7 @@ def test_an_option_that_cannot_be_used_is_refused_where_the_module_is_made_as_by
 def test_a_module_shows_every_setting_it_was_made_with(name):
     module = LOSSES[name]()
     for option, parameter in inspect.signature(type(module)).parameters.items():
-        expected = parameter.default if parameter.default is not parameter.empty else getattr(module, option)
+        expected = GIVEN.get(name, {}).get(option, parameter.default)
         assert f"{option}={expected!r}" in repr(module)
 
 
@@ -155,3 +158,11 @@ def test_options_are_given_by_name(name):
         if parameter.kind is not parameter.KEYWORD_ONLY
     ]
     assert by_position == {"mmnp": ["num_classes", "margins"], "angular_triangle": ["num_classes"]}.get(name, [])
+
+
+@for_every_loss
+def test_options_are_checked_once_where_the_module_is_made(monkeypatch, name):
+    module = LOSSES[name]()
+    kind = type(module.options)
+    monkeypatch.setattr(kind, "__post_init__", lambda self: pytest.fail("checked again"))
+    assert module(embeddings(9), RANKS) > 0

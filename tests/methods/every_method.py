@@ -7,13 +7,13 @@ from ordinate.losses import SupCRLoss
 from ordinate.methods import CLOC, OTD, Optimization, SupCR, SupReMix
 from ordinate.methods.end_to_end import EndToEnd
 from ordinate.methods.ordinal import Ordinal
-from ordinate.papers.methods.dino import DINO, DINORegression
-from ordinate.papers.methods.gol import GOL
-from ordinate.papers.methods.mwr import MWR
-from ordinate.papers.methods.pairs import build_pair_loss
-from ordinate.papers.methods.poe import POE, GaussianEncoder
-from ordinate.papers.methods.representation import Representation, RepresentationRegression
-from ordinate.papers.methods.simclr import NTXentLoss
+from ordinate_papers.methods.dino import DINO, DINORegression
+from ordinate_papers.methods.gol import GOL
+from ordinate_papers.methods.mwr import MWR
+from ordinate_papers.methods.pairs import build_pair_loss
+from ordinate_papers.methods.poe import POE, GaussianEncoder
+from ordinate_papers.methods.representation import Representation, RepresentationRegression
+from ordinate_papers.methods.simclr import NTXentLoss
 from tests.methods.examples import DIM, encoder, ranks, targets
 
 VIEWS = TableViews([1, 1, 1])

@@ -9,8 +9,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from ordinate.data.samplers import RankBatches, ShuffledBatches
-from ordinate.methods import training
-from ordinate.methods.training import ArrayBatches
+from ordinate.training import loop as training
+from ordinate.training.loop import ArrayBatches
 
 DIM = 8
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from ordinate.losses import EmbeddingMemory, SupCRLoss
-from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage, StagedMethod
 from tests.methods.examples import encoder, targets, train
 
 FAST = Optimization("adam", 0.01, 0.0, schedule="constant", warmup=0.0)

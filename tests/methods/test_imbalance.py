@@ -17,7 +17,7 @@ from ordinate.methods.end_to_end import EndToEnd
 from ordinate.methods.feature_smoothing import FeatureSmoothing
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.rank_similarity import rank_similarity
-from ordinate.methods.training import ArrayBatches
+from ordinate.training.loop import ArrayBatches
 from tests import processes
 from tests.methods.examples import DIM, encoder, targets, train
 

@@ -12,7 +12,7 @@ from ordinate.methods import CLOC, OTD, Optimization
 from ordinate.methods.feature_smoothing import FeatureSmoothing
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.rank_similarity import rank_similarity
-from ordinate.methods.training import ArrayBatches
+from ordinate.training.loop import ArrayBatches
 from tests.methods.examples import DIM, encoder, ranks, train
 
 CLASSES = 4

@@ -8,7 +8,7 @@ from torch.utils.data import DataLoader
 from ordinate.data.samplers import LabelSpreadBatches, RankBatches
 from ordinate.encoders import MLP
 from ordinate.methods import CLOC, OTD, Optimization, SupCR, SupReMix
-from ordinate.methods.training import ArrayBatches
+from ordinate.training.loop import ArrayBatches
 from tests import processes
 
 X = torch.randn(50, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))

@@ -7,8 +7,9 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from ordinate import functional
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.methods import OTD, Optimization, training
+from ordinate.methods import OTD, Optimization
 from ordinate.metrics import is_rank_ordered, rank_cosine_matrix
+from ordinate.training import loop as training
 from tests.functional import brute_force
 from tests.methods.examples import encoder, ranks, train
 

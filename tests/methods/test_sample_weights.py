@@ -19,13 +19,13 @@ from ordinate.methods import CLOC, OTD, SupCR, SupReMix
 from ordinate.methods.end_to_end import EndToEnd
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.ordinal import LOSSES, Ordinal
-from ordinate.methods.training import ArrayBatches
-from ordinate.papers.methods.dino import DINO
-from ordinate.papers.methods.gol import GOL
-from ordinate.papers.methods.mwr import MWR
-from ordinate.papers.methods.pairs import build_pair_loss
-from ordinate.papers.methods.poe import ordinal_constraint, symmetric_divergence
-from ordinate.papers.methods.representation import Representation
+from ordinate.training.loop import ArrayBatches
+from ordinate_papers.methods.dino import DINO
+from ordinate_papers.methods.gol import GOL
+from ordinate_papers.methods.mwr import MWR
+from ordinate_papers.methods.pairs import build_pair_loss
+from ordinate_papers.methods.poe import ordinal_constraint, symmetric_divergence
+from ordinate_papers.methods.representation import Representation
 from tests import processes
 from tests.methods.examples import DIM, encoder, ranks, targets
 

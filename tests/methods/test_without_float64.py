@@ -9,21 +9,22 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
+from ordinate import kernels
 from ordinate.data.label_density import LabelBins
-from ordinate.functional import angular_distance, compiled_rows, precision
+from ordinate.functional import angular_distance, numerics
 from ordinate.functional.global_batch import mean_over_all
 from ordinate.methods import CLOC, OTD, SupCR, SupReMix
 from ordinate.methods.end_to_end import EndToEnd
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.ordinal import Ordinal
-from ordinate.methods.training import ArrayBatches
-from ordinate.papers.methods.dino import DINO, DINORegression
-from ordinate.papers.methods.gol import GOL
-from ordinate.papers.methods.mwr import MWR
-from ordinate.papers.methods.pairs import PAIR_LOSSES, build_pair_loss
-from ordinate.papers.methods.poe import POE, GaussianEncoder
-from ordinate.papers.methods.representation import Representation, RepresentationRegression
-from ordinate.papers.methods.simclr import NTXentLoss
+from ordinate.training.loop import ArrayBatches
+from ordinate_papers.methods.dino import DINO, DINORegression
+from ordinate_papers.methods.gol import GOL
+from ordinate_papers.methods.mwr import MWR
+from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss
+from ordinate_papers.methods.poe import POE, GaussianEncoder
+from ordinate_papers.methods.representation import Representation, RepresentationRegression
+from ordinate_papers.methods.simclr import NTXentLoss
 from tests.functional import every_loss
 from tests.functional.brute_force import embeddings
 from tests.functional.every_loss import for_every_loss
@@ -46,14 +47,14 @@ class NoFloat64(TorchDispatchMode):
 @pytest.fixture
 def without_float64(monkeypatch):
     """Inside, the CPU is a device without float64, whose rows no compiled loop takes."""
-    monkeypatch.setattr(precision, "WITHOUT_FLOAT64", ("mps", "cpu"))
-    monkeypatch.setattr(compiled_rows, "NUMBA", False)
+    monkeypatch.setattr(numerics, "DEVICES_WITHOUT_FLOAT64", ("mps", "cpu"))
+    monkeypatch.setattr(kernels, "NUMBA", False)
     return NoFloat64()
 
 
 def test_apples_gpu_is_without_and_others_are_not():
     kinds = {"mps": torch.float32, "cpu": torch.float64, "cuda": torch.float64}
-    assert {kind: precision.widest(torch.device(kind)) for kind in kinds} == kinds
+    assert {kind: numerics.accumulation_dtype(torch.device(kind)) for kind in kinds} == kinds
 
 
 def with_targets(loss, distance):
@@ -84,7 +85,7 @@ def held_to_float64(loss, without_float64, reduction):
     exact.requires_grad_()
     weights = torch.linspace(0.5, 2, 10, requires_grad=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(precision, "WITHOUT_FLOAT64", ("mps",))
+        patch.setattr(numerics, "DEVICES_WITHOUT_FLOAT64", ("mps",))
         expected = loss(exact, RANKS, weights=weights, **options).sum()
         wanted = torch.autograd.grad(expected, (exact, weights))
     with without_float64:

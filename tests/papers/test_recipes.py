@@ -8,9 +8,10 @@ import pytest
 import torch
 from torch import nn
 
+from ordinate import ImageOptions
 from ordinate.estimators.recipes import read_recipe, recipe_names
-from ordinate.methods.optimization import Optimization
-from ordinate.papers.datasets.catalogue import SETS
+from ordinate.training.optimization import Optimization
+from ordinate_papers.datasets.catalogue import SETS
 from tests.papers.datasets.trees import WORDS
 
 ADAM = Optimization("adam", 1e-3, 0.0, "constant", 0.0)
@@ -62,12 +63,10 @@ def _targets(rng):
 
 def trained(recipe, **changes):
     """The recipe's model after an epoch of every stage, without weights from elsewhere."""
-    epochs = (
-        {"phase_epochs": (1, 1)} if recipe.method == "cloc" else {"epochs": 1 if recipe.method == "otd" else (1, 1)}
-    )
-    model = recipe.build(**epochs, validation_fraction=0.0, random_state=0, **changes)
-    if model.images is not None:
-        model.images = replace(model.images, pretrained=False, workers=0)
+    epochs = {"epochs": (1, 1)} if recipe.method == "cloc" else {"epochs": 1 if recipe.method == "otd" else (1, 1)}
+    model = recipe.build(training__validation_fraction=0.0, random_state=0, **epochs, **changes)
+    if isinstance(model.data, ImageOptions):
+        model.data = replace(model.data, pretrained=False, workers=0)
     return model.fit(*draw(recipe))
 
 

@@ -1,4 +1,4 @@
-"""The wheel and the sdist that `make dist` builds: what is in them, and that the wheel works by itself."""
+"""The wheel and the sdist that `make dist` builds are complete, and the wheel works by itself."""
 
 import subprocess
 import sys
@@ -40,15 +40,15 @@ def built(tmp_path_factory):
     return out
 
 
-def test_an_index_would_take_them(built):
+def test_a_package_index_would_accept_them(built):
     scripts = Path(sys.executable).parent
     assert len([*built.iterdir()]) == 2
     run(scripts / "twine", "check", "--strict", *built.iterdir())
-    run(scripts / "check-wheel-contents", *built.glob("*.whl"))
+    run(scripts / "check-wheel-contents", *built.glob("*.whl"), cwd=ROOT)
 
 
-def test_the_wheel_has_every_file_of_the_package_and_nothing_else(built):
-    tracked = run("git", "ls-files", "src/ordinate", cwd=ROOT).splitlines()
+def test_the_wheel_has_every_file_of_both_packages_and_nothing_else(built):
+    tracked = run("git", "ls-files", "src/ordinate", "src/ordinate_papers", cwd=ROOT).splitlines()
     with zipfile.ZipFile(*built.glob("*.whl")) as wheel:
         packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert packed == {name.removeprefix("src/") for name in tracked}

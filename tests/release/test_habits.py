@@ -1,4 +1,4 @@
-"""What is said in two places says the same: workflows, pre-commit, oldest versions, citation, addresses."""
+"""Facts that stand in two places agree: workflows, pre-commit, oldest versions, citation, addresses."""
 
 import re
 import subprocess
@@ -24,7 +24,7 @@ def read_yaml(path):
 
 
 def test_every_target_is_in_the_help():
-    command = ["make", "--no-print-directory", "help"]  # make says where it is when it is run by make, as this suite is
+    command = ["make", "--no-print-directory", "help"]  # Make run by make, as here, prints its folder.
     shown = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
     assert {line.split()[1] for line in shown.splitlines()} == TARGETS.keys()
 

@@ -16,7 +16,7 @@ OF_RANKS = {"embedding", "predictions", "cosine_matrix", "knn_curve"}
 
 @pytest.fixture(scope="module")
 def fitted():
-    return cloc(critical_margins={(1, 2): 0.8}, phase_epochs=(2, 2)).fit(X, Y)
+    return cloc(critical_margins={(1, 2): 0.8}, epochs=(2, 2)).fit(X, Y)
 
 
 @pytest.fixture

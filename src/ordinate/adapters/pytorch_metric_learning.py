@@ -103,7 +103,7 @@ class MetricLearningLoss(_Loss):
             return None
         left_out = _left_out(indices_tuple, labels, ref_labels)
         if left_out is not None and using_references:
-            return {"own": left_out if len(left_out) else None}
+            return {"self_index": left_out if len(left_out) else None}
         if left_out is not None and torch.equal(left_out, torch.arange(len(labels), device=labels.device)):
             return {}
         if self.takes_triplets:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ordinate.commands.early_checks import check_fit, check_inputs
+from ordinate.commands.fit_help import add_fit_options
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
 from ordinate.commands.table_file import check_new
@@ -24,13 +25,14 @@ class Command:
     """A command, of which nothing heavy is imported before it runs.
 
     Args:
-        name: such as ``"fit"``.
-        help: one line.
-        description: what ``--help`` begins with.
-        add_options: adds its arguments and options to its parser.
-        run: the function that runs it, as ``"module:function"``.
-        check: raises where it cannot run, as far as its options and the names of files tell.
-        extra: of ordinate, without which it cannot run.
+        name: Name, such as ``"fit"``.
+        help: One line of help.
+        description: Text that ``--help`` begins with.
+        add_options: Function that adds arguments and options to a parser.
+        run: Function that runs the command, as ``"module:function"``.
+        check: Function that raises an error if the command cannot run, as far as its options and the names of files
+            show.
+        extra: Extra of ordinate without which the command cannot run; None if it always can.
     """
 
     name: str
@@ -44,7 +46,7 @@ class Command:
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", default="ordinate-demo", help="new folder for models, reports, pictures (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of splits and training (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of splits and training (%(default)s)")
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
@@ -57,11 +59,11 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         FitOptions,
-        ("critical", "costs", "decision", "skip_unreadable"),
-        critical="predict the rank of least expected cost: the cost of a mistake across the boundary of A and B, 1 at "
-        "others; may be repeated",
-        decision="the rank that is predicted: the most probable (mode: fewest wrong ranks) or the median of the "
-        "probabilities (least mean distance of ranks); without it as the model was trained",
+        ("costs", "decision", "skip_unreadable"),
+        costs="predict the rank of least expected cost: true labels in the first column, predicted ones in the first "
+        "row",
+        decision="rank to predict: the most probable one (mode: fewest wrong ranks) or the median of the probabilities "
+        "(least mean distance of ranks); without it as the model was trained",
         skip_unreadable=LEFT_OUT,
     )
     _add_jobs(parser)
@@ -98,11 +100,11 @@ def _add_suspects(parser: argparse.ArgumentParser) -> None:
         ("data", "target", "task", "order", "drop", "keep", "categorical", "group", "epochs"),
         required=("data",),
         data="as for fit",
-        epochs="of each model, instead of the method's default; 60 are often enough for a table",
+        epochs="epochs of each model (the method's default); 60 are often enough for a table",
     )
     parser.add_argument("--folds", type=int, default=5, help="as many models are trained (%(default)s)")
     _add_out(parser, f"{TABLE}; without it the table is printed")
-    add_options(parser, FitOptions, ("accelerator", "seed", "quiet"), seed="of folds and training (%(default)s)")
+    add_options(parser, FitOptions, ("seed", "quiet", "set"), seed="seed of folds and training (%(default)s)")
 
 
 def _add_search(parser: argparse.ArgumentParser) -> None:
@@ -162,7 +164,7 @@ COMMANDS = (
     Command(
         "demo",
         "the main job on real data, no network",
-        "Train on SWD (ranks) and diabetes (continuous), measure beside simple baselines, save models, reports and "
+        "Train on SWD (ranks) and diabetes (continuous), compare with simple baselines, save models, reports and "
         "pictures.",
         _add_demo,
         "ordinate.commands.demo:demo",
@@ -172,8 +174,8 @@ COMMANDS = (
         "train, measure and save a model",
         "Train on a table, series or images with a graded label, measure on held-out samples, save the model. A run "
         "that was stopped continues when the same command is given again.",
-        lambda parser: add_options(parser, FitOptions),
-        "ordinate.commands.fit:fit",
+        add_fit_options,
+        "ordinate.commands.fit.command:fit",
         lambda options: check_fit(FitOptions(**options)),
     ),
     Command(
@@ -206,7 +208,7 @@ COMMANDS = (
         "several models on one HTML page",
         "Set saved models side by side on the same labelled samples.",
         _add_compare,
-        "ordinate.commands.compare:compare",
+        "ordinate.commands.report:compare",
         _check_file,
     ),
     Command(

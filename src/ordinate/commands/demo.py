@@ -1,12 +1,15 @@
-"""``ordinate demo``: the main job on real data that dependencies carry, measured beside simple baselines."""
+"""``ordinate demo``: the main job on real data that dependencies carry, compared with simple baselines."""
 
 import json
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_diabetes
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -17,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from ordinate.commands.fit import REPORT, named_failure
+from ordinate.commands.fit.write import REPORT, named_failure
 from ordinate.commands.workspace import Workspace
 from ordinate.data.splits import split_rows
 from ordinate.estimators import (
@@ -36,117 +39,143 @@ from ordinate.metrics import continuous_report, rank_report
 from ordinate.optional import optional
 from ordinate.report.page import write_report
 from ordinate.report.text import table
+from ordinate.training.options import Training
 
-TEST_FRACTION = 0.25
 
-Labelled = tuple[pd.DataFrame, Any]
+@dataclass(frozen=True)
+class Job:
+    """A data set, and the models that are compared on it.
+
+    Args:
+        name: Name of the data set in results.
+        description: Sentence on the data set.
+        target: Name of the label.
+        X: (n, features), samples.
+        y: (n,), labels.
+        is_ranks: Whether the labels are ranks.
+        baselines: Unfitted baselines by name.
+        ours: Classes of Ordinate's estimators by name.
+        shown: Names of metrics by their headings in the printed table.
+    """
+
+    name: str
+    description: str
+    target: str
+    X: pd.DataFrame
+    y: NDArray[Any]
+    is_ranks: bool
+    baselines: Mapping[str, BaseEstimator]
+    ours: Mapping[str, Callable[..., EmbeddingEstimator]]
+    shown: Mapping[str, str]
 
 
 def demo(out: str, seed: int) -> None:
-    """Train on ranks and on targets, print what was measured, and save models and pictures to ``out``."""
+    """Train on ranks and on targets, print metrics, and save models and pictures to ``out``."""
     start = time.monotonic()
     with Workspace(Path(out), {"demo": 1, "seed": seed}) as workspace:
         result = workspace.partial / "result"
         result.mkdir(exist_ok=True)
-        measured = _ranks(result, workspace.checkpoints, seed)
-        measured["diabetes"] = _continuous(result, workspace.checkpoints, seed)
+        jobs = (graded(seed), _diabetes(seed))
+        measured = {job.name: _run(job, result, workspace.checkpoints, seed) for job in jobs}
         (result / "measured.json").write_text(json.dumps(measured, indent=2) + "\n")
         workspace.publish(result)
     print(f"\nmodels, pictures and a report.html each: {out}, in {time.monotonic() - start:.0f} s")
     print("next: ordinate fit YOUR.csv --target COLUMN")
 
 
-def _ranks(result: Path, checkpoints: Path, seed: int) -> dict[str, Any]:
-    name, description, (X, y), ordinal = _graded()
-    classes = len(np.unique(y))
-    rows, test = split_rows(y, TEST_FRACTION, seed, stratify=True)
-    print(f"{description}, {classes} ranks; {len(rows)} samples to train, {len(test)} held out")
-    baselines: dict[str, BaseEstimator] = {
-        "most frequent rank": DummyClassifier(),
-        "k nearest neighbours": make_pipeline(StandardScaler(), KNeighborsClassifier(5)),
-        **ordinal,
-        "gradient boosting": HistGradientBoostingClassifier(random_state=seed),
-    }
-    ours: dict[str, EmbeddingEstimator] = {
-        "Blend": BlendClassifier(checkpoint_dir=checkpoints / "blend", verbose=1, random_state=seed),
-        "CLOC": CLOCClassifier(checkpoint_dir=checkpoints / "cloc", verbose=1, random_state=seed),
-        "OTD": OTDClassifier(checkpoint_dir=checkpoints / "otd", verbose=1, random_state=seed),
-    }
-    measured = {}
-    for called, model in (baselines | ours).items():
-        predicted = _fit(model, called, X.iloc[rows], y[rows]).predict(X.iloc[test])
-        measured[called] = dict(rank_report(y[test], predicted, classes))
-    _keep(ours, (X.iloc[test], y[test]), (X.iloc[rows], y[rows]), result, name, "the rank")
-    columns = ("accuracy", "mae", "quadratic_weighted_kappa")
-    _show(measured, columns, ("model", "accuracy", "MAE", "weighted kappa"), ours)
-    margins = ", ".join(f"{h}|{h + 1} {margin:.2f}" for h, margin in enumerate(ours["CLOC"].margins_))
-    print(f"CLOC's learned margins: {margins}")
-    return {name: measured}
-
-
-def _graded() -> tuple[str, str, Labelled, dict[str, BaseEstimator]]:
-    """Return the name, description and samples of SWD and an ordinal baseline; without skordinal, graded diabetes."""
+def graded(seed: int) -> Job:
+    """Return the job on SWD, with an ordinal baseline; without skordinal, on diabetes in grades."""
+    ordinal: dict[str, BaseEstimator] = {}
     try:
         from skordinal.classifiers import LogisticAT
         from skordinal.datasets import load_swd
     except ImportError:
         print('note: SWD, the table of ranks that the documentation shows: pip install "ordinate[demo]"')
         X, target = load_diabetes(return_X_y=True, as_frame=True)
-        samples = X, pd.qcut(target, 4, labels=False).to_numpy()
-        return "grades", "grades: the progression of diabetes in quarters", samples, {}
-    data = load_swd()
-    samples = pd.DataFrame(data.data, columns=data.feature_names), np.asarray(data.target)
-    ordinal = make_pipeline(StandardScaler(), LogisticAT())
-    return "swd", "SWD: social workers' decisions", samples, {"ordinal logistic": ordinal}
+        y = pd.qcut(target, 4, labels=False).to_numpy()
+        name, description = "grades", "grades: the progression of diabetes in quarters"
+    else:
+        data = load_swd()
+        X, y = pd.DataFrame(data.data, columns=data.feature_names), np.asarray(data.target)
+        name, description = "swd", "SWD: social workers' decisions"
+        ordinal["ordinal logistic"] = make_pipeline(StandardScaler(), LogisticAT())
+    baselines = {
+        "most frequent rank": DummyClassifier(),
+        "k nearest neighbours": make_pipeline(StandardScaler(), KNeighborsClassifier(5)),
+        **ordinal,
+        "gradient boosting": HistGradientBoostingClassifier(random_state=seed),
+    }
+    ours = {"Blend": BlendClassifier, "CLOC": CLOCClassifier, "OTD": OTDClassifier}
+    shown = {"accuracy": "accuracy", "MAE": "mae", "weighted kappa": "quadratic_weighted_kappa"}
+    return Job(name, description, "the rank", X, y, True, baselines, ours, shown)
 
 
-def _continuous(result: Path, checkpoints: Path, seed: int) -> dict[str, Any]:
+def _diabetes(seed: int) -> Job:
     data = load_diabetes(as_frame=True)
-    X, y = data.data, data.target.to_numpy()
-    rows, test = split_rows(y, TEST_FRACTION, seed, stratify=False)
-    print(f"\ndiabetes: progression after a year; {len(rows)} samples to train, {len(test)} held out")
-    baselines: dict[str, BaseEstimator] = {
+    baselines = {
         "mean": DummyRegressor(),
         "k nearest neighbours": make_pipeline(StandardScaler(), KNeighborsRegressor(5)),
         "ridge": make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 13))),
         "gradient boosting": HistGradientBoostingRegressor(random_state=seed),
     }
-    ours: dict[str, EmbeddingEstimator] = {
-        "Blend": BlendRegressor(checkpoint_dir=checkpoints / "blend-target", verbose=1, random_state=seed),
-        "SupCR": SupCRRegressor(checkpoint_dir=checkpoints / "supcr", verbose=1, random_state=seed),
-        "SupReMix": SupReMixRegressor(checkpoint_dir=checkpoints / "supremix", verbose=1, random_state=seed),
-    }
+    ours = {"Blend": BlendRegressor, "SupCR": SupCRRegressor, "SupReMix": SupReMixRegressor}
+    shown = {"MAE": "mae", "RMSE": "rmse", "R2": "r2", "Spearman": "spearman"}
+    description = "diabetes: progression after a year"
+    return Job("diabetes", description, "progression", data.data, data.target.to_numpy(), False, baselines, ours, shown)
+
+
+def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: float = 0.25) -> dict[str, Any]:
+    """Train and measure all models of a job; return their metrics by name."""
+    classes = len(np.unique(job.y))
+    rows, test = split_rows(job.y, test_fraction, seed, stratify=job.is_ranks)
+    ranks = f", {classes} ranks" if job.is_ranks else ""
+    print(f"\n{job.description}{ranks}; {len(rows)} samples to train, {len(test)} held out")
+    seen, unseen = (job.X.iloc[rows], job.y[rows]), (job.X.iloc[test], job.y[test])
+    ours = {}
+    for name, kind in job.ours.items():
+        folder = checkpoints / f"{job.name}-{name.lower()}"
+        folder.mkdir(parents=True, exist_ok=True)
+        ours[name] = kind(training=Training(checkpoint_dir=folder), verbose=1, random_state=seed)
     measured = {}
-    for name, model in (baselines | ours).items():
-        predicted = _fit(model, name, X.iloc[rows], y[rows]).predict(X.iloc[test])
-        measured[name] = dict(continuous_report(y[test], predicted))
-    _keep(ours, (X.iloc[test], y[test]), (X.iloc[rows], y[rows]), result, "diabetes", "progression")
-    _show(measured, ("mae", "rmse", "r2", "spearman"), ("model", "MAE", "RMSE", "R2", "Spearman"), ours)
+    for name, model in {**job.baselines, **ours}.items():
+        predicted = _fit(model, name, *seen).predict(unseen[0])
+        report = rank_report(unseen[1], predicted, classes) if job.is_ranks else continuous_report(unseen[1], predicted)
+        measured[name] = dict(report)
+    _keep(job, ours, unseen, seen, result)
+    lines = []
+    for name, metrics in measured.items():
+        mark = "*" if name in ours else " "
+        lines.append([f"{mark} {name}", *(f"{metrics[metric]:.3f}" for metric in job.shown.values())])
+    print("\n" + table(["  model", *job.shown], lines))
+    for model in ours.values():
+        if isinstance(model, CLOCClassifier):
+            margins = ", ".join(f"{h}|{h + 1} {margin:.2f}" for h, margin in enumerate(model.margins_))
+            print(f"CLOC's learned margins: {margins}")
     return measured
 
 
-def _fit(model: BaseEstimator, name: str, X: pd.DataFrame, y: Any) -> Any:
+def _fit(model: Any, name: str, X: pd.DataFrame, y: NDArray[Any]) -> Any:
     if isinstance(model, EmbeddingEstimator):
         print(f"training {name}", flush=True)
-        Path(str(model.checkpoint_dir)).mkdir(parents=True, exist_ok=True)
         return model.fit(X, y)
-    with threadpool_limits(1):  # on so few samples threads wait for each other longer than they work
+    with threadpool_limits(1):  # On so few samples, threads wait for each other longer than they work.
         return model.fit(X, y)
 
 
 def _keep(
-    models: dict[str, EmbeddingEstimator], unseen: Labelled, seen: Labelled, result: Path, data: str, target: str
+    job: Job, models: Mapping[str, EmbeddingEstimator], unseen: tuple[Any, Any], seen: tuple[Any, Any], result: Path
 ) -> None:
+    """Save the models with their reports and pictures."""
     drawn = {}
     for name, model in models.items():
-        model.set_params(checkpoint_dir=None, verbose=0)
-        folder = result / f"{data}-{name.lower()}"
+        model.set_params(training__checkpoint_dir=None, verbose=0)
+        folder = result / f"{job.name}-{name.lower()}"
         folder.mkdir(exist_ok=True)
         write_estimator(model, folder)
         predictions = Predictions.of(model, *unseen)
         HeldOut.of(predictions).write(folder)
         write_report(
-            model, *unseen, folder / REPORT, predictions=predictions, training=seen, target=target,
+            model, *unseen, folder / REPORT, predictions=predictions, training=seen, target=job.target,
             projections=("pca", "tsne"), command="ordinate demo",
         )  # fmt: skip
         drawn[folder] = predictions
@@ -154,11 +183,3 @@ def _keep(
         draw = optional("ordinate.report.pictures", "pictures", "pictures").draw
         for folder, predictions in drawn.items():
             draw(predictions, folder)
-
-
-def _show(measured: dict[str, Any], columns: tuple[str, ...], header: tuple[str, ...], ours: dict[str, Any]) -> None:
-    rows = [
-        [("* " if name in ours else "  ") + name, *(f"{metrics[column]:.3f}" for column in columns)]
-        for name, metrics in measured.items()
-    ]
-    print("\n" + table([f"  {header[0]}", *header[1:]], rows))

@@ -1,10 +1,11 @@
 """Which rows of a data set are trained on, validated on and measured on."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label
 from ordinate.commands.samples import Samples
 from ordinate.data.splits import split_groups, split_rows
@@ -16,9 +17,33 @@ TEST_FRACTION = 0.2
 Rows = NDArray[np.int64]
 
 
-def divide_rows(label: Label, samples: Samples, options: FitOptions) -> tuple[Rows, Rows, Rows]:
-    """Rows to train, to validate (none unless the data set says which) and to measure on."""
-    counted = np.arange(len(label.values)) if samples.weights is None else np.flatnonzero(samples.weights)
+@dataclass(frozen=True)
+class Division:
+    """The rows of a data set by their use.
+
+    Args:
+        rows: Rows to train on.
+        validation: Rows to validate on; none unless the data set says which.
+        test: Rows to measure on.
+    """
+
+    rows: Rows
+    validation: Rows
+    test: Rows
+
+
+def divide_rows(label: Label, samples: Samples, test_fraction: float | None, seed: int) -> Division:
+    """Return the rows to train, to validate and to measure on, those of weight 0 left out.
+
+    Args:
+        label: Labels of all samples.
+        samples: The samples, of which the splits, groups and weights count.
+        test_fraction: Share of the rows to measure on, unless the data set says which; None for a fifth.
+        seed: Seed of the division.
+    """
+    counted = np.arange(len(label.values))
+    if samples.weights is not None:
+        counted = np.flatnonzero(samples.weights)
     if samples.splits is not None:
         splits = samples.splits.to_numpy()
         unknown = sorted(set(splits) - set(SIDES))
@@ -27,8 +52,8 @@ def divide_rows(label: Label, samples: Samples, options: FitOptions) -> tuple[Ro
             raise OrdinateError("split", shown, "train and test, with or without validation")
         rows, validation_rows, test_rows = (counted[splits[counted] == side] for side in SIDES)
     else:
-        share = options.test_fraction or TEST_FRACTION
-        rows, test_rows = divide(label, samples.groups, counted, share, options.seed)
+        share = test_fraction or TEST_FRACTION
+        rows, test_rows = divide(label, samples.groups, counted, share, seed)
         validation_rows = test_rows[:0]
     if len(test_rows) < 2 or len(rows) < 4:
         raise OrdinateError(
@@ -38,7 +63,7 @@ def divide_rows(label: Label, samples: Samples, options: FitOptions) -> tuple[Ro
         sizes = pd.Series(label.values[rows]).value_counts()
         if (sizes >= 2).sum() < 2:
             raise OrdinateError("label", expected="at least two ranks with two samples or more")
-    return rows, validation_rows, test_rows
+    return Division(rows, validation_rows, test_rows)
 
 
 def divide(label: Label, groups: pd.Series | None, rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:

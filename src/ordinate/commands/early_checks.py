@@ -14,6 +14,7 @@ from ordinate.estimators.model_folder import require_model
 from ordinate.estimators.recipes import read_recipe
 from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process, joined_processes
+from ordinate.training.options import Training
 
 STARTED_HERE = ("auto", "spawn", "fork", "notebook")  # in strategies that do not run the command again
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -24,10 +25,10 @@ def check_fit(options: FitOptions) -> None:
     if not options.data:
         raise OrdinateError("data", problem="is missing", expected="DATA, or a --config that names it")
     options.check()
-    alone = joined_processes() == 1
-    if alone and options.strategy is not None and not any(kind in options.strategy for kind in STARTED_HERE):
+    strategy = str(options.settings.build(Training, "training").strategy or "ddp_spawn")
+    if joined_processes() == 1 and not any(kind in strategy for kind in STARTED_HERE):
         raise OrdinateError(
-            "--strategy", options.strategy, "one such as ddp_spawn", "other strategies start under torchrun"
+            "--set training.strategy", strategy, "one such as ddp_spawn", "other strategies start under torchrun"
         )
     if options.recipe is not None:
         read_recipe(options.recipe, quick=options.quick)

@@ -1,4 +1,4 @@
-"""Options declared once, as fields of dataclasses, for parsers, checks of numbers and commands to repeat."""
+"""Options declared once, as fields of dataclasses, for parsers, checks of numbers and commands to type again."""
 
 import argparse
 import math
@@ -17,13 +17,13 @@ def option(default: Any, help: str | None = None, **settings: Any) -> Any:  # no
     """Declare an option of the command line as a field of a dataclass.
 
     Args:
-        default: its value where it is not given; a list where it may be given several times; ``...`` for an argument
-            that has to be given.
-        help: text of ``--help``.
+        default: Default value; a list if the option may be given several times; ``...`` for an argument that has to be
+            given.
+        help: Text of ``--help``.
         settings: ``choices``, ``metavar`` and ``nargs`` of argparse (``nargs="?"``: an argument without a flag);
             ``group``, a heading of the help; ``least`` (of a whole number), ``above`` and ``below`` (exclusive), the
-            bounds of a number; ``determines=False`` where a trained model does not depend on it; and others that one
-            command alone reads.
+            bounds of a number; ``determines=False`` if a trained model does not depend on it; and others that a single
+            command reads.
     """
     metadata = {"help": help, "group": None, **settings}
     if default is ...:
@@ -48,21 +48,29 @@ def default_of(declared: "Field[Any]") -> Any:
     return declared.default if declared.default_factory is MISSING else declared.default_factory()
 
 
+def kinds_of(declared: "Field[Any]") -> list[type]:
+    """Return the types of an option's values, without that of None."""
+    return [kind for kind in get_args(declared.type) or (declared.type,) if kind is not NoneType]
+
+
 def add_options(
     parser: argparse.ArgumentParser,
     options: type,
     only: Collection[str] | None = None,
     required: Collection[str] = (),
+    *,
+    hide_rare: bool = False,
     **texts: str,
 ) -> None:
     """Add the fields of a dataclass to the parser of a command.
 
     Args:
-        parser: of the command.
-        options: a dataclass whose fields are declared with :func:`option`.
-        only: names of the fields to add; None adds all.
-        required: arguments that have to be given to this command.
-        texts: help of some fields in this command, in place of their own.
+        parser: Parser of the command.
+        options: Dataclass whose fields are declared with :func:`option`.
+        only: Names of the fields to add; None adds all.
+        required: Arguments that have to be given to this command.
+        hide_rare: Whether the help leaves out options that are declared with ``rare=True``.
+        texts: Help of some fields in this command, instead of the declared one.
     """
     groups: dict[str | None, Any] = {None: parser}
     for declared in fields(options):
@@ -73,7 +81,9 @@ def add_options(
             groups[group] = parser.add_argument_group(group)
         settings = {name: declared.metadata[name] for name in OF_ARGPARSE if name in declared.metadata}
         settings["help"] = texts.get(declared.name, declared.metadata["help"])
-        kinds = [kind for kind in get_args(declared.type) or (declared.type,) if kind is not NoneType]
+        if hide_rare and declared.metadata.get("rare"):
+            settings["help"] = argparse.SUPPRESS
+        kinds = kinds_of(declared)
         if declared.name in required:
             del settings["nargs"]
         positional = declared.default is MISSING and declared.default_factory is MISSING
@@ -81,13 +91,12 @@ def add_options(
             groups[group].add_argument(declared.name, **settings)
             continue
         if kinds == [bool]:
-            is_open = declared.default is None  # so that it can be turned off too
-            settings["action"] = argparse.BooleanOptionalAction if is_open else "store_true"
+            settings["action"] = "store_true"
         else:
             settings["default"] = default_of(declared)
-            settings.setdefault("type", None if kinds == [str] else kinds[0])
+            settings["type"] = kinds[0]
             if get_origin(declared.type) is list:
-                settings.setdefault("action", "extend" if "nargs" in settings else "append")
+                settings["action"] = "extend" if "nargs" in settings else "append"
         groups[group].add_argument(flag(declared.name), **settings)
 
 
@@ -108,15 +117,18 @@ def check_numbers(options: Any) -> None:
 
 
 def command_line(words: list[str], options: Any, leave_out: Collection[str] = ()) -> str:
-    """Return what to type to get the options again that are not left at their defaults."""
+    """Return the command to type for the options that are not left at their defaults."""
     words = list(words)
     for declared in fields(options):
         value = getattr(options, declared.name)
         if declared.name in leave_out or value is None or value == default_of(declared):
             continue
-        if value is False:
-            words.append(flag(f"no_{declared.name}"))
-            continue
-        for each in value if isinstance(value, list) else [value]:
-            words += [flag(declared.name), *([] if each is True else [str(each)])]
+        name = flag(declared.name)
+        if value is True:
+            words.append(name)
+        elif "nargs" in declared.metadata:
+            words += [name, *map(str, value)]
+        else:
+            several = value if isinstance(value, list) else [value]
+            words += [word for each in several for word in (name, str(each))]
     return shlex.join(words)

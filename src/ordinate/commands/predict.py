@@ -7,12 +7,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.batch_progress import WAY_OUT, check_skipping, telling, with_progress
-from ordinate.commands.costs import parse_costs, parse_decision
+from ordinate.commands.batches import FileOfSamples, Workers
+from ordinate.commands.labels import parse_costs, parse_decision
 from ordinate.commands.table_file import write_table
 from ordinate.data.registry import modality_of
 from ordinate.estimators import load
-from ordinate.estimators.batches import map_batches, read_batches
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.rank_classifier import RankClassifier
@@ -25,7 +24,6 @@ def predict(
     coverage: float | None,
     decision: str | None = None,
     costs: str | None,
-    critical: list[str],
     skip_unreadable: bool = False,
     jobs: int = 1,
     ray: str | None = None,
@@ -33,29 +31,26 @@ def predict(
 ) -> None:
     """Write the predictions to ``out``, or print them; the arguments are the options of the command line."""
     estimator = load(model)
-    check_skipping(estimator.reader_, skip_unreadable=skip_unreadable)
-    estimator.reader_.way_out = WAY_OUT
-    classes = estimator.ordered_classes_.tolist() if isinstance(estimator, RankClassifier) else None
-    chosen = parse_decision(decision, parse_costs(costs, critical, classes), classes)
+    samples = FileOfSamples(estimator, data, skip_unreadable, Workers(jobs, ray))
+    estimator.reader_.way_out = "; --skip-unreadable leaves them out"
+    is_of_ranks = isinstance(estimator, RankClassifier)
+    classes = estimator.ordered_classes_.tolist() if is_of_ranks else None
+    chosen = parse_decision(decision, parse_costs(costs, classes), classes)
     if chosen is not None:
-        estimator.decision = chosen
+        estimator.set_params(decision=chosen)
     held_out = None if coverage is None else HeldOut.read(model)
     calibration = None if held_out is None or coverage is None else held_out.calibrate(coverage)
+    method = "rank_probabilities" if is_of_ranks else "predict"
 
     def parts() -> Iterator[pd.DataFrame]:
-        say = left_out.append if skip_unreadable else None
-        batches = read_batches(estimator, data, say)
-        method = "rank_probabilities" if isinstance(estimator, RankClassifier) else "predict"
-        predictions = map_batches(estimator, method, batches, jobs, ray, say)
-        for X, predicted in with_progress(predictions, len(batches)):
+        for X, predicted in samples.results(method, samples.read()):
             frame = _table(estimator, X, predicted)
             if held_out is not None and calibration is not None:
                 lower, upper = held_out.sets(estimator, predicted, calibration)
                 frame = frame.assign(**_columns("lower", lower), **_columns("upper", upper))
             yield frame
 
-    left_out: list[str] = []
-    with telling(left_out):
+    with samples.telling():
         rows = write_table(parts(), out)
     if out is not None:
         print(f"{rows} predictions: {out}")
@@ -67,7 +62,7 @@ def _columns(name: str, values: NDArray[Any]) -> dict[str, NDArray[Any]]:
 
 
 def _table(estimator: EmbeddingEstimator, X: Any, predicted: NDArray[np.float64]) -> pd.DataFrame:
-    """Return the predictions of a batch, beside the paths of its files where it has some."""
+    """Return the predictions of a batch, with the paths of its files if it has some."""
     paths = modality_of(X).paths(X)
     table = pd.DataFrame({} if paths is None else {"path": paths})
     if not isinstance(estimator, RankClassifier):

@@ -1,9 +1,10 @@
-"""``ordinate report``: a page on a saved model and what it makes of labelled samples."""
+"""``ordinate report`` and ``ordinate compare``: a page on saved models and their predictions of labelled samples."""
 
 import json
 import shlex
 import time
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.costs import costs_of_rules
-from ordinate.commands.fit import SPLIT
-from ordinate.commands.labels import understand_label
-from ordinate.commands.model_samples import fit_to
-from ordinate.commands.samples import Samples, decode_array, modality_of_data
+from ordinate.commands.fit.write import SPLIT
+from ordinate.commands.labels import costs_of_rules, understand_label
+from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data
 from ordinate.commands.samples import read_samples as read_labelled_samples
+from ordinate.data.csv_files import read_csv
 from ordinate.data.modality import Request
 from ordinate.data.paths import reading
-from ordinate.data.registry import modality_of, modality_of_reader
+from ordinate.data.registry import modality_of
 from ordinate.data.rows import take
-from ordinate.data.tables.csv_files import read_csv
 from ordinate.data.tables.features import plain_text
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
@@ -31,7 +30,8 @@ from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.model_folder import CONFIG
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.report.page import write_report
+from ordinate.report.page import write_comparison, write_report
+from ordinate.report.page.comparison import names_of
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,35 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     )
     size = path.stat().st_size / 1e6
     print(f"report on {len(y)} samples: {path}, {size:.1f} MB, in {time.monotonic() - start:.0f} s")
+
+
+def compare(models: list[str], data: str, target: str | None, out: str) -> None:
+    """Write the page that sets models side by side to ``out``."""
+    start = time.monotonic()
+    if len(models) < 2:
+        raise OrdinateError("models", len(models), "at least two to compare")
+    names = names_of(models)
+    target = target or trained_target(models[0])
+    estimators = {name: load(model) for name, model in zip(names, models, strict=True)}
+    folders = dict(zip(names, models, strict=True))
+    given = {name: read_samples(estimators[name], folder, data, target) for name, folder in folders.items()}
+    first = next(iter(given.values()))
+    rows = reduce(np.intersect1d, [samples.measured for samples in given.values()])
+    unseen = len(rows) > 0 and all(samples.trained is not None for samples in given.values())
+    if len(rows) == 0:  # every row was trained on by some model
+        rows = np.arange(len(first.y))
+    facts = {f"{name}: {what}": digest for name, folder in folders.items() for what, digest in hashes(folder).items()}
+    path = write_comparison(
+        estimators,
+        {name: samples.take(rows)[0] for name, samples in given.items()},
+        first.take(rows)[1],
+        out,
+        unseen=unseen,
+        target=target or "the label",
+        command=command_line("compare", models, data, target, out),
+        facts={"Data": data, "Data, sha256": first.digest, **facts},
+    )
+    print(f"{len(models)} models on {len(rows)} samples: {path}, in {time.monotonic() - start:.0f} s")
 
 
 def trained_target(model: str) -> str | None:
@@ -152,15 +181,15 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArra
 
 
 def _read(estimator: EmbeddingEstimator, data: str, target: str | None, *, stream: bool) -> Samples:
-    reader, modality = estimator.reader_, modality_of_data(data)
-    if modality.name != "tables" and not modality.reads_with(reader):
+    reader = estimator.reader_
+    modality = modality_of_data(data)
+    if not modality.holds_arrays and not modality.reads_with(reader):
         raise OrdinateError(data, problem=f"holds {modality.name}, and the model was trained on other data")
-    request, options = Request(target, stream=stream), {}
-    if reader.options() is not None:
-        options[modality_of_reader(reader).parameter] = reader.options()
-    samples = read_labelled_samples(data, request, options)
-    is_array_of_kind = modality.name == "tables" and modality_of(samples.X).reads_with(reader)
-    return decode_array(samples, request, options) if is_array_of_kind else samples
+    request = Request(target, stream=stream)
+    samples = read_labelled_samples(data, request, lambda _: reader.options())
+    if modality.holds_arrays and modality_of(samples.X).reads_with(reader):
+        return decode_array(samples, request, lambda _: reader.options())
+    return samples
 
 
 def _sides(path: Path, samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:

@@ -1,7 +1,8 @@
 """The labelled samples that a command trains or measures on, whichever kind of data they are."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,20 +14,37 @@ from numpy.typing import NDArray
 from ordinate.data.decoded import require_readable
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request
-from ordinate.data.paths import reading
+from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
 from ordinate.data.streamed import StreamedPixels
-from ordinate.data.tables.files import require_columns
 from ordinate.data.tables.parquet_table import in_memory, streams
+from ordinate.data.tables.row_columns import find_label_columns, find_row_columns, find_row_order
 from ordinate.data.text.samples import as_texts
 from ordinate.errors import OrdinateError
+from ordinate.estimators.batches import trained_columns
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.sample_weights import check_sample_weight
-from ordinate.extensions import extensions
+from ordinate.extensions import extensions, load_object
+
+OptionsOf = Callable[[Modality], Any]
+SizeFor = Callable[[Any, pd.Series, float], tuple[int, int]]
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Labelled samples that were read and found usable; the digest is of all that was read, the name for messages."""
+    """Labelled samples that were read and found usable.
+
+    Args:
+        X: Samples.
+        y: Labels (n,).
+        name: Name of the label for messages.
+        digest: SHA-256 of everything that was read.
+        splits: Sides (n,) that the data assign the samples to; None without any.
+        groups: Groups (n,) that stay on one side of a split; None without any.
+        weights: Sample weights (n,); None for equal ones.
+        paths: Files (n,) that the samples lie in; None if they do not lie in one each.
+        is_text: Whether columns of a table are read as text.
+    """
 
     X: Any
     y: pd.Series
@@ -36,7 +54,7 @@ class Samples:
     groups: pd.Series | None = None
     weights: NDArray[np.float64] | None = None
     paths: NDArray[np.str_] | None = None
-    is_text: bool = False  # columns of a table that are read as text
+    is_text: bool = False
 
     @property
     def modality(self) -> Modality:
@@ -64,7 +82,7 @@ def _named_sets(data: str, holds: str) -> Any:
     """Return the data sets that a name belongs to, None where there are none or there is such a path."""
     if Path(data).exists():
         return None
-    known = (extension.data_sets() for extension in extensions())
+    known = (load_object(each.data_sets) for each in extensions() if each.data_sets is not None)
     return next((data_sets for data_sets in known if getattr(data_sets, holds)(data)), None)
 
 
@@ -84,13 +102,17 @@ def _refuse_columns(data: str, request: Request) -> None:
 def read_samples(
     data: str,
     request: Request,
-    options: Mapping[str, Any],
-    size_for: Callable[[Any, pd.Series, float], tuple[int, int]] | None = None,
+    options_of: OptionsOf,
+    size_for: SizeFor | None = None,
 ) -> Samples:
     """Read the labelled samples of a file, folder, zip or image set, with files of images and the like read.
 
-    ``options`` are by the parameter of the estimators that holds them; ``size_for`` chooses the size of images by how
-    they would be read, their labels, and the seconds to decode them.
+    Args:
+        data: Path, or name of an image set.
+        request: Request for columns and other parts of the data.
+        options_of: Function from a kind of data to its options.
+        size_for: Function that chooses the size of images by how they would be read, their labels, and the seconds
+            that decoding takes; None for the options' size.
     """
     modality = modality_of_data(data)
     image_sets = _named_sets(data, "holds_images")
@@ -104,11 +126,13 @@ def read_samples(
         raise OrdinateError(
             data, problem="has targets of several dimensions", expected="one", hint="see SupCRRegressor for more"
         )
-    if modality.name == "tables":  # a file, which may hold an array of another kind, that decode_array reads
-        X, name, weights = labelled.samples, f"column {labelled.labels.name!r}", _weights(labelled)
+    if modality.holds_arrays:
+        X = labelled.samples
+        name = f"column {labelled.labels.name!r}"
+        weights = _weights(labelled)
         digest = X.row_groups.digest().hex() if streams(X) else _digest_of_files(Path(data))
         return Samples(X, labelled.labels, name, digest, labelled.splits, labelled.groups, weights)
-    return _decoded(modality, data, labelled, request, options.get(modality.parameter), size_for)
+    return _decoded(modality, data, labelled, request, options_of(modality), size_for)
 
 
 def _decoded(
@@ -117,9 +141,9 @@ def _decoded(
     labelled: Labelled,
     request: Request,
     options: Any,
-    size_for: Callable[[Any, pd.Series, float], tuple[int, int]] | None,
+    size_for: SizeFor | None,
 ) -> Samples:
-    """Return labelled samples with their files read, without those that cannot be read where that is asked for."""
+    """Return labelled samples with their files read, without those that cannot be read if the request says so."""
     labels = pd.Series(labelled.labels)
 
     def choose(preprocessing: Any, seconds: float) -> tuple[int, int]:
@@ -141,7 +165,9 @@ def _decoded(
     if failures:
         labelled = labelled.take(np.setdiff1d(np.arange(len(labelled)), list(failures)))
     y = pd.Series(labelled.labels)
-    columns = [y, labelled.splits, labelled.groups, *([] if labelled.weights is None else [labelled.weights])]
+    columns = [y, labelled.splits, labelled.groups]
+    if labelled.weights is not None:
+        columns.append(labelled.weights)
     pixels = getattr(labelled.samples, "pixels", labelled.samples)
     if isinstance(pixels, StreamedPixels):
         digest = hashlib.sha256(pixels.digest())
@@ -173,12 +199,18 @@ def _weights(labelled: Labelled) -> NDArray[np.float64] | None:
         raise error.of(f"--weight: column {labelled.weights.name!r}") from None
 
 
-def decode_array(samples: Samples, request: Request, options: Mapping[str, Any]) -> Samples:
+def decode_array(samples: Samples, request: Request, options_of: OptionsOf) -> Samples:
     """Return samples of a file that are images, volumes or the like as decoded ones."""
     modality = samples.modality
-    X, failures = modality.decode(samples.X, options.get(modality.parameter), request)
+    X, failures = modality.decode(samples.X, options_of(modality), request)
     require_readable(failures, len(samples.y), modality.name)
     return replace(samples, X=X)
+
+
+def fit_to(estimator: EmbeddingEstimator, X: Any, data: str) -> Any:
+    """Return samples with the columns of the training data, their files read once for everything that needs them."""
+    X = trained_columns(estimator, X, data)
+    return X if hasattr(estimator, "feature_names_in_") else estimator.reader_.decode(X)
 
 
 def _digest_of_files(path: Path) -> str:
@@ -192,16 +224,47 @@ def _digest_of_files(path: Path) -> str:
     return digest.hexdigest()
 
 
-def text_columns(samples: Samples, names: list[str], data: str) -> Samples:
+def text_columns(samples: Samples, names: Sequence[str], data: str) -> Samples:
     """Return samples of a table as the texts in one or two of its columns."""
-    if samples.modality.name != "tables" or not hasattr(samples.X, "columns"):
+    if not hasattr(samples.X, "columns"):
         raise OrdinateError(
             "--text", problem=f"{data} holds no table", expected=f"one with the columns {', '.join(names)}"
         )
-    require_columns(samples.X, names, Path(data))
-    texts = in_memory(samples.X[names])
+    require_names(samples.X.columns, names, Path(data))
+    texts = in_memory(samples.X[list(names)])
     try:
         as_texts(texts)
     except OrdinateError as error:
         raise error.of(f"--text: {data}") from None
     return replace(samples, X=texts, is_text=True)
+
+
+def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say: Callable[[str], None]) -> Samples:
+    """Return samples without the columns that identify the rows of a table, except those to keep, and name them."""
+    X = samples.X
+    if not hasattr(X, "columns"):
+        if keep:
+            raise OrdinateError("--keep", f"{', '.join(keep)}, and {data} holds arrays", "a table")
+        return samples
+    require_names(X, keep, Path(data))
+    left_out = {name: reason for name, reason in find_row_columns(X).items() if name not in keep}
+    for name, reason in left_out.items():
+        say(f"left out: column {name!r} {reason}; --keep {shlex.quote(name)} keeps it")
+    names = [name for name in X.columns if name not in left_out]
+    if not names:
+        raise OrdinateError(
+            data,
+            problem=f"every column except the target identifies the rows ({', '.join(left_out)})",
+            expected="at least one that describes them",
+            hint="--keep trains on those it names",
+        )
+    X = X[names]
+    for name in find_row_order(X, samples.y):
+        if name not in keep:
+            say(
+                f"note: column {name!r} goes one way from row to row, and so does the label; if it numbers the rows, "
+                f"--drop {shlex.quote(name)}"
+            )
+    for name in find_label_columns(X, samples.y):
+        say(f"note: column {name!r} tells the label exactly, and so would a model; --drop {shlex.quote(name)} drops it")
+    return replace(samples, X=X)

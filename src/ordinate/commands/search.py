@@ -2,22 +2,23 @@
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ordinate.commands.batch_progress import with_progress
+from ordinate.commands.batches import FileOfSamples, Workers, with_progress
 from ordinate.commands.table_file import write_table
-from ordinate.data.batches import Batches
+from ordinate.data.labelled import require_labels
 from ordinate.data.modality import Request
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_of, modality_of_files
-from ordinate.data.tables.files import require_labels
+from ordinate.data.rows import Batches
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
-from ordinate.estimators.batches import map_batches, read_batches, read_unlabelled, trained_columns
+from ordinate.estimators.batches import read_unlabelled, trained_columns
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.neighbour_index import search_parts
 from ordinate.metrics.inputs import check_neighbours
@@ -43,9 +44,10 @@ def search(
     estimator = load(model)
     references, labels = _references(among, target)
     check_neighbours(k, len(references))
-    queries = read_batches(estimator, query)
-    asked = np.concatenate([embeddings for _, embeddings in map_batches(estimator, "transform", queries, jobs, ray)])
-    parts = _embedded(estimator, references, labels, among, target, (jobs, ray))
+    workers = Workers(jobs, ray)
+    queries = FileOfSamples(estimator, query).read()
+    asked = np.concatenate([embeddings for _, embeddings in workers.map(estimator, "transform", queries)])
+    parts = _embedded(estimator, references, labels, among, target, workers)
     found = search_parts(estimator, asked, with_progress(parts, len(references)), k)
     columns: dict[str, Any] = {
         "query": np.repeat(_names(queries.samples, np.arange(len(queries))), k),
@@ -64,9 +66,9 @@ def search(
 
 
 def _references(data: str, target: str | None) -> tuple[Any, Any]:
-    """Return the samples to search, and their labels where there are any beside the samples."""
+    """Return the samples to search, and their labels if they are not one of the samples' columns."""
     modality = modality_of_files(data)
-    if modality.name == "tables":
+    if modality.holds_arrays:
         samples = read_unlabelled(data)
         if hasattr(samples, "columns"):  # the label is one of them
             if target is not None:
@@ -88,7 +90,7 @@ def _embedded(
     labels: Any,
     data: str,
     target: str | None,
-    workers: tuple[int, str | None],
+    workers: Workers,
 ) -> Iterator[tuple[Any, Any]]:
     """Yield the embeddings of the samples to search and their labels, batch by batch."""
     X = references
@@ -100,12 +102,13 @@ def _embedded(
     known = deque[Any]()
 
     def samples() -> Iterator[Any]:
-        several = None if labels is None else iter(Batches(labels, rows))
-        for part in Batches(trained_columns(estimator, X, data), rows):
-            known.append(None if several is None else next(several))
+        parts = Batches(trained_columns(estimator, X, data), rows)
+        several: Iterator[Any] = repeat(None) if labels is None else iter(Batches(labels, rows))
+        for part, known_labels in zip(parts, several, strict=False):
+            known.append(known_labels)
             yield part
 
-    for _, embeddings in map_batches(estimator, "transform", samples(), *workers):
+    for _, embeddings in workers.map(estimator, "transform", samples()):
         y = known.popleft()
         if isinstance(y, pd.DataFrame) and target is not None:
             y = y[target]

@@ -58,7 +58,7 @@ def write_table(parts: "Iterable[pd.DataFrame]", out: str | None) -> int:
 
 
 def _write_csv(parts: "Iterable[pd.DataFrame]", file: IO[str]) -> int:
-    from ordinate.data.tables.csv_files import without_formulas
+    from ordinate.data.csv_files import without_formulas
 
     rows = 0
     for part in parts:

@@ -9,36 +9,33 @@ import pandas as pd
 from numpy.lib.format import write_array_header_1_0
 from numpy.typing import NDArray
 
-from ordinate.commands.batch_progress import WAY_OUT, check_skipping, telling, with_progress
+from ordinate.commands.batches import FileOfSamples, Workers
 from ordinate.commands.table_file import write_table
 from ordinate.data.new_files import new_file
 from ordinate.data.registry import modality_of
 from ordinate.estimators import load
-from ordinate.estimators.batches import map_batches, read_batches
 
 
 def transform(
     model: str, data: str, *, skip_unreadable: bool = False, jobs: int = 1, ray: str | None = None, out: str
 ) -> None:
-    """Write embeddings to ``out``: a table with the paths of files where there are some, or an array in an npy file."""
+    """Write embeddings to ``out``: a table with the paths of files if there are some, or an array in an npy file."""
     is_array = out.lower().endswith(".npy")
     estimator = load(model)
-    check_skipping(estimator.reader_, skip_unreadable=skip_unreadable)
-    estimator.reader_.way_out = "" if is_array else WAY_OUT
-    left_out: list[str] = []
-    say = left_out.append if skip_unreadable else None
-    batches = read_batches(estimator, data, say)
-    parts = map_batches(estimator, "transform", batches, jobs, ray, say)
-    embedded = with_progress(parts, len(batches))
-    rows = len(batches)
+    samples = FileOfSamples(estimator, data, skip_unreadable, Workers(jobs, ray))
+    if not is_array:
+        estimator.reader_.way_out = "; --skip-unreadable leaves them out"
+    batches = samples.read()
+    embedded = samples.results("transform", batches)
+    dimensions = estimator.embedding_dim_
     if is_array:
+        rows = len(batches)
         with new_file(Path(out)) as pending:
-            shape = (len(batches), estimator.embedding_dim_)
-            _write_array((embeddings for _, embeddings in embedded), shape, pending)
+            _write_array((embeddings for _, embeddings in embedded), (rows, dimensions), pending)
     else:
-        with telling(left_out):
+        with samples.telling():
             rows = write_table((_table(X, embeddings) for X, embeddings in embedded), out)
-    print(f"{rows} embeddings of {estimator.embedding_dim_} dimensions: {out}")
+    print(f"{rows} embeddings of {dimensions} dimensions: {out}")
 
 
 def _table(X: Any, embeddings: NDArray[np.float64]) -> pd.DataFrame:

@@ -28,6 +28,11 @@ def read_record(path: Path) -> Any:
     return json.loads(path.read_text()) if path.exists() else None
 
 
+def partial_folder(out: Path) -> Path:
+    """Return the folder that a command works in until ``out`` is written."""
+    return Path(f"{out.resolve()}.partial")
+
+
 class Workspace:
     """``OUT.partial`` beside the result ``OUT``, locked while a command works in it: its first process.
 
@@ -38,7 +43,7 @@ class Workspace:
     def __init__(self, out: Path, settings: dict[str, Any]) -> None:
         self.given = out
         self.out = out.resolve()
-        self.partial = self.out.parent / f"{self.out.name}.partial"
+        self.partial = partial_folder(out)
         self.settings = settings
         self.lock = FileLock(self.partial / ".lock", blocking=False)  # the system's: it ends with the process
         self.published = False

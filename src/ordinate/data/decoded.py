@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,44 +15,31 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 from tqdm import tqdm
 
+from ordinate.data.loader import usable_workers
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.memory import require_memory
 from ordinate.data.modality import Reader
-from ordinate.data.rows import take
+from ordinate.data.preprocessing import Preprocessing
+from ordinate.data.rows import Samples, take
 from ordinate.data.saved_fields import checked_fields
 from ordinate.data.streamed import StreamedPixels, too_large
-from ordinate.data.worker_processes import usable_workers
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
-IN_MEMORY = 4 * 2**30  # bytes of pixels; more are kept in an unnamed file on disk
-FEW_CHUNKS = 4  # decoded without a process of their own
-NAMED = 10  # unreadable samples that an error names
-COUNTED = 2**26  # pixels at a time, which take 8 bytes each while they are counted
-LOOKED_AT = 256  # samples that tell sizes and channels
-
-
-class Preprocessing(Protocol):
-    """What is done to every sample, in training and in prediction alike; a dataclass."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def size(self) -> tuple[int, ...]: ...
-
-    @property
-    def channels(self) -> int: ...
-
-    def read(self, samples: Any, index: int) -> NDArray[np.uint8]:
-        """Return a sample (channels, *size), or raise an OrdinateError that names it."""
+MAX_BYTES_IN_MEMORY = 4 * 2**30  # More pixels are kept in an unnamed file on disk.
+MAX_CHUNKS_HERE = 4  # More chunks of samples are decoded by worker processes.
+MAX_SAMPLES_TO_CHOOSE = 256  # The sizes and channels of so many samples decide those of all.
 
 
 @dataclass(frozen=True)
 class DecodedSamples:
-    """Pixels (n, c, h, w) or voxels (n, c, d, h, w) beside what was done to get them, so that it is not done again.
+    """Decoded samples, and the preprocessing that made them, so that it is not done again.
 
-    They are an array, or :class:`~ordinate.data.streamed.StreamedPixels`.
+    Args:
+        pixels: Pixels (n, c, h, w) or voxels (n, c, d, h, w): an array, or
+            :class:`~ordinate.data.streamed.StreamedPixels`.
+        preprocessing: What was done to every sample.
     """
 
     pixels: Any
@@ -66,11 +53,19 @@ class DecodedSamples:
 
 
 def _silent(_: str) -> None:
-    """Say nothing."""
+    """Ignore a note."""
 
 
 class PixelReader(Reader):
-    """Bring every sample to one size and number of channels; ``mean`` and ``scale`` (c,) are those of pixels 0..1."""
+    """Bring every sample to one size and number of channels.
+
+    Args:
+        preprocessing: What is done to every sample.
+        mean: Mean of each channel of the training samples, on the scale 0..1.
+        scale: Deviation of each channel of the training samples, on the same scale.
+        workers: Number of processes that decode.
+        notes: Notes on the training samples.
+    """
 
     batch_size = 64
     read_at_once = 256
@@ -82,8 +77,8 @@ class PixelReader(Reader):
     preprocessing_class: ClassVar[type[Any]]
     files_class: ClassVar[type[Any]]
     decoded_class: ClassVar[type[DecodedSamples]]
-    stream: bool | None = None  # as the options say it; not saved
-    draws = False  # training samples are drawn whenever they are read; not saved
+    stream: bool | None = None  # It is that of the options, and not saved.
+    draws = False  # Whether training samples are drawn whenever they are read; it is not saved.
 
     def __init__(
         self,
@@ -102,33 +97,40 @@ class PixelReader(Reader):
     @classmethod
     @abstractmethod
     def choose(cls, samples: Any, options: Any) -> tuple[Any, list[str]]:
-        """Return the preprocessing, with what the options leave open chosen from the samples, and notes."""
+        """Return the preprocessing, as the options say or chosen from the samples, and notes."""
 
     @classmethod
     def fit(cls, samples: Any, options: Any, *, progress: bool = False) -> tuple[Self, Any]:
         """Choose the preprocessing from the training samples; return the reader and the samples as it reads them."""
+        notes: list[str] = []
         if isinstance(samples, DecodedSamples):
-            preprocessing, notes, pixels = samples.preprocessing, list[str](), samples.pixels
+            preprocessing = samples.preprocessing
+            pixels = samples.pixels
         else:
             preprocessing, notes = cls.choose(samples, options)
             pixels = cls._pixels(samples, preprocessing, options, progress, notes.append)
         known = pixels
         if isinstance(pixels, StreamedPixels):
-            sample = pixels.sample().files
-            known, failures = cls.decode_all(sample, preprocessing, options.workers, progress)
-            if len(failures) == len(sample) or not options.skip_unreadable:
-                require_readable(failures, len(sample), cls.modality_name)
-            known = np.delete(known, list(failures), axis=0)
+            known = cls._decoded_sample(pixels, options, progress)
         reader = cls(preprocessing, *moments(known), options.workers, notes)
         reader.draws = isinstance(pixels, StreamedPixels) and pixels.draws
         reader.stream = options.stream
         return reader, cls.decoded_class(pixels, preprocessing)
 
     @classmethod
+    def _decoded_sample(cls, pixels: StreamedPixels, options: Any, progress: bool) -> NDArray[np.uint8]:
+        """Return the pixels of some of the files, without those that cannot be read if the options allow it."""
+        files = pixels.sample().files
+        known, failures = cls.decode_all(files, pixels.preprocessing, options.workers, progress)
+        if len(failures) == len(files) or not options.skip_unreadable:
+            require_readable(failures, len(files), cls.modality_name)
+        return np.delete(known, list(failures), axis=0)
+
+    @classmethod
     def _pixels(
         cls, samples: Any, preprocessing: Any, options: Any, progress: bool, say: Callable[[str], None] = _silent
     ) -> Any:
-        """Return the pixels of samples, as ``options`` say or memory allows; all are read where they do not stream."""
+        """Return the pixels of samples, which stream if ``options`` or the memory say so, and are read otherwise."""
         if isinstance(samples, cls.files_class):
             streamed = stream(samples, preprocessing, options, say)
             if streamed is not None:
@@ -138,18 +140,19 @@ class PixelReader(Reader):
         return pixels
 
     def readable(self, X: Any) -> tuple[Any, dict[int, str]]:
-        """Return the pixels of the files that can be read, and by the place of each other one why it cannot."""
+        """Return the pixels of the files that can be read, and the reasons of the others by their place."""
         if isinstance(X, self.decoded_class) or getattr(X, "ndim", 1) > 1:
             return X, {}
         files = X if isinstance(X, self.files_class) else self.files_class(X)
         pixels, failures = self.decode_all(files, self.preprocessing, self.workers, self.progress)
-        pixels = np.delete(pixels, list(failures), axis=0) if failures else pixels
+        if failures:
+            pixels = np.delete(pixels, list(failures), axis=0)
         return self.decoded_class(pixels, self.preprocessing), failures
 
     def transform(self, samples: Any) -> Any:
-        """Return the pixels (n, c, *size), uint8; an `OrdinateError` names samples that cannot be read.
+        """Return the pixels (n, c, *size), uint8: a tensor, or :class:`~ordinate.data.streamed.StreamedPixels`.
 
-        They are a tensor, or where they stream :class:`~ordinate.data.streamed.StreamedPixels`.
+        An `OrdinateError` names samples that cannot be read.
         """
         pixels = self._pixels(samples, self.preprocessing, self, self.progress)
         return pixels if isinstance(pixels, StreamedPixels) else torch.from_numpy(pixels)
@@ -162,13 +165,12 @@ class PixelReader(Reader):
     def decode_all(
         samples: Any, preprocessing: Any, /, workers: int, progress: bool
     ) -> tuple[NDArray[np.uint8], dict[int, str]]:
-        """Return the pixels of all samples, and what is wrong with those that could not be read."""
+        """Return the pixels of all samples, and the reasons of those that cannot be read by their index."""
 
     def decode(self, X: Any) -> Any:
         if not isinstance(X, self.files_class):
             return X
-        pixels = self.transform(X)
-        return self.decoded_class(pixels if isinstance(pixels, StreamedPixels) else pixels.numpy(), self.preprocessing)
+        return self.decoded_class(self._pixels(X, self.preprocessing, self, self.progress), self.preprocessing)
 
     @property
     def sample_shape(self) -> tuple[int, ...]:
@@ -183,29 +185,33 @@ class PixelReader(Reader):
         return self.batch_size
 
     def to_dict(self) -> dict[str, Any]:
-        chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self.preprocessing).items()}
-        learned = {"mean": list(self.mean), "scale": list(self.scale), "workers": self.workers, "notes": self.notes}
-        return chosen | learned
+        learned = {"mean": self.mean, "scale": self.scale, "workers": self.workers, "notes": self.notes}
+        state = asdict(self.preprocessing) | learned
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in state.items()}
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> Self:
-        state = {name: tuple(v) if isinstance(v, list) and name != "notes" else v for name, v in state.items()}
         learned = {name: state.pop(name) for name in ("mean", "scale", "workers", "notes")}
-        return cls(checked_fields(cls.preprocessing_class(**state)), **learned)
+        for name in ("mean", "scale"):
+            learned[name] = tuple(learned[name])
+        chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in state.items()}
+        return cls(checked_fields(cls.preprocessing_class(**chosen)), **learned)
 
 
 def stream(
     files: Any, preprocessing: Preprocessing, options: Any, say: Callable[[str], None] = _silent
 ) -> StreamedPixels | None:
-    """Return files to decode as they are needed, or None where all are to be decoded first.
+    """Return files that are decoded as they are needed, or None if all are to be decoded first.
 
-    What ``options.stream`` leaves open, the memory decides, and ``say`` is told.
+    If ``options.stream`` is None, the memory decides, and ``say`` gets a note on it.
     """
-    shape = (len(files), preprocessing.channels, *preprocessing.size)
-    note = too_large(shape) if options.stream is None else None
-    if note is not None:
-        say(note)
-    return StreamedPixels(files, preprocessing, options.workers) if options.stream or note is not None else None
+    streams = options.stream
+    if streams is None:
+        note = too_large((len(files), preprocessing.channels, *preprocessing.size))
+        streams = note is not None
+        if note is not None:
+            say(note)
+    return StreamedPixels(files, preprocessing, options.workers) if streams else None
 
 
 def decode_samples(
@@ -217,10 +223,17 @@ def decode_samples(
     progress: bool,
     chunk: int = 1,
 ) -> tuple[Any, dict[int, str]]:
-    """Return the pixels (n, c, *size) of all samples, and from the index of each that could not be read to the reason.
+    """Return the pixels (n, c, *size) of all samples, and the reasons of those that cannot be read by their index.
 
-    Pixels are in memory or, past 4 GiB, in an unnamed file on disk; those of an unreadable sample are 0. ``noun`` is
-    for one sample, in the progress bar; with 0 ``workers``, and for few samples, this process decodes.
+    Pixels are in memory or, beyond 4 GiB, in an unnamed file on disk; those of a sample that cannot be read are 0.
+
+    Args:
+        samples: Files or arrays that the preprocessing can read.
+        preprocessing: What is done to every sample.
+        noun: Noun for one sample, shown in the progress bar.
+        workers: Number of processes that decode; 0, or few samples, decode in this one.
+        progress: Whether to show a progress bar.
+        chunk: Number of samples that a worker decodes at a time.
     """
     if isinstance(samples, DecodedSamples):
         if samples.preprocessing != preprocessing:
@@ -229,11 +242,8 @@ def decode_samples(
     pixels = zeros((len(samples), preprocessing.channels, *preprocessing.size))
     failures: dict[int, str] = {}
     chunks = [range(start, min(start + chunk, len(samples))) for start in range(0, len(samples), chunk)]
-    loader = DataLoader(
-        DecodedChunks(samples, preprocessing, chunks),
-        batch_size=None,
-        num_workers=usable_workers(workers) if len(chunks) > FEW_CHUNKS else 0,
-    )
+    processes = usable_workers(workers) if len(chunks) > MAX_CHUNKS_HERE else 0
+    loader = DataLoader(DecodedChunks(samples, preprocessing, chunks), batch_size=None, num_workers=processes)
     with tqdm(total=len(samples), desc=f"reading {noun}s", unit=noun, disable=not progress, leave=False) as bar:
         for rows, (part, failed) in zip(chunks, loader, strict=True):
             pixels[rows.start : rows.stop] = part
@@ -243,9 +253,9 @@ def decode_samples(
 
 
 class DecodedChunks(Dataset[tuple[NDArray[np.uint8], dict[int, str]]]):
-    """Chunks of samples, decoded where they are asked for: in a worker process."""
+    """Chunks of samples, which the process that asks for them decodes."""
 
-    def __init__(self, samples: Any, preprocessing: Preprocessing, chunks: Sequence[Sequence[int]]) -> None:
+    def __init__(self, samples: Samples, preprocessing: Preprocessing, chunks: Sequence[Sequence[int]]) -> None:
         self.samples = samples
         self.preprocessing = preprocessing
         self.chunks = chunks
@@ -271,17 +281,27 @@ def require_readable(
     noun: str = "images",
     where: str = "X",
     way_out: str = "",
-    named: int = NAMED,
+    max_named: int = 10,
 ) -> None:
-    """Raise where samples could not be read, and name the first ``named`` of them; ``way_out`` is the message's end."""
+    """Raise an error if samples could not be read.
+
+    Args:
+        failures: Reasons why samples could not be read, by their index.
+        total: Number of all samples.
+        noun: Noun for several samples.
+        where: Argument or path that the error is about.
+        way_out: End of the message.
+        max_named: Largest number of reasons that the message gives.
+    """
     if failures:
-        shown = "; ".join(list(failures.values())[:named])
-        more = f"; and {len(failures) - named} more" if len(failures) > named else ""
-        raise OrdinateError(where, problem=f"{len(failures)} of {total} {noun} cannot be read: {shown}{more}{way_out}")
+        shown = "; ".join(list(failures.values())[:max_named])
+        if len(failures) > max_named:
+            shown += f"; and {len(failures) - max_named} more"
+        raise OrdinateError(where, problem=f"{len(failures)} of {total} {noun} cannot be read: {shown}{way_out}")
 
 
 def evenly_spread(total: int, most: int) -> list[int]:
-    """Return at most so many indices, spread evenly over all.
+    """Return at most ``most`` indices, spread evenly over all.
 
     Example:
         >>> evenly_spread(9, most=3), evenly_spread(2, most=3)
@@ -291,26 +311,34 @@ def evenly_spread(total: int, most: int) -> list[int]:
 
 
 def check_size(preprocessing: Preprocessing, at_once: int) -> None:
-    """Raise where memory does not hold the samples that are decoded together."""
+    """Raise an error if memory does not hold the samples that are decoded together."""
     size = " x ".join(map(str, preprocessing.size))
     pixels = preprocessing.channels * math.prod(preprocessing.size)
     require_memory(at_once * pixels, f"a size of {size} for the encoder", "a smaller one takes less")
 
 
 def zeros(shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return zeros in memory or, past 4 GiB, in an unnamed file on disk."""
-    if math.prod(shape) <= IN_MEMORY:
+    """Return zeros in memory or, beyond 4 GiB, in an unnamed file on disk."""
+    if math.prod(shape) <= MAX_BYTES_IN_MEMORY:
         return np.zeros(shape, dtype=np.uint8)
     return mapped_matrix(shape, dtype=np.uint8)
 
 
-def moments(pixels: UInt8[NDArray[np.uint8], "n c *size"]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return mean and deviation of every channel, in units of 0..1; a constant channel has the deviation 1."""
+def moments(
+    pixels: UInt8[NDArray[np.uint8], "n c *size"], counted_at_once: int = 2**26
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return mean and deviation of every channel, on the scale 0..1; a constant channel has the deviation 1.
+
+    Args:
+        pixels: Pixels of all samples.
+        counted_at_once: Number of pixels that are counted at a time, of which each takes 8 bytes meanwhile.
+    """
     values = np.arange(256) / 255
-    mean, scale = [], []
+    mean = []
+    scale = []
     for channel in range(pixels.shape[1]):
         counts = np.zeros(256)
-        for part in np.array_split(pixels[:, channel], max(1, pixels[:, channel].size // COUNTED)):
+        for part in np.array_split(pixels[:, channel], max(1, pixels[:, channel].size // counted_at_once)):
             counts += np.bincount(part.ravel(), minlength=256)
         share = counts / counts.sum()
         centre = float(share @ values)

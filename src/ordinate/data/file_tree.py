@@ -2,28 +2,36 @@
 
 import re
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Self
 
 from ordinate.data import object_store
-from ordinate.data.images.files import SUFFIXES, ImageFiles
 from ordinate.data.memory import read_member, require_memory
 from ordinate.data.paths import is_url, reading, walk
 from ordinate.errors import OrdinateError
 
 SHARD = ".tar"
-HIDDEN = re.compile(r"(?:.*/)?(?:__MACOSX/.*|\.[^/]*)")  # what systems and archivers add
+IMAGE_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+HIDDEN = re.compile(r"(?:.*/)?(?:__MACOSX/.*|\.[^/]*)")  # Systems and archivers add such files.
 
 
 @dataclass(frozen=True)
 class FileTree:
-    """The files under a folder or a URL, or in a zip, by their names below it, with slashes, in order."""
+    """The files under a folder or a URL, or in a zip.
+
+    Args:
+        path: Folder or zip.
+        names: Names of the files below it, with slashes, in order.
+        url: URL of a folder in a store, which replaces the path.
+    """
 
     path: Path
     names: tuple[str, ...]
-    url: str | None = None  # of a store, in the place of the path
+    url: str | None = None
 
     @classmethod
     def of(cls, path: str | Path) -> Self:
@@ -32,8 +40,7 @@ class FileTree:
             return cls._of_url(str(path).rstrip("/"))
         path = Path(path)
         if path.is_dir():
-            folders = ((folder.relative_to(path).as_posix(), files) for folder, _, files in walk(path))
-            names = [f"{folder}/{file}".removeprefix("./") for folder, files in folders for file in files]
+            names = list(_files_below(path))
         elif path.is_file() and path.suffix.lower() == SHARD:
             return cls(path.parent, (path.name,))
         elif path.is_file():
@@ -54,9 +61,18 @@ class FileTree:
         return cls(Path(last), names, url)
 
     @property
-    def images(self) -> list[str]:
-        """The names that end as those of images do."""
-        return [name for name in self.names if name.lower().endswith(SUFFIXES)]
+    def is_zip(self) -> bool:
+        """Whether the files lie in a zip."""
+        return self.url is None and self.path.is_file()
+
+    @cached_property
+    def root(self) -> str:
+        """The folder that holds everything in a zip, as archivers like to make one; empty for a folder."""
+        if not self.is_zip:
+            return ""
+        levels = zip(*(name.split("/")[:-1] for name in self.names), strict=False)
+        common = takewhile(lambda level: len(set(level)) == 1, levels)
+        return "".join(f"{level[0]}/" for level in common)
 
     def content(self, name: str) -> bytes:
         """Return the bytes of a file."""
@@ -69,22 +85,17 @@ class FileTree:
             with zipfile.ZipFile(self.path) as archive:
                 return read_member(archive, name)
 
-    def files(self, names: Iterable[str]) -> ImageFiles:
-        """Return the named files as images."""
-        if self.is_zip:
-            return ImageFiles(names, self.path)
-        return ImageFiles(self.where(name) for name in names)
-
-    @property
-    def is_zip(self) -> bool:
-        """Whether the files lie in a zip."""
-        return self.url is None and self.path.is_file()
-
-    @property
-    def shards(self) -> list[str]:
-        """The names of tar files."""
-        return [name for name in self.names if name.lower().endswith(SHARD)]
+    def ending_in(self, suffixes: str | tuple[str, ...]) -> list[str]:
+        """Return the names that end in such suffixes, in upper or lower case."""
+        return [name for name in self.names if name.lower().endswith(suffixes)]
 
     def where(self, name: str) -> str:
         """Return the path or URL of a file."""
         return str(self.path / name) if self.url is None else f"{self.url}/{name}"
+
+
+def _files_below(path: Path) -> Iterator[str]:
+    for folder, _, files in walk(path):
+        above = folder.relative_to(path).as_posix()
+        for file in files:
+            yield f"{above}/{file}".removeprefix("./")

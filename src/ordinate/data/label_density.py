@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn.functional import conv1d
 
+from ordinate.checks import check_choice, check_positive, check_whole
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_choice, check_positive, check_targets, check_whole
-from ordinate.functional.precision import wide
+from ordinate.functional.inputs import check_targets
+from ordinate.functional.numerics import to_accumulation_dtype
 
 KERNELS = ("gaussian", "triangular", "laplace")
 WEIGHTINGS = ("inverse", "sqrt_inverse")
@@ -69,7 +70,7 @@ class LabelBins:
     def index(self, labels: Float[Tensor, "n *p"]) -> Int[Tensor, " n"]:
         """Return the bin of each label; labels beyond the bins count to the outermost."""
         p = len(self.counts)
-        values = wide(check_targets(labels, len(labels), dimensions=p))
+        values = to_accumulation_dtype(check_targets(labels, len(labels), dimensions=p))
         smallest, size, last = (
             torch.tensor(row, dtype=values.dtype, device=values.device)
             for row in (self.smallest, self.size, [count - 1 for count in self.counts])
@@ -128,7 +129,7 @@ def weights_of_bins(
 ) -> Float[Tensor, " bins"]:
     """Return the weight of every bin, whose mean over the labels is 1; see :func:`label_weights`."""
     check_choice(weighting, WEIGHTINGS, "lds")
-    counts = wide(torch.bincount(bins.index(labels), minlength=bins.total))
+    counts = to_accumulation_dtype(torch.bincount(bins.index(labels), minlength=bins.total))
     if weighting == "inverse":
         counts = counts.clamp(FEWEST_COUNTED, MOST_COUNTED)
     density = bins.smooth(counts, window)
@@ -156,13 +157,13 @@ def label_weights(
     several dimensions are binned as :meth:`LabelBins.over` says.
 
     Args:
-        labels: (n,) or (n, p) training labels.
+        labels: Training labels (n,) or (n, p).
         weighting: ``"inverse"`` or ``"sqrt_inverse"``.
-        bin_size: width of a bin in label units, one or one per dimension; None uses the smallest difference between
-            two labels, but no more than 100 bins, and for p dimensions no more than 1000 in all.
+        bin_size: Width of a bin in label units, one or one per dimension; None uses the smallest difference between two
+            labels, but no more than 100 bins, and for p dimensions no more than 1000 in all.
         kernel: ``"gaussian"``, ``"triangular"`` or ``"laplace"``.
-        kernel_size: bins that the kernel spans in each dimension, an odd number.
-        sigma: of the kernel, in bins.
+        kernel_size: Number of bins that the kernel spans in each dimension, an odd number.
+        sigma: Width of the kernel, in bins.
 
     Returns:
         (n,) weights above 0 with mean 1.

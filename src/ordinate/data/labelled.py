@@ -1,6 +1,7 @@
 """Samples with their labels, as a data set gives them."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,20 +9,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.data.rows import take
+from ordinate.errors import OrdinateError
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Samples with a label each, and where the data set has them, a split and a group each.
+    """Samples with a label each, and if the data set has them, a split and a group each.
 
     Args:
-        samples: n of them: files, an array, a table or a list.
-        labels: (n,) ranks, numbers or text; a DataFrame (n, p) for targets of p dimensions.
-        splits: (n,) such as ``"train"``, ``"validation"``, ``"test"``, or the name of a fold.
-        groups: (n,), such as the subject; no group is to stand on both sides of a split.
-        weights: (n,), by which samples count.
-        paths: (n,) of files that have been read into ``samples``.
-        left_out: why each file that could not be read is not among them.
+        samples: Samples (n): files, an array, a table or a list.
+        labels: Labels (n,), ranks, numbers or text; a DataFrame (n, p) for targets of p dimensions.
+        splits: Splits (n,) such as ``"train"``, ``"validation"``, ``"test"``, or the name of a fold.
+        groups: Groups (n,), such as subjects; no group is to be on both sides of a split.
+        weights: Weights (n,) of the samples.
+        paths: Files (n,) that have been read into ``samples``.
+        left_out: Reasons why files that could not be read are not among them.
 
     Example:
         >>> data = Labelled(np.arange(6.0)[:, None], pd.Series([0, 0, 1, 1, 2, 2]))
@@ -42,6 +44,23 @@ class Labelled:
 
     def take(self, rows: NDArray[np.int64]) -> "Labelled":
         """Return some of them, by index, their labels numbered from 0."""
-        columns = {name: getattr(self, name) for name in ("samples", "labels", "splits", "groups", "weights", "paths")}
-        taken = {name: take(column, rows, renumber=True) for name, column in columns.items() if column is not None}
+        taken = {}
+        for name in ("samples", "labels", "splits", "groups", "weights", "paths"):
+            column = getattr(self, name)
+            if column is not None:
+                taken[name] = take(column, rows, renumber=True)
         return replace(self, **taken)
+
+
+def require_labels(y: pd.Series, target: str, path: Path | str) -> None:
+    """Raise an error if a row has no label, or one that is no number, text or category."""
+    if pd.api.types.is_complex_dtype(y.dtype):
+        raise OrdinateError(path, problem=f"{target!r} holds {y.dtype}", expected="real numbers, text or categories")
+    missing = int(y.isna().sum())
+    if missing:
+        raise OrdinateError(
+            path,
+            problem=f"{missing} of {len(y)} labels in {target!r} are missing",
+            expected="one label per row",
+            hint="remove those rows",
+        )

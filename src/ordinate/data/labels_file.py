@@ -1,12 +1,17 @@
 """A ``labels.csv``: files with their labels, splits and groups."""
 
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 import pandas as pd
 
-from ordinate.data.tables.csv_files import read_csv
-from ordinate.data.tables.files import require_columns, require_labels
+from ordinate.data.csv_files import read_csv
+from ordinate.data.file_tree import FileTree
+from ordinate.data.labelled import Labelled, require_labels
+from ordinate.data.paths import require_names
 from ordinate.errors import OrdinateError
 
 LABELS = "labels.csv"
@@ -17,38 +22,129 @@ SPLITS = {
 }  # fmt: skip
 
 
-def read_labels_file(content: Path | IO[bytes], where: Path | str, noun: str) -> pd.DataFrame:
-    """Return the table of a labels.csv; ``where`` and ``noun``, what it names, are for messages."""
-    frame = read_csv(content, where)
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a labelled data set.
+
+    Args:
+        target: Column of the label; None leaves the choice to the data.
+        split: Column that says what is held out.
+        group: Column of the group, such as a subject, which stays on one side of a split.
+        weight: Column of the weight of a sample.
+    """
+
+    target: str | None = None
+    split: str | None = None
+    group: str | None = None
+    weight: str | None = None
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The columns that are given, by what they are."""
+        names = {"target": self.target, "split": self.split, "group": self.group, "weight": self.weight}
+        return {option: name for option, name in names.items() if name is not None}
+
+
+@dataclass(frozen=True)
+class ListedFiles:
+    """Files that a labels.csv names.
+
+    Args:
+        names: Names of the files that are there, below their folder or zip.
+        frame: Rows of the labels.csv for these files.
+        where: Path of the labels.csv, for messages.
+        left_out: Reasons for the other files.
+    """
+
+    names: list[str]
+    frame: pd.DataFrame
+    where: str
+    left_out: tuple[str, ...]
+
+    def labelled(self, samples: Any, columns: Columns) -> Labelled:
+        """Return samples of the files with their labels."""
+        return labelled_by(samples, self.frame, self.where, columns, self.left_out)
+
+
+def read_labels_file(tree: FileTree, noun: str) -> pd.DataFrame:
+    """Return the table of a labels.csv; ``noun`` is one for several of the files that it names."""
+    where = tree.where(tree.root + LABELS)
+    frame = read_csv(io.BytesIO(tree.content(tree.root + LABELS)), where)
     if frame.empty:
         raise OrdinateError(where, problem=f"names no {noun}")
     return frame
 
 
+def has_labels_file(tree: FileTree) -> bool:
+    """Return whether a labels.csv stands at the top of a folder or zip."""
+    return tree.root + LABELS in tree.names
+
+
+def read_listed(tree: FileTree, noun: str, skip_absent: bool | None, max_named: int = 5) -> ListedFiles:
+    """Return the files that a labels.csv names.
+
+    Args:
+        tree: Folder or zip with the labels.csv at its top.
+        noun: Noun for several of the files, for messages.
+        skip_absent: Whether files that are not there are left out; None raises an error that names no way out.
+        max_named: Largest number of absent files that the error names.
+    """
+    where = tree.where(tree.root + LABELS)
+    frame = read_labels_file(tree, noun)
+    column = path_column(frame)
+    if column is None:
+        raise OrdinateError(where, expected=f"a column of paths named {', '.join(map(repr, PATH_COLUMNS))}")
+    names = tree.root + frame[column].astype(str).str.replace("\\", "/", regex=False).str.removeprefix("./")
+    present = names.isin(tree.names)
+    absent = sorted(name.removeprefix(tree.root) for name in set(names[~present]))
+    if absent and not (skip_absent and present.any()):
+        some = ", ".join(absent[:max_named])
+        if len(absent) > max_named:
+            some += ", and others"
+        hint = "--skip-unreadable leaves them out" if skip_absent is False and present.any() else None
+        raise OrdinateError(where, problem=f"{len(absent)} of its {noun} are not there: {some}", hint=hint)
+    left_out = tuple(f"{name}: no such file" for name in absent)
+    return ListedFiles(names[present].tolist(), frame[present].reset_index(drop=True), where, left_out)
+
+
+def listed_names(tree: FileTree, noun: str, left_out: Callable[[str], None] | None) -> list[str]:
+    """Return the names of the files that a labels.csv names.
+
+    ``left_out`` gets the reason for every file that is not there, which is an error without it.
+    """
+    listed = read_listed(tree, noun, None if left_out is None else True)
+    if left_out is not None:
+        for reason in listed.left_out:
+            left_out(reason)
+    return listed.names
+
+
 def path_column(frame: pd.DataFrame) -> str | None:
-    """Return the column that names the files, None where there is none."""
+    """Return the column that names the files, None if there is none."""
     return next((name for name in PATH_COLUMNS if name in frame), None)
 
 
-def label_columns(
-    frame: pd.DataFrame, where: Path | str, target: str | None, split: str | None, group: str | None, weight: str | None
-) -> tuple[pd.Series, pd.Series | None, pd.Series | None, pd.Series | None]:
-    """Return labels, splits, groups and weights, all but the first where there are some.
+def labelled_by(
+    samples: Any, frame: pd.DataFrame, where: Path | str, columns: Columns, left_out: tuple[str, ...] = ()
+) -> Labelled:
+    """Return samples with the labels, splits, groups and weights in the rows of a table.
 
     Args:
-        frame: of a labels.csv.
-        where: it lies, for messages.
-        target: column of the label; None uses ``label``, or the only column that is left.
-        split: column of the split; None uses ``split`` if it is there.
-        group: column of the group, such as a subject; None uses ``group`` if it is there.
-        weight: column of the weight.
+        samples: Samples, one per row.
+        frame: Table, such as that of a labels.csv.
+        where: Path of the table, for messages.
+        columns: Columns of the label and of more. Without a target, the label is in the column ``label``, or in the
+            only column that is left; without a split or group, these are in the columns of those names, if there are
+            such columns.
+        left_out: Reasons for files that are not among the samples.
 
     Raises:
-        OrdinateError: a column that is not there, or values that are missing.
+        OrdinateError: A column is not there, or values are missing.
     """
-    require_columns(frame, [name for name in (target, split, group, weight) if name is not None], where)
-    split = split or ("split" if "split" in frame and target != "split" else None)
-    group = group or ("group" if "group" in frame and target != "group" else None)
+    require_names(frame.columns, list(columns.given.values()), where)
+    target, weight = columns.target, columns.weight
+    split = columns.split or _named("split", frame, target)
+    group = columns.group or _named("group", frame, target)
     if target is None:
         left = [str(name) for name in frame.columns if name not in (path_column(frame), split, group, weight)]
         if "label" not in left and len(left) != 1:
@@ -57,9 +153,19 @@ def label_columns(
     for column in (target, split, group, weight):
         if column is not None:
             require_labels(frame[column], column, where)
-    return (
+    return Labelled(
+        samples,
         frame[target],
-        None if split is None else frame[split].astype(str).map(lambda name: SPLITS.get(name.lower(), name)),
-        None if group is None else frame[group].astype(str),
-        None if weight is None else frame[weight],
+        splits=None if split is None else frame[split].astype(str).map(_split_name),
+        groups=None if group is None else frame[group].astype(str),
+        weights=None if weight is None else frame[weight],
+        left_out=left_out,
     )
+
+
+def _named(name: str, frame: pd.DataFrame, target: str | None) -> str | None:
+    return name if name in frame and target != name else None
+
+
+def _split_name(name: str) -> str:
+    return SPLITS.get(name.lower(), name)

@@ -10,7 +10,7 @@ from ordinate.errors import OrdinateError
 
 
 def available_memory() -> int | None:
-    """Return the bytes that the system could give to this process; None where it does not say."""
+    """Return the bytes that the system could give to this process; None if it does not say."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
@@ -23,7 +23,7 @@ def available_memory() -> int | None:
 
 
 def require_memory(size: float, what: object, hint: str | None = None) -> None:
-    """Raise where ``size`` bytes are more than is available; ``what`` takes them, and ``hint`` is the way out."""
+    """Raise an error if ``size`` bytes are more than is available; ``what`` takes them, and ``hint`` is the way out."""
     available = available_memory()
     if available is not None and size > available:
         raise OrdinateError(
@@ -41,7 +41,7 @@ def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def check_npz(path: Path) -> None:
-    """Raise where an array of an npz says that it is larger than what is there, or memory does not hold all."""
+    """Raise an error if an array of an npz says that it is larger than what is there, or memory does not hold all."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         for member in members:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -18,21 +18,14 @@ from torch import Tensor, nn
 from torch.utils.data import Dataset
 
 from ordinate.data.labelled import Labelled
-from ordinate.data.view_batches import DrawView
+from ordinate.data.labels_file import Columns
+from ordinate.data.views import Views
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
 EMBEDDED_AT_ONCE = 4096
 CONSTANT = 1e-12  # deviation, relative to the largest value, below which a column or channel counts as constant
-
-
-class Views(NamedTuple):
-    """How training draws views of samples: what draws one, how many of each sample, and in how many processes."""
-
-    draw: DrawView
-    per_sample: int
-    workers: int
 
 
 class Reader(ABC):
@@ -132,7 +125,7 @@ class Reader(ABC):
 
     @property
     def features(self) -> list[str] | None:
-        """Names of the columns of the batch; None where it has none."""
+        """Names of the columns of the batch; None if it has none."""
         return None
 
     def embedded_at_once(self, x: Tensor) -> int:
@@ -145,12 +138,12 @@ class Reader(ABC):
         """Return a new encoder of these samples.
 
         Args:
-            name: of the encoder; ``"auto"`` is the modality's default; or a network of the user, see
+            name: Name of the encoder, of which ``"auto"`` is the modality's default, or a network of the user, see
                 :func:`~ordinate.encoders.given.build_given_encoder`.
-            embedding_dim: d of the embeddings; None for the features of the network itself.
-            options: of the modality.
-            for_saved_weights: the encoder will get the weights of a saved model.
-            task: options of an MLP that depend on what is predicted.
+            embedding_dim: Dimension d of the embeddings; None for the features of the network itself.
+            options: Options of the modality.
+            for_saved_weights: Whether the encoder will get the weights of a saved model.
+            task: Options of an MLP that depend on the task.
         """
         return build_encoder(name, self.sample_shape, embedding_dim, **task)
 
@@ -159,7 +152,7 @@ class Reader(ABC):
         return None
 
     def pair_of_views(self) -> Callable[[Tensor], tuple[Tensor, Tensor]] | None:
-        """Return what draws two views of a batch for losses that compare views; None where they come with the batch."""
+        """Return what draws two views of a batch for losses that compare views; None if they come with the batch."""
         return None
 
     def options(self) -> Any:
@@ -187,31 +180,27 @@ def are_paths(X: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is asked of a labelled data set.
+class Request(Columns):
+    """How a labelled data set is to be read.
 
     Args:
-        target: column of the label; None leaves the choice to the data.
-        split: column that says what is held out.
-        group: column of what stays on one side of a split.
-        weight: column of what a sample counts.
-        drop: columns of a table to leave out.
-        categorical: columns of a table whose numbers are codes.
-        fold: that is held out where the data set has folds.
-        stream: leave the rows of a parquet table in its files until training needs them, however few they are.
-        skip_unreadable: leave out files that cannot be read.
-        progress: show a progress bar.
-        say: is told what the user should know.
+        target: Column of the label; None leaves the choice to the data.
+        split: Column that says what is held out.
+        group: Column of the group, such as a subject, which stays on one side of a split.
+        weight: Column of the weight of a sample.
+        drop: Columns of a table to leave out.
+        categorical: Columns of a table whose numbers are codes.
+        fold: Fold that is held out if the data set has folds.
+        stream: Whether the rows of a parquet table stay in its files until training needs them, however few they are.
+        skip_unreadable: Whether files that cannot be read are left out.
+        progress: Whether to show a progress bar.
+        say: Function that gets notes for the user.
 
     Example:
         >>> Request(target="grade", drop=("name",)).target
         'grade'
     """
 
-    target: str | None = None
-    split: str | None = None
-    group: str | None = None
-    weight: str | None = None
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     fold: int = 0
@@ -234,10 +223,18 @@ class Modality(ABC):
     name: str  # of several samples, such as "images"
     expected: str  # what X may be, for messages
     readers: tuple[type[Reader], ...]
-    parameter: str = ""  # of the estimators, that holds the options; empty where there are none
+    parameter: str = ""  # The name of its options in recipes and saved models; empty if it has none.
     options_class: type[Any] | None = None
     encoders: tuple[str, ...] = ()  # names of encoders that require options
     command_options: tuple[str, ...] = ()  # of ``ordinate fit`` that do nothing for other kinds of data
+    holds_arrays: bool = False  # Its files may hold an array of another kind, which tells its kind once it is read.
+    plans_training: bool = False  # Commands choose network, size and epochs by the time of training steps.
+
+    def options_of(self, given: Any) -> Any:
+        """Return the options of this kind of data among an estimator's, the defaults if it has none of them."""
+        if self.options_class is None:
+            return None
+        return given if isinstance(given, self.options_class) else self.options_class()
 
     @property
     def noun(self) -> str:
@@ -259,10 +256,10 @@ class Modality(ABC):
         """Return the reader of the training samples, and these with their files read."""
 
     def check_unseen(self, seen: Any, unseen: Any) -> None:  # noqa: B027  # what was decoded can be read
-        """Raise where samples could not be read as learned from the training samples ``seen``."""
+        """Raise an error if samples could not be read as learned from the training samples ``seen``."""
 
     def of_dataset(self, dataset: Dataset[Any], options: Any) -> Any | None:
-        """Return samples that a Dataset is asked for whenever they are needed; None where it is to be read once.
+        """Return samples that a Dataset is asked for whenever they are needed; None if it is to be read once.
 
         They have ``labels(workers)``.
         """
@@ -273,11 +270,11 @@ class Modality(ABC):
         return f"shape {X.shape[1:]}" if hasattr(X, "shape") else self.name
 
     def pictures(self, X: Any) -> NDArray[np.uint8] | None:
-        """Return decoded samples as pictures (n, c, h, w), which pages and figures show; None where they are none."""
+        """Return decoded samples as pictures (n, c, h, w), which pages and figures show; None if they are none."""
         return None
 
     def paths(self, X: Any) -> NDArray[np.str_] | None:
-        """Return the files (n,) that samples lie in; None where they do not lie in one each."""
+        """Return the files (n,) that samples lie in; None if they do not lie in one each."""
         return None
 
     def reads_with(self, reader: Reader) -> bool:

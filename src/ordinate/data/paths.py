@@ -28,7 +28,7 @@ def walk(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
 
 
 def require_path(path: Path) -> None:
-    """Raise where no file or folder is there, and name the nearest that is."""
+    """Raise an error if no file or folder is there, and name the nearest that is."""
     try:
         there = path.exists()
     except OSError as error:  # such as a name that is too long
@@ -68,7 +68,7 @@ def not_utf8(path: str | Path, error: UnicodeDecodeError) -> OrdinateError:
 
 
 def require_names(columns: Iterable[str], names: Sequence[str], path: Path | str) -> None:
-    """Raise where a name is not among the columns of a table, and name the nearest that is."""
+    """Raise an error if a name is not among the columns of a table, and name the nearest that is."""
     columns = list(columns)
     for name in names:
         if name not in columns:

@@ -43,15 +43,16 @@ def _built_in() -> tuple[Modality, ...]:
     return tuple(import_module(f"ordinate.data.{folder}.modality").MODALITY for folder in FOLDERS)
 
 
-def modality_of(X: Any, estimator: Any = None) -> Modality:
-    """Return the kind of samples, in any form that an estimator accepts; tables where nothing is known of them.
+def modality_of(X: Any, options: Any = None) -> Modality:
+    """Return the kind of samples, in any form that an estimator accepts; tables if nothing is known of them.
 
-    Options of the estimator say what it reads, such as ``text``.
+    Options of an estimator decide for kinds that samples alone do not show, such as text.
     """
-    recognising = (
-        modality for modality in modalities() if modality.recognises(X, getattr(estimator, modality.parameter, None))
-    )
-    return next(recognising, modality_named("tables"))
+    for modality in modalities():
+        given = options if modality.options_class is not None and isinstance(options, modality.options_class) else None
+        if modality.recognises(X, given):
+            return modality
+    return modality_named("tables")
 
 
 def modality_of_files(path: str | Path) -> Modality:

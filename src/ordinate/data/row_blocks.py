@@ -11,11 +11,11 @@ class RowBlocks:
     """Rows of a file in blocks that are read together, and pools of blocks from all over the file.
 
     Args:
-        bounds: (b+1,), the rows before each of b blocks, and all, counted in the order of the file.
-        runs: (b,), what is read in one go: blocks of the same number that follow one another.
-        pool_rows: about how many rows a pool has.
-        at_once: parts of the file that a pool has blocks of.
-        order: (n,), the row that stands at each place in the order of the file; None where they are in that order.
+        bounds: Number of rows (b+1,) before each of b blocks, and of all, counted in the order of the file.
+        runs: Number (b,) of the run of each block; consecutive blocks of the same run are read in one go.
+        pool_rows: Approximate number of rows of a pool.
+        at_once: Number of parts of the file that a pool has blocks of.
+        order: Row (n,) at each place in the order of the file; None if the rows are in that order.
 
     Example:
         >>> blocks = RowBlocks(np.arange(0, 101, 5), np.arange(20) // 4, pool_rows=40, at_once=4)

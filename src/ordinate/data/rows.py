@@ -1,24 +1,111 @@
-"""Rows of samples, whatever holds them."""
+"""Rows of samples, whatever holds them: some of them, a random part, or all in batches."""
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.data.streamed import Streamed
+
+class Samples(Protocol):
+    """n samples: a table, an array, a list, or files; :func:`take` selects some of them."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> Any: ...
+
+
+@runtime_checkable
+class Undecoded(Protocol):
+    """Samples that an index decodes, and of which ``part`` selects some without decoding them."""
+
+    def part(self, rows: NDArray[Any]) -> Self: ...
 
 
 def take(X: Any, rows: NDArray[np.int64], *, renumber: bool = False) -> Any:
     """Return rows of a table, array, files or list; ``renumber`` gives those of pandas the index 0, 1, ..."""
-    if isinstance(X, Streamed):
-        return X.part(rows)
     if isinstance(X, pd.DataFrame | pd.Series):
         taken = X.iloc[rows]
         return taken.reset_index(drop=True) if renumber else taken
-    return [X[row] for row in rows] if isinstance(X, list | tuple) else X[rows]
+    if isinstance(X, Undecoded):
+        return X.part(rows)
+    if isinstance(X, list | tuple):
+        return [X[row] for row in rows]
+    return X[rows]
 
 
 def column_of(values: ArrayLike | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
-    """Return the values of some rows, such as their groups or weights; None where there are none."""
+    """Return the values of some rows, such as their groups or weights; None if there are none."""
     return None if values is None else np.asarray(values)[rows]
+
+
+def random_part(n: int, most: int, seed: int = 0, *, max_permuted: int = 2**26) -> NDArray[np.int64]:
+    """Return ``most`` of n rows, ascending, the same each time; all of them if there are no more.
+
+    Args:
+        n: Number of rows.
+        most: Largest number of rows to return.
+        seed: Seed of the draw.
+        max_permuted: Largest n of which a permutation is drawn, which takes seconds and a GB beyond it.
+
+    Example:
+        >>> random_part(3, most=5).tolist(), len(random_part(1000, most=5))
+        ([0, 1, 2], 5)
+    """
+    random = np.random.default_rng(seed)
+    if n <= max_permuted:
+        return np.sort(random.permutation(n)[:most])
+    return np.sort(random.choice(n, min(n, most), replace=False))
+
+
+def random_part_of_ranks(ranks: NDArray[np.int64], most: int, least: int) -> NDArray[np.int64]:
+    """Return about ``most`` rows, ascending: the same share of every rank, and at least ``least`` rows of each.
+
+    Example:
+        >>> ranks = np.array([0] * 90 + [1] * 10)
+        >>> np.bincount(ranks[random_part_of_ranks(ranks, most=20, least=3)]).tolist()
+        [18, 3]
+    """
+    if len(ranks) <= most:
+        return np.arange(len(ranks))
+    parts = []
+    for rank in np.unique(ranks):
+        rows = np.flatnonzero(ranks == rank)
+        parts.append(rows[random_part(len(rows), max(least, len(rows) * most // len(ranks)))])
+    return np.sort(np.concatenate(parts))
+
+
+@dataclass(frozen=True)
+class Batches:
+    """n samples in their order, in batches of ``rows``, as often as they are iterated over.
+
+    ``len`` is n. Samples that have a method ``batches(rows)``, such as tables in files, are asked for their batches.
+
+    Args:
+        samples: Samples to read.
+        rows: Number of samples per batch.
+
+    Example:
+        >>> batches = Batches(["a", "b", "c"], rows=2)
+        >>> len(batches), list(batches)
+        (3, [['a', 'b'], ['c']])
+    """
+
+    samples: Any
+    rows: int
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __iter__(self) -> Iterator[Any]:
+        if hasattr(self.samples, "batches"):
+            return iter(self.samples.batches(self.rows))
+        if len(self) <= self.rows:
+            return iter([self.samples])
+        return self._parts()
+
+    def _parts(self) -> Iterator[Any]:
+        for start in range(0, len(self), self.rows):
+            yield take(self.samples, np.arange(start, min(start + self.rows, len(self))))

@@ -9,50 +9,66 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import DistributedSampler
 
+from ordinate.checks import check_whole
 from ordinate.data.row_blocks import RowBlocks
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, place_among, processes
-from ordinate.functional.inputs import check_whole
 
 
 class SharedBatches(DistributedSampler[Any]):
     """Batches that are shared out over processes already, which a Lightning ``Trainer`` therefore leaves alone."""
 
     def __init__(self) -> None:
-        """Leave out what torch's sampler, which needs a data set and a process group, sets."""
+        # torch's own constructor needs a data set and a process group, which nothing here uses.
+        self.epoch = 0
+
+
+class WrappedBatches(SharedBatches):
+    """Batches that are made of those of another sampler, of the same epoch."""
+
+    def __init__(self, batches: SharedBatches) -> None:
+        super().__init__()
+        self.batches = batches
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch whose batches come next."""
+        super().set_epoch(epoch)
+        self.batches.set_epoch(epoch)
+
+    def __len__(self) -> int:
+        return len(self.batches)
 
 
 class InOrder(SharedBatches):
     """All samples in their order, in batches, in every process."""
 
     def __init__(self, size: int, batch_size: int) -> None:
-        self.starts = range(0, size, batch_size)
+        super().__init__()
         self.size = size
+        self.batch_size = batch_size
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return len(range(0, self.size, self.batch_size))
 
     def __iter__(self) -> Iterator[list[int]]:
-        return (list(range(start, min(start + self.starts.step, self.size))) for start in self.starts)
-
-    def set_epoch(self, epoch: int) -> None:
-        """Do nothing: every epoch is alike."""
+        for start in range(0, self.size, self.batch_size):
+            yield list(range(start, min(start + self.batch_size, self.size)))
 
 
 class ShuffledBatches(SharedBatches):
     """Shuffled batches of nearly equal size that together hold every sample once.
 
-    The order follows from the seed and the epoch alone, so that a resumed run draws what it would have drawn. Every
-    process draws the same batches and uses its part of each.
+    The order follows from the seed and the epoch alone, so that a resumed training draws what it would have drawn.
+    Every process draws the same batches and uses its part of each.
 
-    A ``DataLoader`` has it as ``sampler`` with ``batch_size=None``, or in a single process as ``batch_sampler``.
+    A ``DataLoader`` takes it as ``sampler`` with ``batch_size=None``, or in a single process as ``batch_sampler``.
 
     Args:
-        size: number of samples.
-        batch_size: most samples per batch, those of all processes together.
-        seed: of the order.
-        num_processes: processes that share a batch; by default those of torch.distributed.
-        process: which of them this one is, from 0; likewise.
+        size: Number of samples.
+        batch_size: Largest number of samples per batch, those of all processes together.
+        seed: Seed of the order.
+        num_processes: Number of processes that share a batch; None for those of torch.distributed.
+        process: Number of this process, from 0; None for its rank in torch.distributed.
 
     Example:
         >>> batches = list(ShuffledBatches(10, batch_size=4, seed=0))
@@ -63,12 +79,12 @@ class ShuffledBatches(SharedBatches):
     def __init__(
         self, size: int, batch_size: int, seed: int = 0, num_processes: int | None = None, process: int | None = None
     ) -> None:
+        super().__init__()
         self.size = size
         self.batch_size = batch_size
         self.seed = seed
         self.num_processes = num_processes
         self.process = process
-        self.epoch = 0
         self.share()
         self.count = max(1, -(-size // batch_size))
 
@@ -76,54 +92,56 @@ class ShuffledBatches(SharedBatches):
         """Return which samples of a batch are this process's; torch.distributed may be set up after the sampler.
 
         Raises:
-            OrdinateError: too few samples for so many processes.
+            OrdinateError: There are too few samples for so many processes.
         """
         group = all_processes()
         count = processes(group) if self.num_processes is None else self.num_processes
         self.check_processes(count)
-        process = check_whole(place_among(group) if self.process is None else self.process, "process", least=0)
+        place = place_among(group) if self.process is None else self.process
+        process = check_whole(place, "process", least=0)
         if process >= count:
             raise OrdinateError("process", process, f"0 to {count - 1} ({count} processes)")
         return slice(process, None, count)
 
     def check_processes(self, count: int) -> None:
-        """Raise where batches are too small for so many processes."""
+        """Raise an error if batches are too small for so many processes."""
         check_whole(count, "num_processes")
-        if self.batch_size < 2 * count:  # batches of nearly equal size may be half as large
+        if self.batch_size < 2 * count:  # Batches of nearly equal size may be half as large.
             raise OrdinateError(
                 "batch_size", self.batch_size, f"at least {2 * count} samples to contrast, two per process"
             )
         if self.size < count:
             raise OrdinateError("num_processes", count, f"at most {self.size}, one per sample")
 
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose order comes next."""
-        self.epoch = epoch
-
     @property
     def sampler(self) -> Self:
-        """Itself: where Lightning looks in a ``batch_sampler`` for what has an epoch to set."""
+        """The sampler itself: Lightning sets the epoch of this attribute of a ``batch_sampler``."""
         return self
 
     def __len__(self) -> int:
         return self.count
 
     def __iter__(self) -> Iterator[list[int]]:
-        random, share = self.random_numbers(), self.share()
+        random = self.random_numbers()
+        share = self.share()
         for batch in self.split(random):
             yield self.complete(batch, random)[share].tolist()
 
     def random_numbers(self) -> np.random.Generator:
-        """Return what draws the order of the present epoch, the same in every process."""
+        """Return the generator of the order of the present epoch, the same in every process."""
         return np.random.default_rng([self.seed, self.epoch])
 
     def split(self, random: np.random.Generator) -> Iterable[NDArray[np.int64]]:
         """Return the samples of an epoch in batches; here, at random."""
-        rows = np.arange(self.size, dtype=np.min_scalar_type(self.size))  # half of the memory, where samples are many
+        rows = np.arange(self.size, dtype=np.min_scalar_type(self.size))  # It halves the memory of many samples.
         order = random.permutation(rows)
+        bounds = map(self.rows_before, range(len(self) + 1))
+        return (order[start:end] for start, end in pairwise(bounds))
+
+    def rows_before(self, batch: int) -> int:
+        """Return how many rows the first so many batches hold; batches are of nearly equal size."""
         least, larger = divmod(self.size, len(self))
-        starts = (batch * least + min(batch, larger) for batch in range(len(self) + 1))
-        return (order[start:end] for start, end in pairwise(starts))
+        return batch * least + min(batch, larger)
 
     def complete(self, batch: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
         """Return the batch as the loss needs it; here, as it is."""
@@ -136,7 +154,8 @@ class ShuffledBatches(SharedBatches):
     def part(self, rows: NDArray[np.int64], count: int, added: NDArray[np.int64]) -> Self:
         """Return the rule for ``count`` batches of some rows, counted from 0, which ``added`` ones complete."""
         part = copy(self)
-        part.size, part.count = len(rows), count
+        part.size = len(rows)
+        part.count = count
         return part
 
 
@@ -144,15 +163,16 @@ class RankBatches(ShuffledBatches):
     """Shuffled batches that always hold enough of the ranks that a loss contrasts.
 
     A batch that lacks some is completed with samples drawn at random from those ranks; every sample still comes once
-    per epoch. What is required is held by the batch of all processes together.
+    per epoch. The batch of all processes together holds the required samples.
 
     Args:
-        ranks: (n,), the rank of every sample, 0..C-1.
-        batch_size: samples per batch, those of all processes together, before any is added.
-        required: ``{rank: samples}`` that every batch holds at least (OTD: the two extreme ranks).
-        distinct: how many ranks every batch holds two samples of at least (CLOC, Section 3.3: 2).
-        seed, num_processes, process: as in :class:`ShuffledBatches`. It is the batch of all processes together that
-            holds what is required.
+        ranks: Rank of every sample (n,), 0..C-1.
+        batch_size: Largest number of samples per batch, those of all processes together, before any is added.
+        required: Smallest number of samples per batch by rank (OTD: of the two extreme ranks).
+        distinct: Number of ranks of which every batch holds at least two samples (CLOC, Section 3.3: 2).
+        seed: Seed of the order.
+        num_processes: Number of processes that share a batch; None for those of torch.distributed.
+        process: Number of this process, from 0; None for its rank in torch.distributed.
 
     Example:
         >>> ranks = np.array([0] * 18 + [1, 1])
@@ -173,7 +193,8 @@ class RankBatches(ShuffledBatches):
         super().__init__(len(ranks), batch_size, seed, num_processes, process)
         self.ranks = np.asarray(ranks)
         counts = np.bincount(self.ranks)
-        self.required = {rank: count for rank, count in (required or {}).items() if counts[rank : rank + 1].any()}
+        present = set(np.flatnonzero(counts).tolist())
+        self.required = {rank: count for rank, count in (required or {}).items() if rank in present}
         self.distinct = distinct
         self.pairs = np.flatnonzero(counts >= 2).tolist()
         if distinct > len(self.pairs):
@@ -183,13 +204,11 @@ class RankBatches(ShuffledBatches):
 
     def added(self, rows: NDArray[np.int64], blocks: RowBlocks, random: np.random.Generator) -> NDArray[np.int64]:
         """Return other rows, of few blocks drawn at random, of the ranks that these rows lack."""
-        counts = np.bincount(self.ranks[rows], minlength=max((*self.required, *self.pairs), default=0) + 1)
-        lacking = {rank: count - int(counts[rank]) for rank, count in self.required.items() if counts[rank] < count}
-        others = [rank for rank in self.pairs if counts[rank] < 2]
-        for rank in random.permutation(others)[: max(0, self.distinct - len(self.pairs) + len(others))].tolist():
-            lacking[rank] = max(lacking.get(rank, 0), 2 - int(counts[rank]))
+        lacking = self._lacking(rows, random)
         found = [rows[:0]]
-        for block in random.permutation(len(blocks)) if lacking else ():
+        if not lacking:
+            return found[0]
+        for block in random.permutation(len(blocks)):
             there = blocks.rows(block)
             ranks = self.ranks[there]
             for rank in list(lacking):
@@ -200,6 +219,16 @@ class RankBatches(ShuffledBatches):
             if not lacking:
                 break
         return np.concatenate(found)
+
+    def _lacking(self, rows: NDArray[np.int64], random: np.random.Generator) -> dict[int, int]:
+        """Return how many samples of which ranks these rows lack."""
+        counts = np.bincount(self.ranks[rows], minlength=max((*self.required, *self.pairs), default=0) + 1)
+        lacking = {rank: count - int(counts[rank]) for rank, count in self.required.items() if counts[rank] < count}
+        others = [rank for rank in self.pairs if counts[rank] < 2]
+        wanted = max(0, self.distinct - len(self.pairs) + len(others))
+        for rank in random.permutation(others)[:wanted].tolist():
+            lacking[rank] = max(lacking.get(rank, 0), 2 - int(counts[rank]))
+        return lacking
 
     def part(self, rows: NDArray[np.int64], count: int, added: NDArray[np.int64]) -> Self:
         part = super().part(rows, count, added)
@@ -232,8 +261,11 @@ class LabelSpreadBatches(ShuffledBatches):
     dealt at random over the batches, one sample each.
 
     Args:
-        labels: (n,) or (n, p); several dimensions are sorted along their first principal component.
-        batch_size, seed, num_processes, process: as in :class:`ShuffledBatches`.
+        labels: Labels (n,) or (n, p); several dimensions are sorted along their first principal component.
+        batch_size: Largest number of samples per batch, those of all processes together.
+        seed: Seed of the order.
+        num_processes: Number of processes that share a batch; None for those of torch.distributed.
+        process: Number of this process, from 0; None for its rank in torch.distributed.
 
     Example:
         >>> [sorted(batch) for batch in LabelSpreadBatches([0.1, 7.0, 0.2, 8.0], batch_size=2)]
@@ -259,11 +291,56 @@ class LabelSpreadBatches(ShuffledBatches):
     def split(self, random: np.random.Generator) -> list[NDArray[np.int64]]:
         """Return the samples of an epoch in batches, one of every stratum in each."""
         strata = -(-self.size // len(self))
-        by_label = np.lexsort((random.random(self.size), self.labels))  # ties in random order
-        batch_of = random.permuted(np.tile(np.arange(len(self)), (strata, 1)), axis=1).ravel()[: self.size]
-        # at random within the batch too: chunks of it, and the parts of processes, are then spread as well
+        by_label = np.lexsort((random.random(self.size), self.labels))  # Ties are in random order.
+        dealt = random.permuted(np.tile(np.arange(len(self)), (strata, 1)), axis=1)
+        batch_of = dealt.ravel()[: self.size]
+        # The order within a batch is random, so that its chunks and the parts of processes are spread as well.
         by_batch = np.lexsort((random.random(self.size), batch_of))
         return np.split(by_label[by_batch], np.bincount(batch_of).cumsum()[:-1])
+
+
+class PooledBatches(ShuffledBatches):
+    """Batches by the rule of other batches, each from one pool of blocks, so that every block is read once per epoch.
+
+    Every sample comes once per epoch. The samples that the rule adds to a batch come from its pool; if the pool lacks
+    them by its labels, they come from blocks that are drawn at random.
+
+    Args:
+        rule: Rule for batches of all samples.
+        blocks: Blocks in which the samples lie.
+
+    Example:
+        >>> blocks = RowBlocks(np.arange(0, 101, 5), np.arange(20) // 4, pool_rows=40, at_once=4)
+        >>> batches = list(PooledBatches(ShuffledBatches(100, batch_size=16), blocks))
+        >>> {len(batch) for batch in batches}, sorted(sum(batches, [])) == list(range(100))
+        ({14, 15}, True)
+    """
+
+    def __init__(self, rule: ShuffledBatches, blocks: RowBlocks) -> None:
+        super().__init__(rule.size, rule.batch_size, rule.seed, rule.num_processes, rule.process)
+        self.rule = rule
+        self.blocks = blocks
+
+    def __iter__(self) -> Iterator[list[int]]:
+        random = self.random_numbers()
+        share = self.share()
+        done = 0
+        left = np.empty(0, dtype=np.int64)
+        for pool in self.blocks.pools(random):
+            rows = random.permutation(np.concatenate([left, pool]))
+            count = self._whole_batches(self.rows_before(done) + len(rows))
+            rows, left = np.split(rows, [self.rows_before(count) - self.rows_before(done)])
+            added = self.rule.added(rows, self.blocks, random)
+            part = self.rule.part(rows, count - done, added)
+            known = np.concatenate([rows, added])
+            for batch in part.split(random):
+                yield known[part.complete(batch, random)][share].tolist()
+            done = count
+
+    def _whole_batches(self, rows: int) -> int:
+        """Return how many whole batches the first so many rows make."""
+        least, larger = divmod(self.size, self.count)
+        return min(rows // (least + 1), larger) + max(0, rows - larger * (least + 1)) // least
 
 
 def _along_a_line(labels: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,43 +4,40 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
 
+from ordinate.data.loader import Loader, usable_workers
 from ordinate.data.memory import available_memory
-from ordinate.data.part import random_part
+from ordinate.data.preprocessing import Preprocessing
 from ordinate.data.row_blocks import RowBlocks
+from ordinate.data.rows import random_part
 from ordinate.data.samplers import InOrder
-from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
-
-if TYPE_CHECKING:
-    from ordinate.data.decoded import Preprocessing
-
-LOOKED_AT = 512  # samples, drawn at random, that tell the mean and the deviation of all
-TRIED = 100  # samples that may take the place of one that cannot be read
-LOADED_AT_ONCE = 64
-NAMED = 5  # of those that could not be read, in a note
-SHARE_OF_MEMORY = 0.5  # that pixels may take
-WITHOUT_MEMINFO = 4 * 2**30  # bytes of pixels, where the system does not say how much memory is available
 
 
 class Streamed(ABC):
-    """Samples (n, ...) that stand where a tensor of all would, and are decoded when they are read.
+    """Samples (n, ...) that are used like a tensor of all of them, and are decoded when they are read.
 
     The same rows give the same samples, whichever process reads them.
+
+    Attributes:
+        dtype: Type of the samples.
+        shape: Shape of the tensor of all samples.
+        workers: Number of processes that decode.
+        draws: Whether a sample is drawn at random whenever it is read.
+        blocks: Blocks of samples that are read together, if batches must come from few of them.
     """
 
     dtype: torch.dtype
     shape: torch.Size
-    workers: int  # processes that decode
-    draws: bool = False  # whether a sample is drawn at random whenever it is read
-    blocks: RowBlocks | None = None  # of samples that are read together, where batches must come from few of them
+    workers: int
+    draws: bool = False
+    blocks: RowBlocks | None = None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -63,7 +60,7 @@ class Streamed(ABC):
 
     @abstractmethod
     def read(self, rows: Any, seed: int | None = None) -> tuple[Tensor, list[int]]:
-        """Return some samples, and the rows that they are of where others could not be read."""
+        """Return some samples and their rows, which are other rows if samples that cannot be read are replaced."""
 
     @abstractmethod
     def part(self, rows: NDArray[Any] | slice) -> Self:
@@ -75,12 +72,12 @@ class Streamed(ABC):
 
     @abstractmethod
     def digest(self) -> bytes:
-        """Return what tells the samples from others in a few bytes, without reading them."""
+        """Return a few bytes that identify the samples, without reading them."""
 
     @property
     @abstractmethod
     def note(self) -> str | None:
-        """What to say of the samples that were read so far; None for nothing."""
+        """A note on the samples that were read so far; None if there is nothing to say."""
 
 
 class StreamedPixels(Streamed):
@@ -89,18 +86,18 @@ class StreamedPixels(Streamed):
     ``pixels[rows]`` is a tensor of some, :meth:`split` reads all in their order.
 
     Args:
-        files: n of them, which the preprocessing can read; rows of them can be selected. They say whether a sample is
-            drawn whenever it is read, as those of a Dataset may be (``draws``), and have ``drawn`` then.
-        preprocessing: see :class:`~ordinate.data.decoded.Preprocessing`.
-        workers: processes that decode.
-        labels: (n,) or (n, p), where a file that cannot be read is to be replaced by another with the nearest label,
-            the next in order among several; None raises an `OrdinateError` that names it.
+        files: Files (n) that the preprocessing can read. ``files.draws`` says whether a sample is drawn whenever it is
+            read, as those of a Dataset may be; then ``files.drawn`` draws one.
+        preprocessing: What is done to every file, see :class:`~ordinate.data.preprocessing.Preprocessing`.
+        workers: Number of processes that decode.
+        labels: Labels (n,) or (n, p). A file that cannot be read is replaced by another with the nearest label, the
+            next in order among several; None raises an `OrdinateError` that names it.
     """
 
     dtype = torch.uint8
 
     def __init__(
-        self, files: Any, preprocessing: "Preprocessing", workers: int = 0, labels: NDArray[Any] | None = None
+        self, files: Any, preprocessing: Preprocessing, workers: int = 0, labels: NDArray[Any] | None = None
     ) -> None:
         self.files = files
         self.preprocessing = preprocessing
@@ -109,10 +106,10 @@ class StreamedPixels(Streamed):
         self.draws = files.draws
         self.labels = labels
         self._replaced: dict[int, int] = {}
-        self._unreadable = None if labels is None else torch.zeros(len(files), dtype=torch.bool).share_memory_()
+        replaceable = 0 if labels is None else len(files)
+        self._unreadable = torch.zeros(replaceable, dtype=torch.bool).share_memory_()  # Worker processes set it.
 
     def part(self, rows: NDArray[Any] | slice) -> Self:
-        """Return some of the samples, still to be decoded."""
         labels = None if self.labels is None else self.labels[rows]
         return type(self)(self.files[rows], self.preprocessing, self.workers, labels)
 
@@ -121,17 +118,19 @@ class StreamedPixels(Streamed):
         return type(self)(self.files, self.preprocessing, self.workers, labels)
 
     def read(self, rows: Any, seed: int | None = None) -> tuple[Tensor, list[int]]:
-        """Return the pixels of some rows, and the rows that they are of where a file could not be read.
+        """Return the pixels of some rows, and the rows that they belong to.
 
-        With a ``seed``, samples that are drawn are so for every place of the batch by itself.
+        With a ``seed``, every place of the batch draws its sample by itself.
         """
         if isinstance(rows, slice):
             rows = range(*rows.indices(len(self)))
         read = [self._replaced.get(row, row) for row in np.asarray(rows).tolist()]
         pixels = np.empty((len(read), *self.shape[1:]), dtype=np.uint8)
         for place, row in enumerate(read):
+            files = self.files
+            if self.draws and seed is not None:
+                files = files.drawn(seed, place)
             try:
-                files = self.files.drawn(seed, place) if self.draws and seed is not None else self.files
                 pixels[place] = self.preprocessing.read(files, row)
             except OrdinateError as error:
                 if self.labels is None:
@@ -140,42 +139,46 @@ class StreamedPixels(Streamed):
         return torch.from_numpy(pixels), read
 
     def split(self, at_once: int) -> Iterator[Tensor]:
-        """Yield all pixels in their order, so many samples at a time, decoded by worker processes."""
         batches = InOrder(len(self), at_once)
         workers = usable_workers(self.workers) if len(batches) > 1 else 0
         data: Any = self
         return iter(Loader(data, sampler=batches, batch_size=None, num_workers=workers, generator=torch.Generator()))
 
-    def sample(self) -> Self:
-        """Return up to 512 samples, drawn at random, the same each time."""
-        return self if len(self) <= LOOKED_AT else self.part(random_part(len(self), LOOKED_AT))
+    def sample(self, most: int = 512) -> Self:
+        """Return a random part of the samples, the same each time, to learn the mean and the deviation of all from."""
+        if len(self) <= most:
+            return self
+        return self.part(random_part(len(self), most))
 
     def digest(self) -> bytes:
-        """Return the names, sizes and times of the files in a few bytes; no file is read."""
         digest: bytes = self.files.digest()
         return digest
 
     @property
     def note(self) -> str | None:
-        """What to say of files that could not be read, in this process or its workers; None where all could be."""
-        rows = [] if self._unreadable is None else self._unreadable.nonzero()[:, 0].tolist()
+        """A note on files that this process or its workers could not read; None if all could be read."""
+        rows = self._unreadable.nonzero()[:, 0].tolist()
         if not rows:
             return None
-        names = ", ".join(self.files.name(row) for row in rows[:NAMED]) + (", ..." if len(rows) > NAMED else "")
+        most = 5
+        names = ", ".join(self.files.name(row) for row in rows[:most])
+        if len(rows) > most:
+            names += ", ..."
         return (
             f"{len(rows)} of the {len(self)} files that were streamed could not be read, and others with the nearest "
             f"label took their place: {names}"
         )
 
-    def _another(self, row: int, labels: NDArray[Any], error: OrdinateError) -> tuple[int, NDArray[np.uint8]]:
-        """Return the row that takes the place of one that cannot be read, and its pixels."""
-        assert self._unreadable is not None  # noqa: S101  # as there are labels
+    def _another(
+        self, row: int, labels: NDArray[Any], error: OrdinateError, max_tried: int = 100
+    ) -> tuple[int, NDArray[np.uint8]]:
+        """Return a row that replaces one that cannot be read, and its pixels."""
         self._unreadable[row] = True
         warnings.warn(f"{error}; another sample takes its place", UserWarning, stacklevel=4)
         distance = np.abs(labels - labels[row]).reshape(len(labels), -1).sum(axis=1, dtype=np.float64)
         distance[row] = np.inf
-        distance = np.roll(distance, -row)  # so that the next of the nearest comes first
-        for _ in range(min(TRIED, len(labels) - 1)):
+        distance = np.roll(distance, -row)  # The next of the equally near rows then comes first.
+        for _ in range(min(max_tried, len(labels) - 1)):
             other = (int(distance.argmin()) + row) % len(labels)
             try:
                 pixels = self.preprocessing.read(self.files, other)
@@ -188,7 +191,7 @@ class StreamedPixels(Streamed):
 
 
 def read_rows(x: Tensor | Streamed, rows: list[int], seed: int | None = None) -> tuple[Tensor, Tensor]:
-    """Return samples, and the rows that their labels have: others where one could not be read."""
+    """Return samples, and the rows whose labels they have, which differ if samples that cannot be read are replaced."""
     if isinstance(x, Streamed):
         read, rows = x.read(rows, seed)
         return read, _as_index(rows)
@@ -197,55 +200,32 @@ def read_rows(x: Tensor | Streamed, rows: list[int], seed: int | None = None) ->
 
 
 def _as_index(rows: list[int]) -> Tensor:
-    return torch.from_numpy(np.array(rows, dtype=np.int64))  # a quarter of the time that torch takes for a list
+    return torch.from_numpy(np.array(rows, dtype=np.int64))  # It takes a quarter of the time of a tensor of a list.
 
 
 def blocks_of(x: Tensor | Streamed) -> RowBlocks | None:
-    """Return the blocks of samples that are read together, where batches must come from few of them."""
+    """Return the blocks of samples that are read together, if batches must come from few of them."""
     return x.blocks if isinstance(x, Streamed) else None
 
 
-def loaded(x: Tensor | Streamed) -> Tensor:
+def loaded(x: Tensor | Streamed, at_once: int = 64) -> Tensor:
     """Return all samples in memory."""
-    return torch.cat([*x.split(LOADED_AT_ONCE)]) if isinstance(x, Streamed) else x
+    return torch.cat([*x.split(at_once)]) if isinstance(x, Streamed) else x
 
 
-def too_large(shape: tuple[int, ...]) -> str | None:
-    """Return a note that pixels of a shape have to stream, where they would take too much of the memory; or None."""
-    allowed = SHARE_OF_MEMORY * available if (available := available_memory()) else WITHOUT_MEMINFO
+def too_large(shape: tuple[int, ...], share_of_memory: float = 0.5, default_bytes: int = 2**32) -> str | None:
+    """Return a note that pixels of a shape have to stream because they would take too much memory, or None.
+
+    Args:
+        shape: Shape of all pixels, one byte each.
+        share_of_memory: Largest share of the available memory that they may take.
+        default_bytes: Largest number of bytes if the system does not say how much memory is available.
+    """
+    available = available_memory()
+    allowed = share_of_memory * available if available else default_bytes
     if math.prod(shape) <= allowed:
         return None
     return (
         f"{shape[0]} samples are decoded as they are needed: in memory they would take "
         f"{math.prod(shape) / 2**30:.3g} GiB, more than {allowed / 2**30:.3g} GiB, which is half of what is available"
     )
-
-
-class Loader(DataLoader[Any]):
-    """A DataLoader that raises an `OrdinateError` of a worker process as it is, not as the text of a traceback."""
-
-    def __init__(self, dataset: Dataset[Any], **options: Any) -> None:
-        super().__init__(_HandsOver(dataset) if options.get("num_workers") else dataset, **options)
-
-    def __iter__(self) -> Any:
-        """Yield batches."""
-        for batch in super().__iter__():
-            if isinstance(batch, OrdinateError):
-                raise batch
-            yield batch
-
-
-class _HandsOver(Dataset[Any]):
-    """Samples, or in their place the `OrdinateError` that says why they cannot be read."""
-
-    def __init__(self, samples: Any) -> None:
-        self.samples = samples
-
-    def __len__(self) -> int:
-        return len(self.samples)
-
-    def __getitem__(self, request: Any) -> Any:
-        try:
-            return self.samples[request]
-        except OrdinateError as error:
-            return error

@@ -33,16 +33,18 @@ def _composite_blocks(module: nn.Module) -> Iterator[nn.Module]:
         listed = isinstance(module, LISTS) and not isinstance(part, LISTS)
         if listed and len(parts) > 1:
             yield part
-        else:  # a list of one, such as a network and a linear layer, is looked into
+        else:  # The blocks of a list of one, such as a network and a linear layer, are within it.
             within = list(_composite_blocks(part))
-            yield from within or ([part] if listed else [])
+            if listed and not within:
+                within = [part]
+            yield from within
 
 
 def freeze(network: nn.Module, trained: int | str) -> list[nn.Module]:
     """Freeze what comes before the blocks that are trained, and return the modules that are to stay in evaluation mode.
 
     Args:
-        network: changed in place.
+        network: Network, which is changed in place.
         trained: ``"none"``, or k for the last k blocks and what the network registers after them.
 
     Raises:
@@ -54,7 +56,8 @@ def freeze(network: nn.Module, trained: int | str) -> list[nn.Module]:
     blocks = blocks_of(network)
     if int(trained) > len(blocks):
         raise OrdinateError("train_encoder", trained, f"'all', 'none', or at most {len(blocks)}, the encoder's blocks")
-    first, kept = blocks[-int(trained)], list[nn.Module]()
+    first = blocks[-int(trained)]
+    kept: list[nn.Module] = []
     for module in network.modules():
         if module is first:
             break
@@ -69,7 +72,7 @@ class PartlyTrained(nn.Module):
     """An encoder around a network that may be trained in part, or stay as it is.
 
     Attributes:
-        network_name: of the network among the encoder's modules, of which there may be none.
+        network_name: Name of the network among the encoder's modules, which may be None.
     """
 
     network_name = "backbone"

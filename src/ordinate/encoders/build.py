@@ -35,10 +35,10 @@ def build_encoder(
             ``"resnet3d18"`` for volumes (channels, depth, height, width), or ``"auto"``
             for the one that fits the samples; or a network of your own, see
             :func:`~ordinate.encoders.given.build_given_encoder`.
-        sample_shape: of one sample, without the batch.
-        embedding_dim: d of the embeddings; None leaves out the linear layer that leads to it.
-        numeric: for a table, the positions of its numbers; they get a periodic embedding.
-        options: of the encoder's class, or of ``build_image_encoder``; of those a network of your own has ``mean`` and
+        sample_shape: Shape of one sample, without the batch.
+        embedding_dim: Dimension d of the embeddings; None leaves out the linear layer that leads to it.
+        numeric: Positions of the numbers of a table; they get a periodic embedding.
+        options: Options of the encoder's class, or of ``build_image_encoder``; a network of your own takes ``mean`` and
             ``std``.
 
     Raises:

@@ -28,15 +28,15 @@ def build_given_encoder(
     """Return a new encoder around a copy of a network.
 
     Args:
-        encoder: a module, a function from ``embedding_dim`` to a module, or ``"hf:"`` and the folder or the name of a
+        encoder: Module, function from ``embedding_dim`` to a module, or ``"hf:"`` and the folder or the name of a
             network of transformers for images. Networks of timm lose their classifier.
-        sample_shape: of one sample, without the batch.
-        embedding_dim: d of the embeddings, to which a linear layer leads unless the module comes from a function; None
-            leaves the pooled features of the network as they are.
-        mean: of each channel of images and volumes, on the scale 0..1. Networks of timm and transformers that say what
-            they were trained with get that instead.
-        std: deviation of each channel.
-        columns: of a table's batch that the network gets; None for all.
+        sample_shape: Shape of one sample, without the batch.
+        embedding_dim: Dimension d of the embeddings, to which a linear layer leads unless the module comes from a
+            function; None leaves the pooled features of the network as they are.
+        mean: Mean of each channel of images and volumes, on the scale 0..1. Networks of timm and transformers that say
+            what they were trained with get that instead.
+        std: Deviation of each channel.
+        columns: Columns of a table's batch that the network gets; None for all.
 
     Raises:
         OrdinateError: a network that fails on such samples, or an output that is no vector per sample.
@@ -47,20 +47,23 @@ def build_given_encoder(
         >>> build_given_encoder(lambda d: nn.Linear(4, d), (4,), embedding_dim=2).backbone
         Linear(in_features=4, out_features=2, bias=True)
     """
-    name, network = describe_encoder(encoder), new_given_network(encoder, sample_shape, embedding_dim)
+    name = describe_encoder(encoder)
+    network = new_given_network(encoder, sample_shape, embedding_dim)
     is_table, is_series, is_image = (len(sample_shape) == dimensions for dimensions in (1, 2, 3))
     samples = torch.zeros(2, *sample_shape)
     if is_table and columns is not None:
         samples = samples[:, list(columns)]
     hint = "ImageOptions(size=, channels=) sets the shape of images" if is_image else None
     width = feature_width(network, samples, name, of_series=is_series, hint=hint)
-    if is_table or is_series:  # their predictions are computed in float64
+    if is_table or is_series:  # Their predictions are computed in float64.
         feature_width(copy.deepcopy(network).double(), samples.double(), name, of_series=is_series)
     if is_factory(encoder):
         check_width(width, embedding_dim, name)
     linear = None if is_factory(encoder) else embedding_dim
     if is_table:
-        return TableEncoder(network, width, linear, range(sample_shape[0]) if columns is None else columns)
+        if columns is None:
+            columns = range(sample_shape[0])
+        return TableEncoder(network, width, linear, columns)
     if is_series:
         return NetworkEncoder(network, width, linear)
     channels, trained_with = sample_shape[0], getattr(network, "pretrained_cfg", None) or {}
@@ -89,7 +92,9 @@ def describe_encoder(encoder: Encoder) -> str:
     """
     if isinstance(encoder, str):
         return repr(encoder)
-    return type(encoder).__name__ if isinstance(encoder, nn.Module) else getattr(encoder, "__name__", repr(encoder))
+    if isinstance(encoder, nn.Module):
+        return type(encoder).__name__
+    return getattr(encoder, "__name__", repr(encoder))
 
 
 def new_given_network(encoder: Encoder, sample_shape: Sequence[int], embedding_dim: int | None) -> nn.Module:
@@ -103,14 +108,14 @@ def new_given_network(encoder: Encoder, sample_shape: Sequence[int], embedding_d
     network: Any = copy.deepcopy(encoder) if isinstance(encoder, nn.Module) else encoder(embedding_dim)
     if not isinstance(network, nn.Module):
         raise OrdinateError("encoder", f"{describe_encoder(encoder)}, which returned {network!r}", "a torch.nn.Module")
-    drop_classifier: Any = getattr(network, "reset_classifier", None)  # of timm
+    drop_classifier: Any = getattr(network, "reset_classifier", None)  # Networks of timm have it.
     if isinstance(encoder, nn.Module) and drop_classifier is not None:
         drop_classifier(0)
     return network.cpu().float()
 
 
 def check_width(width: int, embedding_dim: int | None, name: str) -> None:
-    """Raise where a network that was told the dimension of the embedding gives another."""
+    """Raise an error if a network does not give the dimension of the embedding that it was made for."""
     if embedding_dim not in (None, width):
         raise OrdinateError(
             "encoder", f"{name}, whose module gives {width} features", f"embedding_dim, {embedding_dim}"

@@ -15,19 +15,19 @@ from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 from ordinate.randomness import own_random_numbers
 
-OF_ITS_PLACE = ("_name_or_path", "transformers_version")  # in a configuration: not what the network is
-POOLER = "pooler"  # summarises tokens in a layer of its own, which many published weights lack
-ELSEWHERE = "timm"  # in types of networks of another library, whose names may lead to a hub
-FETCHED = re.compile("attn_implementation|experts_implementation|auto_map|quantization_config|kernel|backbone")
-UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, ImportError)  # what transformers raises for a source
+SOURCE_KEYS = ("_name_or_path", "transformers_version")  # They say where a network lay, not what it is.
+POOLER = "pooler"  # This layer summarises tokens; many published weights lack it.
+OTHER_LIBRARY = "timm"  # Types of networks with this word are of another library, whose names may lead to a hub.
+FETCHING_KEYS = re.compile("attn_implementation|experts_implementation|auto_map|quantization_config|kernel|backbone")
+UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, ImportError)  # transformers raises them for a source.
 
 
 class VisionNetwork(nn.Module):
     """A network of transformers for images.
 
     Args:
-        config: as its ``config.json`` says it, without a ``"pooler"`` where that is false.
-        network: of this configuration; None makes a new one.
+        config: Configuration, as in a ``config.json``; without a pooler if its key ``"pooler"`` is false.
+        network: Network of this configuration; None makes a new one.
         pretrained_cfg: ``"mean"`` and ``"std"`` of the channels that it was trained with; empty where unknown.
     """
 
@@ -92,8 +92,8 @@ def unreadable(name: str, expected: str, error: Exception) -> OrdinateError:
 
 
 def plain_config(network: Any) -> dict[str, Any]:
-    """Return the configuration of a network as JSON has it, without what says where it lay."""
-    config = {key: value for key, value in network.config.to_dict().items() if key not in OF_ITS_PLACE}
+    """Return the configuration of a network as JSON has it, without its source."""
+    config = {key: value for key, value in network.config.to_dict().items() if key not in SOURCE_KEYS}
     plain: dict[str, Any] = json.loads(json.dumps(config))
     return plain
 
@@ -106,7 +106,7 @@ def new_network(config: dict[str, Any]) -> Any:
     """
     transformers = optional("transformers", "text", "encoder")
     name = config["model_type"]
-    if name not in transformers.models.auto.modeling_auto.MODEL_MAPPING_NAMES or ELSEWHERE in name:
+    if name not in transformers.models.auto.modeling_auto.MODEL_MAPPING_NAMES or OTHER_LIBRARY in name:
         raise OrdinateError("model", f"a network of the type {name!r}", "one of transformers' own")
     usual = transformers.AutoConfig.for_model(name).to_dict()
     for key, value in _named_elsewhere(config):
@@ -120,7 +120,8 @@ def new_network(config: dict[str, Any]) -> Any:
 def _named_elsewhere(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the keys of a configuration, and of those in it, that may name what transformers would fetch."""
     for key, value in config.items():
-        if isinstance(value, str | dict) and (FETCHED.search(key) or (key == "model_type" and ELSEWHERE in str(value))):
+        is_other_library = key == "model_type" and OTHER_LIBRARY in str(value)
+        if isinstance(value, str | dict) and (FETCHING_KEYS.search(key) or is_other_library):
             yield key, value
         if isinstance(value, dict):
             yield from _named_elsewhere(value)
@@ -130,7 +131,8 @@ def _named_elsewhere(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def quiet(transformers: Any) -> Iterator[None]:
     """Silence progress bars and advice on weights that are not read, and leave the random state as it was."""
     log = transformers.utils.logging
-    shown, verbosity = log.is_progress_bar_enabled(), log.get_verbosity()
+    shown = log.is_progress_bar_enabled()
+    verbosity = log.get_verbosity()
     log.disable_progress_bar()
     log.set_verbosity_error()
     try:

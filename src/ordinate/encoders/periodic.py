@@ -16,11 +16,11 @@ class PeriodicEmbedding(nn.Module):
     Columns that are not numbers pass as they are.
 
     Args:
-        in_features: columns of the input (n, in_features).
-        numeric: positions of the columns that are numbers.
-        frequencies: how many c each number has, drawn normal with deviation ``scale``.
-        features: outputs a number.
-        scale: deviation of the frequencies at the start, in cycles per standard deviation of the column.
+        in_features: Columns of the input (n, in_features).
+        numeric: Positions of the columns that are numbers.
+        frequencies: Number of frequencies c of each number, drawn normal with deviation ``scale``.
+        features: Number of outputs per number.
+        scale: Deviation of the frequencies at the start, in cycles per standard deviation of the column.
 
     Example:
         >>> PeriodicEmbedding(3, numeric=[0, 2], features=4)(torch.zeros(5, 3)).shape

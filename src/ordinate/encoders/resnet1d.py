@@ -7,7 +7,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-RESNET18, RESNET24 = (2, 2, 2, 2), (2, 3, 4, 2)  # blocks a stage
+RESNET18 = (2, 2, 2, 2)  # Residual blocks per stage.
+RESNET24 = (2, 3, 4, 2)
 
 
 class ResNet1d(nn.Module):
@@ -28,10 +29,10 @@ class ResNet1d(nn.Module):
     as ResNet-34's are, that the stem has no max pooling, the width and the kernels of 7 and 3 were chosen here.
 
     Args:
-        in_channels: channels of the input (n, in_channels, length).
-        embedding_dim: d of the embeddings (n, d); None leaves out the linear layer.
-        blocks: residual blocks a stage; (2, 2, 2, 2) is the 18-layer network.
-        width: channels of the first stage, doubled by each further one.
+        in_channels: Number of channels of the input (n, in_channels, length).
+        embedding_dim: Dimension d of the embeddings (n, d); None leaves out the linear layer.
+        blocks: Number of residual blocks per stage; (2, 2, 2, 2) is the 18-layer network.
+        width: Number of channels of the first stage, doubled by each further one.
 
     Example:
         >>> import torch
@@ -56,7 +57,8 @@ class ResNet1d(nn.Module):
         for stage, depth in enumerate(blocks):
             out = width * 2**stage
             for block in range(depth):
-                stages.append(_ResidualBlock(channels, out, stride=2 if stage > 0 and block == 0 else 1))
+                stride = 2 if stage > 0 and block == 0 else 1
+                stages.append(_ResidualBlock(channels, out, stride))
                 channels = out
         self.stages = nn.Sequential(*stages)
         self.embedding = nn.Identity() if embedding_dim is None else nn.Linear(2 * channels, embedding_dim)
@@ -68,7 +70,7 @@ class ResNet1d(nn.Module):
         for block in self.stages:
             features, there = block(features, there)
         mean = features.sum(dim=2) / there.sum(dim=2).clamp(min=1)
-        strongest = features.amax(dim=2)  # of numbers of at least 0, which is what stands where no point is
+        strongest = features.amax(dim=2)  # Features are at least 0, which is their value at absent points.
         return self.embedding(torch.cat([mean, strongest], dim=1))
 
 

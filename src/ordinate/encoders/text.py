@@ -13,7 +13,7 @@ from ordinate.encoders.network import features_in
 from ordinate.errors import OrdinateError
 
 DROPOUT = 0.2
-PAIR_HIDDEN = 512  # of the network on pair features
+PAIR_HIDDEN = 512  # Units of the hidden layer of the network on pair features.
 
 
 class TextEncoder(PartlyTrained):
@@ -24,11 +24,11 @@ class TextEncoder(PartlyTrained):
     512 tanh units and layer normalisation brings them to the embedding.
 
     Args:
-        sentences: from tokens (n, t), 0 past the end of a text, to vectors (n, width); None where samples come as
+        sentences: Network from tokens (n, t), 0 after the end of a text, to vectors (n, width); None if samples come as
             vectors already.
-        width: of these vectors.
-        per_sample: texts of a sample, 1 or 2.
-        embedding_dim: d of the embeddings (n, d); None leaves the features as they are.
+        width: Width of these vectors.
+        per_sample: Number of texts of a sample, 1 or 2.
+        embedding_dim: Dimension d of the embeddings (n, d); None leaves the features as they are.
 
     Example:
         >>> encoder = TextEncoder(BiLSTM(torch.randn(9, 5), hidden=4), width=8, per_sample=2, embedding_dim=3)
@@ -74,9 +74,12 @@ class TextEncoder(PartlyTrained):
         else:
             tokens = texts.flatten(0, 1)
             if not isinstance(self.sentences, WordNetwork):
-                tokens = tokens[:, : int((tokens > 0).sum(dim=1).max())]  # to the longest text of the batch
+                longest = int((tokens > 0).sum(dim=1).max())
+                tokens = tokens[:, :longest]
             vectors = self.sentences(tokens).unflatten(0, texts.shape[:2])
-        return self.embedding(vectors[:, 0] if texts.shape[1] == 1 else pair_features(vectors[:, 0], vectors[:, 1]))
+        if texts.shape[1] == 1:
+            return self.embedding(vectors[:, 0])
+        return self.embedding(pair_features(vectors[:, 0], vectors[:, 1]))
 
 
 def pair_features(u: Float[Tensor, "n w"], v: Float[Tensor, "n w"]) -> Float[Tensor, "n 4w"]:
@@ -93,9 +96,9 @@ class BiLSTM(nn.Module):
     """Two layers of a bidirectional LSTM over word vectors, and the maximum over the words.
 
     Args:
-        vectors: (v, w) of the words, the first of padding.
-        hidden: units in each direction; vectors of a text have twice as many.
-        frozen: keep the word vectors.
+        vectors: Vectors (v, w) of the words, the first of padding.
+        hidden: Number of units in each direction; vectors of a text have twice as many.
+        frozen: Whether the word vectors stay as they are.
 
     Example:
         >>> network = BiLSTM(torch.randn(100, 50), hidden=16)
@@ -121,9 +124,10 @@ class WordNetwork(nn.Module):
     """A network over word vectors, of whose features of words (n, t, f) the mean over the words of a text is taken.
 
     Args:
-        vectors: (v, w) of the words, the first of padding, which stays 0.
-        network: from word vectors (n, t, w), 0 past the end of a text, to features of texts (n, f) or words (n, t, f).
-        frozen: keep the word vectors.
+        vectors: Vectors (v, w) of the words, the first of padding, which stays 0.
+        network: Network from word vectors (n, t, w), 0 after the end of a text, to features of texts (n, f) or words
+            (n, t, f).
+        frozen: Whether the word vectors stay as they are.
     """
 
     def __init__(self, vectors: Float[Tensor, "v w"], network: nn.Module, *, frozen: bool) -> None:

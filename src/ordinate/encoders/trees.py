@@ -8,17 +8,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-UNSEEN = -50.0  # logarithm of the probability of a class that a model has not seen
+LOG_PROBABILITY_OF_UNSEEN = -50.0  # It is that of a class that a model has not seen.
 
 
 class Trees(nn.Module):
-    """The mean of the leaves that a sample reaches in a number of trees.
+    """The mean of the leaves that a sample reaches in each of the trees.
 
     Args:
-        trees: how many.
-        nodes: of all trees together.
-        outputs: values of a leaf.
-        depth: of the deepest tree.
+        trees: Number of trees.
+        nodes: Number of nodes of all trees together.
+        outputs: Number of values of a leaf.
+        depth: Depth of the deepest tree.
     """
 
     roots: Tensor
@@ -37,13 +37,22 @@ class Trees(nn.Module):
         self.register_buffer("threshold", torch.zeros(nodes))
         self.register_buffer("value", torch.zeros(nodes, outputs))
 
+    def config(self) -> dict[str, int]:
+        """Return the arguments of the constructor."""
+        return {
+            "trees": len(self.roots),
+            "nodes": len(self.feature),
+            "outputs": self.out_features,
+            "depth": self.depth,
+        }
+
     @classmethod
     def of_forest(cls, forest: Any, columns: int | None = None) -> Self:
         """Return the trees of a fitted forest of scikit-learn, which compares float32 inputs.
 
         Args:
-            forest: of trees of classification, whose classes are numbered from 0, or of regression.
-            columns: how many classes there are, where the forest may have seen fewer; None for regression.
+            forest: Forest for classification, whose classes are numbered from 0, or for regression.
+            columns: Number of classes, of which the forest may have seen fewer; None for regression.
         """
         trees = [estimator.tree_ for estimator in forest.estimators_]
         places = [0] if columns is None else np.asarray(forest.classes_, dtype=np.int64)
@@ -61,7 +70,8 @@ class Trees(nn.Module):
         found = cls(len(trees), int(starts[-1]), trees[0].value.shape[1], depth)
         found.roots.copy_(torch.from_numpy(starts[:-1]))
         for start, tree in zip(starts, trees, strict=False):
-            nodes, itself = slice(int(start), int(start) + len(tree.feature)), np.arange(len(tree.feature))
+            nodes = slice(int(start), int(start) + len(tree.feature))
+            itself = np.arange(len(tree.feature))
             found.feature[nodes] = torch.from_numpy(np.where(tree.is_leaf, 0, tree.feature))
             found.left[nodes] = torch.from_numpy(np.where(tree.is_leaf, itself, tree.left) + start)
             found.right[nodes] = torch.from_numpy(np.where(tree.is_leaf, itself, tree.right) + start)
@@ -96,7 +106,10 @@ class BoostedTrees(Trees):
     """Trees whose leaves sum up to a target, or to the logarithms of probabilities.
 
     Args:
-        trees, nodes, outputs, depth: of :class:`Trees`; outputs are the classes, or 1 for a target.
+        trees: Number of trees.
+        nodes: Number of nodes of all trees together.
+        outputs: Number of classes, or 1 for a target.
+        depth: Depth of the deepest tree.
     """
 
     @classmethod
@@ -104,25 +117,27 @@ class BoostedTrees(Trees):
         """Return the trees of a fitted ``HistGradientBoostingClassifier`` or ``Regressor`` without missing values.
 
         Args:
-            model: whose classes, if it has some, are numbered from 0.
-            columns: how many classes there are, where the model may have seen fewer; None for regression.
+            model: Fitted model, whose classes, if it has some, are numbered from 0.
+            columns: Number of classes, of which the model may have seen fewer; None for regression.
         """
-        start = np.zeros(1) if columns is None else np.full(columns, UNSEEN)
+        start = np.zeros(1) if columns is None else np.full(columns, LOG_PROBABILITY_OF_UNSEEN)
         seen = [0] if columns is None else np.asarray(model.classes_, dtype=np.int64)
         start[seen] = 0.0
-        places = seen[-1:] if len(seen) == 2 else seen  # of two classes only the second has a score
-        start[places] = np.ravel(model._baseline_prediction)  # it has no public name
+        places = seen[-1:] if len(seen) == 2 else seen  # Of two classes, only the second has a score.
+        start[places] = np.ravel(model._baseline_prediction)  # It has no public name.
         rounds = model._predictors
-        count, parts = sum(map(len, rounds)), []
+        count = sum(map(len, rounds))
+        parts = []
         for predictors in rounds:
             for place, predictor in zip(places, predictors, strict=True):
                 nodes = predictor.nodes
                 is_leaf = nodes["is_leaf"].astype(bool)
                 value = np.tile(start, (len(nodes), 1))
-                value[:, place] += count * np.where(is_leaf, nodes["value"], 0.0)  # as the trees are averaged
+                value[:, place] += count * np.where(is_leaf, nodes["value"], 0.0)  # Trees are averaged.
                 left, right = (nodes[side].astype(np.int64) for side in ("left", "right"))
                 parts.append(_Tree(nodes["feature_idx"], nodes["num_threshold"], left, right, is_leaf, value))
-        return cls._joined(parts, max(int(p.nodes["depth"].max()) for predictors in rounds for p in predictors))
+        depths = [int(predictor.nodes["depth"].max()) for predictors in rounds for predictor in predictors]
+        return cls._joined(parts, max(depths))
 
     def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n o"]:
         scores = super().forward(x)
@@ -141,6 +156,6 @@ class _Tree(NamedTuple):
 
 
 def _below(thresholds: Any) -> Any:
-    """Return the largest float32 that are not above thresholds in float64: they divide float32 numbers alike."""
+    """Return the largest float32 that are not above thresholds in float64: both divide float32 numbers equally."""
     rounded = thresholds.astype(np.float32)
     return np.where(rounded > thresholds, np.nextafter(rounded, np.float32(-np.inf)), rounded)

@@ -8,8 +8,7 @@ from torch import nn
 from ordinate.encoders.pixels import PixelEncoder
 from ordinate.errors import OrdinateError
 
-SMALL_VOLUME = 32  # voxels: below, the usual stem would leave next to nothing of a volume
-WIDTHS = (64, 128, 256, 512)  # of the four stages
+SMALL_VOLUME = 32  # Of a volume with a shorter side, the usual stem would leave next to nothing.
 
 
 class ResNet3d18(PixelEncoder):
@@ -20,11 +19,11 @@ class ResNet3d18(PixelEncoder):
     stride 1 and no pooling instead.
 
     Args:
-        sample_shape: (c, d, h, w) of a volume.
-        embedding_dim: d of the embeddings (n, d); None leaves out the linear layer.
-        mean: of each channel, on the scale 0..1; None for 0.5.
-        std: deviation of each channel, on the same scale; None for 0.25.
-        widths: channels of the four stages.
+        sample_shape: Shape (c, d, h, w) of a volume.
+        embedding_dim: Dimension d of the embeddings (n, d); None leaves out the linear layer.
+        mean: Mean of each channel, on the scale 0..1; None for 0.5.
+        std: Deviation of each channel, on the same scale; None for 0.25.
+        widths: Numbers of channels of the four stages.
 
     The volumes (n, c, d, h, w) are uint8, or floating in the same range 0..255.
 
@@ -45,7 +44,7 @@ class ResNet3d18(PixelEncoder):
         *,
         mean: Sequence[float] | None = None,
         std: Sequence[float] | None = None,
-        widths: Sequence[int] = WIDTHS,
+        widths: Sequence[int] = (64, 128, 256, 512),
     ) -> None:
         if len(sample_shape) != 4:
             raise OrdinateError("sample_shape", tuple(sample_shape), "(channels, depth, height, width)")

@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from ordinate.estimators.blend import BlendClassifier, BlendRegressor
     from ordinate.estimators.cloc import CLOCClassifier
     from ordinate.estimators.data_module import DataModule
-    from ordinate.estimators.end_to_end import EndToEndRegressor
-    from ordinate.estimators.ordinal import OrdinalClassifier
+    from ordinate.estimators.head_options import Head
     from ordinate.estimators.otd import OTDClassifier
     from ordinate.estimators.persistence import load
+    from ordinate.estimators.plain import EndToEndRegressor, OrdinalClassifier
     from ordinate.estimators.supcr import SupCRRegressor
     from ordinate.estimators.supremix import SupReMixRegressor
 
@@ -20,9 +20,10 @@ _HOMES = {
     "BlendRegressor": "ordinate.estimators.blend",
     "CLOCClassifier": "ordinate.estimators.cloc",
     "DataModule": "ordinate.estimators.data_module",
-    "EndToEndRegressor": "ordinate.estimators.end_to_end",
+    "EndToEndRegressor": "ordinate.estimators.plain",
+    "Head": "ordinate.estimators.head_options",
     "OTDClassifier": "ordinate.estimators.otd",
-    "OrdinalClassifier": "ordinate.estimators.ordinal",
+    "OrdinalClassifier": "ordinate.estimators.plain",
     "SupCRRegressor": "ordinate.estimators.supcr",
     "SupReMixRegressor": "ordinate.estimators.supremix",
     "load": "ordinate.estimators.persistence",
@@ -30,7 +31,7 @@ _HOMES = {
 
 __all__ = [
     "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule",
-    "EndToEndRegressor", "OTDClassifier", "OrdinalClassifier", "SupCRRegressor",
+    "EndToEndRegressor", "Head", "OTDClassifier", "OrdinalClassifier", "SupCRRegressor",
     "SupReMixRegressor", "load",
 ]  # fmt: skip
 

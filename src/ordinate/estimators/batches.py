@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from torch.utils.data import DataLoader, Dataset
 
-from ordinate.data.batches import Batches
+from ordinate.checks import check_whole
+from ordinate.data.loader import usable_workers
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of_files
-from ordinate.data.rows import take
+from ordinate.data.rows import Batches, take
 from ordinate.data.tables.csv_table import CsvTable
-from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.functional.inputs import check_whole
-from ordinate.methods.ray_cluster import connect
+from ordinate.estimators.inference import device_of
+from ordinate.training.ray_cluster import connect
 
 
 def read_batches(
@@ -90,7 +90,7 @@ def map_batches(
         batches: of samples; at most two for each process are held at a time.
         jobs: processes that share the work, each with one thread; 1 is this process alone, with all its threads.
         ray: address of a Ray cluster whose machines run the processes, as in
-            :class:`~ordinate.methods.ray_cluster.RayCluster`; the files of images must be there too. One of them is a
+            :class:`~ordinate.training.ray_cluster.RayCluster`; the files of images must be there too. One of them is a
             task with a CPU; what a machine that is lost had to do, others do.
         left_out: is told of every file of images or volumes that cannot be read, which is then left out of its batch;
             None raises.
@@ -98,7 +98,12 @@ def map_batches(
     Raises:
         OrdinateError: of the method, with the place of the batch; several processes for an encoder on a GPU.
     """
-    if check_whole(jobs, "jobs") > 1 and ray is None and estimator.reader_.in_float32 and estimator._on_gpu:
+    if (
+        check_whole(jobs, "jobs") > 1
+        and ray is None
+        and estimator.reader_.in_float32
+        and device_of(estimator.training).type == "cuda"
+    ):
         raise OrdinateError("jobs", jobs, "1 where the encoder runs on a GPU")
     held: deque[Any] = deque()
     applied, kept = _Applied(estimator, method, left_out is not None), _Kept(batches, held)

@@ -1,7 +1,11 @@
-"""The blend behind scikit-learn's interface, of ranks and of a continuous target."""
+"""The blend with scikit-learn's interface: networks, a linear model and trees on a table, for ranks and for targets."""
 
+import hashlib
+import time
+import warnings
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from functools import partial
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -12,42 +16,93 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
-from ordinate.data.array_batches import ArrayBatches
-from ordinate.data.view_batches import ViewBatches
+from ordinate.checks import check_flag, check_whole
+from ordinate.data.modality import Reader
+from ordinate.data.rows import random_part
+from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.tables.features import TableFeatures
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.decisions import compare_rules
-from ordinate.encoders.members import BlendEncoder
-from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
+from ordinate.encoders.blend_head import BlendHead
+from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
+from ordinate.encoders.trees import BoostedTrees, Trees
+from ordinate.errors import OrdinateError
+from ordinate.estimators.holdout import check_groups
+from ordinate.estimators.method import Batches, Facts, Fitted, Method, fewer_epochs
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.simple_models import MOST_PER_TREE
-from ordinate.estimators.table_blend import Blend
-from ordinate.heads.cumulative_link import fit_cumulative_link
+from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
+from ordinate.estimators.sample_weights import CheckedSamples
+from ordinate.estimators.shares import assign_folds, blend, choose_shares
+from ordinate.estimators.simple_models import (
+    FEWEST_TREES,
+    FOREST,
+    MOST_MEASURED,
+    MOST_PER_TREE,
+    SimpleModels,
+    arrays,
+    boosting_folds,
+    filled_in,
+    grow,
+    leaves_time,
+    unseen_by_fold,
+)
+from ordinate.estimators.target_regressor import TargetRegressor
+from ordinate.heads.cumulative_link import CumulativeLink, fit_cumulative_link
 from ordinate.heads.ridge import fit_ridge
-from ordinate.methods.imbalance import Imbalance
-from ordinate.methods.time_budget import training_end
-from ordinate.options import HeadLoss, Scheme
+from ordinate.torchrun import joined_processes
+from ordinate.training.time_budget import training_end
 
-if TYPE_CHECKING:
-    from ordinate.methods.members import RankMembers, TargetMembers
-
-LEAST_PROBABILITY = 1e-6  # whose logarithm a loss takes
 BOOSTED_TARGETS = {
     "learning_rate": 0.05, "max_iter": 400, "max_leaf_nodes": 63, "min_samples_leaf": 2, "l2_regularization": 1.0,
     "max_features": 0.4,
 }  # fmt: skip
-MOST_TRIED = 50  # columns tried for a split of a regression tree
 
 
 @estimator_dataclass
-class BlendClassifier(Blend, RankClassifier):
-    """Classify ranks of a table by what predicts them best: networks, a cumulative link model and trees, blended.
+class BlendParameters:
+    """Parameters of the blend of networks, a linear model and trees on a table.
+
+    Args:
+        embedding_dim: Dimension d of the embedding of each member.
+        members: Number of networks, which are trained as one, at least 2.
+        folds: Number of parts of the samples, at most ``members``; each member trains without one of them, and
+            validates on it.
+        linear: Whether a linear model is blended with the members.
+        trees: Whether a forest of random trees and boosted trees are blended with them, each if it gains by more than
+            two standard errors (for targets one).
+        batch_size: Samples per batch; None for 64, and more if there are more than 4,096 samples, up to 1,024.
+        epochs: Largest number of epochs; None for 1000, or as many as 6000 batches make if that is fewer.
+
+    Attributes:
+        shares_: Weights of ``"members"``, ``"linear"``, ``"trees"`` and ``"boosting"`` in the mean of their
+            predictions.
+        unseen_losses_: Loss of each part, and of the blend, on samples that it has not seen: minus the mean logarithm
+            of the true rank's probability, or the mean squared error.
+        unseen_errors_: Absolute errors (n,) of each part and of the blend on training samples that it has not seen, in
+            ranks or in the target's units; NaN for those beyond 20,000. The members' epochs and the weights of the
+            parts were chosen by these samples, so that the blend's are a little low: by 5 to 9% with 40 to 60 samples.
+            A saved model does not keep them.
+    """
+
+    embedding_dim: int | None = 16
+    members: int = 16
+    folds: int = 8
+    linear: bool = True
+    trees: bool = True
+    epochs: int | None = None
+
+
+@estimator_dataclass
+class BlendClassifier(BlendParameters, RankClassifier):
+    """Classify ranks of a table by a blend of networks, a cumulative link model and trees.
 
     Networks are trained as one by cross-entropy, each without a fold of the samples, on which it is validated: early
-    stopping, the shares of the parts and ``decision_scores_`` go by predictions of samples that were not seen, and none
-    is lost to validation. The embedding holds those of the networks side by side, then a column of the linear model's
-    score and the trees' probabilities, where they have a share.
+    stopping, the weights of the parts and ``decision_scores_`` depend on predictions of samples that were not seen, and
+    none is lost to validation. The embedding holds those of the networks side by side, then a column of the linear
+    model's score and the trees' probabilities, if they have a weight.
 
     Example:
         >>> import numpy as np
@@ -58,56 +113,20 @@ class BlendClassifier(Blend, RankClassifier):
         ([0, 2], 1.0)
     """
 
-    method_: "RankMembers" = field(init=False)
+    encoder: str = field(default="auto", init=False)
+    data: None = field(default=None, init=False)
 
-    loss_name = "logarithmic loss"
-
-    @property
-    def _num_classes(self) -> int:
-        return len(self.ordered_classes_)
-
-    def _build_method(self, encoder: nn.Module) -> "RankMembers":
-        from ordinate.methods.members import RankMembers
-
-        encoder = cast(BlendEncoder, encoder)
-        return RankMembers(encoder, self._new_head(encoder), **self._training_options())
-
-    def _probabilities(self, embeddings: Tensor) -> Tensor:
-        probabilities: Tensor = self.method_.head(embeddings)
-        return probabilities
-
-    def _losses(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
-        return -np.log(np.maximum(predictions[np.arange(len(y)), y], LEAST_PROBABILITY))
-
-    def _fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
-        return nn.Sequential(*fit_cumulative_link(x, y, self._num_classes, weights))
-
-    def _forest(self, **options: Any) -> RandomForestClassifier:
-        return RandomForestClassifier(min_samples_leaf=2, **options)
-
-    def _boosting(self) -> HistGradientBoostingClassifier:
-        return HistGradientBoostingClassifier(random_state=0)
-
-    def _out_of_bag(self, forest: RandomForestClassifier) -> NDArray[np.float64]:
-        shares = np.zeros((len(forest.oob_decision_function_), self._num_classes))
-        shares[:, forest.classes_] = forest.oob_decision_function_
-        return shares
-
-    def _absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
-        return np.abs(self.decide(predictions) - y).astype(np.float64)
-
-    def _note_unseen(self, predictions: NDArray[np.float64], y: NDArray[Any], weights: Any) -> None:
-        self.decision_scores_ = compare_rules(y, predictions, weights)
+    method: ClassVar[str] = "ordinate.estimators.blend:RankBlend"
 
 
 @estimator_dataclass
-class BlendRegressor(Blend, ContrastiveRegressor):
-    """Predict a continuous target from a table by what predicts it best: networks, ridge regression and trees, blended.
+class BlendRegressor(BlendParameters, TargetRegressor):
+    """Predict a continuous target from a table by a blend of networks, ridge regression and trees.
 
     Networks are trained as one by the squared error, each without a fold of the samples, on which it is validated:
-    early stopping and the shares of the parts go by predictions of samples that were not seen, and none is lost to
-    validation. The embedding holds those of the networks side by side, then what ridge regression and the trees
-    predict, in deviations of the target, where they have a share.
+    early stopping and the weights of the parts depend on predictions of samples that were not seen, and none is lost to
+    validation. The embedding holds those of the networks side by side, then the predictions of ridge regression and the
+    trees, in standard deviations of the target, if they have a weight.
 
     Example:
         >>> import numpy as np
@@ -117,38 +136,327 @@ class BlendRegressor(Blend, ContrastiveRegressor):
         ((1,), True)
     """
 
-    scheme: Scheme = field(default="regularise", init=False)
-    head: str = field(default="linear", init=False)
-    head_loss: HeadLoss = field(default="mse", init=False)
-    bin_size: None = field(default=None, init=False)
-    imbalance: Imbalance | None = field(default=None, init=False)
-    epochs: int | None = None
-    validation_fraction: float = 0.0
-    method_: "TargetMembers" = field(init=False)
+    encoder: str = field(default="auto", init=False)
+    data: None = field(default=None, init=False)
 
-    multi_output = False
+    method: ClassVar[str] = "ordinate.estimators.blend:TargetBlend"
+    one_dimension: ClassVar[bool] = True
+
+
+class Blend(Method):
+    """How the parts of a blend train, and how their weights are chosen."""
+
+    name = "Blend"
+    loss_name: str
+    # The parts in the order in which their weights are chosen, and the standard errors by which each must gain; trees
+    # of ranks often do by chance.
+    errors_to_gain: ClassVar[dict[str, float]]
+
+    # What differs between ranks and targets.
+
+    def num_classes(self) -> int | None:
+        """Return the number of ranks C, None for targets."""
+        raise NotImplementedError
+
+    def losses(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the loss (n,) of each sample, of probabilities or of standardised targets."""
+        raise NotImplementedError
+
+    def absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any], module: Any) -> NDArray[np.float64]:
+        """Return the absolute error (n,) of predictions, in ranks or in the target's units."""
+        raise NotImplementedError
+
+    def fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
+        """Return a linear layer to one column, and what the head makes of that."""
+        raise NotImplementedError
+
+    def forest(self, columns: int, **options: Any) -> Any:
+        """Return a forest of scikit-learn to fit."""
+        raise NotImplementedError
+
+    def bags(self, samples: int) -> bool:
+        """Return whether each tree of a forest sees a bag of the samples, and is measured on the others."""
+        return True
+
+    def boosting(self) -> Any:
+        """Return boosted trees of scikit-learn to fit."""
+        raise NotImplementedError
+
+    def out_of_bag(self, forest: Any) -> NDArray[np.float64]:
+        """Return predictions of a fitted forest for samples that are not in the bags of its trees."""
+        raise NotImplementedError
+
+    # What they have in common.
+
+    def check(self) -> None:
+        settings = self.settings
+        check_whole(settings.embedding_dim, "embedding_dim")
+        check_whole(settings.members, "members", least=2)
+        if check_whole(settings.folds, "folds", least=2) > settings.members:
+            raise OrdinateError("folds", settings.folds, f"at most the members, {settings.members}")
+        if settings.epochs is not None:
+            check_whole(settings.epochs, "epochs")
+        for name in ("linear", "trees"):
+            check_flag(getattr(settings, name), name)
+        training = self.training
+        if training.devices not in (None, 1) or training.cluster is not None or joined_processes() > 1:
+            raise OrdinateError("devices", "several", "one: a table's members train in seconds")
+
+    def weight_decay(self, reader: Reader) -> float:
+        return 0.1
+
+    def patience(self, facts: Facts) -> int | None:
+        return 40 if self.training.patience == "auto" else self.training.patience
+
+    def validation_share(self, samples: CheckedSamples) -> float:
+        share = self.training.validation_fraction
+        return 0.0 if share == "auto" else share
+
+    def batch_size(self, reader: Reader, samples: int, least: int = 64, most: int = 1024) -> int:
+        return self.settings.batch_size or min(most, max(least, samples // least))
+
+    def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> ShuffledBatches:
+        groups = None if self.groups is None else check_groups(self.groups, len(targets))
+        units = len(targets) if groups is None else len(np.unique(groups))
+        if units < 4:
+            raise OrdinateError("y", f"{units} samples or groups", "at least 4, some of them held out")
+        self.is_grouped = groups is not None
+        folds = min(self.settings.folds, units // 2)
+        self.fold = assign_folds(targets.reshape(len(targets), -1)[:, 0], folds, seed, groups)
+        return ShuffledBatches(len(targets), batch_size, seed)
+
+    def encoder(self, reader: Reader, options: Any, saved: dict[str, Any] | None = None) -> BlendEncoder:
+        if not isinstance(reader, TableFeatures):
+            raise OrdinateError("X", reader.kind, "a table", "CLOCClassifier and SupCRRegressor support others")
+        (width,) = reader.sample_shape
+        settings = self.settings
+        members = MemberEncoder(width, int(settings.embedding_dim), settings.members, numeric=plain_numbers(reader))
+        encoder = BlendEncoder(members)
+        if saved is not None:
+            encoder.add_parts(saved, width)
+        return encoder
+
+    def module(self, encoder: nn.Module, facts: Facts) -> Any:
+        encoder = cast(BlendEncoder, encoder)
+        last = MemberLinear(self.settings.members, int(self.settings.embedding_dim), self.num_classes() or 1)
+        epochs = self.settings.epochs
+        self.built = self.members_class()(
+            encoder,
+            BlendHead(last, self.num_classes()),
+            epochs=fewer_epochs(1000, 6000, facts.n_batches) if epochs is None else int(epochs),
+            refit=float(self.training.refit),
+            **self.stage_options(facts),
+        )
+        return self.built
+
+    def members_class(self) -> Any:
+        """Return the class of the module."""
+        raise NotImplementedError
+
+    def run_name(self) -> str:
+        return hashlib.sha256(self.fold.tobytes()).hexdigest()
+
+    def prepare(self, training: Batches, validation: ArrayBatches | None) -> tuple[Batches, ArrayBatches | None]:
+        self.simple = self._fit_simple(training)  # First, so that a training with an end has the time that is left.
+        seen, unseen = (self._member_weights(training.weights, seen=seen) for seen in (True, False))
+        rows = self.simple.rows
+        measured = ArrayBatches(training.x[rows], training.y[rows], unseen[rows])
+        return ArrayBatches(training.x, training.y, seen), measured
+
+    def _member_weights(self, weights: Tensor | None, *, seen: bool) -> Tensor:
+        """Return (n, members), the weight of each sample in the members that see it, or in those that do not."""
+        is_seen = self.fold[:, None] != np.arange(self.settings.members)[None] % (self.fold.max() + 1)
+        chosen = torch.from_numpy(is_seen if seen else ~is_seen).float()
+        return chosen if weights is None else chosen * weights[:, None].float()
+
+    def _fit_simple(self, training: Batches) -> SimpleModels:
+        """Fit the simple models, on a part of very many samples, and predict samples that they have not seen."""
+        rows = torch.from_numpy(random_part(len(training.x), MOST_MEASURED))
+        x, y = training.x[rows], self.built.standardised_labels(training.y[rows])
+        weights = None if training.weights is None else training.weights[rows].double()
+        simple = SimpleModels(rows, y.numpy(), None if weights is None else weights.numpy())
+        fold, outputs = self.fold[rows], self.num_classes() or 1
+        if self.settings.linear:
+            simple.linear = self.fit_linear(x.double(), y, weights)
+            simple.unseen["linear"] = unseen_by_fold(self.fit_linear, x.double(), y, weights, fold, outputs)
+        if self.settings.trees:
+            self._fit_forest(simple, x, y, weights, fold)
+            self._fit_boosted(simple, x, y, weights, fold)
+        return simple
+
+    def _fit_forest(
+        self, simple: SimpleModels, x: Tensor, y: Tensor, weights: Tensor | None, fold: NDArray[np.int64]
+    ) -> None:
+        start = time.perf_counter()
+        is_bagged = not self.is_grouped and self.bags(len(x))
+        forest = self._grow(x, y, weights, oob_score=is_bagged)
+        in_time = leaves_time((fold.max() + 1) * (time.perf_counter() - start))
+        simple.trees = Trees.of_forest(forest, self.num_classes())
+        # Bags are drawn by the weights: the heaviest samples are in all of them.
+        if is_bagged and (weights is None or not in_time):
+            simple.unseen["trees"] = filled_in(self.out_of_bag(forest), forest)
+            return
+        count = len(forest.estimators_) if in_time else FEWEST_TREES
+        fit = partial(self._fit_trees, count=count)
+        simple.unseen["trees"] = unseen_by_fold(fit, x, y, weights, fold, self.num_classes() or 1)
+
+    def _fit_boosted(
+        self, simple: SimpleModels, x: Tensor, y: Tensor, weights: Tensor | None, fold: NDArray[np.int64]
+    ) -> None:
+        """Fit boosted trees, unless there is no time to measure them too, or a part would see a single rank."""
+        folds = boosting_folds(fold, x.shape[1])
+        if folds is None:
+            return
+        is_ranks = self.num_classes() is not None
+        if is_ranks and any(len(y[folds != number].unique()) < 2 for number in set(folds)):
+            return
+        start = time.perf_counter()
+        fitted = self._fit_boosting(x, y, weights)
+        if leaves_time((folds.max() + 1) * (time.perf_counter() - start)):
+            simple.boosting = fitted
+            outputs = self.num_classes() or 1
+            simple.unseen["boosting"] = unseen_by_fold(self._fit_boosting, x, y, weights, folds, outputs)
+
+    def _fit_boosting(self, x: Tensor, y: Tensor, weights: Tensor | None) -> BoostedTrees:
+        with threadpool_limits(1):  # Even on 20,000 rows threads wait for each other longer than they work.
+            model = self.boosting().fit(*arrays(x, y, weights))
+        return BoostedTrees.of_boosting(model, self.num_classes())
+
+    def _grow(
+        self, x: Tensor, y: Tensor, weights: Tensor | None, *, oob_score: bool = False, count: int | None = None
+    ) -> Any:
+        forest = self.forest(x.shape[1], bootstrap=self.bags(len(x)), oob_score=oob_score, **FOREST)
+        with warnings.catch_warnings():  # Samples that all trees saw are filled in.
+            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores", UserWarning)
+            return grow(forest, x, y, weights, count)
+
+    def _fit_trees(self, x: Tensor, y: Tensor, weights: Tensor | None, *, count: int) -> Trees:
+        return Trees.of_forest(self._grow(x, y, weights, count=count), self.num_classes())
+
+    def finish(self, fitted: Fitted) -> nn.Module:
+        """Choose the weights of the parts by their predictions of samples that they have not seen."""
+        simple, module = self.simple, fitted.module
+        predictions = {"members": module.unseen.double().numpy(), **simple.unseen}
+        predictions = {name: predictions[name] for name in self.errors_to_gain if name in predictions}
+        losses = partial(self.losses, y=simple.y)
+        start = [name for name in ("members", "linear") if name in predictions]
+        equal: dict[str, float] = dict.fromkeys(start, 1 / len(start))
+        shares = choose_shares(predictions, losses, equal, simple.weights, self.errors_to_gain)
+        predictions["blend"] = blend(predictions, shares)
+        unseen_losses = {}
+        for name, predicted in predictions.items():
+            unseen_losses[name] = float(np.average(losses(predicted), weights=simple.weights))
+        fitted.values |= {"shares_": shares, "unseen_losses_": unseen_losses}
+        fitted.notes.append(self._note(unseen_losses, shares))
+        head = self._add_parts(module, simple, shares)
+        fitted.embedding_dim = module.encoder.out_features
+        self.note_unseen(predictions["blend"], fitted)
+        errors = {}
+        for name, predicted in predictions.items():
+            errors[name] = np.full(len(fitted.training.x), np.nan)
+            errors[name][simple.rows.numpy()] = self.absolute_errors(predicted, simple.y, module)
+        fitted.unsaved["unseen_errors_"] = errors
+        return head
+
+    def note_unseen(self, predictions: NDArray[np.float64], fitted: Fitted) -> None:
+        """Measure the blend on samples that its parts have not seen."""
+
+    def _note(self, unseen_losses: dict[str, float], shares: dict[str, float]) -> str:
+        """Return the loss of each part alone and its weight in the blend."""
+        losses = ", ".join(f"{name} {loss:.3f}" for name, loss in unseen_losses.items())
+        weights = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+        return f"{self.loss_name} on samples that were not seen: {losses}; weights in the blend: {weights}"
+
+    def _add_parts(self, module: Any, simple: SimpleModels, shares: dict[str, float]) -> BlendHead:
+        """Add the simple models that have a weight to the encoder and the head, rounded as a saved model holds them."""
+        last = MemberLinear(self.settings.members, int(self.settings.embedding_dim), self.num_classes() or 1)
+        head = BlendHead(last, self.num_classes(), shares).double()
+        head.load_state_dict(module.head.state_dict(), strict=False)
+        if simple.linear is not None and "linear" in shares:
+            module.encoder.linear = cast(nn.Linear, simple.linear[0])
+            if head.link is not None:
+                head.link = cast(CumulativeLink, simple.linear[1])
+        module.encoder.trees = simple.trees if "trees" in shares else None
+        module.encoder.boosting = simple.boosting if "boosting" in shares else None
+        module.head = head
+        module.float().double().eval()
+        return head
+
+
+class RankBlend(Blend, RankMethod):
+    """A blend for ranks."""
+
+    settings: BlendClassifier
+    loss_name = "logarithmic loss"
+    errors_to_gain: ClassVar[dict[str, float]] = {"members": 1.0, "linear": 1.0, "trees": 2.0, "boosting": 2.0}
+
+    def check(self) -> None:
+        RankMethod.check(self)
+        super().check()
+
+    def num_classes(self) -> int | None:
+        count: int = self.settings.labels_.outputs
+        return count
+
+    def members_class(self) -> Any:
+        from ordinate.methods.members import RankMembers
+
+        return RankMembers
+
+    def losses(self, predictions: NDArray[np.float64], y: NDArray[Any], least: float = 1e-6) -> NDArray[np.float64]:
+        return -np.log(np.maximum(predictions[np.arange(len(y)), y], least))
+
+    def absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any], module: Any) -> NDArray[np.float64]:
+        return np.abs(self.settings.decide(predictions) - y).astype(np.float64)
+
+    def fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
+        return nn.Sequential(*fit_cumulative_link(x, y, self.num_classes() or 0, weights))
+
+    def forest(self, columns: int, **options: Any) -> RandomForestClassifier:
+        return RandomForestClassifier(min_samples_leaf=2, **options)
+
+    def boosting(self) -> HistGradientBoostingClassifier:
+        return HistGradientBoostingClassifier(random_state=0)
+
+    def out_of_bag(self, forest: RandomForestClassifier) -> NDArray[np.float64]:
+        shares = np.zeros((len(forest.oob_decision_function_), self.num_classes() or 0))
+        shares[:, forest.classes_] = forest.oob_decision_function_
+        return shares
+
+    def note_unseen(self, predictions: NDArray[np.float64], fitted: Fitted) -> None:
+        scores = compare_rules(self.simple.y, predictions, self.simple.weights)
+        fitted.values["decision_scores_"] = scores
+
+
+class TargetBlend(Blend):
+    """A blend for a continuous target."""
+
+    settings: BlendRegressor
     loss_name = "squared error, in variances of the target,"
     errors_to_gain: ClassVar[dict[str, float]] = {"members": 1.0, "linear": 1.0, "boosting": 1.0, "trees": 1.0}
 
-    def _build_method(self, encoder: nn.Module) -> "TargetMembers":
+    def num_classes(self) -> int | None:
+        return None
+
+    def members_class(self) -> Any:
         from ordinate.methods.members import TargetMembers
 
-        encoder = cast(BlendEncoder, encoder)
-        return TargetMembers(encoder, self._new_head(encoder), **self._training_options())
+        return TargetMembers
 
-    def _training_options(self) -> dict[str, Any]:
-        options = super()._training_options()
-        return {name: value for name, value in options.items() if name not in ("head_loss", "bin_size")}
+    def module(self, encoder: nn.Module, facts: Facts) -> Any:
+        module = super().module(encoder, facts)
+        module.head.standardise(facts.targets)
+        return module
 
-    def _losses(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
+    def losses(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
         squared: NDArray[np.float64] = np.square(predictions - y)[:, 0]
         return squared
 
-    def _absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
-        errors: NDArray[np.float64] = np.abs(predictions - y)[:, 0] * float(self.method_.head.target_scale)
+    def absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any], module: Any) -> NDArray[np.float64]:
+        errors: NDArray[np.float64] = np.abs(predictions - y)[:, 0] * float(module.head.target_scale)
         return errors
 
-    def _fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
+    def fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
         ridge = fit_ridge(x, y, weights)
         layer = nn.Linear(x.shape[1], 1).double()
         with torch.no_grad():
@@ -156,19 +464,28 @@ class BlendRegressor(Blend, ContrastiveRegressor):
             layer.bias.copy_(ridge.linear.bias * ridge.target_scale + ridge.target_mean)
         return nn.Sequential(layer.requires_grad_(False), nn.Identity())
 
-    def _forest(self, **options: Any) -> ExtraTreesRegressor:
-        return ExtraTreesRegressor(max_features=min(MOST_TRIED, self.reader_.sample_shape[0]), **options)
+    def forest(self, columns: int, **options: Any) -> ExtraTreesRegressor:
+        return ExtraTreesRegressor(max_features=min(50, columns), **options)
 
-    def _bags(self, samples: int) -> bool:
+    def bags(self, samples: int) -> bool:
         return samples > MOST_PER_TREE or training_end() is not None
 
-    def _boosting(self) -> HistGradientBoostingRegressor:
+    def boosting(self) -> HistGradientBoostingRegressor:
         return HistGradientBoostingRegressor(**BOOSTED_TARGETS, random_state=0)
 
-    def _out_of_bag(self, forest: ExtraTreesRegressor) -> NDArray[np.float64]:
+    def out_of_bag(self, forest: ExtraTreesRegressor) -> NDArray[np.float64]:
         predicted: NDArray[np.float64] = forest.oob_prediction_[:, None]
         return predicted
 
-    def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
-        super()._finish(training, validation)
-        self.head_name_, self.head_, self.head_scores_ = "linear", self.method_.head, {}
+    def finish(self, fitted: Fitted) -> nn.Module:
+        fitted.values |= {"head_name_": "linear", "head_scores_": {}}
+        return super().finish(fitted)
+
+
+def plain_numbers(reader: TableFeatures, most: int = 100) -> list[int]:
+    """Return the positions of columns that are numbers, not their normal scores, for a periodic embedding.
+
+    It takes memory and time for each, so that very many columns get none.
+    """
+    found = sorted(set(reader.numeric_positions) & set(reader.plain_positions))
+    return found if len(found) <= most else []

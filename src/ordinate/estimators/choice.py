@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ordinate.errors import OrdinateError
-from ordinate.methods.time_budget import TimeBudget, TrainingEnd, training_until
 from ordinate.torchrun import by_the_first, is_first_process
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 
 LEAST_TRAINING = 0.04  # of the limit, for a training that starts too late
 AFTER_THE_FIRST = 0.5  # of the longest trial so far: the least time that a further trial, beyond the first two, is for

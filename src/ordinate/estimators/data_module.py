@@ -7,10 +7,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from torch.utils.data import DataLoader
 
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator, labels_to_learn_from
-from ordinate.methods.staged import StagedMethod
-from ordinate.methods.training import training_loader, validation_loader
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.pipeline import Given, new_module, prepare
 from ordinate.randomness import own_random_numbers
+from ordinate.training.loop import training_loader, validation_loader
+from ordinate.training.stages import StagedMethod
 
 
 class DataModule(lightning.LightningDataModule):
@@ -51,14 +52,15 @@ class DataModule(lightning.LightningDataModule):
     ) -> None:
         super().__init__()
         self.estimator: EmbeddingEstimator = clone(estimator)
-        self.training_data, self.validation_data, self.batches = self.estimator._prepare(
-            X, y, sample_weight, validation, groups, folder=None
-        )
+        self._method = self.estimator.new_method()
+        self._data = prepare(self.estimator, self._method, Given(X, y, sample_weight, validation, groups))
+        self.training_data, self.validation_data = self._data.training, self._data.validation
+        self.batches = self._data.batches
 
     def new_method(self) -> StagedMethod:
         """Return the untrained method of the estimator, which may be trained on this data, with its own encoder."""
         with own_random_numbers(self.batches.seed, gpus=True):
-            return self.estimator._new_method(labels_to_learn_from(self.training_data))
+            return new_module(self.estimator, self._method, self._data)[0]
 
     def train_dataloader(self) -> DataLoader[Any]:
         return training_loader(self.training_data, self.batches, self.batches.seed)

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from ordinate.checks import check_embedding_dim, check_network_folder, check_positive, check_train_encoder
+from ordinate.checks import check_embedding_dim, check_network_folder
 from ordinate.encoders.given import Encoder, describe_encoder, is_factory, is_named
 from ordinate.encoders.hugging_face import VisionNetwork
 from ordinate.errors import OrdinateError
@@ -22,22 +22,16 @@ def check_encoder(estimator: Any) -> None:
     if isinstance(estimator.encoder, str):
         check_network_folder(estimator.encoder)
     check_embedding_dim(estimator.embedding_dim)
-    trained = check_train_encoder(estimator.train_encoder)
-    brings_weights = (
-        not is_named(estimator.encoder) or estimator.text or (estimator.images and estimator.images.pretrained)
-    )
+    trained, options = estimator.training.train_encoder, estimator.data
+    brings_weights = not is_named(estimator.encoder) or (options is not None and options.brings_weights)
     if trained not in (None, "all") and not brings_weights:
         raise OrdinateError(
             "train_encoder",
             f"{trained!r} with the encoder {estimator.encoder!r}, which starts without weights",
             "'all', a network that brings weights, or ImageOptions(pretrained=True)",
         )
-    if trained not in (None, "none") and estimator.images is not None and estimator.images.frozen:
-        raise OrdinateError("train_encoder", f"{trained!r} with ImageOptions(frozen=True)", "'none'")
-    if trained == "none" and estimator.images is not None:
-        estimator.images.require_one_view("train_encoder", "'none'")
-    if estimator.encoder_learning_rate is not None:
-        check_positive(estimator.encoder_learning_rate, "encoder_learning_rate")
+    if options is not None:
+        options.check_part(trained)
 
 
 def plain_encoder(encoder: Encoder) -> str | dict[str, str]:

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from sklearn.utils.validation import check_is_fitted
@@ -15,10 +15,10 @@ from ordinate import __version__
 from ordinate.data.new_files import new_folder
 from ordinate.data.registry import modalities, modality_of_reader
 from ordinate.errors import OrdinateError
-from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.inference_graph import InferenceGraph
 from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.target_regressor import TargetRegressor
 
 ONNX, TORCH = ".onnx", ".pt2"
 INPUT = "samples"
@@ -80,7 +80,7 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
         >>> import numpy as np
         >>> from ordinate import CLOCClassifier
         >>> X = np.linspace(0, 1, 60)[:, None]
-        >>> model = CLOCClassifier(phase_epochs=(2, 2), random_state=0).fit(X, np.digitize(X[:, 0], [0.3, 0.7]))
+        >>> model = CLOCClassifier(epochs=(2, 2), random_state=0).fit(X, np.digitize(X[:, 0], [0.3, 0.7]))
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     exported = export_model(model, f"{folder}/model.pt2")
         ...     program = torch.export.load(exported.path).module()
@@ -195,9 +195,9 @@ def _check(
             samples = _random_samples(graph, n, generator)
             found = run(samples)
             # on the CPU, as a GPU may round convolutions; images go in as bytes, as the estimator reads them
-            embedding = estimator.method_(samples if samples.dtype == torch.uint8 else samples.double()).double()
+            embedding = estimator.encoder_(samples if samples.dtype == torch.uint8 else samples.double()).double()
             _compare("embedding", found["embedding"], embedding, EMBEDDING_TOLERANCE[graph.dtype])
-            at_found, undecided = _predict(estimator, found["embedding"], samples), graph.undecided(found["embedding"])
+            at_found, undecided = _predict(estimator, found["embedding"]), graph.undecided(found["embedding"])
             _compare(graph.predicts, found[graph.predicts], at_found, PREDICTION_TOLERANCE[graph.predicts], undecided)
             if isinstance(estimator, RankClassifier):
                 decided = torch.from_numpy(estimator.decide(found["probability"].numpy()))
@@ -205,18 +205,16 @@ def _check(
                     raise OrdinateError(
                         "export", problem="rank differs from the estimator's decision", hint="nothing was written"
                     )
-            for name, expected in (("embedding", embedding), (graph.predicts, _predict(estimator, embedding, samples))):
+            for name, expected in (("embedding", embedding), (graph.predicts, _predict(estimator, embedding))):
                 differences[name] = max(differences[name], float((found[name] - expected).abs().max()))
     return differences, {name: tuple(found[name].shape[1:]) for name in graph.outputs}
 
 
-def _predict(estimator: EmbeddingEstimator, embeddings: Tensor, samples: Tensor) -> Tensor:
-    """Return what the estimator itself makes of embeddings of samples."""
+def _predict(estimator: EmbeddingEstimator, embeddings: Tensor) -> Tensor:
+    """Return the estimator's own predictions from embeddings."""
     if isinstance(estimator, RankClassifier):
-        return torch.from_numpy(estimator._probabilities_of(embeddings, samples))
-    assert isinstance(estimator, ContrastiveRegressor)  # noqa: S101  # or there were no graph
-    predicted = estimator.head_(embeddings).double() + torch.from_numpy(estimator.target_offset_)
-    return predicted[:, 0] if estimator.target_is_vector_ else predicted
+        return torch.from_numpy(estimator.probabilities_of(embeddings))
+    return torch.from_numpy(cast(TargetRegressor, estimator).predictions_of(embeddings))
 
 
 def _compare(name: str, found: Tensor, expected: Tensor, tolerance: float, may_differ: Tensor | None = None) -> None:

@@ -6,10 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.streamed import StreamedPixels, too_large
-from ordinate.data.view_batches import ViewBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.estimators.fingerprint import describe
 
@@ -50,7 +49,7 @@ def _streamed_features(
     encoder: FrozenImageEncoder, data: ArrayBatches | ViewBatches, device: torch.device
 ) -> ArrayBatches:
     """Return the features of images that stream, in a file where memory does not hold them, and their labels."""
-    from ordinate.methods.training import validation_loader  # on first use, as Lightning takes seconds
+    from ordinate.training.loop import validation_loader  # on first use, as Lightning takes seconds
 
     features, done = torch.empty(0), 0
     labels: list[list[Tensor]] = []

@@ -137,7 +137,7 @@ def predict_sets(
         >>> from ordinate import CLOCClassifier
         >>> X = np.linspace(0, 1, 60)[:, None]
         >>> y = np.digitize(X[:, 0], [0.3, 0.7])
-        >>> model = CLOCClassifier(phase_epochs=(2, 2), random_state=0).fit(X[::2], y[::2])
+        >>> model = CLOCClassifier(epochs=(2, 2), random_state=0).fit(X[::2], y[::2])
         >>> lowest, highest = predict_sets(model, HeldOut.measure(model, X[1::2], y[1::2]), X, coverage=0.8)
         >>> bool((lowest <= highest).all())
         True

@@ -146,11 +146,9 @@ def write_hub_folder(
     """
     check_is_fitted(estimator)
     public = copy.copy(estimator)
-    public.checkpoint_dir = None
-    if public.images is not None and public.images.pretrained:
-        public.images = replace(public.images, pretrained=True)  # where the first weights came from
-    if public.text is not None and public.text.word_vectors is not None:
-        public.text = replace(public.text, word_vectors=Path(public.text.word_vectors).name)
+    public.training = replace(public.training, checkpoint_dir=None)
+    if public.data is not None:
+        public.data = public.data.without_paths()
     if isinstance(public.encoder, str) and Path(public.encoder.removeprefix(HUGGING_FACE)).is_absolute():
         public.encoder = f"{HUGGING_FACE}{Path(public.encoder).name}"
     card = _card(estimator, repo_id or Path(folder).resolve().name, license, dict(metrics or {}))

@@ -1,75 +1,58 @@
-"""How a fitted estimator embeds samples."""
+"""How samples are embedded by a trained encoder."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from ordinate.data.modality import Reader
 from ordinate.data.streamed import Streamed
-from ordinate.estimators import inputs
-from ordinate.methods.threads import few_for_little
+from ordinate.training.options import Training
+from ordinate.training.threads import few_for_little
 
-if TYPE_CHECKING:
-    from ordinate.methods.staged import StagedMethod
 
-READ_AT_ONCE = 4096  # samples
+def device_of(training: Training) -> torch.device:
+    """Return the device that encoders in float32 run on."""
+    on_gpu = training.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
+    return torch.device("cuda" if on_gpu else "cpu")
 
 
 class Inference:
-    """The part of an estimator that reads samples and passes them through the fitted method."""
+    """Embeds samples that were read.
 
-    reader_: Reader
-    method_: "StagedMethod"
-    embedding_dim_: int
-    accelerator: str
+    Args:
+        encoder: From a batch to embeddings (n, d), in evaluation mode.
+        reader: How the samples were read.
+        training: The options of training, which say whether a GPU may be used.
+    """
 
-    def _read(self, X: Any) -> Tensor:
-        """Return samples as a batch of the encoder."""
-        return inputs.read_new(self, X)
+    def __init__(self, encoder: nn.Module, reader: Reader, training: Training) -> None:
+        self.encoder = encoder
+        self.reader = reader
+        self.device = device_of(training)
 
-    def _embed(self, x: Tensor) -> Tensor:
-        """Embed in float64, so that a sample's embedding does not depend on the rest of its batch."""
-        if self.reader_.in_float32:
-            return self._embed_in_float32(x)
-        rows = self.reader_.embedded_at_once(x)
-        embeddings = torch.empty(len(x), self.embedding_dim_, dtype=torch.float64)
-        with torch.no_grad(), few_for_little(self.method_, x, min(rows, len(x))):
-            for place, part in zip(embeddings.split(rows), x.split(rows), strict=True):
-                place.copy_(self.method_(part.double()))
-        return embeddings
+    def embed(self, x: Tensor) -> Tensor:
+        """Return embeddings (n, d) in float64; a sample's embedding does not depend on the rest of its batch."""
+        rows = self.reader.embedded_at_once(x)
+        if self.reader.in_float32:
+            return self._embed_in_float32(x, rows)
+        with torch.no_grad(), few_for_little(self.encoder, x, min(rows, len(x))):
+            rows = min(rows, getattr(self.encoder, "most_rows", rows))
+            return torch.cat([self.encoder(part.double()) for part in x.split(rows)])
 
-    def _embed_rows(self, x: Any, rows: NDArray[np.int64]) -> Tensor:
-        """Embed some samples, a few thousand of which are read at a time."""
-        if isinstance(x, Streamed):
-            part: Any = x.part(rows)
-            return self._embed(part)
-        return torch.cat([self._embed(x[part]) for part in torch.from_numpy(rows).split(READ_AT_ONCE)])
-
-    def _embed_in_float32(self, x: Tensor) -> Tensor:
+    def _embed_in_float32(self, x: Tensor, rows: int) -> Tensor:
         """Embed in float32, on the GPU if there is one; float64 would take image networks far longer."""
-        at_once, device = self.reader_.embedded_at_once(x), self._device
-        encoder = self.method_.encoder.to(device)
+        encoder = self.encoder.to(self.device)
         with torch.no_grad():
-            parts = [encoder(part.to(device)).double().cpu() for part in x.split(at_once)]
+            parts = [encoder(part.to(self.device)).double().cpu() for part in x.split(rows)]
         encoder.cpu()
         return torch.cat(parts)
 
-    @property
-    def _on_gpu(self) -> bool:
-        return self.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
-
-    @property
-    def _device(self) -> torch.device:
-        return torch.device("cuda" if self._on_gpu else "cpu")
-
-    def _prepare_inference(self) -> None:
-        """Let go of the Trainer, so that the method can be pickled and copied, and set the dtype of prediction."""
-        method = self.method_
-        method._trainer = None
-        method._fabric_optimizers = []
-        method.cpu().double().eval()
-        if self.reader_.in_float32:
-            method.encoder.float()
+    def embed_rows(self, x: Any, rows: NDArray[np.int64], at_once: int = 4096) -> Tensor:
+        """Embed some samples, a few thousand of which are read at a time."""
+        if isinstance(x, Streamed):
+            part: Any = x.part(rows)
+            return self.embed(part)
+        return torch.cat([self.embed(x[part]) for part in torch.from_numpy(rows).split(at_once)])

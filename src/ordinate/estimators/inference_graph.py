@@ -16,14 +16,9 @@ from torch.nn.functional import normalize
 
 from ordinate.decisions.rule import TIE as TIE_OF_PROBABILITIES
 from ordinate.errors import OrdinateError
-from ordinate.estimators.blend import BlendClassifier
-from ordinate.estimators.cloc import CLOCClassifier
-from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.linear_ranks import LinearRanks
-from ordinate.estimators.ordinal import OrdinalClassifier
-from ordinate.estimators.otd import OTDClassifier
 from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.heads.neighbours import TIE_BREAK, NeighbourMean, NeighbourVote
 
 TIE = 1e-9  # between similarities, relative to the largest: below, rounding decides which neighbour is nearer
@@ -56,9 +51,8 @@ class InferenceGraph(nn.Module):
         super().__init__()
         reader = estimator.reader_
         self.sample_shape, self.sample_dtype, self.dtype = reader.sample_shape, reader.input_dtype, reader.graph_dtype
-        self.encoder = copy.deepcopy(estimator.method_.encoder).to(self.dtype)
+        self.encoder = copy.deepcopy(estimator.encoder_).to(self.dtype)
         self.head = _head(estimator)
-        self.columns = estimator.columns_ if isinstance(estimator, LinearRanks) else None
         self.decision = _Decision(estimator.rule) if isinstance(estimator, RankClassifier) else None
         self.predicts = "prediction" if self.decision is None else "probability"
         self.outputs = ["embedding", self.predicts, *(["rank"] if self.decision is not None else [])]
@@ -66,8 +60,6 @@ class InferenceGraph(nn.Module):
     def forward(self, samples: Num[Tensor, "n ..."]) -> dict[str, Tensor]:
         embedding = self.encoder(samples.to(self.dtype)).double()
         predicted = self.head(embedding)
-        if self.columns is not None:
-            predicted = self.columns(predicted, samples)
         outputs = {"embedding": embedding, self.predicts: predicted}
         return outputs if self.decision is None else {**outputs, "rank": self.decision(outputs["probability"])}
 
@@ -82,33 +74,16 @@ class InferenceGraph(nn.Module):
 
 def _head(estimator: EmbeddingEstimator) -> nn.Module:
     """Return the module from embeddings to probabilities or predictions."""
-    if isinstance(estimator, CLOCClassifier):
-        return nn.Sequential(estimator.method_.classifier, nn.Softmax(dim=1))
-    if isinstance(estimator, BlendClassifier):
-        return estimator.method_.head
-    if isinstance(estimator, OrdinalClassifier):
-        return _OfLogits(estimator)
-    if isinstance(estimator, OTDClassifier):
-        return _Vote(estimator.neighbours_)
-    if isinstance(estimator, ContrastiveRegressor):
-        head = estimator.head_
-        offset = torch.from_numpy(estimator.target_offset_)
-        return _Shifted(_Mean(head) if isinstance(head, NeighbourMean) else head, offset, estimator.target_is_vector_)
-    raise OrdinateError("estimator", type(estimator).__name__, "CLOC, OTD, SupCR, SupReMix, a blend or a plain network")
-
-
-class _OfLogits(nn.Module):
-    """:func:`~ordinate.methods.ordinal.probabilities_of` in float64."""
-
-    def __init__(self, estimator: OrdinalClassifier) -> None:
-        super().__init__()
-        self.head = copy.deepcopy(estimator.method_.head).double()
-        self.loss = estimator.method_.loss
-
-    def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
-        from ordinate.methods.ordinal import probabilities_of
-
-        return probabilities_of(self.head(embeddings), self.loss)
+    predictor = estimator.predictor_
+    if isinstance(predictor, NeighbourVote):
+        return _Vote(predictor)
+    if isinstance(estimator, RankClassifier):
+        return copy.deepcopy(predictor)
+    if isinstance(estimator, TargetRegressor):
+        head = _Mean(predictor) if isinstance(predictor, NeighbourMean) else predictor
+        labels = estimator.labels_
+        return _Shifted(head, torch.from_numpy(labels.offset), labels.is_vector)
+    raise OrdinateError("estimator", type(estimator).__name__, "a classifier of ranks or a regressor")
 
 
 class _Decision(nn.Module):

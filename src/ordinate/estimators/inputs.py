@@ -15,16 +15,16 @@ from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 
 
-def unpack(X: Any, y: Any, estimator: Any = None) -> tuple[Any, Any]:
+def unpack(X: Any, y: Any, options: Any = None) -> tuple[Any, Any]:
     """Return samples that other libraries hold as arrays and tables, and their labels where y is None.
 
     Samples of a Dataset or DataLoader are read once: what it draws at random, it draws once. Those of a Dataset that
-    streams, by the options of the estimator, are read whenever they are needed; for their labels once. Labels in
+    streams, by the options of its kind of data, are read whenever they are needed; for their labels once. Labels in
     parquet files are read, very many of them into a file of their own.
     """
     if isinstance(y, ParquetTable):
         y = y.labels()
-    samples, workers = _streamed(X, estimator)
+    samples, workers = _streamed(X, options)
     if samples is not None:
         return samples, samples.labels(workers) if y is None else y
     if isinstance(X, DataLoader):
@@ -38,13 +38,15 @@ def unpack(X: Any, y: Any, estimator: Any = None) -> tuple[Any, Any]:
     return X, y
 
 
-def _streamed(X: Any, estimator: Any) -> tuple[Any, int]:
+def _streamed(X: Any, options: Any) -> tuple[Any, int]:
     """Return the samples of a Dataset that streams, and the processes that read them; None for anything else."""
-    for modality in modalities() if isinstance(X, Dataset) and not isinstance(X, IterableDataset) else ():
-        options: Any = getattr(estimator, modality.parameter, None)
-        samples = modality.of_dataset(X, options)
-        if samples is not None:
-            return samples, options.workers
+    if not isinstance(X, Dataset) or isinstance(X, IterableDataset):
+        return None, 0
+    for modality in modalities():
+        if modality.options_class is not None and isinstance(options, modality.options_class):
+            samples = modality.of_dataset(X, options)
+            if samples is not None:
+                return samples, options.workers
     return None, 0
 
 
@@ -82,39 +84,44 @@ def _of_items(items: Dataset[Any], y: Any) -> tuple[Any, Any]:
     return stacked, y
 
 
-def unlabelled(X: Any, estimator: Any) -> Any:
+def unlabelled(X: Any, options: Any) -> Any:
     """Return samples as :func:`unpack` does, without their labels."""
-    samples, _ = _streamed(X, estimator)
+    samples, _ = _streamed(X, options)
     return unpack(X, None)[0] if samples is None else samples
 
 
-def check_options(estimator: Any) -> None:
-    """Raise where the options of a kind of data are not of their class, or missing for the encoder."""
+def check_options(options: Any, encoder: Any) -> None:
+    """Raise an error if the options of the data are of no known class, or missing for the encoder."""
+    known = [modality.options_class for modality in modalities() if modality.options_class is not None]
+    if options is not None and not isinstance(options, tuple(known)):
+        names = ", ".join(f"{kind.__name__}(...)" for kind in known)
+        raise OrdinateError("data", repr(options), f"one of {names}, or None")
+    if not isinstance(encoder, str) or options is not None:
+        return
     for modality in modalities():
-        name, options = modality.parameter, getattr(estimator, modality.parameter, None)
-        if modality.options_class is None:
-            continue
-        expected = f"ordinate.{modality.options_class.__name__}(...)"
-        if options is not None and not isinstance(options, modality.options_class):
-            raise OrdinateError(name, repr(options), f"{expected} or None")
-        if options is None and estimator.encoder in modality.encoders:
-            raise OrdinateError(name, f"None with the encoder {estimator.encoder!r}", expected)
+        if modality.options_class is not None and encoder in modality.encoders:
+            expected = f"ordinate.{modality.options_class.__name__}(...)"
+            raise OrdinateError("data", f"None with the encoder {encoder!r}", expected)
 
 
 def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X in the form in which its kind of data is read and its rows are selected; ``reset`` in fitting."""
-    return modality_of(X, estimator).check(estimator, X, reset=reset)
+    modality = modality_of(X, estimator.data)
+    options = estimator.data
+    if options is not None and not isinstance(options, modality.options_class or ()):
+        raise OrdinateError(
+            "data", f"{type(options).__name__} for {modality.name}", f"options of {modality.name}, or None"
+        )
+    return modality.check(estimator, X, reset=reset)
 
 
-def fit_reader(estimator: Any, X: Any, *, progress: bool = False) -> tuple[Reader, Any]:
+def fit_reader(X: Any, options: Any, encoder: Any, *, progress: bool = False) -> tuple[Reader, Any]:
     """Learn how to read checked training samples; return the reader, and X with its files read."""
-    modality = modality_of(X)
-    options = estimator._options_of(modality)
-    return modality.fit(X, options, encoder=estimator.encoder, progress=progress)
+    return modality_of(X).fit(X, options, encoder=encoder, progress=progress)
 
 
 def check_kind(reader: Reader, modality: Modality) -> None:
-    """Raise where samples are of another kind than the training samples."""
+    """Raise an error if samples are of another kind than the training samples."""
     if not modality.reads_with(reader):
         raise OrdinateError("X", "another kind of data", f"{modality_of_reader(reader).expected}, as in training")
 
@@ -127,7 +134,7 @@ def read(reader: Reader, X: Any, folder: Path | None = None) -> Tensor:
 
 def read_new(estimator: Any, X: Any) -> Tensor:
     """Return new samples of a fitted estimator as the batch of its encoder."""
-    X = unlabelled(X, estimator)
-    modality = modality_of(X, estimator)
+    X = unlabelled(X, estimator.data)
+    modality = modality_of(X, estimator.data)
     check_kind(estimator.reader_, modality)
     return estimator.reader_.read(modality.check(estimator, X, reset=False))

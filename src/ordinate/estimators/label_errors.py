@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from ordinate.checks import check_whole
+from ordinate.data.registry import modality_of
 from ordinate.data.rows import take
 from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion, suggested_ranks, suspicion
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
-from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.rank_labels import find_classes, to_ranks
 from ordinate.estimators.seed import draw_seed
-from ordinate.functional.inputs import check_whole
+from ordinate.estimators.target_regressor import TargetRegressor
 
 NEIGHBOURS = 10  # training embeddings whose ranks are counted
 SPREAD = 50  # samples that the local spread of a continuous target is estimated from
@@ -41,7 +41,7 @@ class Fold:
 
 
 def find_label_errors(
-    estimator: RankClassifier | ContrastiveRegressor,
+    estimator: RankClassifier | TargetRegressor,
     X: Any,
     y: ArrayLike,
     *,
@@ -81,7 +81,7 @@ def find_label_errors(
         >>> table.loc[0, ["row", "label", "suggested"]].tolist()
         [3, 2, 0]
     """
-    X, y = inputs.unpack(X, y, estimator)
+    X, y = inputs.unpack(X, y, estimator.data)
     if isinstance(estimator, RankClassifier):
         classes = find_classes(y, estimator.class_order)
         ranks = to_ranks(y, classes)
@@ -129,7 +129,7 @@ def out_of_fold_probabilities(
         >>> probabilities[[0, 30, 59]].round().tolist()
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    X, y = inputs.unpack(X, y, estimator)
+    X, y = inputs.unpack(X, y, estimator.data)
     classes = find_classes(y, estimator.class_order)
     return _probabilities(estimator, X, to_ranks(y, classes), classes, folds, groups)
 
@@ -153,20 +153,20 @@ def _cross_fit(
 ) -> Iterator[Fold]:
     """Train a clone without each fold; folds hold about as many samples of every stratum."""
     unfitted = clone(estimator)
-    unfitted._check_parameters()
+    method = unfitted.new_method()
     X = inputs.check_input(unfitted, X, reset=True)
     if len(X) != len(labels):
         raise OrdinateError("y", f"{len(labels)} labels for {len(X)} samples", "one per sample")
-    if unfitted.text is None:
-        X = inputs.fit_reader(unfitted, X)[1]  # images are decoded once
-    kept_in = None if estimator.checkpoint_dir is None else Path(estimator.checkpoint_dir)
+    if hasattr(X, "paths"):
+        X = inputs.fit_reader(X, method.data_options(modality_of(X)), unfitted.encoder)[1]  # Files are decoded once.
+    kept_in = estimator.training.folder
     seed = draw_seed(unfitted.random_state, kept_in)
     for number, (rows, unseen) in enumerate(_split(strata, folds, groups, seed)):
         model = clone(estimator)
         if kept_in is not None:
             folder = kept_in / f"fold-{number}"
             folder.mkdir(parents=True, exist_ok=True)
-            model.set_params(checkpoint_dir=folder)
+            model.set_params(training__checkpoint_dir=folder)
         seen = take(X, rows)
         model.fit(seen, labels[rows], groups=None if groups is None else np.asarray(groups)[rows])
         yield Fold(model, rows, seen, unseen, take(X, unseen))

@@ -134,7 +134,7 @@ class NeighbourIndex:
     @classmethod
     def build(cls, estimator: EmbeddingEstimator, X: Any, y: ArrayLike | None = None) -> "NeighbourIndex":
         """Return an index of samples X, of the estimator's kind of data, with labels y."""
-        X, y = inputs.unpack(X, y, estimator)
+        X, y = inputs.unpack(X, y, estimator.data)
         return cls(estimator, estimator.transform(X), y)
 
     def __len__(self) -> int:
@@ -248,7 +248,7 @@ def _digest(embeddings: NDArray[np.float64], labels: str) -> str:
 def _digest_of_encoder(estimator: EmbeddingEstimator) -> str:
     """Return a checksum of the weights as a saved model holds them."""
     digest = hashlib.sha256()
-    for name, value in estimator.method_.encoder.state_dict().items():
+    for name, value in estimator.encoder_.state_dict().items():
         digest.update(name.encode())
         digest.update((value.float() if value.is_floating_point() else value).cpu().numpy().tobytes())
     return digest.hexdigest()

@@ -1,52 +1,48 @@
-"""OTD behind scikit-learn's interface."""
+"""OTD with scikit-learn's interface."""
 
-from dataclasses import field
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import replace
+from typing import Any, ClassVar, get_args
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ordinate.data.array_batches import ArrayBatches
-from ordinate.data.part import random_part_of_ranks
+from ordinate.checks import check_choice, check_whole
+from ordinate.data.modality import Reader
+from ordinate.data.rows import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
-from ordinate.data.view_batches import ViewBatches
-from ordinate.estimators.embedding_estimator import MOST_EMBEDDED
-from ordinate.estimators.linear_ranks import LinearRanks
+from ordinate.estimators.calibration import fit_calibration, note_uncalibrated, scores_of
+from ordinate.estimators.defaults import defaults_of
+from ordinate.estimators.method import Facts, Fitted, fewer_epochs
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.voting import NEIGHBOURS, VotingClassifier
-from ordinate.functional.inputs import check_choice
+from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
+from ordinate.estimators.target_regressor import MOST_EMBEDDED
+from ordinate.estimators.voting import fit_vote
 from ordinate.functional.similarity import unit
+from ordinate.heads.angle_density import AngleDensity, Arc, PositionDensity
+from ordinate.heads.neighbours import NeighbourVote
 from ordinate.methods.imbalance import Imbalance
 from ordinate.options import Monitored
 
-if TYPE_CHECKING:
-    from ordinate.methods.otd import OTD
-
-DECAY = 10.0  # of tables with categories, series and text
-
 
 @estimator_dataclass
-class OTDClassifier(LinearRanks, VotingClassifier):
-    """Classify ranks by OTD: they are spread evenly over a half circle, and the nearest neighbours vote.
+class OTDClassifier(RankClassifier):
+    """Classify ranks by OTD: they are spread evenly over a half circle, and the position there gives probabilities.
 
     Args:
-        n_neighbors: training embeddings, nearest by cosine, that vote, 3 in the paper's Table 2; by default 9 for
-            tables, otherwise as many, 3 to 61, as predict training samples best, each without itself, by the ranked
-            probability score.
-        by_rank: let every rank of a batch count the same; False for eq. 5, the plain mean over all triplets, of which
-            large ranks have their size's cube.
-        monitored: what the best epoch of ``patience`` is chosen by, ``"loss"`` or, as in the paper, ``"accuracy"``,
-            that of the 3 nearest training embeddings, on the validation samples.
-        ends_in_relu: end the embedding in ReLU, as the paper's Table 3 has it. Cosines are then 0 or more, so that no
-            two ranks can be farther apart than half of what the extreme ones are to be.
-        imbalance: what to do about rare ranks: :class:`~ordinate.methods.imbalance.Imbalance` with LDS, whose weights
-            replace equal ones for all ranks, or RankSim, not FDS; None does nothing. Of few ranks, kernel_size=1 weighs
-            each by its own number of samples.
-        weight_decay: by default 3 for a table of numbers alone, 0.05 for images and volumes and 10 otherwise.
-
-    Attributes:
-        neighbours_: the training embeddings that vote, of at most 50,000 samples.
+        n_neighbors: Number of training embeddings, nearest by cosine, whose votes replace the position, 3 in the
+            paper's Table 2; None for the position, see :class:`~ordinate.heads.angle_density.AngleDensity`.
+        epochs: Epochs of training; None for 300, or as many as 3000 batches make if that is fewer.
+        by_rank: Whether every rank of a batch counts the same; False for eq. 5, the plain mean over all triplets, in
+            which large ranks count by the cube of their size.
+        monitored: Value by which ``patience`` chooses the best epoch: ``"loss"`` or, as in the paper, ``"accuracy"``
+            of the 3 nearest training embeddings on the validation samples.
+        ends_in_relu: Whether the embedding ends in ReLU, as the paper's Table 3 has it. Cosines are then >= 0, so that
+            no two ranks can be farther apart than half of the distance that the extreme ones should have.
+        imbalance: Correction for rare ranks: :class:`~ordinate.Imbalance` with LDS, whose weights replace equal ones
+            for all ranks, or RankSim, not FDS; None for none. With few ranks, kernel_size=1 weighs each by its own
+            number of samples.
 
     Example:
         >>> import numpy as np
@@ -57,53 +53,101 @@ class OTDClassifier(LinearRanks, VotingClassifier):
         [0, 2]
     """
 
+    n_neighbors: int | None = None
+    epochs: int | None = None
     by_rank: bool = True
     monitored: Monitored = "loss"
     ends_in_relu: bool = False
     imbalance: Imbalance | None = None
-    method_: "OTD" = field(init=False)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice(self.monitored, get_args(Monitored), "monitored")
+    method: ClassVar[str] = "ordinate.estimators.otd:OTDMethod"
 
-    def _new_encoder(self, *, for_saved_weights: bool = False) -> nn.Module:
-        encoder = super()._new_encoder(for_saved_weights=for_saved_weights)
-        if self.ends_in_relu:
-            encoder.register_forward_hook(rectified)  # whatever the encoder is, its weights keep their names
+
+class OTDMethod(RankMethod):
+    """How OTD trains: all triplets of batches that hold both extreme ranks."""
+
+    name = "OTD"
+    settings: OTDClassifier
+
+    def check(self) -> None:
+        super().check()
+        self._check_imbalance()
+        check_choice(self.settings.monitored, get_args(Monitored), "monitored")
+        if self.settings.n_neighbors is not None:
+            check_whole(self.settings.n_neighbors, "n_neighbors")
+        if self.settings.epochs is not None:
+            check_whole(self.settings.epochs, "epochs")
+
+    def weight_decay(self, reader: Reader) -> float:
+        usual = defaults_of(reader).weight_decay
+        if usual is not None or reader.numbers_only:
+            return super().weight_decay(reader)
+        return 10.0
+
+    def batches(self, targets: NDArray[np.int64], batch_size: int, seed: int) -> RankBatches:
+        last = self.settings.labels_.outputs - 1
+        return RankBatches(targets, batch_size, required={0: 1, last: 2}, seed=seed)
+
+    def encoder(self, reader: Reader, options: Any, saved: dict[str, Any] | None = None) -> nn.Module:
+        encoder = super().encoder(reader, options, saved)
+        if self.settings.ends_in_relu:
+            encoder.register_forward_hook(rectified)  # Whatever the encoder is, its weights keep their names.
         return encoder
 
-    def _build_method(self, encoder: nn.Module) -> "OTD":
+    def module(self, encoder: nn.Module, facts: Facts) -> Any:
         from ordinate.methods.otd import OTD
 
+        settings = self.settings
+        epochs = settings.epochs
         return OTD(
             encoder,
-            len(self.ordered_classes_),
-            epochs=self._epochs(),
-            by_rank=self.by_rank,
-            monitored=self.monitored,
-            balance=self._balance(),
-            **self._training_options(),
+            facts.outputs,
+            epochs=fewer_epochs(300, 3000, facts.n_batches) if epochs is None else epochs,
+            by_rank=settings.by_rank,
+            monitored=settings.monitored,
+            balance=self.balance(self.label_bins(facts.outputs), facts.embedding_dim),
+            **self.stage_options(facts),
         )
 
-    def _weight_decay(self) -> float:
-        usual = self.reader_.weight_decay is not None or self.reader_.numbers_only
-        return super()._weight_decay() if usual or self.weight_decay is not None else DECAY
+    def predictor(self, fitted: Fitted) -> nn.Module:
+        fitted.module.seen.clear()
+        if self.settings.n_neighbors is not None:
+            return self.vote(fitted, int(self.settings.n_neighbors))
+        outputs = self.settings.labels_.outputs
+        training = fitted.training
+        density = PositionDensity(shares_of_ranks(training.y, outputs, training.weights))
+        if not self.is_calibrated(density, fitted, arc_of):
+            # Positions of training samples say little about new ones: together they count as one sample per rank.
+            scores = scores_of(fitted, arc_of, training)
+            weights = torch.ones(len(scores.ranks)) if scores.weights is None else scores.weights
+            fit_calibration(density, replace(scores, weights=weights * outputs / weights.sum()))
+        return AngleDensity(arc_of(fitted), density)
 
-    def _batches(self, targets: NDArray[np.int64], seed: int) -> RankBatches:
-        return RankBatches(
-            targets, self._samples_per_batch, required={0: 1, len(self.ordered_classes_) - 1: 2}, seed=seed
-        )
-
-    def _finish(self, training: ArrayBatches | ViewBatches, validation: ArrayBatches | None) -> None:
-        self.method_.seen.clear()
-        rows = random_part_of_ranks(
-            training.y.numpy(), MOST_EMBEDDED, self.n_neighbors or self.reader_.n_neighbors or max(NEIGHBOURS)
-        )
+    def vote(self, fitted: Fitted, n_neighbors: int) -> NeighbourVote:
+        """Return the vote of the nearest training embeddings, as in the paper."""
+        training = fitted.training
+        rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, n_neighbors)
         weights = None if training.weights is None else training.weights[rows]
-        self._set_neighbours(unit(self._embed_rows(training.x, rows)), training.y[rows], weights)
+        note_uncalibrated(fitted, "as they are shares of votes")
+        embeddings = unit(fitted.embed_rows(training.x, rows))
+        return fit_vote(embeddings, training.y[rows], self.settings.labels_.outputs, n_neighbors, weights)
+
+
+def arc_of(fitted: Fitted) -> Arc:
+    """Return the arc between the training embeddings of the lowest and the highest rank."""
+    ranks = fitted.training.y.numpy()
+    ends = np.flatnonzero((ranks == ranks.min()) | (ranks == ranks.max()))
+    rows = ends[random_part_of_ranks(ranks[ends], MOST_EMBEDDED, 1)]
+    weights = None if fitted.training.weights is None else fitted.training.weights[rows]
+    return Arc.of(fitted.embed_rows(fitted.training.x, rows), fitted.training.y[rows], weights)
+
+
+def shares_of_ranks(ranks: Tensor, num_classes: int, weights: Tensor | None, added: float = 0.5) -> Tensor:
+    """Return the shares (C,) of the ranks, of which each has half a sample more, so that none is 0."""
+    counts = torch.bincount(ranks, weights, minlength=num_classes).double() + added
+    return counts / counts.sum()
 
 
 def rectified(_: nn.Module, __: tuple[Any, ...], embeddings: Tensor) -> Tensor:
-    """Return the output of an encoder, a forward hook of which this is, behind ReLU."""
+    """Return the output of an encoder behind ReLU; a forward hook of the encoder."""
     return embeddings.relu()

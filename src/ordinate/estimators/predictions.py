@@ -10,10 +10,10 @@ from torch import Tensor
 from ordinate.data.rows import take
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
-from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.rank_labels import to_ranks
+from ordinate.estimators.target_regressor import TargetRegressor
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,19 +53,19 @@ class Predictions:
         Raises:
             OrdinateError: samples or labels that the model does not know, or another number of labels than samples.
         """
-        X, y = inputs.unpack(X, y, model)
-        read = model._read(X)
+        X, y = inputs.unpack(X, y, model.data)
+        read = model.read(X)
         if isinstance(model, RankClassifier):
             true: NDArray[Any] = to_ranks(y, model.ordered_classes_)
         else:
             true = np.asarray(y, dtype=np.float64)
         if len(true) != len(read):
             raise OrdinateError("y", f"{len(true)} labels for {len(read)} samples", "one per sample")
-        embedded = model._embed(read)
+        embedded = model.embed(read)
         if isinstance(model, RankClassifier):
-            probabilities = model._probabilities_of(embedded, read)
+            probabilities = model.probabilities_of(embedded)
             return cls(model, X, read, true, model.decide(probabilities), probabilities, embedded.numpy())
-        predicted = cast(ContrastiveRegressor, model)._predictions_of(embedded)
+        predicted = cast(TargetRegressor, model).predictions_of(embedded)
         return cls(model, X, read, true, predicted, None, embedded.numpy())
 
     def __len__(self) -> int:

@@ -1,8 +1,7 @@
-"""What the classifiers of ranks share: their classes, and prediction from probabilities."""
+"""The base of all classifiers of ranks: classes, and prediction from probabilities."""
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -10,19 +9,22 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
+from torch import Tensor, nn
 
-from ordinate.data.array_batches import ArrayBatches
 from ordinate.data.label_density import LabelBins
-from ordinate.data.large_labels import are_in_file, computed, in_parts
+from ordinate.data.modality import Reader
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.decisions.costs import costs_by_rank
 from ordinate.errors import OrdinateError
+from ordinate.estimators.calibration import Scorer, fit_calibration, unseen_scores
+from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.labels import RankLabels
+from ordinate.estimators.method import Fitted, Method
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.rank_labels import check_labels, find_classes, to_ranks
-from ordinate.estimators.sample_weights import CheckedSamples, check_class_weight, weights_of_ranks
-from ordinate.functional.inputs import check_whole
+from ordinate.estimators.sample_weights import CheckedSamples, check_class_weight
+from ordinate.heads.angle_density import PositionDensity
+from ordinate.heads.logit_calibration import LogitCalibration
 
 
 @estimator_dataclass
@@ -30,175 +32,149 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
     """Classify ranks from embeddings.
 
     Args:
-        class_order: the classes from lowest to highest, where y does not tell.
-        decision: which rank is predicted from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of costs,
-            true by predicted rank, or a table of them with the labels in any order; see
+        class_order: Classes from the lowest to the highest, if y does not tell their order.
+        decision: Rule that predicts a rank from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of
+            costs, true by predicted rank, or a table of them with the labels in any order; see
             :func:`~ordinate.decisions.predict_ranks`. None is the paper's, the mode; ``"auto"`` is the median on
-            tables, which is off by fewer ranks there and as often right, and the paper's elsewhere.
-        class_weight: what the classes weigh in training, beside ``sample_weight``: ``{label: weight}``, 1 for labels
-            that it lacks, or ``"balanced"`` for all classes the same in sum. OTD counts all ranks the same by itself,
-            and the weights come on top.
-        epochs: of training; by default 300, or as many as 3000 batches make if that is fewer.
-        weight_decay: by default 3, and 0.05 for images and volumes.
+            tables, which is off by fewer ranks there and as often right, and the paper's rule elsewhere.
+        class_weight: Weights of the classes in training, in addition to ``sample_weight``: ``{label: weight}``, 1 for
+            labels that it lacks, or ``"balanced"`` for the same sum of every class.
 
     Attributes:
-        classes_: (C,), sorted.
-        ordered_classes_: (C,), from the lowest rank to the highest.
-        decision_scores_: accuracy and MAE of mode and median on the validation samples; None without any.
+        classes_: (C,), classes in sorted order.
+        ordered_classes_: (C,), classes from the lowest rank to the highest.
+        decision_scores_: Accuracy and MAE of mode and median on the validation samples; None without any.
     """
 
     class_order: Sequence[Any] | None = None
     decision: str | ArrayLike | None = "auto"
     class_weight: str | Mapping[Any, float] | None = None
-    epochs: int | None = None
 
-    stratified = True
-    usual_decay = 3.0  # where weight_decay is None
+    usual_decision: ClassVar[str] = "mode"  # The rule of the method's paper.
 
     @property
-    def usual_decision(self) -> str:
-        """The decision rule of the method's paper."""
-        return "mode"
+    def classes_(self) -> NDArray[Any]:
+        """The classes in sorted order."""
+        return np.sort(self.labels_.classes)
 
-    @abstractmethod
-    def _probabilities(self, embeddings: Tensor) -> Tensor:
-        """Return (n, C), the probability of every rank from the lowest to the highest; rows sum to 1."""
+    @property
+    def ordered_classes_(self) -> NDArray[Any]:
+        """The classes from the lowest rank to the highest."""
+        classes: NDArray[Any] = self.labels_.classes
+        return classes
+
+    def targets(self, y: Any, *, reset: bool) -> NDArray[np.int32]:
+        """Return the ranks (n,) of labels; ``reset`` learns the classes first."""
+        if reset:
+            self.labels_ = RankLabels.learn(y, self.class_order, self.class_weight)
+            self.check_rule()
+        ranks: NDArray[np.int32] = self.labels_.encode(y)
+        if reset:
+            self.labels_.check_several(ranks)
+        return ranks
 
     def predict_proba(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
-        """Return (n, C), the probability of every class, or its share of the neighbours' votes (OTD).
+        """Return (n, C), the probability of every class.
 
         Columns are in the order of ``classes_``, which are sorted, as in scikit-learn; :meth:`rank_probabilities` has
         them by rank.
         """
-        return self.rank_probabilities(X)[:, np.argsort(self.ordered_classes_, kind="stable")]
+        probabilities = self.rank_probabilities(X)
+        return probabilities[:, np.argsort(self.ordered_classes_, kind="stable")]
 
     def rank_probabilities(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n, C), the probability of every rank, from the lowest to the highest (``ordered_classes_``)."""
         check_is_fitted(self)
-        x = self._read(X)
-        return self._probabilities_of(self._embed(x), x)
+        return self.probabilities_of(self.embed(self.read(X)))
+
+    def probabilities_of(self, embeddings: Tensor) -> NDArray[np.float64]:
+        """Return (n, C), the probability of every rank of embeddings (n, d)."""
+        with torch.no_grad():
+            return self.predictor_(embeddings).double().numpy()
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
-        """Return (n,), the class that ``decision`` makes of the probabilities."""
-        ranks = self.decide(self.rank_probabilities(X))
-        return self.ordered_classes_[ranks]
+        """Return (n,), the class that ``decision`` predicts from the probabilities."""
+        probabilities = self.rank_probabilities(X)
+        return self.ordered_classes_[self.decide(probabilities)]
 
     def decide(self, probabilities: ArrayLike) -> NDArray[np.int64]:
-        """Return the ranks (n,) that the model predicts where it gives these probabilities (n, C) to its ranks."""
+        """Return the ranks (n,) that the model predicts from probabilities (n, C) of its ranks."""
         return predict_ranks(probabilities, self.rule)
 
     @property
     def rule(self) -> str | NDArray[np.float64]:
         """The decision in use: ``"mode"``, ``"median"``, or costs (C, C)."""
-        if not self._is_auto:
-            return self._checked_decision()
-        return self.reader_.decision or self.usual_decision
+        if isinstance(self.decision, str) and self.decision == "auto":
+            return defaults_of(self.reader_).decision or self.usual_decision
+        return self.check_rule()
 
-    def _checked_decision(self) -> str | NDArray[np.float64]:
-        """Return the decision that is given, or the paper's; costs by rank, also of a table that names its labels."""
-        given = self.usual_decision if self.decision is None else self.decision
+    def check_rule(self) -> str | NDArray[np.float64]:
+        """Return the given decision, or the paper's; costs by rank, also of a table that names its labels."""
+        given = self.decision
+        if given is None or (isinstance(given, str) and given == "auto"):
+            return self.usual_decision
         classes = self.ordered_classes_.tolist()
         try:
             return check_decision(costs_by_rank(given, classes), len(classes))
         except OrdinateError as error:
             raise error if error.argument == "decision" else OrdinateError("decision", problem=error) from error
 
-    @property
-    def _is_auto(self) -> bool:
-        return isinstance(self.decision, str) and self.decision == "auto"
 
-    def _probabilities_of(self, embeddings: Tensor, x: Any) -> NDArray[np.float64]:
-        """Return (n, C) for samples that were read as ``x`` and embedded."""
-        with torch.no_grad():
-            return self._probabilities(embeddings).double().numpy()
+class RankMethod(Method):
+    """What methods of ranks have in common."""
 
-    def _targets(self, y: Any, *, reset: bool) -> NDArray[np.int32]:
-        large = are_in_file(y)
-        different = (
-            np.unique(np.concatenate([np.unique(check_labels(part)) for _, part in in_parts(y)])) if large else y
-        )
-        if reset:
-            self._set_classes(find_classes(different, self.class_order))
-            if not (self.decision is None or self._is_auto):
-                self._checked_decision()
-        ranks = to_ranks(different, self.ordered_classes_).astype(np.int32)  # half of the memory
-        if large:
-            ranks = computed(y, y.shape, np.int32, lambda part: to_ranks(part, self.ordered_classes_))
-        if reset and len(self.ordered_classes_ if large else np.unique(ranks)) < 2:
+    usual_decay = 3.0
+
+    def check(self) -> None:
+        settings = self.settings
+        check_class_weight(settings.class_weight)
+        if settings.class_weight is not None and self.unweighted is not None:
             raise OrdinateError(
-                "y", f"{len(ranks)} sample(s) of one class, {self.classes_.tolist()}", "at least two classes"
+                "class_weight", repr(settings.class_weight), "None", f"{type(settings).__name__}: {self.unweighted}"
             )
-        return ranks
-
-    def _set_classes(self, ordered: NDArray[Any]) -> None:
-        self.ordered_classes_ = ordered
-        self.classes_ = np.sort(ordered)
-        self.decision_scores_: dict[str, dict[str, float]] | None = None
-
-    @property
-    def _label_bins(self) -> LabelBins:
-        return LabelBins((0.0,), (1.0,), (len(self.ordered_classes_),))  # one per rank
-
-    def _epochs(self) -> int:
-        """Return ``epochs``, or what suits the number of batches."""
-        return self._usual_epochs(300, 3000) if self.epochs is None else check_whole(self.epochs, "epochs")
-
-    def _usual_epochs(self, usual: int, most_batches: int) -> int:
-        """Return the usual epochs of a stage, fewer where they pass so many batches."""
-        return max(1, min(usual, most_batches // getattr(self, "n_batches_", 1)))
-
-    def _weight_decay(self) -> float:
-        if self.weight_decay is not None:
-            return self.weight_decay
-        return self.reader_.weight_decay or self.usual_decay
-
-    @property
-    def _labels_by_rank(self) -> list[Any]:
-        """The labels, also where an ensemble of scikit-learn put codes in the place of those that class_order names."""
-        return self.ordered_classes_.tolist() if self.class_order is None else list(self.class_order)
-
-    def _check_left_out(self, y: Any) -> None:
-        lost = sorted(set(check_labels(y).tolist()) - set(self.ordered_classes_.tolist()))
-        if lost:
+        decision = settings.decision
+        is_named = decision is None or (isinstance(decision, str) and decision == "auto")
+        if not is_named and not isinstance(decision, pd.DataFrame):
+            check_decision(decision)  # A table is checked once its labels are known.
+        imbalance = getattr(settings, "imbalance", None)
+        if imbalance is not None and imbalance.bin_size is not None:
             raise OrdinateError(
-                "sample_weight", f"0 for every sample of the classes {lost[:5]}", "some above 0 in every class",
-                "leave their samples out, or name the classes in class_order",
-            )  # fmt: skip
-
-    def _weights_in_training(self, samples: CheckedSamples) -> NDArray[np.float64] | None:
-        if self.class_weight is None:
-            return samples.weights
-        return weights_of_ranks(self.class_weight, self._labels_by_rank, samples.targets, samples.weights)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_class_weight(self.class_weight)
-        if self.class_weight is not None and self.unweighted is not None:
-            raise OrdinateError(
-                "class_weight", repr(self.class_weight), "None", f"{type(self).__name__}: {self.unweighted}"
-            )
-        if not (self.decision is None or self._is_auto or isinstance(self.decision, pd.DataFrame)):
-            check_decision(self.decision)  # a table once its labels are known
-        if self.imbalance is not None and self.imbalance.bin_size is not None:
-            raise OrdinateError(
-                "imbalance", f"bins of {self.imbalance.bin_size}", "bin_size None, as ranks have one bin each"
+                "imbalance", f"bins of {imbalance.bin_size}", "bin_size None, as ranks have one bin each"
             )
 
-    def _encoder_options(self) -> dict[str, Any]:
-        return {"activation": "tanh"} if self.reader_.numbers_only else {}
+    def validation_share(self, samples: CheckedSamples) -> float:
+        share = self.training.validation_fraction
+        return 0.0 if share == "auto" else share
 
-    def _evaluate(self, validation: ArrayBatches) -> None:
-        if len(validation.y) > 1:
-            probabilities = self._probabilities_of(self._embed(validation.x), validation.x)
+    def weight_decay(self, reader: Reader) -> float:
+        return defaults_of(reader).weight_decay or self.usual_decay
+
+    def encoder_options(self, reader: Reader) -> dict[str, Any]:
+        return {"activation": "tanh"} if reader.numbers_only else {}
+
+    def label_bins(self, outputs: int) -> LabelBins:
+        """Return the bins in which labels are counted, one per rank."""
+        return LabelBins((0.0,), (1.0,), (outputs,))
+
+    def finish(self, fitted: Fitted) -> nn.Module:
+        predictor = self.predictor(fitted)
+        scores = None
+        validation = fitted.validation
+        if validation is not None and len(validation.y) > 1:
+            with torch.no_grad():
+                probabilities = predictor(fitted.embed(validation.x)).double().numpy()
             weights = None if validation.weights is None else validation.weights.numpy()
-            self.decision_scores_ = compare_rules(validation.y.numpy(), probabilities, weights)
+            scores = compare_rules(validation.y.numpy(), probabilities, weights)
+        fitted.values["decision_scores_"] = scores
+        return predictor
 
-    def _state(self) -> dict[str, Any]:
-        return {"ordered_classes": self.ordered_classes_.tolist(), "decision_scores": self.decision_scores_}
+    def predictor(self, fitted: Fitted) -> nn.Module:
+        """Return the module from embeddings (n, d) to probabilities (n, C)."""
+        raise NotImplementedError
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        ordered = np.asarray(state["ordered_classes"])
-        if ordered.ndim != 1 or len(np.unique(ordered)) < max(2, len(ordered)):
-            raise ValueError(f"its classes are {ordered.tolist()}")
-        self._set_classes(ordered)
-        self.decision_scores_ = state.get("decision_scores")
+    def is_calibrated(self, calibration: PositionDensity | LogitCalibration, fitted: Fitted, scorer: Scorer) -> bool:
+        """Fit a calibration to samples that the encoder has not seen; return whether there are any."""
+        scores = unseen_scores(fitted, scorer, self.training, self.groups)
+        if scores is not None:
+            fit_calibration(calibration, scores)
+        return scores is not None

@@ -7,14 +7,14 @@ from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators.registry import load_class, model
-from ordinate.extensions import extensions
+from ordinate.estimators.registry import model
+from ordinate.extensions import extensions, load_object
 
 if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
 KINDS = ("images", "volumes", "series", "text")
-NONE_WHERE_NONE = ("embedding_dim", "patience")  # of which "none" is None
+GROUPS = ("training", "head", *KINDS)  # Tables of settings that the small version completes.
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Recipe:
         title: what it is and where the paper has it.
         dataset: name of the set, see ``ordinate datasets``.
         method: ``"cloc"``, ``"otd"``, ``"supcr"`` or ``"supremix"``.
-        settings: of the method's estimator; ``images`` holds those of :class:`~ordinate.ImageOptions`,
-            ``volumes`` those of :class:`~ordinate.VolumeOptions`, ``series`` those of :class:`~ordinate.SeriesOptions`,
-            ``text`` those of :class:`~ordinate.TextOptions`.
+        settings: Parameters of the method's estimator; ``training`` and ``head`` hold those of
+            :class:`~ordinate.Training` and :class:`~ordinate.Head`, and ``images``, ``volumes``, ``series`` or ``text``
+            those of the kind of data.
 
     Example:
-        >>> recipe = Recipe("mine", "CLOC with ten epochs", "koa", "cloc", {"phase_epochs": [5, 5]})
-        >>> recipe.build(random_state=0).phase_epochs
+        >>> recipe = Recipe("mine", "CLOC with ten epochs", "koa", "cloc", {"epochs": [5, 5]})
+        >>> recipe.build(random_state=0).epochs
         (5, 5)
     """
 
@@ -51,8 +51,8 @@ class Recipe:
         """Return an unfitted estimator with the recipe's settings, and others that take their place."""
         from ordinate.estimators.settings import from_plain  # imports torch
 
-        kind = load_class(next(iter(model(self.method).estimators.values())))
-        return kind(**from_plain({**self.settings, **others}))
+        kind = load_object(next(iter(model(self.method).estimators.values())))
+        return kind(**from_plain(self.settings)).set_params(**from_plain(others))
 
 
 def recipe_names() -> list[str]:
@@ -66,7 +66,7 @@ def recipe_names() -> list[str]:
 
 
 def _files() -> dict[str, Traversable]:
-    folders = [extension.RECIPES for extension in extensions()]
+    folders = [extension.recipes for extension in extensions() if extension.recipes is not None]
     return {file.name.removesuffix(".toml"): file for folder in folders for file in folder.iterdir()}
 
 
@@ -89,8 +89,11 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
     settings = content["settings"]
     if quick:
         small = content["quick"]
-        for kind in set(KINDS).intersection(settings):
-            small[kind] = {**settings[kind], **small.get(kind, {})}
+        for group in set(GROUPS).intersection(settings):
+            small[group] = {**settings[group], **small.get(group, {})}
         settings = {**settings, **small}
-    settings |= {name: None for name in NONE_WHERE_NONE if settings.get(name) == "none"}  # TOML has no None
+    for values in (settings, settings.get("training", {})):
+        for parameter in ("embedding_dim", "patience"):
+            if values.get(parameter) == "none":  # TOML has no None.
+                values[parameter] = None
     return Recipe(name, content["title"], content["dataset"], content["method"], settings)

@@ -2,62 +2,28 @@
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any
 
 from ordinate.errors import OrdinateError
-from ordinate.extensions import extensions
+from ordinate.estimators.head_options import Head
+from ordinate.extensions import Model, Task, extensions, load_object, of_ranks, of_targets
+from ordinate.options import HeadLoss
 
-Task = Literal["ranks", "continuous"]
-
-
-@dataclass(frozen=True)
-class Model:
-    """What the name of a model stands for.
-
-    Args:
-        estimators: the estimator by task, as ``"module:Class"``.
-        settings: of the estimator.
-        packages: needed beyond those of ``pip install ordinate``, by the names they are imported by.
-        embeds: whether it learns an embedding.
-    """
-
-    estimators: Mapping[Task, str]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    packages: tuple[str, ...] = ()
-    embeds: bool = True
-
-    def estimator(self, task: Task) -> type[Any]:
-        """Return the class of the estimator for a task."""
-        return load_class(self.estimators[task])
-
-
-def of_ranks(estimator: str, *packages: str, **settings: Any) -> Model:
-    """Return a model of ranks."""
-    return Model({"ranks": estimator}, settings, packages)
-
-
-def of_targets(estimator: str, *packages: str, **settings: Any) -> Model:
-    """Return a model of continuous targets."""
-    return Model({"continuous": estimator}, settings, packages)
-
-
-HEAD_LOSSES = ("l1", "mse", "huber", "dex", "dldl_v2", "or", "corn")
+HEAD_LOSSES: tuple[HeadLoss, ...] = ("l1", "mse", "huber", "dex", "dldl_v2", "or", "corn")
 SUPCR, SUPREMIX = "ordinate.estimators.supcr:SupCRRegressor", "ordinate.estimators.supremix:SupReMixRegressor"
-END_TO_END = "ordinate.estimators.end_to_end:EndToEndRegressor"
-ORDINAL = "ordinate.estimators.ordinal:OrdinalClassifier"
+END_TO_END = "ordinate.estimators.plain:EndToEndRegressor"
+ORDINAL = "ordinate.estimators.plain:OrdinalClassifier"
 
 CORE: Mapping[str, Model] = {
     "cloc": of_ranks("ordinate.estimators.cloc:CLOCClassifier"),
     "otd": of_ranks("ordinate.estimators.otd:OTDClassifier"),
     "supcr": of_targets(SUPCR),
     "supremix": of_targets(SUPREMIX),
-    **{name: of_targets(END_TO_END, head_loss=name) for name in HEAD_LOSSES},
-    **{f"supcr_{name}": of_targets(SUPCR, head="linear", head_loss=name) for name in HEAD_LOSSES},
-    **{f"supremix_{name}": of_targets(SUPREMIX, head="linear", head_loss=name) for name in HEAD_LOSSES},
+    **{name: of_targets(END_TO_END, loss=name) for name in HEAD_LOSSES},
+    **{f"supcr_{name}": of_targets(SUPCR, head=Head("linear", loss=name)) for name in HEAD_LOSSES},
+    **{f"supremix_{name}": of_targets(SUPREMIX, head=Head("linear", loss=name)) for name in HEAD_LOSSES},
     "cross_entropy": of_ranks(ORDINAL, loss="cross_entropy"),
     "orcnn": of_ranks(ORDINAL, loss="or"),
     "corn_ranks": of_ranks(ORDINAL, loss="corn"),
@@ -71,7 +37,7 @@ CORE: Mapping[str, Model] = {
 @cache
 def named_encoders() -> Mapping[str, str]:
     """Return the encoders of extensions by name, as ``"module:function"`` of an estimator."""
-    return {name: place for extension in extensions() for name, place in extension.ENCODERS.items()}
+    return {name: place for extension in extensions() for name, place in extension.encoders.items()}
 
 
 @cache
@@ -79,7 +45,7 @@ def models() -> Mapping[str, Model]:
     """Return all models by name, the core's first."""
     found = dict(CORE)
     for extension in extensions():
-        found |= extension.MODELS
+        found |= extension.models
     return found
 
 
@@ -119,7 +85,7 @@ def build(name: str, task: Task, **settings: Any) -> Any:
         raise OrdinateError(
             "model", f"{name!r}, which is for {' or '.join(chosen.estimators)}, for labels that are {task}"
         )
-    return chosen.estimator(task)(**{**chosen.settings, **settings})
+    return chosen.estimator(task)(**chosen.settings).set_params(**settings)
 
 
 def estimator_named(name: str) -> type[Any] | None:
@@ -127,12 +93,6 @@ def estimator_named(name: str) -> type[Any] | None:
     for known in models().values():
         for place in known.estimators.values():
             if place.partition(":")[2] == name:
-                return load_class(place)
+                found: type[Any] = load_object(place)
+                return found
     return None
-
-
-def load_class(place: str) -> type[Any]:
-    """Return a class by its ``"module:Class"``."""
-    module, _, name = place.partition(":")
-    found: type[Any] = getattr(import_module(module), name)
-    return found

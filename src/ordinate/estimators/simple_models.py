@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ordinate.encoders.trees import BoostedTrees, Trees
-from ordinate.methods.time_budget import training_end
+from ordinate.training.time_budget import training_end
 
 FOREST = {"n_estimators": 200, "random_state": 0}
+MOST_MEASURED = 20_000  # Samples that simple models see, and on which the members of a blend are validated.
 MOST_PER_TREE = 5000  # samples
 FEWEST_TREES, SHARE_OF_TREES = 10, 0.2  # of a forest, and of the time of a training that has to end
 MOST_BOOSTED = 1000  # columns

@@ -1,36 +1,31 @@
-"""SupCR behind scikit-learn's interface."""
+"""SupCR with scikit-learn's interface."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
+from ordinate.estimators.method import Facts
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.functional.inputs import check_choice, check_positive, check_whole
-from ordinate.functional.label_distance import LABEL_DISTANCES, LabelDistance
-from ordinate.functional.similarity import SIMILARITIES
-from ordinate.options import Similarity
-
-if TYPE_CHECKING:
-    from ordinate.methods.supcr import SupCR
+from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
+from ordinate.options import LabelDistance, Similarity, SupCROptions
 
 
 @estimator_dataclass
-class SupCRRegressor(ContrastiveRegressor):
+class SupCRRegressor(ContrastiveParameters, TargetRegressor):
     """Predict continuous targets by SupCR (Rank-N-Contrast): embeddings ordered by their targets, and a head on them.
 
     Args:
-        temperature: of the loss.
-        similarity: between embeddings: ``"neg_l2"``, ``"neg_l1"`` or ``"cosine"``.
-        label_distance: ``"l1"``, ``"l2"``, ``"angular"`` for y of (pitch, yaw) in radians, or a callable that maps
-            labels (n, p) and (m, p) to distances (n, m).
-        num_positives: contrast only so many samples of the closest labels as positives (SupCR, Table 13); None
-            contrasts all.
-        tie_tolerance: label distances that differ by no more count as equal, in units of y. Labels such as 0.1 k lose
-            exact ties to rounding.
+        temperature: Temperature of the softmax, > 0.
+        similarity: Similarity between embeddings: ``"neg_l2"``, ``"neg_l1"`` or ``"cosine"``.
+        label_distance: Distance between labels: ``"l1"``, ``"l2"``, ``"angular"`` for y of (pitch, yaw) in radians, or
+            a function that maps labels (n, p) and (m, p) to distances (n, m).
+        num_positives: Number of samples with the closest labels that are contrasted as positives (SupCR, Table 13);
+            None for all.
+        tie_tolerance: Largest difference, in units of y, of label distances that count as equal, >= 0. Labels such as
+            0.1 k lose exact ties to rounding.
 
     Example:
         >>> import numpy as np
@@ -41,28 +36,17 @@ class SupCRRegressor(ContrastiveRegressor):
         ((1,), (1, 64))
     """
 
-    temperature: float = 2.0
-    similarity: Similarity = "neg_l2"
-    label_distance: LabelDistance = "l1"
-    num_positives: int | None = None
-    tie_tolerance: float = 0.0
+    temperature: float = SupCROptions.temperature
+    similarity: Similarity = SupCROptions.similarity
+    label_distance: LabelDistance = SupCROptions.label_distance
+    num_positives: int | None = SupCROptions.num_positives
+    tie_tolerance: float = SupCROptions.tie_tolerance
 
-    @property
-    def views_of_images(self) -> int:
-        return 2
+    method: ClassVar[str] = "ordinate.estimators.supcr:SupCRMethod"
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive(self.temperature, "temperature")
-        check_choice(self.similarity, SIMILARITIES, "similarity")
-        if not callable(self.label_distance):
-            check_choice(self.label_distance, LABEL_DISTANCES, "label_distance")
-        if self.num_positives is not None:
-            check_whole(self.num_positives, "num_positives")
-        check_positive(self.tie_tolerance, "tie_tolerance", or_zero=True)
-
-    def _targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
-        targets = super()._targets(y, reset=reset)
+    def targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
+        """Return training targets (n, p) of labels; ``reset`` learns their offset first."""
+        targets = super().targets(y, reset=reset)
         if self.label_distance == "angular" and targets.shape[1] != 2:
             raise OrdinateError(
                 "y",
@@ -72,18 +56,38 @@ class SupCRRegressor(ContrastiveRegressor):
             )
         return targets
 
-    def _build_method(self, encoder: nn.Module) -> "SupCR":
+
+class SupCRMethod(ContrastiveMethod):
+    """How SupCR trains: two views of every sample in a batch, each a positive of all others."""
+
+    name = "SupCR"
+    views = 2
+    settings: SupCRRegressor
+
+    def check(self) -> None:
+        super().check()
+        settings = self.settings
+        SupCROptions(
+            temperature=settings.temperature, similarity=settings.similarity, label_distance=settings.label_distance,
+            num_positives=settings.num_positives, tie_tolerance=settings.tie_tolerance,
+        )  # fmt: skip
+
+    def module(self, encoder: nn.Module, facts: Facts) -> Any:
         from ordinate.methods.supcr import SupCR
 
-        return SupCR(
+        settings = self.settings
+        positives = settings.num_positives
+        module = SupCR(
             encoder,
-            self.embedding_dim_,
-            self.target_dim_,
-            balance=self._balance(),
-            temperature=self.temperature,
-            similarity=self.similarity,
-            label_distance=self.label_distance,
-            num_positives=None if self.num_positives is None else int(self.num_positives),
-            tie_tolerance=float(self.tie_tolerance),
-            **self._scheme_options(),
+            facts.embedding_dim,
+            facts.outputs,
+            balance=self.balance(self.label_bins(facts.targets), facts.embedding_dim),
+            temperature=settings.temperature,
+            similarity=settings.similarity,
+            label_distance=settings.label_distance,
+            num_positives=None if positives is None else int(positives),
+            tie_tolerance=float(settings.tie_tolerance),
+            **self.scheme_options(facts),
         )
+        module.head.standardise(facts.targets)
+        return module

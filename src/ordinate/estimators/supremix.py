@@ -1,35 +1,30 @@
-"""SupReMix behind scikit-learn's interface."""
+"""SupReMix with scikit-learn's interface."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators.contrastive_regressor import ContrastiveRegressor
+from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.parameters import estimator_dataclass
-
-if TYPE_CHECKING:
-    from ordinate.methods.members import TargetMembers
-    from ordinate.methods.regression import Regression
-    from ordinate.methods.supremix import SupReMix
-
-NEIGHBOURS_IN_WINDOW = 8  # samples of a batch on each side of an anchor that the automatic window holds
+from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
 
 
 @estimator_dataclass
-class SupReMixRegressor(ContrastiveRegressor):
+class SupReMixRegressor(ContrastiveParameters, TargetRegressor):
     """Predict continuous targets by SupReMix: mixtures as hard negatives and positives, and a head on the encoder.
 
     Args:
-        temperature: of the loss.
-        beta: parameters of the Beta distribution of the mixtures' shares.
-        window: gamma in units of y, or ``"auto"``: what holds about 8 samples of a batch on each side of an anchor.
+        temperature: Temperature of the softmax, > 0.
+        beta: Parameters of the Beta distribution of the shares of mixtures.
+        window: Largest label difference gamma of positives, in units of y, or ``"auto"`` for the difference that holds
+            about 8 samples of a batch on each side of an anchor.
 
     Attributes:
-        window_: the window used.
+        window_: Window that was used.
 
     Example:
         >>> import numpy as np
@@ -44,42 +39,52 @@ class SupReMixRegressor(ContrastiveRegressor):
     beta: Sequence[float] = (2.0, 8.0)
     window: float | str = "auto"
 
-    multi_output = False
+    method: ClassVar[str] = "ordinate.estimators.supremix:SupReMixMethod"
+    one_dimension: ClassVar[bool] = True
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.window != "auto" and (not isinstance(self.window, int | float) or not self.window > 0):
-            raise OrdinateError("window", repr(self.window), "'auto' or a label difference above 0")
 
-    def _new_method(self, targets: Tensor) -> "Regression | TargetMembers":
-        self.window_ = self._choose_window(targets[:, 0].numpy())
-        return super()._new_method(targets)
+class SupReMixMethod(ContrastiveMethod):
+    """How SupReMix trains: mixtures of a batch's embeddings, whose window follows from the training targets."""
 
-    def _choose_window(self, targets: NDArray[np.float32]) -> float:
-        if self.window != "auto":
-            return float(self.window)
-        ordered = np.sort(targets.astype(np.float64))
-        batch = min(self._samples_per_batch, len(ordered))
-        reach = min(len(ordered) - 1, max(1, round(len(ordered) * NEIGHBOURS_IN_WINDOW / batch)))
-        window = float(np.median(ordered[reach:] - ordered[:-reach]))
-        return window if window > 0 else float(np.diff(np.unique(ordered)).min())
+    name = "SupReMix"
+    settings: SupReMixRegressor
+    window: float
 
-    def _build_method(self, encoder: nn.Module) -> "SupReMix":
+    def check(self) -> None:
+        super().check()
+        window = self.settings.window
+        if window != "auto" and (not isinstance(window, int | float) or not window > 0):
+            raise OrdinateError("window", repr(window), "'auto' or a label difference above 0")
+
+    def module(self, encoder: nn.Module, facts: Facts) -> Any:
         from ordinate.methods.supremix import SupReMix
 
-        return SupReMix(
+        self.window = usual_window(facts.targets[:, 0].numpy(), facts.batch_size)
+        if self.settings.window != "auto":
+            self.window = float(self.settings.window)
+        module = SupReMix(
             encoder,
-            self.embedding_dim_,
-            window=self.window_,
-            balance=self._balance(),
-            temperature=self.temperature,
-            beta=self.beta,
-            **self._scheme_options(),
+            facts.embedding_dim,
+            window=self.window,
+            balance=self.balance(self.label_bins(facts.targets), facts.embedding_dim),
+            temperature=self.settings.temperature,
+            beta=self.settings.beta,
+            **self.scheme_options(facts),
         )
+        module.head.standardise(facts.targets)
+        return module
 
-    def _state(self) -> dict[str, Any]:
-        return {**super()._state(), "window": self.window_}
+    def finish(self, fitted: Fitted) -> nn.Module:
+        fitted.values["window_"] = self.window
+        return super().finish(fitted)
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore(state)
-        self.window_ = state["window"]
+
+def usual_window(targets: NDArray[np.float32], batch_size: int, neighbours: int = 8) -> float:
+    """Return the label difference that holds about so many samples of a batch on each side of an anchor."""
+    ordered = np.sort(targets.astype(np.float64))
+    batch = min(batch_size, len(ordered))
+    reach = min(len(ordered) - 1, max(1, round(len(ordered) * neighbours / batch)))
+    window = float(np.median(ordered[reach:] - ordered[:-reach]))
+    if window > 0:
+        return window
+    return float(np.diff(np.unique(ordered)).min())

@@ -1,4 +1,4 @@
-"""Losses over blocks of anchors: memory of block x m instead of n x m, the gradient computed beside the value.
+"""Losses over blocks of anchors: memory of block x m instead of n x m, the gradient computed with the value.
 
 A loss is a sum of rows, one per anchor. A block of rows is computed, turned into values and, in place, into its
 gradient, and multiplied back onto the embeddings; no graph over pairs is kept.
@@ -6,45 +6,59 @@ gradient, and multiplied back onto the embeddings; no graph over pairs is kept.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_whole
-from ordinate.functional.precision import widest
+from ordinate.functional.numerics import accumulation_dtype
 
-CPU_ANCHORS = 256  # a block: measured, the fastest from 256 to 4096 samples
-CPU_ELEMENTS = 1 << 20  # of a block at most: larger matrices leave the cache, and are mapped anew each time
-GPU_ELEMENTS = 1 << 27  # of a block at most: rows enough for every multiprocessor when there are a million samples
-GPU_BYTES = 512  # of the device's memory for each: a block and what is made from it take an eighth of that
+MAX_ANCHORS_ON_CPU = 256  # Blocks of this size were measured to be the fastest from 256 to 4096 samples.
+MAX_ELEMENTS_ON_CPU = 1 << 20  # Larger matrices leave the cache, and are mapped anew each time.
+MAX_ELEMENTS_ON_GPU = 1 << 27  # These are rows enough for every multiprocessor when there are a million samples.
+MIN_BYTES_PER_ELEMENT = 512  # A block and the tensors made from it take an eighth of so much memory of the GPU.
 
 Gradients = Sequence[Tensor] | None
 RowSums = Callable[..., tuple[Tensor, Gradients]]
 
 
+@runtime_checkable
+class Pairs(Protocol):
+    """Similarities of anchors with references, which take gradients block by block."""
+
+    a: Tensor
+
+    def add_gradient(self, rows: slice, gradient: Any) -> None: ...
+
+    def gradients(self) -> Sequence[Tensor]: ...
+
+
 def anchor_blocks(n: int, m: int, block_size: int | None, device: torch.device) -> Iterator[slice]:
-    """Slices that together hold the n anchors, each contrasted with m samples.
+    """Yield slices that together hold the n anchors, each contrasted with m samples.
 
     Args:
-        n: anchors.
-        m: samples that each is contrasted with.
-        block_size: anchors per block; None chooses it from ``m`` and the device.
-        device: of the embeddings.
+        n: Number of anchors.
+        m: Number of samples that each is contrasted with.
+        block_size: Number of anchors per block; None chooses it from ``m`` and the device.
+        device: Device of the embeddings.
     """
     if block_size is None:
-        block_size = max(1, min(CPU_ANCHORS, CPU_ELEMENTS // m) if device.type == "cpu" else _elements_on(device) // m)
+        block_size = max(1, _max_elements(device) // m)
+        if device.type == "cpu":
+            block_size = min(MAX_ANCHORS_ON_CPU, block_size)
     for start in range(0, n, block_size):
         yield slice(start, min(n, start + block_size))
 
 
-def _elements_on(device: torch.device) -> int:
-    """Elements of a block on an accelerator."""
+def _max_elements(device: torch.device) -> int:
+    """Return the largest number of elements of a block."""
+    if device.type == "cpu":
+        return MAX_ELEMENTS_ON_CPU
     if device.type != "cuda":
-        return GPU_ELEMENTS >> 4
-    return min(GPU_ELEMENTS, torch.cuda.get_device_properties(device).total_memory // GPU_BYTES)
+        return MAX_ELEMENTS_ON_GPU >> 4
+    return min(MAX_ELEMENTS_ON_GPU, torch.cuda.get_device_properties(device).total_memory // MIN_BYTES_PER_ELEMENT)
 
 
 @dataclass(frozen=True)
@@ -60,7 +74,7 @@ def in_order(row_sums: RowSums, order: Order) -> RowSums:
     """Return row sums of anchors and references as they come, from those of anchors and references in an order."""
 
     def unordered(coefficients: Tensor | None, a: Tensor, b: Tensor, *others: Tensor) -> tuple[Tensor, Gradients]:
-        # index_select is several times as fast as an index in brackets
+        # index_select is several times as fast as an index in brackets.
         a, b = a.index_select(0, order.anchors), b.index_select(0, order.references)
         values, gradients = row_sums(coefficients, a, b, *others)
         if gradients is None:
@@ -75,41 +89,37 @@ def in_order(row_sums: RowSums, order: Order) -> RowSums:
 def block_sums(
     blocks: Iterable[slice],
     rows: Callable[[slice, Tensor | None], tuple[Tensor, Any]],
-    pairs: Any,  # a ``SimilarityBlocks``, or what has its ``a``, ``pull`` and ``gradients``
+    pairs: Pairs,
     coefficients: Float[Tensor, " n"] | None,
 ) -> tuple[Float[Tensor, " n"], Gradients]:
     """Compute the values of anchors block by block, and where there are coefficients, their gradient.
 
     Args:
-        blocks: of anchors; those in none have the value 0.
-        rows: from a block and its coefficients to its values, and to what ``pairs`` pulls at (None without).
-        pairs: similarities of anchors with references, see :mod:`ordinate.functional.similarity`.
-        coefficients: (n,), of the values in the sum whose gradient is wanted; None wants no gradient.
+        blocks: Blocks of anchors; anchors in none have the value 0.
+        rows: Function of a block and its coefficients that returns its values, and the gradient that ``pairs`` takes
+            (None without coefficients).
+        pairs: Similarities of anchors with references, see :mod:`ordinate.functional.similarity`.
+        coefficients: Coefficients (n,) of the values in the sum whose gradient is wanted; None wants no gradient.
     """
-    values = torch.zeros(len(pairs.a), dtype=widest(pairs.a.device), device=pairs.a.device)
+    values = torch.zeros(len(pairs.a), dtype=accumulation_dtype(pairs.a.device), device=pairs.a.device)
     for block in blocks:
         values[block], gradient = rows(block, None if coefficients is None else coefficients[block])
         if coefficients is not None:
-            pairs.pull(block, gradient)
+            pairs.add_gradient(block, gradient)
     return values, None if coefficients is None else pairs.gradients()
 
 
-def check_block_size(block_size: int | None) -> int | None:
-    """Return the number of anchors per block, or None for one chosen from the sizes and the device."""
-    return None if block_size is None else check_whole(block_size, "block_size")
-
-
 def reduced(row_sums: RowSums, coefficients: Float[Tensor, " n"] | None, *tensors: Tensor) -> Tensor:
-    """Sum of the anchors' values times ``coefficients``, or all values where there are none.
+    """Return the sum of the anchors' values times ``coefficients``, or all values where there are none.
 
     Args:
-        row_sums: called with ``coefficients`` and ``tensors``; returns the values (n,) and, where coefficients are
+        row_sums: Function of ``coefficients`` and ``tensors`` that returns the values (n,) and, where coefficients are
             given, the gradient of their weighted sum for each tensor.
-        coefficients: (n,), of every anchor's value in the sum, with a gradient where they require one; None returns
-            the values as they are.
-        tensors: that take a gradient.
+        coefficients: Coefficient (n,) of every anchor's value in the sum, with a gradient where they require one; None
+            returns the values as they are.
+        tensors: Tensors that take a gradient.
     """
-    # the arithmetic is chosen in the formulas, whatever autocast would make of it
+    # The formulas choose their arithmetic themselves, also under autocast.
     with torch.autocast(tensors[0].device.type, enabled=False):
         if coefficients is None:
             return _Values.apply(row_sums, *tensors)
@@ -162,8 +172,6 @@ def refuse_second_derivative() -> None:
         raise OrdinateError(
             "create_graph",
             "True",
-            (
-                "backward() or torch.autograd.grad() without it: the losses have a first derivative "
-                "only, which is computed beside the value"
-            ),
+            "backward() or torch.autograd.grad() without it: the losses have a first derivative only, which is "
+            "computed with the value",
         )

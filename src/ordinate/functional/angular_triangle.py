@@ -2,32 +2,33 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from functools import partial
+from typing import Any, Unpack
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from ordinate import kernels
 from ordinate.errors import OrdinateError
-from ordinate.functional import triton_rows
 from ordinate.functional.anchor_blocks import (
     Gradients,
     RowSums,
     anchor_blocks,
     block_sums,
-    check_block_size,
     refuse_second_derivative,
 )
-from ordinate.functional.compiled_rows import runs_compiled
-from ordinate.functional.contrast import check_triplets, prepare
+from ordinate.functional.contrast import Inputs, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere
-from ordinate.functional.inputs import check_choice, check_num_classes, check_ranks
-from ordinate.functional.precision import wide, widened
-from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self, unit
-from ordinate.options import Reduction
+from ordinate.functional.inputs import check_ranks
+from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
+from ordinate.functional.similarity import PAIRS_AT_ONCE, CosineBlocks, fill_self, unit
+from ordinate.options import AngularTriangleOptions, Reduction
 
-NEAR = {torch.float32: 1e-3, torch.float64: 1e-8}  # distance of a cosine from 1 or -1 below which arccos loses digits
-PAIRS_PER_RANK = 1 << 15  # from which it takes less time on a processor to leave out those that stand in no triplet
+# arccos loses digits of cosines that are nearer to 1 or -1.
+MIN_DISTANCE_FROM_ONE = {torch.float32: 1e-3, torch.float64: 1e-8}
+# From here on a processor is faster if it leaves out the pairs that stand in no triplet.
+MIN_PAIRS_PER_RANK = 1 << 15
 
 
 def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*m d"]) -> Float[Tensor, "..."]:
@@ -58,24 +59,24 @@ def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*m d"]) -> Floa
     except RuntimeError:
         raise OrdinateError("a, b", f"shapes {tuple(a.shape)} and {tuple(b.shape)}, which do not broadcast") from None
     shape = u.shape[:-1]
-    dtype = widened(a).dtype
+    dtype = upcast_half(a).dtype
     u, v = unit(u.reshape(-1, u.shape[-1])), unit(v.reshape(-1, v.shape[-1]))
     return (_PairAngle.apply(u, v) / math.pi).reshape(shape).to(dtype)
 
 
-def angular_triangle(
+def angular_triangle(  # noqa: D417  # The class of the options explains each of them.
     embeddings: Float[Tensor, "n d"],
     labels: Shaped[Tensor, "n *p"],
     num_classes: int,
     *,
     triplets: Int[Tensor, "t 3"] | None = None,
+    reduction: Reduction = AngularTriangleOptions.reduction,
+    block_size: int | None = AngularTriangleOptions.block_size,
     ref_emb: Float[Tensor, "m d"] | None = None,
     ref_labels: Shaped[Tensor, "m *q"] | None = None,
     weights: Shaped[Tensor, " n"] | None = None,
-    reduction: Reduction = "mean",
-    own: Int[Tensor, " n"] | None = None,
+    self_index: Int[Tensor, " n"] | None = None,
     group: Group = None,
-    block_size: int | None = None,
 ) -> Float[Tensor, "*n"]:
     r"""Loss of the ordinal triplet network (OTD, eqs. 1 to 5, Algorithm 1).
 
@@ -91,19 +92,16 @@ def angular_triangle(
     pairs, and how many triplets share a pair is a product of rank sizes.
 
     Args:
-        embeddings: (n, d), floating point, finite; normalised here. An encoder that ends in ReLU cannot reach the
-            optimum: all its angles are at most a quarter circle.
-        labels: (n,), ranks 0..C-1; ranks may be missing, their combinations are then not offered.
-        num_classes: C, at least 2.
-        triplets: (t, 3), indices (i, j, k) of the triplets to use; None takes all that the batch offers.
-        ref_emb: (m, d), where i and k are drawn from instead of the batch.
-        ref_labels: (m,), given with ``ref_emb``.
-        weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
-        reduction: ``"mean"`` over triplets (eq. 5), ``"sum"`` over triplets, or ``"none"``: for each anchor the
-            mean over its triplets, 0 for one that has none.
-        own: (n,), where each anchor itself stands among ``ref_emb``, so that it is not contrasted with itself.
-        group: processes whose batches are joined into one; see :mod:`ordinate.functional.global_batch`.
-        block_size: anchors per block, which bounds the memory; None chooses.
+        embeddings: Embeddings (n, d), floating point, finite; normalised here. An encoder that ends in ReLU cannot
+            reach the optimum: all its angles are at most a quarter circle.
+        labels: Ranks (n,), 0..C-1; ranks may be missing, their combinations are then not offered.
+        triplets: Indices (t, 3) of i, j and k of the triplets to use; None takes all that the batch offers.
+        num_classes, reduction, block_size: Options, see :class:`~ordinate.options.AngularTriangleOptions`.
+        ref_emb: Embeddings (m, d) that i and k are drawn from instead of the batch.
+        ref_labels: Labels of ``ref_emb``, (m,).
+        weights: Weights (n,) of the anchors, >= 0. They receive a gradient where they require one.
+        self_index: Place (n,) of each anchor itself in ``ref_emb``, so that it is not contrasted with itself.
+        group: Processes whose batches are joined into one; see :mod:`ordinate.functional.global_batch`.
 
     Returns:
         A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``, float32 for half precision and under autocast.
@@ -118,28 +116,41 @@ def angular_triangle(
         >>> angular_triangle(half_circle, torch.tensor([0, 1, 2]), num_classes=3).item()
         0.0
     """
-    check_angular_triangle_options(num_classes=num_classes, reduction=reduction, block_size=block_size)
-    contrast = prepare(
-        embeddings, labels, lambda y, n, name: check_ranks(y, n, num_classes, name),
-        ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, own=own, group=group,
+    options = AngularTriangleOptions(num_classes=num_classes, reduction=reduction, block_size=block_size)
+    return angular_triangle_with_options(
+        embeddings, labels, options, triplets=triplets,
+        ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, self_index=self_index, group=group,
     )  # fmt: skip
+
+
+def angular_triangle_with_options(
+    embeddings: Float[Tensor, "n d"],
+    labels: Shaped[Tensor, "n *p"],
+    options: AngularTriangleOptions,
+    *,
+    triplets: Int[Tensor, "t 3"] | None,
+    **inputs: Unpack[Inputs],
+) -> Float[Tensor, "*n"]:
+    """Return the value of :func:`angular_triangle` for options that are checked."""
+    num_classes, reduction = options.num_classes, options.reduction
+    contrast = prepare(embeddings, labels, partial(check_ranks, num_classes=num_classes), inputs)
     ranks, ref_ranks, self_index = contrast.labels, contrast.ref_labels, contrast.self_index
 
     row_sums: RowSums
     if triplets is None:
         sizes = torch.bincount(ref_ranks, minlength=num_classes)
-        pair_share, offered = _triplet_counts(wide(sizes), self_index is not None)
+        pair_share, offered = _triplet_counts(to_accumulation_dtype(sizes), self_index is not None)
         count = offered[ranks]
-        row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], self_index, block_size)
-        if ranks.device.type == "cpu" and len(ranks) * len(ref_ranks) >= PAIRS_PER_RANK * num_classes:
+        row_sums = _AllTriplets(num_classes, ranks, ref_ranks, pair_share[:, ref_ranks], self_index, options.block_size)
+        if ranks.device.type == "cpu" and len(ranks) * len(ref_ranks) >= MIN_PAIRS_PER_RANK * num_classes:
             row_sums = _RankByRank(row_sums)
     else:
         i, j, k = check_triplets(triplets, contrast)
-        count = wide(torch.bincount(j, minlength=len(ranks)))
+        count = to_accumulation_dtype(torch.bincount(j, minlength=len(ranks)))
         anchor, other = torch.cat([j, j]), torch.cat([i, k])
-        target = wide((ranks[anchor] - ref_ranks[other]).abs()) / (num_classes - 1)
+        target = to_accumulation_dtype((ranks[anchor] - ref_ranks[other]).abs()) / (num_classes - 1)
         row_sums = _GivenPairs(anchor, other, target)
-    if not holds_anywhere(count > 0, group):
+    if not holds_anywhere(count > 0, contrast.group):
         raise OrdinateError(
             "labels",
             f"ranks {ranks.unique().tolist()}, which offer no triplet",
@@ -154,15 +165,8 @@ def angular_triangle(
     return contrast.loss(row_sums, coefficients, u, v, reduction=reduction)
 
 
-def check_angular_triangle_options(*, num_classes: int, reduction: str, block_size: int | None) -> None:
-    """Raise where an option of :func:`angular_triangle` cannot be used."""
-    check_num_classes(num_classes)
-    check_choice(reduction, get_args(Reduction), "reduction")
-    check_block_size(block_size)
-
-
 def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, Tensor]:
-    """For an anchor of each rank: in how many of its terms a sample of each rank stands, and its triplets."""
+    """Return, for an anchor of each rank, how many terms hold a sample of each rank, and its number of triplets."""
     num_classes = len(rank_sizes)
     top = num_classes - 1
     shares = rank_sizes.new_zeros(num_classes, num_classes)
@@ -175,15 +179,15 @@ def _triplet_counts(rank_sizes: Tensor, leave_out_self: bool) -> tuple[Tensor, T
             shares[rank, 0] += highest
             shares[rank, top] += lowest
             offered[rank] += lowest * highest
-        alike = others[rank].clamp(min=0)  # (rank, rank, rank), the outer two being different samples
-        shares[rank, rank] += 2 * (alike - 1).clamp(min=0)
-        offered[rank] += alike * (alike - 1).clamp(min=0)
+        same_rank = others[rank].clamp(min=0)  # (rank, rank, rank), the outer two being different samples
+        shares[rank, rank] += 2 * (same_rank - 1).clamp(min=0)
+        offered[rank] += same_rank * (same_rank - 1).clamp(min=0)
     return shares, offered
 
 
 @dataclass(frozen=True)
 class _AllTriplets:
-    """Sum of every anchor's terms: each pair's squared error, as often as it stands in a triplet."""
+    """Sum every anchor's terms: each pair's squared error, as often as it stands in a triplet."""
 
     num_classes: int
     ranks: Int[Tensor, " n"]
@@ -200,18 +204,19 @@ class _AllTriplets:
     def _rows(
         self, cosines: CosineBlocks, rows: slice, coefficients: Float[Tensor, " b"] | None
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"] | None]:
-        """Sums of some anchors' terms, and the gradient of their weighted sum with respect to the cosines."""
+        """Return the sums of some anchors' terms, and the gradient of their weighted sum for the cosines."""
         ranks, self_index = self.ranks[rows], None if self.self_index is None else self.self_index[rows]
-        if (compiled := runs_compiled(cosines.a)) or triton_rows.uses_kernels(cosines.a):
+        if (compiled := kernels.uses_numba(cosines.a)) or kernels.uses_triton(cosines.a):
             if not compiled:
-                from ordinate.functional.triton_rows.angular_triangle import angle_rows
+                from ordinate.kernels.triton.angular_triangle import angle_rows
             else:
-                from ordinate.functional.compiled_rows.angular_triangle import angle_rows
+                from ordinate.kernels.numba.angular_triangle import angle_rows
             cosine, a, b = cosines.block(rows), cosines.a[rows], cosines.b
             pairs = ranks, self.ref_ranks, self.shares, self_index
-            return angle_rows(cosine, a, b, *pairs, coefficients, NEAR[cosine.dtype])
+            return angle_rows(cosine, a, b, *pairs, coefficients, MIN_DISTANCE_FROM_ONE[cosine.dtype])
         angle = _angles(cosines, rows)
-        error = angle / math.pi - wide((ranks[:, None] - self.ref_ranks).abs()) / (self.num_classes - 1)
+        rank_distance = to_accumulation_dtype((ranks[:, None] - self.ref_ranks).abs())
+        error = angle / math.pi - rank_distance / (self.num_classes - 1)
         pull = fill_self(self.shares[ranks], self_index, 0).mul_(error)
         values = (pull * error).sum(1)
         if coefficients is None:
@@ -221,7 +226,7 @@ class _AllTriplets:
 
 @dataclass(frozen=True)
 class _RankByRank:
-    """The same sums, a rank of anchors at a time, without the references that stand in none of its triplets."""
+    """Compute the same sums, a rank of anchors at a time, without the references that are in none of its triplets."""
 
     pairs: _AllTriplets
 
@@ -253,7 +258,7 @@ class _RankByRank:
 
 @dataclass(frozen=True)
 class _GivenPairs:
-    """Sum of every anchor's terms over the pairs of the triplets that were given."""
+    """Sum every anchor's terms over the pairs of the triplets that were given."""
 
     anchor: Int[Tensor, " k"]
     other: Int[Tensor, " k"]
@@ -262,7 +267,7 @@ class _GivenPairs:
     def __call__(self, coefficients: Tensor | None, u: Tensor, v: Tensor) -> tuple[Tensor, Gradients]:
         values = torch.zeros(len(u), dtype=u.dtype, device=u.device)
         grad_u, grad_v = torch.zeros_like(u), torch.zeros_like(v)
-        for part in torch.arange(len(self.anchor), device=u.device).split(CHUNK):
+        for part in torch.arange(len(self.anchor), device=u.device).split(PAIRS_AT_ONCE):
             anchor, other = self.anchor[part], self.other[part]
             angle = _angle(u[anchor], v[other])
             error = angle / math.pi - self.target[part]
@@ -275,17 +280,17 @@ class _GivenPairs:
 
 
 def _angles(cosines: CosineBlocks, rows: slice) -> Float[Tensor, "b m"]:
-    """Angles of some anchors with all references; those near 0 and pi from the difference of the two directions."""
+    """Return the angles of some anchors with all references; near 0 and pi from the difference of the directions."""
     cosine = cosines.block(rows).clamp_(-1, 1)
-    near = (1 - cosine.abs() <= NEAR[cosine.dtype]).nonzero()
+    near = (1 - cosine.abs() <= MIN_DISTANCE_FROM_ONE[cosine.dtype]).nonzero()
     angle = cosine.acos_()
-    for i, j in (part.unbind(1) for part in near.split(CHUNK)):
+    for i, j in (part.unbind(1) for part in near.split(PAIRS_AT_ONCE)):
         angle[i, j] = _angle(cosines.a[rows][i], cosines.b[j])
     return angle
 
 
 class _PairAngle(torch.autograd.Function):
-    """Angle between row and row of two sets of unit vectors."""
+    """The angle between row and row of two sets of unit vectors."""
 
     @staticmethod
     def forward(ctx: Any, u: Tensor, v: Tensor) -> Tensor:
@@ -302,13 +307,13 @@ class _PairAngle(torch.autograd.Function):
 
 
 def _angle(u: Tensor, v: Tensor) -> Tensor:
-    """Angle between unit vectors from the lengths of their difference and sum, exact at 0 and pi."""
+    """Return the angle between unit vectors from the lengths of their difference and sum, exact at 0 and pi."""
     apart, together = torch.linalg.vector_norm(u - v, dim=1), torch.linalg.vector_norm(u + v, dim=1)
     return torch.where((apart == 0) & (together == 0), math.pi / 2, 2 * torch.atan2(apart, together))
 
 
 def _slope(angle: Tensor, grad: Tensor) -> Tensor:
-    """Gradient with respect to the cosine: -1 / sin(angle), and 0 where the angle has no derivative."""
+    """Return the gradient with respect to the cosine: -1 / sin(angle), and 0 where the angle has no derivative."""
     sine = angle.sin()
     smooth = (angle > 0) & (angle < math.pi)
     return torch.where(smooth, -grad / torch.where(smooth, sine, 1), 0)

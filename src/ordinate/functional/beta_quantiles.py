@@ -6,8 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-HALVINGS = 60  # of an interval of length 1
-MOST_TERMS = 1000  # of the continued fraction, which takes about sqrt(max(alpha, beta)) of them
 
 
 def beta_quantiles(alpha: float, beta: float, count: int) -> Floats:
@@ -19,7 +17,7 @@ def beta_quantiles(alpha: float, beta: float, count: int) -> Floats:
     """
     places = np.linspace(0, 1, count)
     low, high = np.zeros(count), np.ones(count)
-    for _ in range(HALVINGS):
+    for _ in range(60):  # A binary search over an interval of length 1 is then exact in float64.
         middle = (low + high) / 2
         below = _cumulated(middle, alpha, beta) < places
         low, high = np.where(below, middle, low), np.where(below, high, middle)
@@ -42,11 +40,14 @@ def _from_zero(x: Floats, alpha: float, beta: float) -> Floats:
         return np.exp(alpha * np.log(x) + beta * np.log1p(-x) + scale) * _fraction(x, alpha, beta)
 
 
-def _fraction(x: Floats, alpha: float, beta: float) -> Floats:
-    """Return the continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method."""
+def _fraction(x: Floats, alpha: float, beta: float, max_terms: int = 1000) -> Floats:
+    """Return the continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method.
+
+    It takes about sqrt(max(alpha, beta)) terms.
+    """
     upper, lower = np.ones_like(x), 1 / (1 - (alpha + beta) * x / (alpha + 1))
     value = lower.copy()
-    for m in range(1, MOST_TERMS):
+    for m in range(1, max_terms):
         whole = alpha + 2 * m
         even = m * (beta - m) * x / ((whole - 1) * whole)
         odd = -(alpha + m) * (alpha + beta + m) * x / (whole * (whole + 1))

@@ -1,7 +1,8 @@
-"""What the four losses share: checked input before the formula, one loss from the anchors' values after it."""
+"""The steps that the four losses share: checks before the formula, and one loss of the anchors' values after it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypedDict
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -11,13 +12,23 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import Order, RowSums, in_order, reduced
 from ordinate.functional.global_batch import Group, gathered, joined_value, processes
 from ordinate.functional.inputs import check_embeddings, check_self_index, check_weights
-from ordinate.functional.precision import wide
+from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.functional.similarity import units
 from ordinate.options import Similarity
 
-LARGEST_EXPONENT = 1e10  # float64 then keeps six digits of its exponential
-COLDEST = 1e-18  # temperature: float32 holds what weights over it give
-CheckLabels = Callable[[Tensor, int, str], Tensor]
+MAX_EXPONENT = 1e10  # float64 then keeps six digits of its exponential.
+MIN_TEMPERATURE = 1e-18  # float32 then holds any weight over it.
+CheckLabels = Callable[..., Tensor]
+
+
+class Inputs(TypedDict):
+    """The arguments of every loss, next to embeddings and labels, that are no options."""
+
+    ref_emb: Float[Tensor, "m d"] | None
+    ref_labels: Shaped[Tensor, "m *q"] | None
+    weights: Shaped[Tensor, " n"] | None
+    self_index: Int[Tensor, " n"] | None
+    group: Group
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,7 @@ class Contrast:
     self_index: Int[Tensor, " n"] | None  # where each anchor itself stands among the references, if it does
     weights: Shaped[Tensor, " n"] | None
     group: Group
+    given: bool  # whether the references are given, not the batches
 
     def ascending(
         self, labels: Shaped[Tensor, " n"], ref_labels: Shaped[Tensor, " m"], *, stable: bool = False
@@ -43,17 +55,21 @@ class Contrast:
 
     def units(self, steepest: float = 1.0) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
         """Return anchors and references scaled to norm 1; an anchor's value rises with a cosine by ``steepest``."""
-        largest = 1.0 if self.weights is None else max(1.0, float(self.weights.detach().max()))
+        largest = 1.0
+        if self.weights is not None:
+            largest = max(1.0, float(self.weights.detach().max()))
         return units(self.anchors, self.references, max(1.0, largest * steepest))
 
     def coefficients(self, reduction: str, counted: Bool[Tensor, " n"]) -> Float[Tensor, " n"]:
         """Return the factor of each anchor's value: its weight, over their sum for ``"mean"`` and ``"pair_mean"``.
 
         Raises:
-            OrdinateError: where all ``counted`` anchors have weight 0: no mean exists, and a sum is always 0.
+            OrdinateError: All ``counted`` anchors have weight 0: no mean exists, and a sum is always 0.
         """
-        share = wide(counted) if self.weights is None else counted * wide(self.weights)
-        total = gathered(share.sum()[None], self.group)[0].sum()  # with a gradient, that of weights
+        share = to_accumulation_dtype(counted)
+        if self.weights is not None:
+            share = counted * to_accumulation_dtype(self.weights)
+        total = gathered(share.sum()[None], self.group)[0].sum()  # It carries the gradient of the weights.
         if not bool(total > 0):
             raise OrdinateError("weights", "zero for every anchor that has a loss", "some above 0")
         if reduction == "none":
@@ -73,12 +89,12 @@ class Contrast:
         """Return the sum over anchors of ``coefficients * (value - offset)``, or each summand for ``"none"``.
 
         Args:
-            row_sums: the values and their gradients, see :func:`~ordinate.functional.anchor_blocks.reduced`.
-            coefficients: (n,), of :meth:`coefficients`.
-            tensors: of ``row_sums``: anchors, references, and what else takes a gradient.
+            row_sums: Function of values and gradients, see :func:`~ordinate.functional.anchor_blocks.reduced`.
+            coefficients: Coefficients (n,) of :meth:`coefficients`.
+            tensors: Arguments of ``row_sums``: anchors, references, and all else that takes a gradient.
             reduction: ``"none"``, or one of those that give a scalar.
-            order: in which ``row_sums`` wants anchors and references; None for the one they came in.
-            offset: subtracted from every value.
+            order: Order in which ``row_sums`` wants anchors and references; None for the one they came in.
+            offset: Number to subtract from every value.
         """
         if order is not None:
             row_sums = in_order(row_sums, order)
@@ -92,47 +108,42 @@ class Contrast:
 
 
 def prepare(
-    embeddings: Float[Tensor, "n d"],
-    labels: Shaped[Tensor, "n *p"],
-    check_labels: CheckLabels,
-    *,
-    ref_emb: Float[Tensor, "m d"] | None,
-    ref_labels: Shaped[Tensor, "m *q"] | None,
-    weights: Shaped[Tensor, " n"] | None,
-    own: Int[Tensor, " n"] | None,
-    group: Group,
+    embeddings: Float[Tensor, "n d"], labels: Shaped[Tensor, "n *p"], check_labels: CheckLabels, inputs: Inputs
 ) -> Contrast:
     """Check the arguments that every loss has, and gather the batches of the group.
 
-    ``check_labels``, called with labels, their number and the argument's name, returns what the formula works on.
+    ``check_labels``, called with labels, their number and the ``name`` of the argument, returns the formula's labels.
 
     Raises:
-        OrdinateError: values, shapes or dtypes that no loss can use.
+        OrdinateError: Values, shapes or dtypes that no loss can use.
     """
+    ref_emb, ref_labels, group = inputs["ref_emb"], inputs["ref_labels"], inputs["group"]
+    self_index = inputs["self_index"]
     anchors = check_embeddings(embeddings)
-    weights = check_weights(weights, len(anchors))
-    checked = check_labels(labels, len(anchors), "labels")
+    weights = check_weights(inputs["weights"], len(anchors))
+    checked = check_labels(labels, len(anchors), name="labels")
     if (ref_emb is None) != (ref_labels is None):
         missing = "ref_emb" if ref_emb is None else "ref_labels"
         raise OrdinateError(missing, "None", "a tensor whenever its counterpart is given")
     if ref_emb is None or ref_labels is None:
-        if own is not None:
-            raise OrdinateError("own", "positions without ref_emb", "None: every anchor is left out already")
-        self_index: Tensor | None
+        if self_index is not None:
+            raise OrdinateError("self_index", "positions without ref_emb", "None: every anchor is left out already")
         references, start = gathered(anchors, group)
-        everyone = gathered(labels, group)[0]
+        ref_labels = gathered(labels, group)[0]
         self_index = torch.arange(start, start + len(anchors), device=anchors.device)
     else:
-        references, everyone = check_embeddings(ref_emb, "ref_emb"), ref_labels
+        references = check_embeddings(ref_emb, "ref_emb")
         if references.shape[1] != anchors.shape[1]:
-            raise OrdinateError(
-                "ref_emb", f"{references.shape[1]} dimensions", f"{anchors.shape[1]}, those of embeddings"
-            )
-        self_index = None if own is None else check_self_index(own, labels, ref_labels)
-    ref_checked = checked if everyone is labels else check_labels(everyone, len(references), "ref_labels")
+            expected = f"{anchors.shape[1]}, those of embeddings"
+            raise OrdinateError("ref_emb", f"{references.shape[1]} dimensions", expected)
+        if self_index is not None:
+            self_index = check_self_index(self_index, labels, ref_labels)
+    ref_checked = checked
+    if ref_labels is not labels:
+        ref_checked = check_labels(ref_labels, len(references), name="ref_labels")
     if ref_checked.shape[1:] != checked.shape[1:]:
         raise OrdinateError("ref_labels", f"{ref_checked.shape[1]} dimensions per label", checked.shape[1])
-    return Contrast(anchors, references, checked, ref_checked, self_index, weights, group)
+    return Contrast(anchors, references, checked, ref_checked, self_index, weights, group, given=ref_emb is not None)
 
 
 def check_exponents(contrast: Contrast, similarity: Similarity, temperature: float) -> None:
@@ -140,11 +151,11 @@ def check_exponents(contrast: Contrast, similarity: Similarity, temperature: flo
     if similarity == "cosine":
         largest = 1.0
     else:
-        points = [wide(x.detach()) for x in {contrast.anchors, contrast.references}]
+        points = [to_accumulation_dtype(x.detach()) for x in {contrast.anchors, contrast.references}]
         highest, lowest = (torch.stack([end(x, 0) for x in points]) for end in (torch.amax, torch.amin))
         extent = highest.amax(0) - lowest.amin(0)
         largest = float(torch.linalg.vector_norm(extent, ord=1 if similarity == "neg_l1" else 2))
-    least = max(COLDEST, largest / LARGEST_EXPONENT)
+    least = max(MIN_TEMPERATURE, largest / MAX_EXPONENT)
     if temperature < least:
         raise OrdinateError(
             "temperature",
@@ -154,12 +165,12 @@ def check_exponents(contrast: Contrast, similarity: Similarity, temperature: flo
         )
 
 
-def check_contrasted(contrast: Contrast, *, given: bool) -> None:
+def check_contrasted(contrast: Contrast) -> None:
     """Raise where an anchor has a single sample to be contrasted with, whose share of the contrasts is always 1."""
     left_out = contrast.self_index is not None
     if len(contrast.references) - left_out > 1:
         return
-    name, least = ("ref_emb", 2 + left_out) if given else ("embeddings", 3)
+    name, least = ("ref_emb", 2 + left_out) if contrast.given else ("embeddings", 3)
     raise OrdinateError(
         name,
         len(contrast.references),

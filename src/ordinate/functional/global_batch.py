@@ -13,7 +13,7 @@ import torch.distributed as dist
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
-from ordinate.functional.precision import widest
+from ordinate.functional.numerics import accumulation_dtype
 
 _alone: ContextVar[bool] = ContextVar("alone", default=False)
 
@@ -21,14 +21,14 @@ Group = dist.ProcessGroup | None
 
 
 def all_processes() -> Group:
-    """The group of all processes where training runs in several, otherwise None; see :func:`this_process_alone`."""
+    """Return the group of all processes if training runs in several, otherwise None; see :func:`this_process_alone`."""
     several = not _alone.get() and dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
     return dist.group.WORLD if several else None
 
 
 @contextmanager
 def this_process_alone() -> Iterator[None]:
-    """Let losses see what this process holds and nothing else, as in validation that every process does in full."""
+    """Let losses see the samples of this process alone, as in validation that every process does in full."""
     token = _alone.set(True)
     try:
         yield
@@ -36,23 +36,18 @@ def this_process_alone() -> Iterator[None]:
         _alone.reset(token)
 
 
-def joined_processes(gather: bool, ref_emb: Tensor | None, own: Tensor | None) -> Group:
-    """The processes whose batches a loss module joins: all, unless its references are the caller's own affair."""
-    return all_processes() if gather and (ref_emb is None or own is not None) else None
-
-
 def processes(group: Group) -> int:
-    """How many processes there are."""
+    """Return how many processes there are."""
     return 1 if group is None else dist.get_world_size(group)
 
 
 def place_among(group: Group) -> int:
-    """Which of them this process is, from 0."""
+    """Return the place of this process among them, from 0."""
     return 0 if group is None else dist.get_rank(group)
 
 
 def gathered(x: Shaped[Tensor, "n *d"], group: Group) -> tuple[Shaped[Tensor, "m *d"], int]:
-    """The rows of all processes, in their order, and where those of this one start.
+    """Return the rows of all processes, in their order, and where those of this process start.
 
     The number of rows may differ between processes. Gradients find their way back to the process that a row is from.
     """
@@ -72,7 +67,7 @@ def gathered(x: Shaped[Tensor, "n *d"], group: Group) -> tuple[Shaped[Tensor, "m
 
 
 def summed(x: Tensor, group: Group) -> Tensor:
-    """The sum over processes, without a gradient."""
+    """Return the sum over processes, without a gradient."""
     if group is None:
         return x
     total = x.detach().clone()
@@ -81,7 +76,7 @@ def summed(x: Tensor, group: Group) -> Tensor:
 
 
 def largest(value: float, group: Group, device: torch.device) -> float:
-    """The largest value of all processes."""
+    """Return the largest value of all processes."""
     if group is None:
         return value
     among = torch.tensor(value, dtype=torch.float32, device=device)
@@ -90,20 +85,20 @@ def largest(value: float, group: Group, device: torch.device) -> float:
 
 
 def joined_value(loss: Float[Tensor, ""], group: Group) -> Float[Tensor, ""]:
-    """The loss of this process with the value of the average over processes, and its own gradient."""
+    """Return the average over processes, with the gradient of the loss of this process."""
     if group is None:
         return loss
     return loss + (summed(loss, group) / processes(group) - loss.detach())
 
 
 def mean_over_all(mean: Float[Tensor, ""], n: int, group: Group) -> Float[Tensor, ""]:
-    """The mean over the samples of all processes, from that over the n of this one."""
+    """Return the mean over the samples of all processes, from the mean over the n samples of this process."""
     if group is None:
         return mean
-    total = summed(torch.tensor(n, dtype=widest(mean.device), device=mean.device), group)
+    total = summed(torch.tensor(n, dtype=accumulation_dtype(mean.device), device=mean.device), group)
     return joined_value(mean * (n * processes(group) / total).to(mean.dtype), group)
 
 
 def holds_anywhere(mask: Bool[Tensor, " n"], group: Group) -> bool:
-    """Whether any sample of any process is marked."""
+    """Return whether any sample of any process is marked."""
     return bool(summed(mask.sum(), group) > 0)

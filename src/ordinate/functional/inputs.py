@@ -1,34 +1,19 @@
 """The one place that checks embeddings, labels and weights for every loss.
 
 Each check returns the tensor the formula works on, or raises :class:`~ordinate.errors.OrdinateError`
-naming the argument, what it got and what was expected.
+naming the argument, the value it got and the value that was expected.
 """
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from ordinate.checks import check_choice, check_num_classes, check_positive, check_whole
 from ordinate.errors import OrdinateError
-from ordinate.functional.precision import wide, widened
+from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
 
-LARGEST = 1e150  # embedding; float64 holds squared distances between such
-LARGEST_FACTOR = 1e12  # weight or margin; float32 then holds what a loss of any batch makes of them
-WHOLE = 2**53  # up to which float64 holds all whole numbers
-
-__all__ = [
-    "check_choice",
-    "check_constant",
-    "check_embeddings",
-    "check_num_classes",
-    "check_positive",
-    "check_ranks",
-    "check_self_index",
-    "check_targets",
-    "check_weights",
-    "check_whole",
-    "flatten_views",
-]
+MAX_EMBEDDING = 1e150  # float64 then holds squared distances.
+MAX_FACTOR = 1e12  # float32 then holds the loss of any batch with such weights or margins.
+MAX_WHOLE_LABEL = 2**53  # float64 holds all whole numbers up to here.
 
 
 def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
@@ -55,24 +40,29 @@ def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
             expected="finite values",
             hint="a diverged encoder does this: lower the learning rate or clip gradients",
         )
-    if embeddings.dtype == torch.float64:  # others are squared in it
+    if embeddings.dtype == torch.float64:  # Embeddings of other types are squared in it.
         largest = float(embeddings.detach().abs().max())
-        if largest > LARGEST:
-            raise OrdinateError(name, f"values of {largest:g}", f"at most {LARGEST:g}, whose squares float64 holds")
-    return widened(embeddings)
+        if largest > MAX_EMBEDDING:
+            raise OrdinateError(name, f"values of {largest:g}", f"at most {MAX_EMBEDDING:g}, which float64 can square")
+    return upcast_half(embeddings)
 
 
-def check_self_index(own: Tensor, labels: Tensor, ref_labels: Tensor) -> Int[Tensor, " n"]:
+def check_self_index(self_index: Tensor, labels: Tensor, ref_labels: Tensor) -> Int[Tensor, " n"]:
     """Return where each anchor stands among the references."""
-    if not isinstance(own, Tensor) or own.shape != (len(labels),) or own.is_floating_point() or own.dtype == torch.bool:
-        got = f"{own.dtype} {tuple(own.shape)}" if isinstance(own, Tensor) else type(own).__name__
-        raise OrdinateError("own", got, f"whole numbers ({len(labels)},), the place of each anchor in ref_emb")
-    if int(own.min()) < 0 or int(own.max()) >= len(ref_labels):
-        raise OrdinateError("own", f"{int(own.min())} to {int(own.max())}", f"0 to {len(ref_labels) - 1}")
-    own = own.long()
-    if not bool((ref_labels[own].reshape(labels.shape) == labels).all()):
-        raise OrdinateError("own", "places whose ref_labels differ from the anchors' labels", "the anchors' own")
-    return own
+    expected = f"whole numbers ({len(labels)},), the place of each anchor in ref_emb"
+    if not isinstance(self_index, Tensor):
+        raise OrdinateError("self_index", type(self_index).__name__, expected)
+    if self_index.shape != (len(labels),) or self_index.is_floating_point() or self_index.dtype == torch.bool:
+        raise OrdinateError("self_index", f"{self_index.dtype} {tuple(self_index.shape)}", expected)
+    self_index = self_index.long()
+    lowest, highest = int(self_index.min()), int(self_index.max())
+    if lowest < 0 or highest >= len(ref_labels):
+        raise OrdinateError("self_index", f"{lowest} to {highest}", f"0 to {len(ref_labels) - 1}")
+    if not bool((ref_labels[self_index].reshape(labels.shape) == labels).all()):
+        raise OrdinateError(
+            "self_index", "places whose ref_labels differ from the anchors' labels", "places of the anchors themselves"
+        )
+    return self_index
 
 
 def _check_length(labels: Tensor, n: int, name: str) -> None:
@@ -104,9 +94,9 @@ def check_targets(
     targets = labels.reshape(n, -1)
     if dimensions is not None and targets.shape[1] != dimensions:
         raise OrdinateError(name, f"{targets.shape[1]} dimensions per label", dimensions)
-    if targets.dtype == torch.int64 and bool((targets.abs() > WHOLE).any()):
+    if targets.dtype == torch.int64 and bool((targets.abs() > MAX_WHOLE_LABEL).any()):
         raise OrdinateError(name, "whole numbers past 2^53, which float64 does not tell apart", "smaller ones")
-    return widened(targets) if targets.is_floating_point() else wide(targets)
+    return upcast_half(targets) if targets.is_floating_point() else to_accumulation_dtype(targets)
 
 
 def check_ranks(labels: Shaped[Tensor, "n *p"], n: int, num_classes: int, name: str = "labels") -> Int[Tensor, " n"]:
@@ -136,8 +126,8 @@ def check_weights(weights: Tensor | None, n: int) -> Float[Tensor, " n"] | None:
     if bool((weights < 0).any()) or not bool((weights > 0).any()):
         raise OrdinateError("weights", "negative or only zero values", "weights >= 0, some above 0")
     largest = float(weights.detach().max())
-    if largest > LARGEST_FACTOR:
-        raise OrdinateError("weights", f"{largest:g}", f"at most {LARGEST_FACTOR:g}")
+    if largest > MAX_FACTOR:
+        raise OrdinateError("weights", f"{largest:g}", f"at most {MAX_FACTOR:g}")
     return weights if weights.is_floating_point() else weights.to(torch.float32)
 
 
@@ -145,8 +135,8 @@ def flatten_views(embeddings: Float[Tensor, "b v d"], labels: Shaped[Tensor, "b 
     """Turn v views of b samples into one flat batch with repeated labels, as every loss takes it.
 
     Args:
-        embeddings: (b, v, d), v views of each of b samples.
-        labels: (b,) or (b, p).
+        embeddings: Embeddings (b, v, d) of v views of each of b samples.
+        labels: Labels (b,) or (b, p).
 
     Returns:
         Embeddings (b * v, d) and labels (b * v,) or (b * v, p); the views of a sample stand together.

@@ -1,24 +1,18 @@
 """Distances between continuous labels."""
 
-from collections.abc import Callable
-from typing import get_args
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
-from ordinate.functional.precision import wide
-from ordinate.options import LabelDistanceName
-
-LABEL_DISTANCES = get_args(LabelDistanceName)
-LabelDistance = LabelDistanceName | Callable[[Tensor, Tensor], Tensor]
+from ordinate.functional.numerics import to_accumulation_dtype
+from ordinate.options import LabelDistance
 
 
 def pairwise_label_distance(
     labels: Float[Tensor, "n p"], ref_labels: Float[Tensor, "m p"], distance: LabelDistance
 ) -> Float[Tensor, "n m"]:
-    """Distance of every label from every reference label, without a gradient.
+    """Return the distance of every label from every reference label, without a gradient.
 
     ``"l1"`` and ``"l2"`` are norms of the difference. ``"angular"`` is the angle in radians between the
     directions that (pitch, yaw) labels in radians point in, as SupCR's Section 4 measures gaze. A
@@ -35,7 +29,7 @@ def pairwise_label_distance(
                 )
             if not bool(torch.isfinite(result).all()) or bool((result < 0).any()):
                 raise OrdinateError("label_distance", problem="the callable returned NaN, infinity or values below 0")
-            return result if result.is_floating_point() else wide(result)
+            return result if result.is_floating_point() else to_accumulation_dtype(result)
         if distance == "angular":
             if labels.shape[1] != 2:
                 raise OrdinateError("labels", f"{labels.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
@@ -44,7 +38,7 @@ def pairwise_label_distance(
             return 2 * torch.asin((chord / 2).clamp(max=1))
         if labels.shape[1] == 1:
             result = (labels - ref_labels.T).abs()
-        elif distance in LABEL_DISTANCES:
+        elif distance in ("l1", "l2"):
             p = 1.0 if distance == "l1" else 2.0
             result = torch.cdist(labels, ref_labels, p=p, compute_mode="donot_use_mm_for_euclid_dist")
         else:
@@ -58,5 +52,5 @@ def pairwise_label_distance(
 
 def gaze_directions(gaze: Float[Tensor, "n 2"]) -> Float[Tensor, "n 3"]:
     """Return unit vectors (n, 3) of (pitch, yaw) directions in radians, in the widest type of the device."""
-    pitch, yaw = wide(gaze).unbind(1)
+    pitch, yaw = to_accumulation_dtype(gaze).unbind(1)
     return torch.stack([pitch.cos() * yaw.sin(), pitch.sin(), pitch.cos() * yaw.cos()], dim=1)

@@ -1,33 +1,22 @@
 """SupReMix's mixtures: the shares of Mix-neg, the pairs of Mix-pos, and the gradient that passes through them."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from ordinate import kernels
 from ordinate.functional.beta_quantiles import beta_quantiles
-from ordinate.functional.compiled_rows import runs_compiled
 from ordinate.functional.global_batch import Group, place_among
 from ordinate.functional.similarity import SimilarityBlocks, fill_self
+from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient, MixtureRows
 
-MIXTURES = 1 << 20  # of the Mix-pos kind held at a time
-DRAWN_ROWS = 32  # anchors whose shares are drawn from one seed, so that they do not depend on the size of a block
-QUANTILES = 4096  # kept of a Beta distribution
-VANISHED = 1e-12  # squared norm below which a mixture has no direction: its similarity counts as 0
-
-
-class Pull(NamedTuple):
-    """The gradient of a block of anchors for cosines: of anchors with references, and among references."""
-
-    anchors: Float[Tensor, "b m"]  # for the anchors
-    references: Float[Tensor, "b m"]  # for the references: without detached mixtures
-    among: slice  # the references that are mixed
-    between: Float[Tensor, "w w"] | None  # for the cosines among them
+MAX_MIXTURES_AT_ONCE = 1 << 20
+ROWS_PER_SEED = 32  # The shares of so many anchors do not depend on the size of a block.
+QUANTILES = 4096
 
 
 class MixtureBlocks(SimilarityBlocks):
@@ -36,33 +25,11 @@ class MixtureBlocks(SimilarityBlocks):
     def block(self, rows: slice, self_index: Int[Tensor, " b"] | None = None) -> Float[Tensor, "b m"]:
         return fill_self(self.a[rows] @ self.b.T, self_index, -1)
 
-    def pull(self, rows: slice, gradient: Pull) -> None:
+    def add_gradient(self, rows: slice, gradient: MixtureGradient) -> None:
         self.grad_a[rows] = gradient.anchors @ self.b
         self.grad_b.addmm_(gradient.references.T, self.a[rows])
         if gradient.between is not None:
-            self.grad_b[gradient.among] += gradient.between @ self.b[gradient.among]
-
-
-@dataclass(frozen=True)
-class MixtureRows(ABC):
-    """A block of anchors. They and the references ascend in label."""
-
-    cosine: Float[Tensor, "b m"]  # used up
-    r: Float[Tensor, "m d"]
-    y: Float[Tensor, " b"]
-    ref_y: Float[Tensor, " m"]
-    self_index: Int[Tensor, " b"] | None
-    share: Float[Tensor, "b m"] | None  # of the anchor in its Mix-neg
-    bounds: tuple[Int[Tensor, " b"], ...] | None  # of its Mix-pos' window, and of its label in it
-    positives: Int[Tensor, " b"]
-    temperature: float
-    magnify: bool
-    renormalize: bool
-    detached: bool
-
-    @abstractmethod
-    def rows(self, coefficients: Float[Tensor, " b"] | None) -> tuple[Float[Tensor, " b"], Pull | None]:
-        """Values of the anchors, and what their weighted sum pulls at."""
+            self.grad_b[gradient.mixed] += gradient.between @ self.b[gradient.mixed]
 
 
 @dataclass(frozen=True)
@@ -88,28 +55,28 @@ class DrawnShares:
     device: torch.device
 
     def of(self, rows: slice, dtype: torch.dtype) -> Float[Tensor, "b m"]:
-        first = rows.start // DRAWN_ROWS
-        seeds = [(self.seed + part) % 2**63 for part in range(first, -(-rows.stop // DRAWN_ROWS))]
+        first = rows.start // ROWS_PER_SEED
+        seeds = [(self.seed + part) % 2**63 for part in range(first, -(-rows.stop // ROWS_PER_SEED))]
         quantiles = _beta_quantiles(self.alpha, self.beta).to(self.device)
-        if runs_compiled(quantiles):
-            from ordinate.functional.compiled_rows.supremix import draw_parts
+        if kernels.uses_numba(quantiles):
+            from ordinate.kernels.numba.supremix import draw_parts
 
-            drawn = draw_parts(seeds, DRAWN_ROWS, self.m, quantiles)
+            drawn = draw_parts(seeds, ROWS_PER_SEED, self.m, quantiles)
         else:
             drawn = torch.cat([self._draw(seed, quantiles) for seed in seeds])
-        start = rows.start - first * DRAWN_ROWS
+        start = rows.start - first * ROWS_PER_SEED
         return drawn[start : start + rows.stop - rows.start].to(dtype)
 
     def _draw(self, seed: int, quantiles: Float[Tensor, " q"]) -> Float[Tensor, "r m"]:
         generator = torch.Generator(self.device).manual_seed(seed)
-        place = torch.rand(DRAWN_ROWS, self.m, generator=generator, device=self.device) * (QUANTILES - 1)
-        below = place.long().clamp_(max=QUANTILES - 2)  # rounding may lead to the very end
+        place = torch.rand(ROWS_PER_SEED, self.m, generator=generator, device=self.device) * (QUANTILES - 1)
+        below = place.long().clamp_(max=QUANTILES - 2)  # Rounding may lead to the very end.
         return torch.lerp(quantiles.take(below), quantiles.take(below + 1), place - below)
 
 
 @lru_cache(maxsize=8)
 def _beta_quantiles(alpha: float, beta: float) -> Float[Tensor, " q"]:
-    """Quantiles of a Beta distribution at even steps; read between them, a uniform number becomes a draw from it.
+    """Return quantiles of a Beta distribution at even steps, between which a uniform number becomes a draw from it.
 
     The distribution drawn from agrees with Beta at every quantile kept.
     """
@@ -142,32 +109,25 @@ class _Part:
 class MixPositives:
     """The Mix-pos of a block of anchors, in parts that keep memory small."""
 
-    def __init__(
-        self,
-        y: Float[Tensor, " b"],
-        ref_y: Float[Tensor, " m"],
-        bounds: tuple[Int[Tensor, " b"], ...] | None,
-        cosine: Float[Tensor, "b m"],
-        r: Float[Tensor, "m d"],
-        lengths: Float[Tensor, " m"] | None,
-        *,
-        renormalize: bool,
-    ) -> None:
-        self.y, self.ref_y, self.cosine, self.renormalize = y, ref_y, cosine, renormalize
-        self.lengths = lengths  # of the references, where some are 0
+    def __init__(self, block: MixtureRows, lengths: Float[Tensor, " m"] | None) -> None:
+        self.y, self.ref_y, self.cosine, self.renormalize = (
+            block.y, block.ref_y, block.cosine, block.options.renormalize
+        )  # fmt: skip
+        self.lengths = lengths  # norms of the references, where some are 0
         self.parts: list[_Part] | None = None
         self.among = slice(0, 0)
-        if bounds is None:
+        if block.bounds is None:
             self.parts = []
             return
-        self.low, self.below_end, self.above_start, self.high = bounds
+        self.low, self.below_end, self.above_start, self.high = block.bounds
         below, above = int((self.below_end - self.low).max()), int((self.high - self.above_start).max())
         if below == 0 or above == 0:
             self.parts = []
             return
-        self.below, self.step = below, max(1, MIXTURES // (above * len(cosine)))
+        self.below, self.step = below, max(1, MAX_MIXTURES_AT_ONCE // (above * len(self.cosine)))
         self.among = slice(int(self.low.min()), int(self.high.max()))
-        self.gram = r[self.among] @ r[self.among].T
+        mixed = block.references[self.among]
+        self.gram = mixed @ mixed.T
         if self.step >= below:
             self.parts = list(self._parts())
 
@@ -191,23 +151,23 @@ class MixPositives:
             yield _Part(below, above, exists, share, norm, torch.where(exists, mixed / norm, 0))
 
     def _norm(self, share: Tensor, below: Tensor, above: Tensor) -> Float[Tensor, "b u v"]:
-        """Norms of the mixtures; infinity for one that has no direction, which nothing then passes."""
+        """Return the norms of the mixtures; infinity for a mixture without a direction: it passes no gradient."""
         if not self.renormalize:
             return torch.ones_like(share)
         cosine = self.gram.take(self._at(below, above))
         squared = 1 + 2 * share * (1 - share) * (cosine - 1)
         if self.lengths is not None:
             squared = squared_norm(squared, share, self.lengths[below][:, :, None], self.lengths[above][:, None, :])
-        return torch.where(squared > VANISHED, squared, torch.inf).sqrt()
+        return torch.where(squared > MIN_SQUARED_NORM, squared, torch.inf).sqrt()
 
     def _at(self, below: Tensor, above: Tensor) -> Int[Tensor, "b u v"]:
-        """Where each pair stands in the Gram matrix of those that are mixed; anywhere in it if it does not exist."""
+        """Return the place of each pair in the Gram matrix of the mixed samples; any place if there is no pair."""
         width = len(self.gram)
         below, above = ((position - self.among.start).clamp(0, width - 1) for position in (below, above))
         return below[:, :, None] * width + above[:, None, :]
 
     def through_norm(self, part: _Part, force: Float[Tensor, "b u v"]) -> Float[Tensor, "w w"]:
-        """What the norms pass of a force on the mixtures, for both samples of each pair."""
+        """Return the gradient that the norms of mixtures pass to the Gram matrix, for both samples of each pair."""
         through = -force * part.similarity * part.share * (1 - part.share) / part.norm
         pairs = torch.zeros_like(self.gram)
         pairs.view(-1).index_add_(0, self._at(part.below, part.above).flatten(), through.flatten())
@@ -220,7 +180,7 @@ def squared_norm(usual: Tensor, share: Tensor, first: Tensor, second: Tensor) ->
 
 
 def _ranges(start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
-    """Positions ``start..end`` of each row side by side, and which of them belong to their row."""
+    """Return the positions ``start..end`` of each row, padded to one width, and which of them belong to their row."""
     width = max(0, int((end - start).max()))
     position = start[:, None] + torch.arange(width, device=start.device)
     exists = position < end[:, None]

@@ -2,39 +2,39 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import get_args
+from typing import Unpack
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 from torch.nn.functional import pad
 
+from ordinate import kernels
 from ordinate.errors import OrdinateError
-from ordinate.functional import triton_rows
-from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks, block_sums, check_block_size
-from ordinate.functional.compiled_rows import runs_compiled
-from ordinate.functional.contrast import Contrast, check_triplets, prepare
+from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks, block_sums
+from ordinate.functional.contrast import Contrast, Inputs, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere, summed
-from ordinate.functional.inputs import LARGEST_FACTOR, check_choice, check_ranks
-from ordinate.functional.precision import wide
-from ordinate.functional.similarity import CHUNK, CosineBlocks, fill_self
-from ordinate.options import PairReduction
+from ordinate.functional.inputs import MAX_FACTOR, check_ranks
+from ordinate.functional.numerics import to_accumulation_dtype
+from ordinate.functional.similarity import PAIRS_AT_ONCE, CosineBlocks, fill_self
+from ordinate.options import MMNPOptions, PairReduction
 
 
-def mmnp(
+def mmnp(  # noqa: D417  # The class of the options explains each of them.
     embeddings: Float[Tensor, "n d"],
     labels: Shaped[Tensor, "n *p"],
     margins: Float[Tensor, " boundaries"],
     *,
     triplets: Int[Tensor, "t 3"] | None = None,
+    reduction: PairReduction = MMNPOptions.reduction,
+    block_size: int | None = MMNPOptions.block_size,
     ref_emb: Float[Tensor, "m d"] | None = None,
     ref_labels: Shaped[Tensor, "m *q"] | None = None,
     weights: Shaped[Tensor, " n"] | None = None,
-    reduction: PairReduction = "pair_mean",
-    own: Int[Tensor, " n"] | None = None,
+    self_index: Int[Tensor, " n"] | None = None,
     group: Group = None,
-    block_size: int | None = None,
 ) -> Float[Tensor, "*n"]:
     r"""Multi-margin n-pair loss (CLOC, eq. 2).
 
@@ -49,20 +49,17 @@ def mmnp(
     gradient.
 
     Args:
-        embeddings: (n, d), floating point, finite; normalised here.
-        labels: (n,), ranks 0..C-1, where C is one more than the number of margins.
-        margins: (C-1,), positive; the one at h lies between the ranks h and h + 1. Receives a gradient.
-        triplets: (t, 3), indices (j, i, k) of positive, anchor and negative of the hinges to use, those that a miner
-            chose; None takes all that the batch offers.
-        ref_emb: (m, d), what the anchors are contrasted with instead of the batch.
-        ref_labels: (m,), given with ``ref_emb``.
-        weights: (n,), one per anchor, >= 0. Receives a gradient where it requires one.
-        reduction: ``"pair_mean"`` averages over an anchor's (positive, negative) pairs, then over the anchors
-            that have one, weighted; ``"sum"`` is eq. 2, summed over pairs, times the weight, averaged over all n
-            anchors; ``"none"`` is eq. 2 times the weight for each anchor, 0 for one that has no pair.
-        own: (n,), where each anchor itself stands among ``ref_emb``, so that it is not contrasted with itself.
-        group: processes whose batches are joined into one; see :mod:`ordinate.functional.global_batch`.
-        block_size: anchors per block, which bounds the memory; None chooses.
+        embeddings: Embeddings (n, d), floating point, finite; normalised here.
+        labels: Ranks (n,), 0..C-1, where C is one more than the number of margins.
+        margins: Margins (C-1,), positive; the one at h lies between the ranks h and h + 1. They receive a gradient.
+        triplets: Indices (t, 3) of positive, anchor and negative (j, i, k) of the hinges to use, such as those that a
+            miner chose; None takes all that the batch offers.
+        reduction, block_size: Options, see :class:`~ordinate.options.MMNPOptions`.
+        ref_emb: Embeddings (m, d) that the anchors are contrasted with instead of the batch.
+        ref_labels: Labels of ``ref_emb``, (m,).
+        weights: Weights (n,) of the anchors, >= 0. They receive a gradient where they require one.
+        self_index: Place (n,) of each anchor itself in ``ref_emb``, so that it is not contrasted with itself.
+        group: Processes whose batches are joined into one; see :mod:`ordinate.functional.global_batch`.
 
     Returns:
         A scalar, or (n,) for ``"none"``, in the dtype of ``embeddings``, float32 for half precision and under autocast.
@@ -77,16 +74,28 @@ def mmnp(
         >>> mmnp(embeddings, torch.tensor([0, 0, 1, 1]), torch.tensor([1.25])).item()
         0.25
     """
-    check_mmnp_options(reduction=reduction, block_size=block_size)
+    return mmnp_with_options(
+        embeddings, labels, margins, MMNPOptions(reduction=reduction, block_size=block_size), triplets=triplets,
+        ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, self_index=self_index, group=group,
+    )  # fmt: skip
+
+
+def mmnp_with_options(
+    embeddings: Float[Tensor, "n d"],
+    labels: Shaped[Tensor, "n *p"],
+    margins: Float[Tensor, " boundaries"],
+    options: MMNPOptions,
+    *,
+    triplets: Int[Tensor, "t 3"] | None,
+    **inputs: Unpack[Inputs],
+) -> Float[Tensor, "*n"]:
+    """Return the value of :func:`mmnp` for options that are checked."""
     if not isinstance(margins, Tensor) or margins.dim() != 1 or len(margins) == 0 or not margins.is_floating_point():
         raise OrdinateError("margins", expected="a floating-point tensor (C-1,), one margin per boundary")
-    if not bool((margins > 0).all() & (margins <= LARGEST_FACTOR).all()):
-        raise OrdinateError("margins", margins.tolist(), f"values above 0, of at most {LARGEST_FACTOR:g}")
+    if not bool((margins > 0).all() & (margins <= MAX_FACTOR).all()):
+        raise OrdinateError("margins", margins.tolist(), f"values above 0, of at most {MAX_FACTOR:g}")
     num_classes = len(margins) + 1
-    contrast = prepare(
-        embeddings, labels, lambda y, n, name: check_ranks(y, n, num_classes, name),
-        ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, own=own, group=group,
-    )  # fmt: skip
+    contrast = prepare(embeddings, labels, partial(check_ranks, num_classes=num_classes), inputs)
     ranks, ref_ranks = contrast.labels, contrast.ref_labels
 
     row_sums: RowSums
@@ -95,19 +104,19 @@ def mmnp(
         sizes = torch.bincount(ref_ranks, minlength=num_classes)
         positives = sizes[ranks] - int(contrast.self_index is not None)
         pairs = positives * (len(ref_ranks) - sizes[ranks])
-        order = contrast.ascending(ranks, ref_ranks)  # an anchor's positives stand side by side
+        order = contrast.ascending(ranks, ref_ranks)  # An anchor's positives are neighbours.
         row_sums = _RowSums(
             dtype=torch.promote_types(contrast.anchors.dtype, contrast.references.dtype),
             ref_ranks=ref_ranks[order.references],
             ref_starts=[0, *sizes.cumsum(0).tolist()],
             rank_starts=[0, *torch.bincount(ranks, minlength=num_classes).cumsum(0).tolist()],
             self_index=order.self_index,
-            block_size=block_size,
+            block_size=options.block_size,
         )
     else:
         row_sums = _GivenHinges.of(triplets, contrast)
         pairs = torch.bincount(row_sums.anchor, minlength=len(ranks))
-    if not holds_anywhere(pairs > 0, group):
+    if not holds_anywhere(pairs > 0, contrast.group):
         raise OrdinateError(
             "labels",
             (
@@ -116,32 +125,27 @@ def mmnp(
             ),
             "at least two ranks, one of them with two samples",
         )
-    coefficients = contrast.coefficients(reduction, pairs > 0)
-    if reduction == "pair_mean":
+    coefficients = contrast.coefficients(options.reduction, pairs > 0)
+    if options.reduction == "pair_mean":
         coefficients = coefficients / pairs.clamp(min=1)
-    elif reduction == "sum":
-        coefficients = coefficients / float(summed(torch.tensor(len(ranks), device=ranks.device), group))
+    elif options.reduction == "sum":
+        coefficients = coefficients / float(summed(torch.tensor(len(ranks), device=ranks.device), contrast.group))
 
-    position = wide(torch.cat([margins.new_zeros(1), margins])).cumsum(0)
+    position = to_accumulation_dtype(torch.cat([margins.new_zeros(1), margins])).cumsum(0)
     shift = (position[:, None] - position).abs()
-    a, b = contrast.units(1.0 if reduction == "pair_mean" else float(pairs.max()))
-    return contrast.loss(row_sums, coefficients, a, b, shift, reduction=reduction, order=order)
-
-
-def check_mmnp_options(*, reduction: str, block_size: int | None) -> None:
-    """Raise where an option of :func:`mmnp` cannot be used."""
-    check_choice(reduction, get_args(PairReduction), "reduction")
-    check_block_size(block_size)
+    steepest = 1.0 if options.reduction == "pair_mean" else float(pairs.max())
+    a, b = contrast.units(steepest)
+    return contrast.loss(row_sums, coefficients, a, b, shift, reduction=options.reduction, order=order)
 
 
 @dataclass(frozen=True)
 class _RowSums:
-    """Eq. 2 for every anchor, in ascending order of rank, and the gradient of its weighted sum."""
+    """Compute eq. 2 for every anchor, in ascending order of rank, and the gradient of its weighted sum."""
 
     dtype: torch.dtype
     ref_ranks: Int[Tensor, " m"]
     ref_starts: Sequence[int]  # where each rank starts among the references, and where the last one ends
-    rank_starts: Sequence[int]  # and among the anchors
+    rank_starts: Sequence[int]  # where each rank starts among the anchors
     self_index: Int[Tensor, " n"] | None
     block_size: int | None
 
@@ -156,14 +160,14 @@ class _RowSums:
             values, gradient = _hinges(shifted, first, last, self_index)
             if factors is not None:
                 gradient.mul_(factors[:, None].to(gradient))
-                grad_shift[rank].index_add_(0, self.ref_ranks, wide(gradient.sum(0)))
+                grad_shift[rank].index_add_(0, self.ref_ranks, to_accumulation_dtype(gradient.sum(0)))
             return values, gradient
 
         values, gradients = block_sums(self._blocks(len(b), a.device), rows, cosines, coefficients)
         return values, gradients and [*gradients, grad_shift.fill_diagonal_(0)]
 
     def _blocks(self, references: int, device: torch.device) -> Iterator[slice]:
-        """Blocks of anchors of one rank, which has positives and negatives."""
+        """Yield blocks of anchors of one rank, which has positives and negatives."""
         ends = zip(pairwise(self.rank_starts), pairwise(self.ref_starts), strict=True)
         for (start, end), (first, last) in ends:
             if 0 < last - first < references:
@@ -173,7 +177,7 @@ class _RowSums:
 
 @dataclass(frozen=True)
 class _GivenHinges:
-    """Eq. 2 for every anchor over the hinges that were given, and the gradient of its weighted sum."""
+    """Compute eq. 2 for every anchor over the hinges that were given, and the gradient of its weighted sum."""
 
     anchor: Int[Tensor, " t"]
     positive: Int[Tensor, " t"]
@@ -197,7 +201,7 @@ class _GivenHinges:
     def __call__(self, coefficients: Tensor | None, a: Tensor, b: Tensor, shift: Tensor) -> tuple[Tensor, Gradients]:
         values = a.new_zeros(len(a))
         grad_a, grad_b, grad_shift = torch.zeros_like(a), torch.zeros_like(b), torch.zeros_like(shift)
-        for part in torch.arange(len(self.anchor), device=a.device).split(CHUNK):
+        for part in torch.arange(len(self.anchor), device=a.device).split(PAIRS_AT_ONCE):
             anchor, positive, negative = self.anchor[part], self.positive[part], self.negative[part]
             boundary = self.ranks[anchor], self.ref_ranks[negative]
             apart = b[negative] - b[positive]
@@ -215,17 +219,17 @@ class _GivenHinges:
 def _hinges(
     shifted: Float[Tensor, "b m"], first: int, last: int, self_index: Int[Tensor, " b"] | None
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
-    """Eq. 2 of anchors whose positives are the columns from ``first`` to before ``last``, and its gradient."""
-    if runs_compiled(shifted):
-        from ordinate.functional.compiled_rows.mmnp import mmnp_rows
+    """Return eq. 2 of anchors whose positives are the columns ``first`` to ``last - 1``, and its gradient."""
+    if kernels.uses_numba(shifted):
+        from ordinate.kernels.numba.mmnp import mmnp_rows
 
         return mmnp_rows(shifted, first, last, self_index)
-    if triton_rows.uses_kernels(shifted):
-        from ordinate.functional.triton_rows.mmnp import hinge_rows
-
-        return hinge_rows(shifted, first, last, self_index)
-    positives = fill_self(shifted[:, first:last], self_index, torch.inf)  # itself: beyond every negative
+    positives = fill_self(shifted[:, first:last], self_index, torch.inf)  # No negative exceeds the anchor itself.
     positives, order = positives.sort(dim=1)
+    if kernels.uses_triton(shifted):
+        from ordinate.kernels.triton.mmnp import hinge_rows
+
+        return hinge_rows(shifted, first, positives, order, with_self=self_index is not None)
     negatives = torch.cat([shifted[:, :first], shifted[:, last:]], 1)
     exceeded = torch.searchsorted(positives, negatives)
     totals = pad(positives.cumsum(1), (1, 0))

@@ -1,27 +1,26 @@
 """Similarities between embeddings, a block of anchors at a time, and the gradient back through them."""
 
 from abc import abstractmethod
-from typing import Any, get_args
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
-from ordinate.functional.precision import wide, widest
+from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.options import Similarity
 
-SIMILARITIES = get_args(Similarity)
-NEAR = {torch.float32: 1e-2, torch.float64: 1e-6}  # squared distance, relative to the squared norms, below which
-# the Gram form loses digits
-SQUARED_NORMS = 1e-25, 1e25  # between which float32 holds squared distances to its last digit
-MOST_NEAR = 0.01  # share of near pairs in a float32 block up to which recomputing them costs less than float64
-SMALL = 1e-30  # norm, below which squares may be rounded to 0, and gradients may pass the range of float32
-CHUNK = 1 << 16  # near pairs recomputed at a time
+# The Gram form loses digits of squared distances that are smaller, relative to the squared norms.
+MIN_DISTANCE_OF_GRAM_FORM = {torch.float32: 1e-2, torch.float64: 1e-6}
+SQUARED_NORMS_OF_FLOAT32 = 1e-25, 1e25  # Between these float32 holds squared distances to its last digit.
+MAX_NEAR_SHARE = 0.01  # Recomputing more near pairs of a float32 block costs more than float64.
+MIN_NORM = 1e-30  # Smaller squares may be rounded to 0, and gradients may pass the range of float32.
+PAIRS_AT_ONCE = 1 << 16
 
 
 def unit(x: Float[Tensor, "n d"], steepest: float = 1.0) -> Float[Tensor, "n d"]:
-    """Rows of ``x`` scaled to norm 1, in the widest type of the device; a zero row stays zero and gets no gradient.
+    """Return the rows of ``x`` scaled to norm 1, in the widest type of the device; zero rows stay, without gradient.
 
     Norms for which a gradient as large as ``steepest`` would pass the range of the dtype are an `OrdinateError`.
     """
@@ -31,7 +30,7 @@ def unit(x: Float[Tensor, "n d"], steepest: float = 1.0) -> Float[Tensor, "n d"]
 def units(
     x: Float[Tensor, "n d"], refs: Float[Tensor, "m d"], steepest: float = 1.0
 ) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
-    """:func:`unit` of both, once where they are the same, for losses of their cosines."""
+    """Return :func:`unit` of both, computed once where they are the same, for losses of their cosines."""
     if x.shape[1] == 1:
         raise OrdinateError(
             "embeddings", "1 dimension", "at least 2: the cosine of two numbers is 1 or -1 and has no gradient"
@@ -41,14 +40,14 @@ def units(
 
 
 class _Unit(torch.autograd.Function):
-    """In one step each way, which for small batches is a good part of a loss."""
+    """The scaling in one step each way, as for small batches the steps are a good part of a loss."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, steepest: float) -> Tensor:
-        least = torch.finfo(x.dtype).tiny * steepest  # the gradient is divided by the norm
-        x = wide(x)
+        least = torch.finfo(x.dtype).tiny * steepest  # The gradient is divided by the norm.
+        x = to_accumulation_dtype(x)
         norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)
-        if bool((norm < max(SMALL, least)).any()):
+        if bool((norm < max(MIN_NORM, least)).any()):
             largest = x.abs().amax(1, keepdim=True)
             norm = largest * torch.linalg.vector_norm(x / torch.where(largest == 0, 1, largest), dim=1, keepdim=True)
             if bool(((norm > 0) & (norm < least)).any()):
@@ -69,7 +68,7 @@ class _Unit(torch.autograd.Function):
 def pairwise_similarity(
     a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], similarity: Similarity
 ) -> Float[Tensor, "n m"]:
-    """Similarity of every row of ``a`` with every row of ``b``, in the widest type and without a gradient.
+    """Return the similarity of every row of ``a`` with every row of ``b``, in the widest type, without a gradient.
 
     ``"neg_l2"`` is -|a - b|_2, ``"neg_l1"`` is -|a - b|_1, ``"cosine"`` is the cosine; the cosine with a
     zero embedding is 0.
@@ -77,7 +76,7 @@ def pairwise_similarity(
     with torch.no_grad():
         if similarity == "cosine":
             a, b = unit(a), unit(b)
-        block = BLOCKS[similarity](a, b, widest(a.device)).block(slice(0, len(a)), None)
+        block = BLOCKS[similarity](a, b, accumulation_dtype(a.device)).block(slice(0, len(a)), None)
         assert block is not None  # noqa: S101  # the widest type has to do for all
         return block
 
@@ -91,13 +90,13 @@ class SimilarityBlocks:
 
     @abstractmethod
     def block(self, rows: slice, self_index: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
-        """Similarities of some anchors, -1 to themselves; None where the dtype is too narrow."""
+        """Return the similarities of some anchors, -1 to themselves; None where the dtype is too narrow."""
 
     @abstractmethod
-    def pull(self, rows: slice, gradient: Any) -> None:
+    def add_gradient(self, rows: slice, gradient: Any) -> None:
         """Add the gradient of the last block, 0 where anchors meet themselves; ``gradient`` is overwritten.
 
-        It is (b, m), or what the rows of a subclass give.
+        It is (b, m), or the kind of gradient that the rows of a subclass give.
         """
 
     def gradients(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
@@ -111,7 +110,7 @@ class CosineBlocks(SimilarityBlocks):
     def block(self, rows: slice, self_index: Int[Tensor, " b"] | None = None) -> Float[Tensor, "b m"]:
         return fill_self(self.a[rows] @ self.b.T, self_index, -1)
 
-    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
+    def add_gradient(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
         self.grad_a[rows] += gradient @ self.b
         self.grad_b.addmm_(gradient.T, self.a[rows])
 
@@ -121,7 +120,7 @@ class EuclideanBlocks(SimilarityBlocks):
 
     def __init__(self, a: Float[Tensor, "n d"], b: Float[Tensor, "m d"], dtype: torch.dtype) -> None:
         self.points = a, b
-        centre = b.to(dtype).mean(0)  # any point near them: distances from it are rounded less than those from 0
+        centre = b.to(dtype).mean(0)  # Distances from any point near them are rounded less than those from 0.
         super().__init__(a.to(dtype) - centre, b.to(dtype) - centre, dtype)
         self.norms_a, self.norms_b = (x.square().sum(1) for x in (self.a, self.b))
         self.widest = self.norms_b.max()
@@ -129,8 +128,8 @@ class EuclideanBlocks(SimilarityBlocks):
         self.left = torch.cat([-2 * self.a, self.norms_a[:, None], one_a[:, None]], 1)  # left @ right.T: |a - b|^2
         self.right = torch.cat([self.b, one_b[:, None], self.norms_b[:, None]], 1)
         self.near: list[tuple[Tensor, Tensor]] = []
-        low, high = SQUARED_NORMS
-        self.last_resort = dtype == widest(a.device)
+        low, high = SQUARED_NORMS_OF_FLOAT32
+        self.last_resort = dtype == accumulation_dtype(a.device)
         self.fits = self.last_resort or bool((self.widest > low) & (self.widest + self.norms_a.max() < high))
 
     def block(self, rows: slice, self_index: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
@@ -138,12 +137,12 @@ class EuclideanBlocks(SimilarityBlocks):
             return None
         squared = fill_self(self.left[rows] @ self.right.T, self_index, torch.inf)
         self.near = []
-        bound = NEAR[squared.dtype]
+        bound = MIN_DISTANCE_OF_GRAM_FORM[squared.dtype]
         if bool((squared.amin(1) <= bound * (self.norms_a[rows] + self.widest)).any()):
             near = (squared <= bound * (self.norms_a[rows, None] + self.norms_b)).nonzero()
-            if not self.last_resort and len(near) > MOST_NEAR * squared.numel():
+            if not self.last_resort and len(near) > MAX_NEAR_SHARE * squared.numel():
                 return None
-            self.near = [(part[:, 0], part[:, 1]) for part in near.split(CHUNK)]
+            self.near = [(part[:, 0], part[:, 1]) for part in near.split(PAIRS_AT_ONCE)]
         similarity = fill_self(squared.clamp_(min=0).sqrt_().neg_(), self_index, -1)
         for i, j in self.near:
             similarity[i, j] = -self._difference(rows, i, j).square().sum(1).sqrt().to(similarity)
@@ -152,9 +151,9 @@ class EuclideanBlocks(SimilarityBlocks):
 
     def _difference(self, rows: slice, i: Tensor, j: Tensor) -> Float[Tensor, "k d"]:
         a, b = self.points
-        return wide(a[rows][i]) - wide(b[j])
+        return to_accumulation_dtype(a[rows][i]) - to_accumulation_dtype(b[j])
 
-    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
+    def add_gradient(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
         similarity = self.similarity
         apart = [torch.where(similarity[i, j] < 0, gradient[i, j] / similarity[i, j], 0) for i, j in self.near]
         gradient.div_(similarity)
@@ -174,7 +173,7 @@ class CityBlocks(SimilarityBlocks):
     def block(self, rows: slice, self_index: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"]:
         return fill_self(-torch.cdist(self.a[rows], self.b, p=1.0), self_index, -1)
 
-    def pull(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
+    def add_gradient(self, rows: slice, gradient: Float[Tensor, "b m"]) -> None:
         with torch.enable_grad():
             a, b = self.a[rows].detach().requires_grad_(), self.b.detach().requires_grad_()
             grad_a, grad_b = torch.autograd.grad(torch.cdist(a, b, p=1.0), (a, b), -gradient)

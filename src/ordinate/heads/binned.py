@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from ordinate.checks import check_positive
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_positive
-from ordinate.functional.precision import wide, widest
+from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.heads.regression_head import RegressionHead
 
 MOST_BINS = 128  # chosen of itself: a bin a year for ages, and hundredths of the range
@@ -41,15 +41,15 @@ def equal_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple
         [[21.0], [1.0], [44]]
     """
     given = check_bin_size(bin_size, targets.shape[1])
-    lowest, highest = wide(targets).aminmax(dim=0)
+    lowest, highest = to_accumulation_dtype(targets).aminmax(dim=0)
     extents = (highest - lowest).tolist()
-    sizes = [_usual_size(column) for column in wide(targets).T] if given is None else given
+    sizes = [_usual_size(column) for column in to_accumulation_dtype(targets).T] if given is None else given
     if max(extent / size for extent, size in zip(extents, sizes, strict=True)) > LIMIT:
         raise OrdinateError(
             "bin_size", f"{bin_size}, makes more than {LIMIT} bins of targets that reach over {extents}"
         )
     counts = [max(1, round(extent / size)) + 1 for extent, size in zip(extents, sizes, strict=True)]
-    return lowest, torch.tensor(sizes, dtype=widest(targets.device), device=targets.device), counts
+    return lowest, torch.tensor(sizes, dtype=accumulation_dtype(targets.device), device=targets.device), counts
 
 
 def check_bin_size(bin_size: Any, target_dim: int) -> list[float] | None:

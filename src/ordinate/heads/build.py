@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from ordinate.functional.inputs import check_choice
+from ordinate.checks import check_choice
 from ordinate.heads.binned import BinnedHead, BinSize
 from ordinate.heads.corn import CORNHead
 from ordinate.heads.dex import DEXHead

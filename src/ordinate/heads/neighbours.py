@@ -1,6 +1,7 @@
 """Prediction from the nearest training embeddings."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -42,6 +43,15 @@ class NeighbourVote(nn.Module):
         self.register_buffer("weights", weights)
         self.num_classes = num_classes
         self.k = min(k, len(ranks))
+
+    def config(self) -> dict[str, int]:
+        """Return what :meth:`restore` needs in addition to the tensors."""
+        return {"num_classes": self.num_classes, "k": self.k}
+
+    @classmethod
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "NeighbourVote":
+        """Return the votes of a saved model."""
+        return cls(tensors["embeddings"], tensors["ranks"], config["num_classes"], config["k"], tensors.get("weights"))
 
     def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         """Return the share of the votes that each rank got."""
@@ -105,6 +115,15 @@ class NeighbourMean(nn.Module):
         self.register_buffer("targets", check_targets(targets, len(embeddings), "targets"))
         self.register_buffer("weights", weights)
         self.k = min(k, len(targets))
+
+    def config(self) -> dict[str, int]:
+        """Return what :meth:`restore` needs in addition to the tensors."""
+        return {"k": self.k}
+
+    @classmethod
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "NeighbourMean":
+        """Return the mean of a saved model."""
+        return cls(tensors["embeddings"], tensors["targets"], config["k"], tensors.get("weights"))
 
     def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n p"]:
         parts = []

@@ -1,6 +1,7 @@
 """What a head of continuous targets offers, whichever way it predicts them."""
 
 from abc import abstractmethod
+from typing import Any
 
 import torch
 from jaxtyping import Float, Shaped
@@ -40,6 +41,17 @@ class RegressionHead(nn.Module):
         self.target_dim = target_dim
         self.register_buffer("embedding_mean", torch.zeros(embedding_dim))
         self.register_buffer("embedding_scale", torch.ones(embedding_dim))
+
+    def config(self) -> dict[str, int]:
+        """Return what :meth:`restore` needs in addition to the tensors."""
+        return {"embedding_dim": len(self.embedding_mean), "target_dim": self.target_dim}
+
+    @classmethod
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "RegressionHead":
+        """Return the head of a saved model."""
+        head = cls(config["embedding_dim"], config["target_dim"]).double()
+        head.load_state_dict(tensors)
+        return head
 
     def standardise_embeddings(self, embeddings: Float[Tensor, "n d"]) -> None:
         """Count every coordinate from its mean over these embeddings, in its deviations over them."""

@@ -2,16 +2,19 @@
 
 from typing import Any
 
-from ordinate.functional import angular_triangle
-from ordinate.functional.angular_triangle import check_angular_triangle_options
+from torch import Tensor
+
+from ordinate.functional.angular_triangle import angular_triangle_with_options
 from ordinate.losses.formula_loss import TripletFormulaLoss
-from ordinate.options import Reduction
+from ordinate.options import AngularTriangleOptions, Reduction
 
 
 class AngularTriangleLoss(TripletFormulaLoss):
-    """Loss of the ordinal triplet network; options as in :func:`ordinate.functional.angular_triangle`.
+    """Loss of the ordinal triplet network, :func:`ordinate.functional.angular_triangle`.
 
-    In several processes it is the loss of their joined batches, unless ``gather_distributed`` is False.
+    Args:
+        num_classes, reduction, block_size: Options, see :class:`~ordinate.options.AngularTriangleOptions`.
+        gather_distributed: Whether, in several processes, it is the loss of their joined batches.
 
     Example:
         >>> import torch
@@ -20,16 +23,23 @@ class AngularTriangleLoss(TripletFormulaLoss):
         torch.Size([])
     """
 
-    num_classes: int
+    options: AngularTriangleOptions
 
     def __init__(
         self,
         num_classes: int,
         *,
-        reduction: Reduction = "mean",
-        block_size: int | None = None,
+        reduction: Reduction = AngularTriangleOptions.reduction,
+        block_size: int | None = AngularTriangleOptions.block_size,
         gather_distributed: bool = True,
     ) -> None:
-        options: dict[str, Any] = {"num_classes": num_classes, "reduction": reduction, "block_size": block_size}
-        check_angular_triangle_options(**options)
-        super().__init__(angular_triangle, gather_distributed=gather_distributed, **options)
+        options = AngularTriangleOptions(num_classes=num_classes, reduction=reduction, block_size=block_size)
+        super().__init__(options, gather_distributed=gather_distributed)
+
+    @property
+    def num_classes(self) -> int:
+        """The number of ranks of the options."""
+        return self.options.num_classes
+
+    def formula(self, embeddings: Tensor, labels: Tensor, **inputs: Any) -> Tensor:
+        return angular_triangle_with_options(embeddings, labels, self.options, **inputs)

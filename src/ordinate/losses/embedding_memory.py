@@ -1,4 +1,4 @@
-"""A memory of past embeddings, so that a batch is contrasted with more than itself."""
+"""A memory of past embeddings, with which a batch is contrasted in addition to itself."""
 
 from typing import Any
 
@@ -6,24 +6,24 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
+from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered
-from ordinate.functional.inputs import check_embeddings, check_whole
-from ordinate.losses.formula_loss import shown
+from ordinate.functional.inputs import check_embeddings
 
 
 class EmbeddingMemory(nn.Module):
     """Contrast each batch with itself and with the last ``size`` embeddings before it.
 
-    Past embeddings are from past weights and take no gradient; the batch's own are as in the plain loss, and no
-    anchor is contrasted with itself. With ``ids``, neither is any with what the memory holds of a sample of the
-    batch. In several processes every one remembers the batches of all. The memory is part of the state that
+    Past embeddings come from past weights and take no gradient. Those of the batch take one as in the plain loss, and
+    no anchor is contrasted with itself. With ``ids``, no anchor is contrasted with remembered embeddings of a sample of
+    the batch. In several processes, every process remembers the batches of all. The memory is part of the state that
     checkpoints keep. In ``eval()`` the loss is that of the batch alone, and nothing is remembered. The first batch must
-    have a loss of its own: nothing is remembered yet.
+    have a loss without a memory, as nothing is remembered yet.
 
     Args:
-        loss: one of the losses of :mod:`ordinate.losses`.
-        size: most embeddings remembered; the oldest go first.
+        loss: Loss of :mod:`ordinate.losses`.
+        size: Largest number of remembered embeddings; the oldest are forgotten first.
 
     Example:
         >>> import torch
@@ -49,7 +49,7 @@ class EmbeddingMemory(nn.Module):
         self.seen = 0
 
     def __len__(self) -> int:
-        """How many embeddings are remembered."""
+        """Return how many embeddings are remembered."""
         return min(self.seen, self.size)
 
     def __bool__(self) -> bool:
@@ -57,7 +57,7 @@ class EmbeddingMemory(nn.Module):
         return True
 
     def extra_repr(self) -> str:
-        return shown(self, "size")
+        return f"size={self.size}"
 
     def forward(
         self,
@@ -70,11 +70,11 @@ class EmbeddingMemory(nn.Module):
         """Return the loss of the batch.
 
         Args:
-            embeddings: (n, d).
-            labels: (n,) or (n, p), as the loss takes them.
-            weights: (n,), one per anchor.
-            ids: (n,), whole numbers that name the samples; given always or never.
-            options: for the loss.
+            embeddings: Embeddings (n, d).
+            labels: Labels (n,) or (n, p), as the loss takes them.
+            weights: Weights (n,) of the anchors.
+            ids: Whole numbers (n,) that name the samples; given always or never.
+            options: Further arguments of the loss.
         """
         if not self.training:
             return self.loss(embeddings, labels, weights=weights, **options)
@@ -95,7 +95,7 @@ class EmbeddingMemory(nn.Module):
             labels,
             ref_emb=refs,
             ref_labels=ref_labels,
-            own=torch.arange(start, start + len(embeddings), device=batch.device),
+            self_index=torch.arange(start, start + len(embeddings), device=batch.device),
             weights=weights,
             **options,
         )
@@ -129,15 +129,15 @@ class EmbeddingMemory(nn.Module):
         self.seen += len(batch)
 
     def get_extra_state(self) -> dict[str, Any]:
-        """What is remembered, for checkpoints."""
+        """Return the memory, for checkpoints."""
         return {"embeddings": self.embeddings, "labels": self.labels, "ids": self.ids, "seen": self.seen}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Take up what a checkpoint remembered."""
+        """Restore the memory of a checkpoint."""
         held = state["embeddings"]
         if held is not None and len(held) != self.size:
             raise OrdinateError("size", self.size, f"{len(held)}, that of the memory in the checkpoint")
         self.embeddings, self.labels, self.ids = (
             None if state[name] is None else state[name].clone() for name in ("embeddings", "labels", "ids")
-        )  # the next batches are written into them
+        )  # Copies, as the next batches are written into them.
         self.seen = state["seen"]

@@ -1,44 +1,39 @@
-"""What the loss modules share."""
+"""The bases of the loss modules."""
 
-from collections.abc import Callable
+from abc import abstractmethod
+from dataclasses import fields
 from typing import Any
 
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-from ordinate.functional.global_batch import joined_processes
+from ordinate.functional.global_batch import all_processes
+from ordinate.options import AngularTriangleOptions, MMNPOptions, SupCROptions, SupReMixOptions
 
-
-def shown(module: nn.Module, *names: str) -> str:
-    """Return ``name=value`` of these attributes, for ``extra_repr``.
-
-    Example:
-        >>> shown(nn.Linear(3, 2), "in_features", "out_features")
-        'in_features=3, out_features=2'
-    """
-    return ", ".join(f"{name}={getattr(module, name)!r}" for name in names)
+Options = SupCROptions | MMNPOptions | SupReMixOptions | AngularTriangleOptions
 
 
 class FormulaLoss(nn.Module):
-    """A formula of :mod:`ordinate.functional` and its options, which are attributes of the same names.
+    """A formula of :mod:`ordinate.functional` with its options, which were checked when they were made.
 
-    In several processes it is the loss of their joined batches, unless ``gather_distributed`` is False.
+    Args:
+        options: Options of the formula.
+        gather_distributed: Whether, in several processes, it is the loss of their joined batches.
     """
 
-    def __init__(self, formula: Callable[..., Tensor], *, gather_distributed: bool, **options: Any) -> None:
+    def __init__(self, options: Options, *, gather_distributed: bool) -> None:
         super().__init__()
-        self.formula = formula
-        self.option_names = tuple(options)
-        for name, value in options.items():
-            setattr(self, name, value)
+        self.options = options
         self.gather_distributed = gather_distributed
 
-    def options(self) -> dict[str, Any]:
-        """Return the arguments of the formula that this module holds."""
-        return {name: getattr(self, name) for name in self.option_names}
+    @property
+    def reduction(self) -> str:
+        """The reduction of the options."""
+        return self.options.reduction
 
     def extra_repr(self) -> str:
-        return shown(self, *self.option_names, "gather_distributed")
+        shown = [f"{option.name}={getattr(self.options, option.name)!r}" for option in fields(self.options)]
+        return ", ".join([*shown, f"gather_distributed={self.gather_distributed}"])
 
     def forward(
         self,
@@ -47,16 +42,21 @@ class FormulaLoss(nn.Module):
         ref_emb: Float[Tensor, "m d"] | None = None,
         ref_labels: Shaped[Tensor, "m *q"] | None = None,
         weights: Shaped[Tensor, " n"] | None = None,
-        own: Int[Tensor, " n"] | None = None,
+        self_index: Int[Tensor, " n"] | None = None,
     ) -> Float[Tensor, "*n"]:
-        return self.loss(embeddings, labels, ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, own=own)
+        return self.joined(embeddings, labels, ref_emb, self_index, ref_labels=ref_labels, weights=weights)
 
-    def loss(
-        self, embeddings: Tensor, labels: Tensor, ref_emb: Tensor | None, own: Tensor | None, **inputs: Any
+    def joined(
+        self, embeddings: Tensor, labels: Tensor, ref_emb: Tensor | None, self_index: Tensor | None, **inputs: Any
     ) -> Tensor:
-        """Return the formula's value, of the joined batches where the references are not the caller's own."""
-        group = joined_processes(self.gather_distributed, ref_emb, own)
-        return self.formula(embeddings, labels, ref_emb=ref_emb, own=own, group=group, **inputs, **self.options())
+        """Return the loss, of the joined batches of all processes unless the references are those of the caller."""
+        joins = self.gather_distributed and (ref_emb is None or self_index is not None)
+        group = all_processes() if joins else None
+        return self.formula(embeddings, labels, ref_emb=ref_emb, self_index=self_index, group=group, **inputs)
+
+    @abstractmethod
+    def formula(self, embeddings: Tensor, labels: Tensor, **inputs: Any) -> Tensor:
+        """Return the value of the formula with the options."""
 
 
 class TripletFormulaLoss(FormulaLoss):
@@ -69,7 +69,8 @@ class TripletFormulaLoss(FormulaLoss):
         ref_emb: Float[Tensor, "m d"] | None = None,
         ref_labels: Shaped[Tensor, "m *q"] | None = None,
         weights: Shaped[Tensor, " n"] | None = None,
-        own: Int[Tensor, " n"] | None = None,
+        self_index: Int[Tensor, " n"] | None = None,
         triplets: Int[Tensor, "t 3"] | None = None,
     ) -> Float[Tensor, "*n"]:
-        return self.loss(embeddings, labels, ref_emb, own, ref_labels=ref_labels, weights=weights, triplets=triplets)
+        chosen = {"ref_labels": ref_labels, "weights": weights, "triplets": triplets}
+        return self.joined(embeddings, labels, ref_emb, self_index, **chosen)

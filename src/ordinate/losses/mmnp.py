@@ -9,12 +9,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from ordinate.checks import check_num_classes, check_positive
 from ordinate.errors import OrdinateError
-from ordinate.functional import mmnp
-from ordinate.functional.inputs import check_num_classes, check_positive
-from ordinate.functional.mmnp import check_mmnp_options
-from ordinate.losses.formula_loss import TripletFormulaLoss, shown
-from ordinate.options import PairReduction
+from ordinate.functional.mmnp import mmnp_with_options
+from ordinate.losses.formula_loss import TripletFormulaLoss
+from ordinate.options import MMNPOptions, PairReduction
 
 Boundaries = Mapping[tuple[int, int], float]
 
@@ -26,12 +25,11 @@ class MMNPLoss(TripletFormulaLoss):
     start. A hinge can only shrink its margin; :meth:`freeze` ends the learning, as the second phase does.
 
     Args:
-        num_classes: C, at least 2.
-        margins: ``{(1, 2): 0.8}`` fixes the boundary between the ranks 1 and 2 and learns the others; None learns all.
-        floor: rho of eq. 1, the value that learned margins stay above; fixed ones must not lie below it.
-        shared: learn a single value for all boundaries (Table 4, ablation 2).
-        reduction, block_size: as in :func:`ordinate.functional.mmnp`.
-        gather_distributed: in several processes, be the loss of their joined batches.
+        num_classes: Number C of ranks, at least 2.
+        margins: Margins that are fixed, such as ``{(1, 2): 0.8}`` for the boundary between the ranks 1 and 2, while the
+            others are learned; None learns all.
+        floor, shared, reduction, block_size: Options, see :class:`~ordinate.options.MMNPOptions`.
+        gather_distributed: Whether, in several processes, it is the loss of their joined batches.
 
     Example:
         >>> import torch
@@ -42,6 +40,7 @@ class MMNPLoss(TripletFormulaLoss):
         0.8
     """
 
+    options: MMNPOptions
     fixed: Tensor
     fixed_margins: Tensor
 
@@ -50,24 +49,20 @@ class MMNPLoss(TripletFormulaLoss):
         num_classes: int,
         margins: Boundaries | None = None,
         *,
-        floor: float = 0.0,
-        shared: bool = False,
-        reduction: PairReduction = "pair_mean",
-        block_size: int | None = None,
+        floor: float = MMNPOptions.floor,
+        shared: bool = MMNPOptions.shared,
+        reduction: PairReduction = MMNPOptions.reduction,
+        block_size: int | None = MMNPOptions.block_size,
         gather_distributed: bool = True,
     ) -> None:
-        check_mmnp_options(reduction=reduction, block_size=block_size)
-        super().__init__(mmnp, gather_distributed=gather_distributed, reduction=reduction, block_size=block_size)
+        options = MMNPOptions(floor=floor, shared=shared, reduction=reduction, block_size=block_size)
+        super().__init__(options, gather_distributed=gather_distributed)
         self.num_classes = check_num_classes(num_classes)
-        self.floor = check_positive(floor, "floor", or_zero=True)
-        self.shared = shared
         fixed_margins = torch.full((num_classes - 1,), torch.nan)
-        if margins is not None and not isinstance(margins, Mapping):
-            raise OrdinateError("margins", repr(margins), "boundaries and their margins, such as {(1, 2): 0.8}")
-        for boundary, margin in (margins or {}).items():
+        for boundary, margin in _boundaries(margins):
             fixed_margins[_boundary_index(boundary, num_classes)] = check_positive(margin, f"margins[{boundary}]")
-            if margin < self.floor:
-                raise OrdinateError(f"margins[{boundary}]", margin, f"at least the floor, {self.floor}")
+            if margin < floor:
+                raise OrdinateError(f"margins[{boundary}]", margin, f"at least the floor, {float(floor)}")
         fixed = ~fixed_margins.isnan()
         self.register_buffer("fixed", fixed)
         self.register_buffer("fixed_margins", torch.where(fixed, fixed_margins, 0))
@@ -76,11 +71,15 @@ class MMNPLoss(TripletFormulaLoss):
 
     def extra_repr(self) -> str:
         fixed = {(h, h + 1): round(float(self.fixed_margins[h]), 6) for h in self.fixed.nonzero()[:, 0].tolist()}
-        rest = f"{shown(self, 'floor', 'shared')}, {super().extra_repr()}"
-        return f"num_classes={self.num_classes}, margins={fixed or None}, {rest}"
+        return f"num_classes={self.num_classes}, margins={fixed or None}, {super().extra_repr()}"
 
-    def options(self) -> dict[str, Any]:
-        return {"margins": self.margins, **super().options()}
+    def formula(self, embeddings: Tensor, labels: Tensor, **inputs: Any) -> Tensor:
+        return mmnp_with_options(embeddings, labels, self.margins, self.options, **inputs)
+
+    @property
+    def floor(self) -> float:
+        """The value that learned margins stay above."""
+        return float(self.options.floor)
 
     @property
     def margins(self) -> Float[Tensor, " boundaries"]:
@@ -94,6 +93,15 @@ class MMNPLoss(TripletFormulaLoss):
     def unfreeze(self) -> None:
         """Learn the margins that are not fixed (phase one)."""
         self.raw.requires_grad_(not bool(self.fixed.all()))
+
+
+def _boundaries(margins: Boundaries | None) -> list[tuple[tuple[int, int], float]]:
+    """Return each boundary and its margin."""
+    if margins is None:
+        return []
+    if not isinstance(margins, Mapping):
+        raise OrdinateError("margins", repr(margins), "boundaries and their margins, such as {(1, 2): 0.8}")
+    return list(margins.items())
 
 
 def _boundary_index(boundary: Any, num_classes: int) -> int:

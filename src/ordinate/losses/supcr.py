@@ -2,17 +2,20 @@
 
 from typing import Any
 
-from ordinate.functional import supcr
-from ordinate.functional.label_distance import LabelDistance
-from ordinate.functional.supcr import check_supcr_options
+from torch import Tensor
+
+from ordinate.functional.supcr import supcr_with_options
 from ordinate.losses.formula_loss import FormulaLoss
-from ordinate.options import Reduction, Similarity
+from ordinate.options import LabelDistance, Reduction, Similarity, SupCROptions
 
 
 class SupCRLoss(FormulaLoss):
-    """Supervised contrastive regression loss; options as in :func:`ordinate.functional.supcr`.
+    """Supervised contrastive regression loss, :func:`ordinate.functional.supcr`.
 
-    In several processes it is the loss of their joined batches, unless ``gather_distributed`` is False.
+    Args:
+        temperature, similarity, label_distance, num_positives, tie_tolerance, reduction, block_size: Options, see
+            :class:`~ordinate.options.SupCROptions`.
+        gather_distributed: Whether, in several processes, it is the loss of their joined batches.
 
     Example:
         >>> import torch
@@ -21,22 +24,25 @@ class SupCRLoss(FormulaLoss):
         torch.Size([])
     """
 
+    options: SupCROptions
+
     def __init__(
         self,
         *,
-        temperature: float = 2.0,
-        similarity: Similarity = "neg_l2",
-        label_distance: LabelDistance = "l1",
-        num_positives: int | None = None,
-        tie_tolerance: float = 0.0,
-        reduction: Reduction = "mean",
-        block_size: int | None = None,
+        temperature: float = SupCROptions.temperature,
+        similarity: Similarity = SupCROptions.similarity,
+        label_distance: LabelDistance = SupCROptions.label_distance,
+        num_positives: int | None = SupCROptions.num_positives,
+        tie_tolerance: float = SupCROptions.tie_tolerance,
+        reduction: Reduction = SupCROptions.reduction,
+        block_size: int | None = SupCROptions.block_size,
         gather_distributed: bool = True,
     ) -> None:
-        options: dict[str, Any] = {
-            "temperature": temperature, "similarity": similarity, "label_distance": label_distance,
-            "num_positives": num_positives, "tie_tolerance": tie_tolerance, "reduction": reduction,
-            "block_size": block_size,
-        }  # fmt: skip
-        check_supcr_options(**options)
-        super().__init__(supcr, gather_distributed=gather_distributed, **options)
+        options = SupCROptions(
+            temperature=temperature, similarity=similarity, label_distance=label_distance,
+            num_positives=num_positives, tie_tolerance=tie_tolerance, reduction=reduction, block_size=block_size,
+        )  # fmt: skip
+        super().__init__(options, gather_distributed=gather_distributed)
+
+    def formula(self, embeddings: Tensor, labels: Tensor, **inputs: Any) -> Tensor:
+        return supcr_with_options(embeddings, labels, self.options, **inputs)

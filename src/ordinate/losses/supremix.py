@@ -6,16 +6,18 @@ from typing import Any
 from jaxtyping import Float, Int, Shaped
 from torch import Generator, Tensor
 
-from ordinate.functional import supremix
-from ordinate.functional.supremix import check_supremix_options
+from ordinate.functional.supremix import supremix_with_options
 from ordinate.losses.formula_loss import FormulaLoss
-from ordinate.options import Reduction
+from ordinate.options import Reduction, SupReMixOptions
 
 
 class SupReMixLoss(FormulaLoss):
-    """Contrastive regression with mixtures; options as in :func:`ordinate.functional.supremix`.
+    """Contrastive regression with mixtures, :func:`ordinate.functional.supremix`.
 
-    In several processes it is the loss of their joined batches, unless ``gather_distributed`` is False.
+    Args:
+        window, temperature, beta, mix_negatives, mix_positives, distance_magnifying, label_range, renormalize,
+            detach_mixtures, reduction, block_size: Options, see :class:`~ordinate.options.SupReMixOptions`.
+        gather_distributed: Whether, in several processes, it is the loss of their joined batches.
 
     Example:
         >>> import torch
@@ -24,30 +26,30 @@ class SupReMixLoss(FormulaLoss):
         torch.Size([])
     """
 
+    options: SupReMixOptions
+
     def __init__(
         self,
         *,
-        temperature: float,
         window: float,
-        beta: Sequence[float] = (2.0, 8.0),
-        mix_negatives: bool = True,
-        mix_positives: bool = True,
-        distance_magnifying: bool = True,
-        label_range: float | None = None,
-        renormalize: bool = True,
-        detach_mixtures: bool = False,
-        reduction: Reduction = "sum",
-        block_size: int | None = None,
+        temperature: float = SupReMixOptions.temperature,
+        beta: Sequence[float] = SupReMixOptions.beta,
+        mix_negatives: bool = SupReMixOptions.mix_negatives,
+        mix_positives: bool = SupReMixOptions.mix_positives,
+        distance_magnifying: bool = SupReMixOptions.distance_magnifying,
+        label_range: float | None = SupReMixOptions.label_range,
+        renormalize: bool = SupReMixOptions.renormalize,
+        detach_mixtures: bool = SupReMixOptions.detach_mixtures,
+        reduction: Reduction = SupReMixOptions.reduction,
+        block_size: int | None = SupReMixOptions.block_size,
         gather_distributed: bool = True,
     ) -> None:
-        options: dict[str, Any] = {
-            "temperature": temperature, "window": window, "beta": beta, "mix_negatives": mix_negatives,
-            "mix_positives": mix_positives, "distance_magnifying": distance_magnifying, "label_range": label_range,
-            "renormalize": renormalize, "detach_mixtures": detach_mixtures, "reduction": reduction,
-            "block_size": block_size,
-        }  # fmt: skip
-        check_supremix_options(**options)
-        super().__init__(supremix, gather_distributed=gather_distributed, **options)
+        options = SupReMixOptions(
+            window=window, temperature=temperature, beta=beta, mix_negatives=mix_negatives,
+            mix_positives=mix_positives, distance_magnifying=distance_magnifying, label_range=label_range,
+            renormalize=renormalize, detach_mixtures=detach_mixtures, reduction=reduction, block_size=block_size,
+        )  # fmt: skip
+        super().__init__(options, gather_distributed=gather_distributed)
 
     def forward(
         self,
@@ -56,7 +58,11 @@ class SupReMixLoss(FormulaLoss):
         ref_emb: Float[Tensor, "m d"] | None = None,
         ref_labels: Shaped[Tensor, "m *q"] | None = None,
         weights: Shaped[Tensor, " n"] | None = None,
-        own: Int[Tensor, " n"] | None = None,
+        self_index: Int[Tensor, " n"] | None = None,
         generator: Generator | None = None,
     ) -> Float[Tensor, "*n"]:
-        return self.loss(embeddings, labels, ref_emb, own, ref_labels=ref_labels, weights=weights, generator=generator)
+        given = {"ref_labels": ref_labels, "weights": weights, "generator": generator}
+        return self.joined(embeddings, labels, ref_emb, self_index, **given)
+
+    def formula(self, embeddings: Tensor, labels: Tensor, **inputs: Any) -> Tensor:
+        return supremix_with_options(embeddings, labels, self.options, **inputs)

@@ -6,19 +6,19 @@ from ordinate.lazy import lazily
 
 if TYPE_CHECKING:
     from ordinate.methods.cloc import CLOC
-    from ordinate.methods.optimization import Optimization
     from ordinate.methods.otd import OTD
     from ordinate.methods.supcr import SupCR
     from ordinate.methods.supremix import SupReMix
-    from ordinate.methods.training import train
+    from ordinate.training.loop import train
+    from ordinate.training.optimization import Optimization
 
 _HOMES = {
     "CLOC": "ordinate.methods.cloc",
     "OTD": "ordinate.methods.otd",
-    "Optimization": "ordinate.methods.optimization",
+    "Optimization": "ordinate.training.optimization",
     "SupCR": "ordinate.methods.supcr",
     "SupReMix": "ordinate.methods.supremix",
-    "train": "ordinate.methods.training",
+    "train": "ordinate.training.loop",
 }
 
 __all__ = ["CLOC", "OTD", "Optimization", "SupCR", "SupReMix", "train"]

@@ -4,14 +4,14 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from ordinate.methods.imbalance import Balance
-from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.training.stages import Stage, StagedMethod
 
 
 class BalancedMethod(StagedMethod):
     """A method that may make up for rare labels.
 
     Args:
-        stages, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        stages, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
         balance: weighs samples of rare labels, calibrates the embeddings that a head sees, and adds RankSim's loss;
             None does nothing of it.
     """

@@ -8,15 +8,14 @@ from torch.nn.functional import cross_entropy
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, mean_over_all, summed
 from ordinate.functional.inputs import check_ranks
-from ordinate.functional.precision import wide
-from ordinate.functional.weighted_mean import weighted_mean
+from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.heads.classifier import Classifier
 from ordinate.losses.mmnp import Boundaries, MMNPLoss
 from ordinate.methods.balanced import BalancedMethod
 from ordinate.methods.imbalance import Balance
-from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import Stage
 from ordinate.options import PairReduction
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage
 
 COLLAPSED = 0.05  # a learned margin below this separates its ranks by less than 3 degrees of cosine
 
@@ -39,7 +38,7 @@ class CLOC(BalancedMethod):
         phase_epochs: most epochs of the two phases; 500 each in the paper.
         target_accuracy: of the training batches, ends phase one; 0.95 in the paper.
         patience: ends phase two; 10 in the paper, None trains all its epochs.
-        chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
         balance: what weighs samples of rare ranks in both losses, calibrates what the classifier sees, and ranks; None
             for nothing.
         optimization: of both phases; the paper's is Adam with a constant 1e-3.
@@ -127,8 +126,8 @@ class CLOC(BalancedMethod):
             loss = loss + self.mmnp_weight * self.mmnp(x, y, weights=weights)
         return {
             "val_loss": loss,
-            "val_accuracy": weighted_mean(wide(predicted == y), weights),
-            "val_mae": weighted_mean(wide((predicted - y).abs()), weights),
+            "val_accuracy": weighted_mean(to_accumulation_dtype(predicted == y), weights),
+            "val_mae": weighted_mean(to_accumulation_dtype((predicted - y).abs()), weights),
         }
 
     def stage_is_complete(self) -> bool:

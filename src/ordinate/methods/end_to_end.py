@@ -6,10 +6,10 @@ from torch import Tensor, nn
 from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
 from ordinate.methods.imbalance import Balance
-from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import Regression
-from ordinate.methods.staged import Stage
 from ordinate.options import HeadLoss
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage
 
 
 class EndToEnd(Regression):
@@ -21,7 +21,7 @@ class EndToEnd(Regression):
         target_dim: p of the targets (n, p).
         head_loss, bin_size: as :func:`~ordinate.heads.build_head` takes them.
         epochs: 400 in the paper.
-        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        patience, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
         balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
         optimization: SGD with cosine annealing in the paper.
     """

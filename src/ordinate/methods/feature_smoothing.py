@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from ordinate.checks import check_share, check_whole
 from ordinate.data.label_density import LabelBins, kernel_window
 from ordinate.functional.global_batch import all_processes, summed
-from ordinate.functional.precision import wide
+from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.options import Kernel
 
 LEAST_RATIO, MOST_RATIO = 0.1, 10.0  # of a smoothed variance to the bin's own, as the authors clip it
@@ -85,7 +85,7 @@ class FeatureSmoothing(nn.Module):
         if not self.training:
             return embeddings
         index = self.bins.index(labels)
-        self._collect(wide(embeddings.detach()), index)
+        self._collect(to_accumulation_dtype(embeddings.detach()), index)
         return self._calibrated(embeddings, index) if int(self.epochs) >= self.start_epoch else embeddings
 
     def _calibrated(self, embeddings: Tensor, index: Tensor) -> Tensor:
@@ -100,7 +100,7 @@ class FeatureSmoothing(nn.Module):
     def _collect(self, embeddings: Tensor, index: Tensor) -> None:
         """Merge count, mean and summed squared deviation of a batch's bins into those of the epoch."""
         shape = self.running_mean.shape
-        count = wide(torch.bincount(index, minlength=shape[0]))[:, None]
+        count = to_accumulation_dtype(torch.bincount(index, minlength=shape[0]))[:, None]
         mean = embeddings.new_zeros(shape).index_add_(0, index, embeddings) / count.clamp(min=1)
         squares = embeddings.new_zeros(shape).index_add_(0, index, (embeddings - mean[index]) ** 2)
         if self.epoch_statistics is not None:
@@ -121,18 +121,18 @@ class FeatureSmoothing(nn.Module):
         count = summed(own_count, group)
         mean = summed(own_count * own_mean, group) / count.clamp(min=1)
         var = summed(own_squares + own_count * (own_mean - mean) ** 2, group) / (count - 1).clamp(min=1)
-        kept = torch.where(count > 0, self.momentum * wide(self.seen)[:, None], 1)
+        kept = torch.where(count > 0, self.momentum * to_accumulation_dtype(self.seen)[:, None], 1)
         self.running_mean.copy_(kept * self.running_mean + (1 - kept) * mean)
         self.running_var.copy_(kept * self.running_var + (1 - kept) * var)
         self.seen |= count[:, 0] > 0
-        seen = wide(self.seen)[:, None]
+        seen = to_accumulation_dtype(self.seen)[:, None]
         window = torch.tensor(self.window, dtype=seen.dtype, device=seen.device)
         reached = self.bins.smooth(seen, window)
         for running, smoothed in (
             (self.running_mean, self.smoothed_mean),
             (self.running_var, self.smoothed_var),
         ):
-            sums = self.bins.smooth(wide(running) * seen, window)
+            sums = self.bins.smooth(to_accumulation_dtype(running) * seen, window)
             smoothed.copy_(torch.where(self.seen[:, None], sums / torch.where(reached > 0, reached, 1), running))
         self.epochs += 1
         self._forget_epoch()

@@ -11,16 +11,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, nll_loss
 
+from ordinate.encoders.blend_head import BlendHead
 from ordinate.encoders.members import BlendEncoder
 from ordinate.functional.inputs import check_ranks, check_targets
-from ordinate.functional.precision import wide
-from ordinate.functional.weighted_mean import weighted_mean
-from ordinate.heads.blend import BlendHead
-from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage, StagedMethod
 
 LEAST = 1e-9  # probability whose logarithm is taken
-ROWS_AT_ONCE = 512  # as each stands in all members, with some dozens of waves per number
 
 
 class Members(StagedMethod):
@@ -35,7 +33,7 @@ class Members(StagedMethod):
         head: from these embeddings to predictions.
         epochs, patience, optimization: of the first stage.
         refit: epochs of the second stage, as a share of those up to the best of the first; 0 for no second one.
-        chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
 
     Attributes:
         unseen: (n, C) or (n, 1), what members that had not seen a sample predicted of it in the best epoch of the first
@@ -65,7 +63,7 @@ class Members(StagedMethod):
         self.head = head
 
     def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
-        return torch.cat([self.encoder(part) for part in x.split(ROWS_AT_ONCE)])
+        return torch.cat([self.encoder(part) for part in x.split(self.encoder.most_rows)])
 
     @abstractmethod
     def sample_losses(self, outputs: Float[Tensor, "m n o"], y: Tensor) -> Float[Tensor, "m n"]:
@@ -148,8 +146,8 @@ class RankMembers(Members):
         losses = nll_loss(predictions.clamp(min=LEAST).log(), y, reduction="none")
         return {
             "val_loss": weighted_mean(losses, weights),
-            "val_accuracy": weighted_mean(wide(predicted == y), weights),
-            "val_mae": weighted_mean(wide((predicted - y).abs()), weights),
+            "val_accuracy": weighted_mean(to_accumulation_dtype(predicted == y), weights),
+            "val_mae": weighted_mean(to_accumulation_dtype((predicted - y).abs()), weights),
         }
 
 

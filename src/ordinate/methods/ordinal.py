@@ -7,17 +7,18 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from ordinate.checks import check_choice
 from ordinate.decisions import predict_ranks
 from ordinate.functional.global_batch import all_processes, mean_over_all
-from ordinate.functional.inputs import check_choice, check_ranks
-from ordinate.functional.precision import wide
-from ordinate.functional.weighted_mean import weighted_mean
+from ordinate.functional.inputs import check_ranks
+from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.heads.coral import CORALLayer
-from ordinate.heads.corn import corn_above, corn_losses
-from ordinate.heads.extended_binary import extended_binary_losses, rank_probabilities
-from ordinate.methods.optimization import Optimization
-from ordinate.methods.staged import Stage, StagedMethod
+from ordinate.heads.corn import corn_losses
+from ordinate.heads.extended_binary import extended_binary_losses
+from ordinate.heads.rank_logits import probabilities_of
 from ordinate.options import OrdinalLoss
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage, StagedMethod
 
 LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "cross_entropy": lambda logits, ranks: cross_entropy(logits, ranks, reduction="none"),
@@ -25,13 +26,6 @@ LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "corn": corn_losses,
     "coral": extended_binary_losses,
 }
-
-
-def probabilities_of(logits: Float[Tensor, "n k"], loss: OrdinalLoss) -> Float[Tensor, "n c"]:
-    """Return the probability of every rank from the logits of a head that a loss has trained; rows sum to 1."""
-    if loss == "cross_entropy":
-        return logits.softmax(1)
-    return rank_probabilities(corn_above(logits) if loss == "corn" else logits.sigmoid())
 
 
 class Ordinal(StagedMethod):
@@ -46,7 +40,7 @@ class Ordinal(StagedMethod):
         num_classes: C.
         loss: ``"cross_entropy"``, ``"or"``, ``"corn"`` or ``"coral"``.
         epochs: how long.
-        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        patience, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
         optimization: how.
     """
 
@@ -102,6 +96,6 @@ class Ordinal(StagedMethod):
         predicted = self.decide(self.probabilities(x))
         return {
             "val_loss": weighted_mean(self.sample_losses(x, y), weights),
-            "val_accuracy": weighted_mean(wide(predicted == y), weights),
-            "val_mae": weighted_mean(wide((predicted - y).abs()), weights),
+            "val_accuracy": weighted_mean(to_accumulation_dtype(predicted == y), weights),
+            "val_mae": weighted_mean(to_accumulation_dtype((predicted - y).abs()), weights),
         }

@@ -9,15 +9,14 @@ from torch import Tensor, nn
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, joined_value, processes, summed
 from ordinate.functional.inputs import check_ranks
-from ordinate.functional.precision import wide
+from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.functional.similarity import unit
-from ordinate.functional.weighted_mean import weighted_mean
 from ordinate.losses.angular_triangle import AngularTriangleLoss
 from ordinate.methods.imbalance import Balance
-from ordinate.methods.optimization import Optimization
 from ordinate.methods.seen_embeddings import SeenEmbeddings
-from ordinate.methods.staged import Stage
 from ordinate.options import Monitored
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage
 
 NEIGHBOURS = 3
 
@@ -39,7 +38,7 @@ class OTD(SeenEmbeddings):
         monitored: what the best epoch of ``patience`` is chosen by: ``"loss"``, the validation loss, or ``"accuracy"``,
             that of the 3 nearest training embeddings on the validation samples, as in the paper; of equal epochs the
             first.
-        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        patience, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
         balance: what weighs anchors of rare ranks, and ranks; None for nothing. There is no head to calibrate for.
         optimization: the paper's is Adam, 1e-6.
 
@@ -109,7 +108,7 @@ class OTD(SeenEmbeddings):
         if self.seen:
             bank, ranks = self.all_seen(x.device)
             nearest = (unit(x) @ bank.T).topk(min(NEIGHBOURS, len(bank))).indices
-            logs["val_accuracy"] = weighted_mean(wide(ranks[nearest].mode(1).values == y), weights)
+            logs["val_accuracy"] = weighted_mean(to_accumulation_dtype(ranks[nearest].mode(1).values == y), weights)
             if self.monitor == "val_error":
                 logs["val_error"] = 1 - logs["val_accuracy"]
         return logs

@@ -7,8 +7,9 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from ordinate.checks import check_positive
 from ordinate.functional.global_batch import Group, all_processes, gathered, place_among, summed
-from ordinate.functional.inputs import check_embeddings, check_positive, check_targets
+from ordinate.functional.inputs import check_embeddings, check_targets
 
 
 def rank_similarity(

@@ -11,15 +11,15 @@ from torch import Tensor, nn
 from ordinate.checks import check_choice
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered, mean_over_all
-from ordinate.functional.weighted_mean import weighted_mean
+from ordinate.functional.numerics import weighted_mean
 from ordinate.heads.regression_head import RegressionHead
 from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.balanced import BalancedMethod
 from ordinate.methods.imbalance import Balance
-from ordinate.methods.optimization import Optimization
 from ordinate.methods.seen_embeddings import SeenEmbeddings
-from ordinate.methods.staged import Stage
 from ordinate.options import Scheme
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage
 
 SCHEMES = get_args(Scheme)
 MOST_PROBED = 1000  # training samples
@@ -119,7 +119,7 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
         epochs: of the encoder and of the head.
         contrast_weight: of the contrastive loss in ``"regularise"``.
         optimization, head_optimization: of the two stages.
-        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        patience, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
         balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
     """
 

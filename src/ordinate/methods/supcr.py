@@ -6,14 +6,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.functional.label_distance import LabelDistance
 from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
 from ordinate.losses.supcr import SupCRLoss
 from ordinate.methods.imbalance import Balance
-from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import ContrastiveRegression
-from ordinate.options import HeadLoss, Scheme, Similarity
+from ordinate.options import HeadLoss, LabelDistance, Scheme, Similarity
+from ordinate.training.optimization import Optimization
 
 
 class SupCR(ContrastiveRegression):
@@ -29,7 +28,7 @@ class SupCR(ContrastiveRegression):
         temperature, similarity, label_distance, num_positives, tie_tolerance: of the loss.
         augment: draws a view of a batch; two views are contrasted. None contrasts the batch as it is, once.
         contrast_weight: of the SupCR loss in ``"regularise"``.
-        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        patience, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
         balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
         optimization, head_optimization: SGD with cosine annealing and a learning rate of 0.5 for the encoder and
             0.05 for the head in the paper's AgeDB recipe.

@@ -9,9 +9,9 @@ from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
 from ordinate.losses.supremix import SupReMixLoss
 from ordinate.methods.imbalance import Balance
-from ordinate.methods.optimization import Optimization
 from ordinate.methods.regression import ContrastiveRegression
 from ordinate.options import HeadLoss, Scheme
+from ordinate.training.optimization import Optimization
 
 ADAM = Optimization("adam", 1e-3, 0.0, schedule="constant", warmup=0.0)
 
@@ -30,7 +30,7 @@ class SupReMix(ContrastiveRegression):
         label_range, renormalize, detach_mixtures: of the loss.
         projection_dim: outputs of the projection head, a 2-layer perceptron (128 in the paper).
         contrast_weight: of the SupReMix loss in ``"regularise"``.
-        patience, chunk_size: of :class:`~ordinate.methods.staged.StagedMethod`.
+        patience, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
         balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
         optimization, head_optimization: Adam with a constant 1e-3 in the paper.
 

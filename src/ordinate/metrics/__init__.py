@@ -1,7 +1,7 @@
 """How good predictions and embeddings are: pure functions of arrays, in NumPy.
 
-:mod:`ordinate.metrics.streaming` has the metrics of predictions as TorchMetrics; it is imported by itself, for it
-needs torch.
+:mod:`ordinate.metrics.streaming` has the metrics that TorchMetrics lacks. It is not imported here because it needs
+torch.
 """
 
 from ordinate.metrics.angular import angular_error, vector_angular_error

@@ -13,7 +13,7 @@ from ordinate.metrics.inputs import check_targets
 
 
 def angular_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Mean angle between the true and the predicted direction of a gaze (SupCR, Section 4, MPIIFaceGaze).
+    """Return the mean angle between the true and the predicted direction of a gaze (SupCR, Section 4, MPIIFaceGaze).
 
     Returns:
         Of pitch and yaw in radians, both (n, 2), a value in [0, 180], in degrees.
@@ -32,7 +32,7 @@ def angular_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 
 def vector_angular_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Mean angle between true and predicted vectors, whose lengths do not matter.
+    """Return the mean angle between true and predicted vectors, whose lengths do not matter.
 
     Returns:
         Of vectors (n, d), d at least 2, a value in [0, 180], in degrees.
@@ -60,6 +60,6 @@ def gaze_directions(gaze: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _angles(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Degrees (n,) between unit vectors (n, d)."""
+    """Return the degrees (n,) between unit vectors (n, d)."""
     angles = 2 * np.arctan2(np.linalg.norm(a - b, axis=1), np.linalg.norm(a + b, axis=1))
     return np.asarray(np.degrees(angles))

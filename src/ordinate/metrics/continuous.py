@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ordinate.metrics.inputs import check_targets, check_weights
 
-FLOOR = 1e-10  # what a smaller error counts as in the geometric mean
+SMALLEST_ERROR = 1e-10  # The geometric mean counts a smaller error as this.
 
 
 def mae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Mean absolute error, of targets or of ranks.
+    """Compute the mean absolute error, of targets or of ranks.
 
     Returns:
         A value >= 0, in units of the label.
@@ -28,7 +28,7 @@ def mae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = 
 
 
 def mse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Mean squared error.
+    """Compute the mean squared error.
 
     Returns:
         A value >= 0, in squared units of the label.
@@ -42,7 +42,7 @@ def mse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 
 def rmse(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Root mean squared error.
+    """Compute the root mean squared error.
 
     Returns:
         A value >= 0, in units of the label.
@@ -57,7 +57,7 @@ def rmse(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None =
 
 
 def r2(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Coefficient of determination: the share of the targets' variance that the predictions explain.
+    """Compute the coefficient of determination: the share of the targets' variance that the predictions explain.
 
     Returns:
         A value <= 1; 0 for a dimension whose targets are constant.
@@ -75,7 +75,7 @@ def r2(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = N
 
 
 def pearson(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Pearson's correlation coefficient.
+    """Compute Pearson's correlation coefficient.
 
     Returns:
         A value in [-1, 1]; 0 for a dimension in which targets or predictions are constant.
@@ -89,7 +89,7 @@ def pearson(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | Non
 
 
 def spearman(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Spearman's rank correlation: Pearson's of the positions in sorted order, tied values sharing their mean.
+    """Compute Spearman's rank correlation: Pearson's of the positions in sorted order, tied values sharing their mean.
 
     Returns:
         A value in [-1, 1]; 0 for a dimension in which targets or predictions are constant.
@@ -100,12 +100,13 @@ def spearman(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | No
     """
     true, pred = check_targets(y_true, y_pred)
     weights = check_weights(sample_weight, len(true))
-    true, pred = (np.apply_along_axis(_positions, 0, values, weights) for values in (true, pred))
-    return _correlation(true, pred, weights)
+    true_positions = np.apply_along_axis(_positions, 0, true, weights)
+    pred_positions = np.apply_along_axis(_positions, 0, pred, weights)
+    return _correlation(true_positions, pred_positions, weights)
 
 
 def kendall(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Kendall's tau-b: concordant less discordant pairs, over the geometric mean of the pairs untied in each.
+    """Compute Kendall's tau-b: concordant less discordant pairs, over the geometric mean of the pairs untied in each.
 
     In n log n time (Knight, JASA 61, 1966), which SciPy provides.
 
@@ -120,15 +121,15 @@ def kendall(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
     true, pred = check_targets(y_true, y_pred)
     varies = (np.ptp(true, axis=0) > 0) & (np.ptp(pred, axis=0) > 0)
-    taus = [kendalltau(true[:, p], pred[:, p]).statistic if varies[p] else 0.0 for p in range(true.shape[1])]
-    return float(np.mean(taus))
+    taus = [kendalltau(true[:, p], pred[:, p]).statistic for p in np.flatnonzero(varies)]
+    return float(np.sum(taus) / true.shape[1])
 
 
 def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Geometric mean of the absolute errors: GM in SupReMix's tables (after Yang et al., ICML 2021).
+    """Compute the geometric mean of the absolute errors: GM in SupReMix's tables (after Yang et al., ICML 2021).
 
-    One exact prediction would make it 0, so errors below 1e-10 count as 1e-10, what Yang et al. put in the
-    place of a 0 on STS-B-DIR.
+    One exact prediction would make it 0, so errors below 1e-10 count as 1e-10, by which Yang et al.
+    replace a 0 on STS-B-DIR.
 
     Returns:
         A value >= 1e-10, in units of the label.
@@ -138,12 +139,13 @@ def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: Ar
         2.0
     """
     true, pred = check_targets(y_true, y_pred)
-    logs = check_weights(sample_weight, len(true))[:, None] * np.log(np.maximum(np.abs(true - pred), FLOOR))
-    return float(np.mean(np.exp(np.mean(logs, axis=0))))
+    weights = check_weights(sample_weight, len(true))[:, None]
+    logs = np.log(np.maximum(np.abs(true - pred), SMALLEST_ERROR))
+    return float(np.mean(np.exp(np.mean(weights * logs, axis=0))))
 
 
 def continuous_report(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> dict[str, float]:
-    """The metrics that a report of predicted targets shows, ready for JSON.
+    """Compute the metrics that a report of predicted targets shows, ready for JSON.
 
     Returns:
         ``mae``, ``rmse``, ``r2``, ``pearson``, ``spearman`` and ``geometric_mean_error``.
@@ -163,7 +165,7 @@ def continuous_report(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: Array
 
 
 def _positions(x: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Positions (n,) in sorted order, which are as far apart as samples weigh; tied values share their mean."""
+    """Return positions (n,) in sorted order, which are as far apart as samples weigh; tied values share their mean."""
     tie_group = np.unique(x, return_inverse=True)[1]
     sizes = np.bincount(tie_group, weights)
     means: NDArray[np.float64] = sizes.cumsum() - sizes / 2
@@ -172,18 +174,20 @@ def _positions(x: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[
 
 def _correlation(a: NDArray[np.float64], b: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     weights = weights[:, None]
-    a, b = _scaled(a, weights), _scaled(b, weights)
+    a = _scaled(a, weights)
+    b = _scaled(b, weights)
     norm = np.sqrt(np.sum(weights * a**2, axis=0) * np.sum(weights * b**2, axis=0))
-    return float(np.mean(np.clip(np.sum(weights * a * b, axis=0) / np.where(norm > 0, norm, 1), -1, 1)))
+    correlation = np.sum(weights * a * b, axis=0) / np.where(norm > 0, norm, 1)
+    return float(np.mean(np.clip(correlation, -1, 1)))
 
 
 def _scaled(x: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Deviations from the mean, the largest of magnitude 1, so that no square underflows; 0 for a constant."""
+    """Return deviations from the mean, scaled to a largest of 1 so that no square underflows; 0 for a constant."""
     x = _centred(x, weights)
     largest = np.abs(x).max(axis=0)
     return x / np.where(largest > 0, largest, 1)
 
 
 def _centred(x: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Deviations from the mean; exactly 0 for a constant, whose mean may be off by rounding."""
+    """Return deviations from the mean; exactly 0 for a constant, whose mean may be off by rounding."""
     return np.where(np.ptp(x, axis=0) == 0, 0.0, x - (weights * x).mean(axis=0))

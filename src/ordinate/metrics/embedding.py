@@ -10,21 +10,21 @@ from ordinate.checks import check_num_classes
 from ordinate.errors import OrdinateError
 from ordinate.metrics.inputs import check_embeddings, check_references
 
-DECIMALS = 12
+DECIMALS = 12  # Cosines are equal if they agree to so many.
 
 
 def svm_accuracy(embeddings: ArrayLike, labels: ArrayLike, *, ref_emb: ArrayLike, ref_labels: ArrayLike) -> float:
-    """Accuracy of a support vector machine fitted on the training embeddings: separability (OTD, Table 1, Fig. 13).
+    """Fit a support vector machine on training embeddings and return its accuracy (OTD, Table 1, Fig. 13).
 
     The paper has "a standard radial basis function" and no more. Here that is scikit-learn's SVC as it comes, with
     C = 1 and gamma = 1 / (d times the variance of the entries), on embeddings scaled to norm 1, which is how OTD's
     encoder ends (Appendix B).
 
     Args:
-        embeddings: (n, d), the test set.
-        labels: (n,), ranks.
-        ref_emb: (m, d), the training set.
-        ref_labels: (m,), ranks, of at least two kinds.
+        embeddings: Embeddings (n, d) of the test set.
+        labels: Ranks (n,) of the test set.
+        ref_emb: Embeddings (m, d) of the training set.
+        ref_labels: Ranks (m,) of the training set, of at least two kinds.
 
     Returns:
         The share in [0, 1] of the test set that is predicted exactly.
@@ -48,12 +48,12 @@ def svm_accuracy(embeddings: ArrayLike, labels: ArrayLike, *, ref_emb: ArrayLike
 
 
 def rank_cosine_matrix(embeddings: ArrayLike, labels: ArrayLike, num_classes: int) -> NDArray[np.float64]:
-    """Mean cosine between the samples of every two ranks (OTD, Figs. 5 to 8).
+    """Return the mean cosine between the samples of every two ranks (OTD, Figs. 5 to 8).
 
     Args:
-        embeddings: (n, d).
-        labels: (n,), ranks 0..C-1.
-        num_classes: C, at least 2.
+        embeddings: Embeddings (n, d).
+        labels: Ranks (n,), 0..C-1.
+        num_classes: Number of ranks C, at least 2.
 
     Returns:
         (C, C), symmetric, in [-1, 1]. On the diagonal a sample is not paired with itself. NaN where there is no
@@ -70,7 +70,7 @@ def rank_cosine_matrix(embeddings: ArrayLike, labels: ArrayLike, num_classes: in
     num_classes = check_num_classes(num_classes)
     points, ranks = check_embeddings(embeddings, labels, num_classes)
     units = unit_norm(points)
-    # the sum of the cosines between two ranks is the inner product of their sums
+    # The sum of the cosines between two ranks is the inner product of their sums.
     sums = np.zeros((num_classes, units.shape[1]))
     np.add.at(sums, ranks, units)
     sizes = np.bincount(ranks, minlength=num_classes)
@@ -82,13 +82,13 @@ def rank_cosine_matrix(embeddings: ArrayLike, labels: ArrayLike, num_classes: in
 
 
 def is_rank_ordered(matrix: ArrayLike) -> bool:
-    """Whether in each row the mean cosine falls as ranks get farther apart (OTD, Figs. 5 to 8).
+    """Return whether in each row the mean cosine falls as ranks get farther apart (OTD, Figs. 5 to 8).
 
     The row of rank r has to fall from r upwards and from r downwards. A rank above r and one below it are not
     compared: the order of the ranks does not say which of the two is farther from r.
 
     Args:
-        matrix: (C, C), of :func:`rank_cosine_matrix`; entries that are NaN are passed over.
+        matrix: Mean cosines (C, C) of :func:`rank_cosine_matrix`; NaN entries are skipped.
 
     Returns:
         True if every step away from a rank lowers the cosine.
@@ -113,7 +113,7 @@ def _falls(cosines: NDArray[np.float64]) -> bool:
 
 
 def unit_norm(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows scaled to norm 1, in two steps so that no square underflows; a zero row stays zero."""
+    """Scale rows to norm 1, in two steps so that no square underflows; a zero row stays zero."""
     largest = np.abs(x).max(axis=1, keepdims=True)
     scaled = x / np.where(largest > 0, largest, 1)
     units: NDArray[np.float64] = scaled / np.maximum(np.linalg.norm(scaled, axis=1, keepdims=True), 1)

@@ -12,22 +12,23 @@ from numpy.typing import ArrayLike, NDArray
 from ordinate.checks import check_num_classes
 from ordinate.errors import OrdinateError
 
-SUM_TOLERANCE = 1e-4  # of a row of probabilities, which may come from float32
-LARGEST = 1e150  # squares of larger values, or their sums, leave the range of float64
+LARGEST = 1e150  # Squares of larger values, or their sums, leave the range of float64.
 
 
 def check_ranks(
     y_true: ArrayLike, y_pred: ArrayLike, num_classes: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return true and predicted ranks, (n,) each."""
-    true, pred = _as_ranks(y_true, "y_true", num_classes), _as_ranks(y_pred, "y_pred", num_classes)
+    true = _as_ranks(y_true, "y_true", num_classes)
+    pred = _as_ranks(y_pred, "y_pred", num_classes)
     _check_rows(pred, "y_pred", true, "y_true")
     return true, pred
 
 
 def check_targets(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return true and predicted targets, (n, p) each."""
-    true, pred = _as_matrix(y_true, "y_true"), _as_matrix(y_pred, "y_pred")
+    true = _as_matrix(y_true, "y_true")
+    pred = _as_matrix(y_pred, "y_pred")
     _check_rows(pred, "y_pred", true, "y_true")
     _check_dimensions(pred, "y_pred", true, "y_true")
     return true, pred
@@ -48,7 +49,8 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64
 
 def check_train_labels(train_labels: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return continuous labels of a training set (m, p) and of other samples (n, p)."""
-    train, targets = _as_matrix(train_labels, "train_labels"), _as_matrix(labels, "labels")
+    train = _as_matrix(train_labels, "train_labels")
+    targets = _as_matrix(labels, "labels")
     _check_dimensions(train, "train_labels", targets, "labels")
     return train, targets
 
@@ -60,7 +62,8 @@ def check_embeddings(
     names: tuple[str, str] = ("embeddings", "labels"),
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return embeddings (n, d) and their ranks (n,)."""
-    points, ranks = _as_embeddings(embeddings, names[0]), _as_ranks(labels, names[1], num_classes)
+    points = _as_embeddings(embeddings, names[0])
+    ranks = _as_ranks(labels, names[1], num_classes)
     _check_rows(ranks, names[1], points, names[0])
     return points, ranks
 
@@ -69,7 +72,8 @@ def check_targeted_embeddings(
     embeddings: ArrayLike, labels: ArrayLike, names: tuple[str, str] = ("embeddings", "labels")
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return embeddings (n, d) and their continuous labels (n, p)."""
-    points, targets = _as_embeddings(embeddings, names[0]), _as_matrix(labels, names[1])
+    points = _as_embeddings(embeddings, names[0])
+    targets = _as_matrix(labels, names[1])
     _check_rows(targets, names[1], points, names[0])
     return points, targets
 
@@ -125,7 +129,8 @@ def check_probabilities(
         raise OrdinateError("probabilities", f"{values.min():g}", "values of at least 0")
     sums = values.sum(axis=1)
     worst = sums[np.abs(sums - 1).argmax()]
-    if abs(worst - 1) > SUM_TOLERANCE:
+    # Probabilities may come from float32.
+    if abs(worst - 1) > 1e-4:
         raise OrdinateError("probabilities", f"a row that sums to {worst:g}", "rows that sum to 1")
     return values, known
 
@@ -148,7 +153,8 @@ def _as_ranks(ranks: ArrayLike, name: str, num_classes: int | None = None) -> ND
     fractions = array[array != np.floor(array)]
     if fractions.size:
         raise OrdinateError(name, f"fractions such as {fractions[0]:g}", "whole ranks")
-    low, high = array.min(), array.max()
+    low = array.min()
+    high = array.max()
     top = np.iinfo(np.int32).max if num_classes is None else check_num_classes(num_classes) - 1
     if low < 0 or high > top:
         raise OrdinateError(name, f"ranks {low:g} to {high:g}", f"0 to {top}")

@@ -13,7 +13,7 @@ from ordinate.errors import OrdinateError
 from ordinate.metrics.embedding import DECIMALS, unit_norm
 from ordinate.metrics.inputs import both_given, check_embeddings, check_neighbours, check_references
 
-CHUNK = 1 << 22  # cosines held at a time
+COSINES_AT_A_TIME = 1 << 22  # Limits the memory to 32 MiB per block.
 
 
 def knn_accuracy(
@@ -24,14 +24,14 @@ def knn_accuracy(
     ref_emb: ArrayLike | None = None,
     ref_labels: ArrayLike | None = None,
 ) -> float:
-    """Share of the queries' k nearest neighbours by cosine that carry the query's label (OTD, eq. 6).
+    """Return the share of the queries' k nearest neighbours by cosine that carry the query's label (OTD, eq. 6).
 
     Args:
-        embeddings: (n, d), the queries.
-        labels: (n,), ranks.
-        k: neighbours of each query.
-        ref_emb: (m, d), where neighbours are looked for; None looks among the queries, each itself left out.
-        ref_labels: (m,), ranks, given with ``ref_emb``.
+        embeddings: Queries (n, d).
+        labels: Ranks (n,) of the queries.
+        k: Number of neighbours of each query.
+        ref_emb: References (m, d), among which neighbours are searched; None searches the other queries.
+        ref_labels: Ranks (m,) of the references, required with ``ref_emb``.
 
     Returns:
         A share in [0, 1].
@@ -74,24 +74,24 @@ def knn_accuracy_curve(
     counts = np.array([check_neighbours(k, len(refs) - leave_out_self) for k in ks])
     if not counts.size:
         raise OrdinateError("ks", "none", "at least one number of neighbours")
-    hits = np.zeros(counts.max(), dtype=np.int64)  # of the nearest, of the second nearest, ...
+    hits = np.zeros(counts.max(), dtype=np.int64)  # Entry i counts those of the neighbours in place i + 1.
     for rows, nearest in _nearest(queries, refs, len(hits), leave_out_self):
         hits += np.sum(ref_ranks[nearest] == ranks[rows, None], axis=0)
     return hits.cumsum()[counts - 1] / (len(queries) * counts)
 
 
 def knn_error(ref_emb: ArrayLike, ref_labels: ArrayLike, embeddings: ArrayLike, labels: ArrayLike, k: int = 3) -> float:
-    """Error of the k-nearest-neighbour classifier with cosine similarity (OTD, Table 2, where k is 3).
+    """Return the error of the k-nearest-neighbour classifier with cosine similarity (OTD, Table 2, where k is 3).
 
-    The neighbours vote with one voice each. Of ranks with equally many votes the one with the nearest neighbour
+    Each neighbour has one vote. Of ranks with equally many votes the one with the nearest neighbour
     wins; of equally near neighbours those that come first are nearer.
 
     Args:
-        ref_emb: (m, d), the training set.
-        ref_labels: (m,), ranks.
-        embeddings: (n, d), the test set.
-        labels: (n,), ranks.
-        k: neighbours that vote.
+        ref_emb: Embeddings (m, d) of the training set.
+        ref_labels: Ranks (m,) of the training set.
+        embeddings: Embeddings (n, d) of the test set.
+        labels: Ranks (n,) of the test set.
+        k: Number of neighbours that vote.
 
     Returns:
         The share in [0, 1] of the test set that is predicted wrongly.
@@ -118,12 +118,12 @@ def knn_error(ref_emb: ArrayLike, ref_labels: ArrayLike, embeddings: ArrayLike, 
 
 
 def nearest_neighbours(embeddings: ArrayLike, ref_emb: ArrayLike | None, k: int) -> NDArray[np.intp]:
-    """The k nearest references of every query by cosine: image search (OTD, Appendix C.1).
+    """Return the k nearest references of every query by cosine: image search (OTD, Appendix C.1).
 
     Args:
-        embeddings: (n, d), the queries.
-        ref_emb: (m, d), where neighbours are looked for; None looks among the queries, each itself left out.
-        k: neighbours of each query.
+        embeddings: Queries (n, d).
+        ref_emb: References (m, d), among which neighbours are searched; None searches the other queries.
+        k: Number of neighbours of each query.
 
     Returns:
         (n, k), rows of ``ref_emb`` (of ``embeddings`` where that is None), the most similar first.
@@ -146,17 +146,18 @@ def nearest_neighbours(embeddings: ArrayLike, ref_emb: ArrayLike | None, k: int)
 def _references(
     ref_emb: ArrayLike | None, ref_labels: ArrayLike | None, queries: NDArray[np.float64], ranks: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Where neighbours are looked for (m, d), and their ranks (m,): the references, or the queries themselves."""
+    """Return the embeddings (m, d) to search and their ranks (m,): the references, or the queries themselves."""
     if ref_emb is None and ref_labels is None:
         return queries, ranks
     return check_references(*both_given(ref_emb, ref_labels), queries)
 
 
 def _no_labels(embeddings: ArrayLike) -> NDArray[np.float64]:
-    """Labels with which embeddings that have none pass the checks."""
+    """Return labels with which embeddings without labels pass the checks."""
     try:
         return np.zeros(np.shape(embeddings)[:1])
-    except ValueError:  # rows of different lengths, which the check of the embeddings names
+    except ValueError:
+        # Rows have different lengths, which the check of the embeddings reports.
         return np.zeros(0)
 
 
@@ -164,16 +165,18 @@ def _nearest(
     queries: NDArray[np.float64], refs: NDArray[np.float64], k: int, leave_out_self: bool
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Yield chunks of queries (q,) and the indices of their k nearest references (q, k), the nearest first."""
-    query_units, ref_units = unit_norm(queries), unit_norm(refs)
-    step = max(1, CHUNK // len(refs))
+    query_units = unit_norm(queries)
+    ref_units = unit_norm(refs)
+    step = max(1, COSINES_AT_A_TIME // len(refs))
     for start in range(0, len(queries), step):
         rows = np.arange(start, min(start + step, len(queries)))
         cosine = np.round(query_units[rows] @ ref_units.T, DECIMALS)
         if leave_out_self:
             cosine[np.arange(len(rows)), rows] = -np.inf
-        # those above the k-th largest cosine, and of those that equal it the first that are needed
+        # Take all above the k-th largest cosine, and of those that equal it the first that are needed.
         edge = np.partition(cosine, -k, axis=1)[:, [-k]]
-        above, level = cosine > edge, cosine == edge
+        above = cosine > edge
+        level = cosine == edge
         needed = k - above.sum(axis=1, keepdims=True)
         taken = above | (level & (level.cumsum(axis=1) <= needed))
         nearest = np.nonzero(taken)[1].reshape(-1, k)

@@ -38,7 +38,7 @@ def ordered_triples(
     anchors: int | None = None,
     seed: int = 0,
 ) -> float:
-    """Share of triples that the embedding orders as their labels do: what SupCR's loss asks for (Section 3).
+    """Return the share of triples that the embedding orders as their labels do: what SupCR's loss asks for (Section 3).
 
     Of an anchor i and two samples j and k with d(y_i, y_j) < d(y_i, y_k), those where j is also strictly more
     similar to i than k is. An embedding that has nothing to do with the labels comes to 1/2, a collapsed one to 0.
@@ -55,10 +55,12 @@ def ordered_triples(
         >>> ordered_triples([[0.0], [3.0], [1.0]], [20, 21, 22])
         0.0
     """
-    ordered = triples = 0
+    ordered = 0
+    triples = 0
     for _, _, apart, far in _rows(embeddings, labels, similarity, label_distance, anchors, seed):
         concordant, comparable = _concordant(_rounded(apart), _rounded(far))
-        ordered, triples = ordered + concordant, triples + comparable
+        ordered += concordant
+        triples += comparable
     if not triples:
         raise OrdinateError("labels", "none that lie at different distances of an anchor", "at least one triple")
     return ordered / triples
@@ -73,7 +75,7 @@ def distance_rank_correlation(
     anchors: int | None = None,
     seed: int = 0,
 ) -> float:
-    """Spearman's correlation between label distances and embedding distances, over all pairs of samples.
+    """Compute Spearman's correlation between label distances and embedding distances, over all pairs of samples.
 
     Unlike :func:`ordered_triples` it compares the distances of different anchors too. Of drawn anchors, only the pairs
     with one of them count.
@@ -85,15 +87,15 @@ def distance_rank_correlation(
         >>> distance_rank_correlation([[0.0], [1.0], [2.0]], [20, 21, 22])
         1.0
     """
-    label_distances, distances = [], []
+    label_distances = []
+    distances = []
     done = np.zeros(len(np.asarray(labels)), dtype=bool)
     for anchor, others, apart, far in _rows(embeddings, labels, similarity, label_distance, anchors, seed):
-        new = ~done[others]  # a pair of two anchors counts once
+        new = ~done[others]  # A pair of two anchors counts once.
         done[anchor] = True
         label_distances.append(apart[new])
         distances.append(far[new])
-    a, b = np.concatenate(label_distances), np.concatenate(distances)
-    return spearman(_rounded(a), _rounded(b))
+    return spearman(_rounded(np.concatenate(label_distances)), _rounded(np.concatenate(distances)))
 
 
 def delta_order(
@@ -106,7 +108,7 @@ def delta_order(
     anchors: int | None = None,
     seed: int = 0,
 ) -> float:
-    """The least delta for which the embeddings are delta-ordered (SupCR, Definition 1).
+    """Return the least delta for which the embeddings are delta-ordered (SupCR, Definition 1).
 
     With s the similarity over the temperature, embeddings are delta-ordered, for a delta in (0, 1), if for every
     anchor s differs by less than delta between samples at equal label distance, and is larger by more than 1/delta
@@ -121,22 +123,25 @@ def delta_order(
         0.25
     """
     temperature = check_positive(temperature, "temperature")
-    widest_tie, least_gap = 0.0, np.inf
+    widest_tie = 0.0
+    least_gap = np.inf
     for _, _, apart, far in _rows(embeddings, labels, similarity, label_distance, anchors, seed):
         label_distances = _rounded(apart)
         order = np.argsort(label_distances)
         starts = np.flatnonzero(np.diff(label_distances[order], prepend=-1.0))
         scores = -far[order] / temperature
-        high, low = np.maximum.reduceat(scores, starts), np.minimum.reduceat(scores, starts)
+        high = np.maximum.reduceat(scores, starts)
+        low = np.minimum.reduceat(scores, starts)
         widest_tie = max(widest_tie, float(np.max(high - low)))
-        if len(starts) > 1:  # the least of all that are nearer, against the largest of all that are farther
-            nearer, farther = np.minimum.accumulate(low)[:-1], np.maximum.accumulate(high[::-1])[::-1][1:]
-            least_gap = min(least_gap, float(np.min(nearer - farther)))
+        if len(starts) > 1:
+            lowest_nearer = np.minimum.accumulate(low)[:-1]
+            highest_farther = np.maximum.accumulate(high[::-1])[::-1][1:]
+            least_gap = min(least_gap, float(np.min(lowest_nearer - highest_farther)))
     return max(widest_tie, 1 / least_gap) if least_gap > 0 else np.inf
 
 
 def local_linearity(embeddings: ArrayLike, labels: ArrayLike, window: float) -> float:
-    """How nearly the embeddings around a label lie on a line, at places proportional to their labels.
+    """Measure how nearly the embeddings around a label lie on a line, at places proportional to their labels.
 
     That is what SupReMix's loss ends in (Theorem 2 and its proof: "closed to a line, and their positions on the line
     are proportional to their labels"). The paper gives no measure of it; this one is the share of the variance of
@@ -144,9 +149,9 @@ def local_linearity(embeddings: ArrayLike, labels: ArrayLike, window: float) -> 
     within the window of an anchor's, averaged over the anchors whose window holds two labels or more.
 
     Args:
-        embeddings: (n, d).
-        labels: (n,).
-        window: largest label difference, inclusive, in units of the label: the window of Mix-pos.
+        embeddings: Embeddings (n, d).
+        labels: Targets (n,).
+        window: Largest label difference, inclusive, in units of the label; Mix-pos has the same window.
 
     Returns:
         A share in [0, 1]; a window whose embeddings have collapsed to a point counts 0.
@@ -168,14 +173,14 @@ def local_linearity(embeddings: ArrayLike, labels: ArrayLike, window: float) -> 
     if targets.shape[1] != 1:
         raise OrdinateError("labels", f"{targets.shape[1]} dimensions", "one, (n,)")
     order = np.argsort(targets[:, 0], kind="stable")
-    units, sorted_labels = unit_norm(points)[order], targets[order, 0]
+    units = unit_norm(points)[order]
+    sorted_labels = targets[order, 0]
     reach = window + np.abs(sorted_labels).max() * 10.0**-DECIMALS
-    total, count = 0.0, 0
+    total = 0.0
+    count = 0
     for label, anchors in zip(*np.unique(sorted_labels, return_counts=True), strict=True):
-        first, last = (
-            np.searchsorted(sorted_labels, label - reach),
-            np.searchsorted(sorted_labels, label + reach, "right"),
-        )
+        first = np.searchsorted(sorted_labels, label - reach)
+        last = np.searchsorted(sorted_labels, label + reach, "right")
         near_labels = sorted_labels[first:last]
         if near_labels[0] < near_labels[-1]:
             total += anchors * _explained(units[first:last], near_labels)
@@ -186,8 +191,9 @@ def local_linearity(embeddings: ArrayLike, labels: ArrayLike, window: float) -> 
 
 
 def _explained(points: NDArray[np.float64], labels: NDArray[np.float64]) -> float:
-    """Share of the variance of points (n, d) that a line over the labels (n,) explains."""
-    x, z = labels - labels.mean(), points - points.mean(axis=0)
+    """Return the share of the variance of points (n, d) that a line over the labels (n,) explains."""
+    x = labels - labels.mean()
+    z = points - points.mean(axis=0)
     variance = np.sum(z**2)
     if variance <= len(z) * 10.0 ** (-2 * DECIMALS):
         return 0.0
@@ -234,27 +240,32 @@ def _draw(n: int, anchors: int | None, seed: int) -> NDArray[np.intp]:
 
 
 def _rounded(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Distances to 12 digits of the largest."""
+    """Round distances to 12 digits of the largest."""
     largest = np.abs(distances).max()
-    return np.round(distances / largest, DECIMALS) * largest if largest > 0 else distances
+    if largest == 0:
+        return distances
+    return np.asarray(np.round(distances / largest, DECIMALS) * largest)
 
 
 def _concordant(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[int, int]:
-    """Pairs of places whose order strictly agrees in a and in b, and pairs that a orders."""
+    """Count the pairs of places whose order strictly agrees in a and in b, and the pairs that a orders."""
     from scipy.stats import kendalltau
 
     _, group_a, sizes_a = np.unique(a, return_inverse=True, return_counts=True)
     _, group_b, sizes_b = np.unique(b, return_inverse=True, return_counts=True)
     sizes_both = np.unique(group_a * len(sizes_b) + group_b, return_counts=True)[1]
-    pairs, tied_a, tied_b, tied_both = (_pairs(sizes) for sizes in (np.array([len(a)]), sizes_a, sizes_b, sizes_both))
+    pairs = len(a) * (len(a) - 1) // 2
+    tied_a = _pairs(sizes_a)
+    tied_b = _pairs(sizes_b)
+    tied_both = _pairs(sizes_both)
     if pairs in (tied_a, tied_b):
         return 0, pairs - tied_a
-    # tau-b gives concordant less discordant pairs, and the pairs untied in both are their sum
+    # Tau-b gives the difference of concordant and discordant pairs; their sum is the pairs untied in both.
     surplus = kendalltau(group_a, group_b).statistic * np.sqrt(pairs - tied_a) * np.sqrt(pairs - tied_b)
     untied = pairs - tied_a - tied_b + tied_both
     return (untied + round(float(surplus))) // 2, pairs - tied_a
 
 
 def _pairs(sizes: NDArray[np.intp]) -> int:
-    """Pairs of places within groups of these sizes."""
+    """Count the pairs of places within groups of these sizes."""
     return int(np.sum(sizes * (sizes - 1) // 2))

@@ -1,4 +1,4 @@
-"""How far predicted ranks are from the true ones; :func:`~ordinate.metrics.mae` serves ranks and targets alike.
+"""How far predicted ranks are from the true ones; :func:`~ordinate.metrics.mae` is for ranks and for targets.
 
 ``y_true`` and ``y_pred`` are (n,), ranks 0..C-1. Samples count by ``sample_weight`` (n,), where there is one, and whole
 weights are repetitions. OrdinateError is raised where lengths differ, there is no sample, or a
@@ -14,7 +14,7 @@ from ordinate.metrics.inputs import check_probabilities, check_ranks, check_weig
 
 
 def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Share of samples whose rank is predicted exactly.
+    """Return the share of samples whose rank is predicted exactly.
 
     Returns:
         A share in [0, 1].
@@ -28,7 +28,7 @@ def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | No
 
 
 def accuracy_within(y_true: ArrayLike, y_pred: ArrayLike, k: int) -> float:
-    """Share of samples whose rank is predicted at most k ranks off; k = 0 is :func:`accuracy`.
+    """Return the share of samples whose rank is predicted at most k ranks off; k = 0 is :func:`accuracy`.
 
     Returns:
         A share in [0, 1].
@@ -48,7 +48,7 @@ def accuracy_within(y_true: ArrayLike, y_pred: ArrayLike, k: int) -> float:
 def quadratic_weighted_kappa(
     y_true: ArrayLike, y_pred: ArrayLike, num_classes: int | None = None, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Cohen's kappa with quadratic weights (Cohen, Psychological Bulletin 70, 1968): agreement beyond chance.
+    """Compute Cohen's kappa with quadratic weights (Cohen, Psychological Bulletin 70, 1968): agreement beyond chance.
 
     One minus the mean squared rank error over its mean when the predictions are dealt out to the samples at
     random. The range of the ranks cancels, so C does not change the value; where given, ranks from C on are refused.
@@ -66,7 +66,9 @@ def quadratic_weighted_kappa(
     error = true - pred
     mean = np.mean(weights * error)
     chance = _variance(true, weights) + _variance(pred, weights) + mean**2
-    return 1.0 if chance == 0 else float(1 - np.mean(weights * error**2) / chance)
+    if chance == 0:
+        return 1.0
+    return float(1 - np.mean(weights * error**2) / chance)
 
 
 def ranked_probability_score(
@@ -75,13 +77,13 @@ def ranked_probability_score(
     """Squared differences of the predicted and the true cumulative distribution (Epstein, J. Appl. Meteor. 8, 1969).
 
     Summed over the C-1 boundaries between ranks, averaged over the samples. It is proper: the true probabilities have
-    the lowest expected score, and mass far from the true rank costs more than mass beside it. For predictions that are
+    the lowest expected score, and mass far from the true rank costs more than mass next to it. For predictions that are
     certain it is the mean absolute error.
 
     Args:
-        y_true: (n,).
-        probabilities: (n, C), of the ranks from lowest to highest; rows sum to 1.
-        sample_weight: (n,).
+        y_true: Ranks (n,).
+        probabilities: Probabilities (n, C) of the ranks from lowest to highest; rows sum to 1.
+        sample_weight: Weights (n,) of the samples.
 
     Returns:
         A value in [0, C-1], 0 where the true ranks are certain.
@@ -99,7 +101,7 @@ def ranked_probability_score(
 def adjacent_error_rates(
     y_true: ArrayLike, y_pred: ArrayLike, num_classes: int, sample_weight: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Error rate at each boundary between adjacent ranks (CLOC, Section 4.4, Table 2).
+    """Return the error rate at each boundary between adjacent ranks (CLOC, Section 4.4, Table 2).
 
     Entry h is the share of the samples of the ranks h and h + 1 that are predicted as the other of the two. The
     paper does not spell this out; with the rank sizes of its IDRiD test set (34, 5, 32, 19, 13) this reading gives
@@ -127,7 +129,7 @@ def adjacent_error_rates(
 def rank_report(
     y_true: ArrayLike, y_pred: ArrayLike, num_classes: int, sample_weight: ArrayLike | None = None
 ) -> dict[str, float | list[float | None]]:
-    """The metrics that a report of predicted ranks shows, ready for JSON.
+    """Compute the metrics that a report of predicted ranks shows, ready for JSON.
 
     Returns:
         ``accuracy``, ``mae``, ``quadratic_weighted_kappa`` and ``adjacent_error_rates``, a list in which None
@@ -148,5 +150,5 @@ def rank_report(
 
 def _variance(ranks: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
     if np.ptp(ranks) == 0:
-        return 0.0  # whatever rounding makes of the mean
+        return 0.0  # The mean may be off by rounding.
     return float(np.mean(weights * (ranks - np.mean(weights * ranks)) ** 2))

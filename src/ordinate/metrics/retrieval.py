@@ -28,17 +28,17 @@ def mean_average_precision(
     ref_emb: ArrayLike | None = None,
     ref_labels: ArrayLike | None = None,
 ) -> float:
-    """Mean over the queries of the average precision with which samples of their label are found first.
+    """Return the mean over the queries of the average precision with which samples of their label are found first.
 
     The average precision of a query is the mean, over its relevant samples, of the share of relevant ones among all
     that are at least as similar. Queries without a relevant sample are left out.
 
     Args:
-        embeddings: (n, d), the queries.
-        labels: (n,) or (n, p), ranks or targets.
-        within: largest label distance of a relevant sample, in units of the label; 0 for the same label alone.
-        ref_emb: (m, d), what is searched; None searches the other queries.
-        ref_labels: (m,) or (m, p), given with ``ref_emb``.
+        embeddings: Queries (n, d).
+        labels: Ranks or targets (n,) or (n, p).
+        within: Largest label distance of a relevant sample, in units of the label; 0 for the same label only.
+        ref_emb: Embeddings (m, d) that are searched; None searches the other queries.
+        ref_labels: Labels (m,) or (m, p) of the references, required with ``ref_emb``.
 
     Returns:
         A share in (0, 1]; the expected value of an embedding that knows nothing is about the share of relevant samples.
@@ -69,18 +69,18 @@ def ndcg(
     ref_emb: ArrayLike | None = None,
     ref_labels: ArrayLike | None = None,
 ) -> float:
-    """Normalised discounted cumulative gain of the samples found, where closer labels gain more.
+    """Compute the normalised discounted cumulative gain of the samples found, where closer labels gain more.
 
     The gain of a sample falls evenly with its label distance to the query, from 1 to 0 at the largest distance between
     any two labels; it is discounted by 1 / log2(1 + place) (Järvelin and Kekäläinen, 2002), summed over the first k
     places, and divided by that of the best order.
 
     Args:
-        embeddings: (n, d), the queries.
-        labels: (n,) or (n, p), ranks or targets.
-        k: places that count; None for all.
-        ref_emb: (m, d), what is searched; None searches the other queries.
-        ref_labels: (m,) or (m, p), given with ``ref_emb``.
+        embeddings: Queries (n, d).
+        labels: Ranks or targets (n,) or (n, p).
+        k: Number of places that count; None for all.
+        ref_emb: Embeddings (m, d) that are searched; None searches the other queries.
+        ref_labels: Labels (m,) or (m, p) of the references, required with ``ref_emb``.
 
     Returns:
         A share in [0, 1]; also an embedding that knows nothing has a large one, for most samples gain something.
@@ -101,7 +101,7 @@ def ndcg(
         gains = 1 - apart / farthest
         best = float(np.sort(gains)[::-1] @ discounts)
         found, gained = _places(cosine, gains)
-        means = np.diff(gained, prepend=0.0) / np.diff(found, prepend=0)  # of samples that share their places
+        means = np.diff(gained, prepend=0.0) / np.diff(found, prepend=0)  # Samples at one cosine share their places.
         gain = float(means @ np.diff(discounted[found - 1], prepend=0.0))
         shares.append(gain / best if best > 0 else 1.0)
     return float(np.mean(shares))
@@ -109,7 +109,7 @@ def ndcg(
 
 @dataclass(frozen=True)
 class _Search:
-    """Queries and what is searched: embeddings of norm 1, (n, d) and (m, d), and labels, (n, p) and (m, p)."""
+    """Queries and references: embeddings of norm 1, (n, d) and (m, d), and labels, (n, p) and (m, p)."""
 
     queries: NDArray[np.float64]
     query_labels: NDArray[np.float64]
@@ -133,7 +133,7 @@ class _Search:
 
     @property
     def size(self) -> int:
-        """Samples that are searched for each query."""
+        """Number of samples that are searched for each query."""
         return len(self.searched) - self.among_themselves
 
     def cosines(self) -> Iterator[NDArray[np.float64]]:

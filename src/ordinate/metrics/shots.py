@@ -7,21 +7,19 @@ from ordinate.checks import check_positive
 from ordinate.metrics.continuous import continuous_report
 from ordinate.metrics.inputs import check_targets, check_train_labels
 
-MANY, FEW = 100, 20  # more training samples than MANY in a label's bin, fewer than FEW
 REGIONS = ("many", "medium", "few")
-ROUNDING = 1e-4  # of a bin, by which a label may miss the edge that it stands on
 
 
 def shot_regions(train_labels: ArrayLike, labels: ArrayLike, bin_size: float = 1) -> NDArray[np.str_]:
-    """How many training samples share a label's bin: many (> 100), medium (20 to 100) or few (< 20, none included).
+    """Return how many training samples share a label's bin: many (> 100), medium (20 to 100) or few (< 20, also none).
 
     Bin b holds the labels from ``b * bin_size`` up to, and not including, ``(b + 1) * bin_size``; with several
     dimensions a bin is a box. SupReMix has bins of 1 (years, decibels) and of 0.1 (text similarity).
 
     Args:
-        train_labels: (m,) or (m, p), labels of the training set.
-        labels: (n,) or (n, p).
-        bin_size: width of a bin, in units of the label.
+        train_labels: Labels (m,) or (m, p) of the training set.
+        labels: Labels (n,) or (n, p).
+        bin_size: Width of a bin, in units of the label.
 
     Returns:
         (n,), each ``"many"``, ``"medium"`` or ``"few"``.
@@ -36,22 +34,23 @@ def shot_regions(train_labels: ArrayLike, labels: ArrayLike, bin_size: float = 1
     """
     width = check_positive(bin_size, "bin_size")
     train, targets = check_train_labels(train_labels, labels)
-    bins = np.floor(np.concatenate([train, targets]) / width + ROUNDING)
+    # A label on the edge of a bin may miss it by rounding.
+    bins = np.floor(np.concatenate([train, targets]) / width + 1e-4)
     _, bin_of = np.unique(bins, axis=0, return_inverse=True)
     counts = np.bincount(bin_of[: len(train)], minlength=len(bins))[bin_of[len(train) :]]
-    return np.select([counts > MANY, counts >= FEW], REGIONS[:2], REGIONS[2])
+    return np.select([counts > 100, counts >= 20], REGIONS[:2], REGIONS[2])
 
 
 def shot_report(
     train_labels: ArrayLike, y_true: ArrayLike, y_pred: ArrayLike, bin_size: float = 1
 ) -> dict[str, dict[str, float | None]]:
-    """The metrics of :func:`continuous_report` over all samples and in each region of :func:`shot_regions`.
+    """Compute the metrics of :func:`continuous_report` over all samples and in each region of :func:`shot_regions`.
 
     Args:
-        train_labels: (m,) or (m, p), labels of the training set.
-        y_true: (n,) or (n, p).
-        y_pred: the same shape.
-        bin_size: width of a bin, in units of the label.
+        train_labels: Labels (m,) or (m, p) of the training set.
+        y_true: Targets (n,) or (n, p).
+        y_pred: Predictions of the same shape.
+        bin_size: Width of a bin, in units of the label.
 
     Returns:
         For ``all``, ``many``, ``medium`` and ``few`` the metrics and the number of ``samples``, ready for JSON; the
@@ -68,9 +67,12 @@ def shot_report(
     """
     regions = shot_regions(train_labels, y_true, bin_size)
     true, pred = check_targets(y_true, y_pred)
-    report: dict[str, dict[str, float | None]] = {"all": {"samples": len(true), **continuous_report(true, pred)}}
+    overall = continuous_report(true, pred)
+    report: dict[str, dict[str, float | None]] = {"all": {"samples": len(true), **overall}}
     for region in REGIONS:
         rows = regions == region
-        values = continuous_report(true[rows], pred[rows]) if rows.any() else dict.fromkeys(list(report["all"])[1:])
+        values: dict[str, float | None] = dict.fromkeys(overall)
+        if rows.any():
+            values |= continuous_report(true[rows], pred[rows])
         report[region] = {"samples": int(rows.sum()), **values}
     return report

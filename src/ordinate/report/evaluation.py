@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from ordinate.data.part import random_part
+from ordinate.data.rows import random_part
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
@@ -38,3 +39,9 @@ def measure(predictions: Predictions, sample_weight: ArrayLike | None = None) ->
     if isinstance(model, CLOCClassifier):
         metrics["margins"] = model.margins_.tolist()
     return metrics
+
+
+def fixed_margins(model: CLOCClassifier) -> NDArray[np.bool_]:
+    """Return for each boundary, from the lowest to the highest, whether its margin was fixed by the user."""
+    fixed = model.margins_by_rank() or {}
+    return np.array([(rank, rank + 1) in fixed for rank in range(len(model.margins_))])

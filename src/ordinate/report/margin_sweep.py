@@ -58,7 +58,7 @@ def sweep_margin(
         >>> X = np.linspace(0, 1, 60)[:, None]
         >>> y = np.digitize(X[:, 0], [0.3, 0.7])
         >>> def build(margins, seed):
-        ...     return CLOCClassifier(critical_margins=margins, phase_epochs=(2, 2), random_state=seed)
+        ...     return CLOCClassifier(critical_margins=margins, epochs=(2, 2), random_state=seed)
         >>> runs = sweep_margin(build, X, y, X, y, boundary=(0, 1), margins=[None, 0.8], seeds=[0])
         >>> [run["margin"] for run in runs], runs[0]["critical_error"] == runs[0]["adjacent_errors"][0]
         ([None, 0.8], True)

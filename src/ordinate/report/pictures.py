@@ -8,10 +8,9 @@ import torch
 from matplotlib.figure import Figure
 
 from ordinate.data.images.augmentation import Augmentation
-from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Decoded
-from ordinate.data.part import random_part
 from ordinate.data.registry import modality_of
+from ordinate.data.rows import random_part
 from ordinate.data.streamed import StreamedPixels
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -19,7 +18,7 @@ from ordinate.estimators.predictions import Predictions
 from ordinate.metrics import knn_accuracy_curve, nearest_neighbours
 from ordinate.randomness import own_random_numbers
 from ordinate.report import curves, figures, image_figures
-from ordinate.report.evaluation import MOST_COMPARED
+from ordinate.report.evaluation import MOST_COMPARED, fixed_margins
 
 MOST_NEIGHBOURS = 30  # in the picture of K-NN accuracy
 QUERIES, FOUND = 6, 10  # in the picture of image search
@@ -62,7 +61,7 @@ def _figures(predictions: Predictions) -> dict[str, Figure]:
         ks = range(1, min(MOST_NEIGHBOURS, len(true) - 1) + 1)
         drawn["knn_curve"] = curves.knn_curve(ks, {"embedding": knn_accuracy_curve(embeddings, true, ks)})
     if isinstance(model, CLOCClassifier):
-        fixed = model.method_.mmnp.fixed.tolist()
+        fixed = fixed_margins(model).tolist()
         drawn["margins"] = figures.margins(model.margins_, names, fixed)
         drawn["margins_over_training"] = curves.margins_over_training(model.history_, names, fixed)
     return drawn
@@ -87,7 +86,7 @@ def _image_search(predictions: Predictions, seen: Any, seen_y: Any) -> Figure:
 
 
 def _views(model: EmbeddingEstimator, seen: Decoded) -> Figure:
-    options = model.images or ImageOptions()
+    options = modality_of(seen).options_of(model.data)
     augmentation = Augmentation(options.augmentation, seen.preprocessing.size)
     originals = np.asarray(seen.pixels[np.linspace(0, len(seen) - 1, SHOWN).astype(int)])
     with own_random_numbers(0):

@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from ordinate.commands import fit_options
 from ordinate.data.images.augmentation import AUGMENTATIONS, Augmentation, check_augmentation
 from ordinate.errors import OrdinateError
 
@@ -72,7 +71,3 @@ def test_a_hid_view_is_a_crop_of_a_larger_image():
 def test_an_unknown_name_is_refused():
     with pytest.raises(OrdinateError, match="augmentation: got 'heavy', expected one of 'auto', 'none'"):
         check_augmentation("heavy")
-
-
-def test_the_command_line_knows_them_all():
-    assert AUGMENTATIONS == fit_options.AUGMENTATIONS

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
+from ordinate.data.labels_file import Columns
 from ordinate.errors import OrdinateError
 from tests.data import pictures
 
@@ -52,7 +53,7 @@ def test_a_labels_csv_names_images_labels_splits_and_groups(write, tmp_path, for
     path = write()
     if form != "folder":
         path = as_zip(path, tmp_path / "knees.zip", "knees/" if form == "zip of a folder" else "")
-    images = read_labelled_images(path, "grade", group="subject")
+    images = read_labelled_images(path, Columns("grade", group="subject"))
     assert holds_images(path)
     assert images.labels.tolist() == RANKS.tolist()
     assert images.splits.tolist() == ["train"] * 6 + ["validation"] * 3 + ["test"] * 3
@@ -111,21 +112,22 @@ WRONG = {
 @pytest.mark.parametrize(("made", "options", "message"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_said(write, made, options, message):
     with pytest.raises(OrdinateError) as caught:
-        read_labelled_images(write(**made), **options)
+        read_labelled_images(write(**made), Columns(**options))
     assert message in str(caught.value)
 
 
 def test_images_that_are_not_there_can_be_left_out(write):
     path = write(table=TABLE.replace({"path": {NAMES[2]: "scans/x.png"}}))
     with pytest.raises(OrdinateError, match=r"1 of its images are not there: scans/x.png; --skip-unreadable leaves"):
-        read_labelled_images(path, "grade", skip_unreadable=False)
-    images = read_labelled_images(path, "grade", skip_unreadable=True)
+        read_labelled_images(path, Columns("grade"), skip_unreadable=False)
+    images = read_labelled_images(path, Columns("grade"), skip_unreadable=True)
     others = np.arange(12) != 2
     assert (content(images.samples) == DRAWN[others]).all()
     assert images.labels.tolist() == RANKS[others].tolist()
     assert images.left_out == ("scans/x.png: no such file",)
+    nowhere = write(table=TABLE.assign(path="gone/" + TABLE["path"]))
     with pytest.raises(OrdinateError, match="12 of its images are not there"):
-        read_labelled_images(write(table=TABLE.assign(path="gone/" + TABLE["path"])), "grade", skip_unreadable=True)
+        read_labelled_images(nowhere, Columns("grade"), skip_unreadable=True)
 
 
 def test_a_path_without_images_is_named(tmp_path):

@@ -101,7 +101,7 @@ def test_any_number_of_workers_reads_the_same(many, workers):
 
 
 def test_pixels_past_the_limit_lie_on_disk(many, monkeypatch):
-    monkeypatch.setattr(decoded, "IN_MEMORY", 1000)
+    monkeypatch.setattr(decoded, "MAX_BYTES_IN_MEMORY", 1000)
     read, _ = decode(many[1], Preprocessing((16, 16), 1), 2)
     assert isinstance(read, np.memmap)
     assert (read == many[0]).all()
@@ -265,11 +265,9 @@ def test_images_are_turned_as_they_say(suffix, tmp_path):
 
 def test_a_model_keeps_the_range_of_its_training(tmp_path):
     files, _ = write_deep(tmp_path, "floats")
-    model = OTDClassifier(
-        epochs=1, embedding_dim=4, encoder="test_resnet", images=ImageOptions(size=16), random_state=0
-    )
+    model = OTDClassifier(epochs=1, embedding_dim=4, encoder="test_resnet", data=ImageOptions(size=16), random_state=0)
     model.fit(files, [0, 1, 2, 0, 1, 2])
-    assert any("values from -700 to 1100 become 0 to 255" in note for note in model.reader_.notes)
+    assert any("values from -700 to 1100 become 0 to 255" in note for note in model.notes_)
     model.save(tmp_path / "model")
     loaded = ordinate.load(tmp_path / "model")
     assert loaded.reader_.preprocessing == model.reader_.preprocessing

@@ -13,6 +13,7 @@ import pytest
 
 from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
 from ordinate.data.images.shards import Shards, index_shards
+from ordinate.data.labels_file import Columns
 from ordinate.data.registry import modality_of_files
 from ordinate.errors import OrdinateError
 from tests.data import pictures, shards
@@ -37,7 +38,7 @@ def write(folder, **columns):
 def test_a_folder_of_shards_gives_images_and_labels(tmp_path):
     folder = write(tmp_path / "knees")
     assert holds_images(folder)
-    read = read_labelled_images(folder, "cls")
+    read = read_labelled_images(folder, Columns("cls"))
     assert read.labels.tolist() == RANKS.tolist()
     assert (content(read.samples) == DRAWN).all()
     some = read.take(np.array([7, 2]))
@@ -54,14 +55,14 @@ def test_a_folder_of_shards_gives_images_and_labels(tmp_path):
 def test_one_shard_is_read_alone_and_recognised(tmp_path):
     shard = write(tmp_path / "knees") / "shard-001.tar"
     assert modality_of_files(shard).name == "images"
-    assert (content(read_labelled_images(shard, "cls").samples) == DRAWN[4:8]).all()
+    assert (content(read_labelled_images(shard, Columns("cls")).samples) == DRAWN[4:8]).all()
 
 
 def test_json_has_labels_splits_groups_and_weights(tmp_path):
     split = ["train"] * 6 + ["val"] * 3 + ["test"] * 3
     subjects = [f"s{i // 2}" for i in range(12)]
     folder = write(tmp_path / "knees", split=split, subject=subjects, box=[[1, 2]] * 12, age=list(range(12)))
-    read = read_labelled_images(folder, "grade", group="subject", weight="age")
+    read = read_labelled_images(folder, Columns("grade", group="subject", weight="age"))
     assert read.labels.tolist() == RANKS.tolist()
     assert read.splits.tolist() == ["train"] * 6 + ["validation"] * 3 + ["test"] * 3
     assert read.groups.tolist() == subjects
@@ -71,7 +72,7 @@ def test_json_has_labels_splits_groups_and_weights(tmp_path):
 def test_folders_of_shards_are_splits(tmp_path):
     for side, part in (("train", slice(0, 6)), ("val", slice(6, 9)), ("test", slice(9, 12))):
         shards.write(tmp_path / "knees" / side / "000.tar", DRAWN[part], RANKS[part])
-    read = read_labelled_images(tmp_path / "knees", "cls")
+    read = read_labelled_images(tmp_path / "knees", Columns("cls"))
     assert read.splits.value_counts().to_dict() == {"train": 6, "validation": 3, "test": 3}
 
 
@@ -105,7 +106,7 @@ def test_a_store_is_read_the_same(tmp_path, protocol, monkeypatch):
     assert (read.samples.stamps()[:, 0] == expected.samples.stamps()[:, 0]).all()
     assert read.samples.digest() == read_labelled_images(f"{url}/files").samples.digest()
     for data in (f"{url}/knees", f"{url}/knees/shard-002.tar"):
-        read = read_labelled_images(data, "cls")
+        read = read_labelled_images(data, Columns("cls"))
         assert (content(read.samples) == DRAWN[-len(read) :]).all()
         assert read.labels.tolist() == RANKS[-len(read) :].tolist()
     monkeypatch.setattr("ordinate.data.images.shards.READ_AT_ONCE", 600)  # less than an image
@@ -148,8 +149,9 @@ def cut(shard, size=1600):
 def test_what_is_wrong_is_said(tmp_path, spoil, message):
     folder = write(tmp_path / "knees")
     spoil(folder)
+    target = "grade" if "grade" in message else None if "no image" in message else "cls"
     with pytest.raises(OrdinateError) as caught:
-        read_labelled_images(folder, "grade" if "grade" in message else None if "no image" in message else "cls")
+        read_labelled_images(folder, Columns(target))
     assert message in str(caught.value)
 
 

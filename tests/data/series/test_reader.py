@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from sklearn.preprocessing import StandardScaler
 
-from ordinate.data.series.reader import ROWS_AT_ONCE, SeriesScaler, series_lengths, stack_series
+from ordinate.data.series.reader import ROWS_AT_ONCE, SeriesScaler, series_lengths
+from ordinate.data.ts_files import stack_series
 from ordinate.errors import OrdinateError
 
 points = st.integers(-800, 800).map(lambda x: x / 8)

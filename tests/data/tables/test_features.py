@@ -12,7 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 from torch import nn
 
-from ordinate.data.tables.features import FEW_VALUES, KNOTS, TableFeatures
+from ordinate.data.tables.features import MAX_QUANTILES, MIN_VALUES_TO_SCORE, TableFeatures
 from ordinate.encoders import MLP
 from ordinate.errors import OrdinateError
 from tests.estimators.examples import draw_frame
@@ -145,11 +145,13 @@ def test_the_unit_of_a_column_does_not_matter(scale):
 
 def normal_scores(train, new):
     """Those of scikit-learn, within 3 of 0."""
-    quantiles = QuantileTransformer(n_quantiles=min(KNOTS, len(train)), output_distribution="normal", subsample=None)
+    quantiles = QuantileTransformer(
+        n_quantiles=min(MAX_QUANTILES, len(train)), output_distribution="normal", subsample=None
+    )
     return quantiles.fit(column(train)).transform(column(new)).clip(-3, 3)
 
 
-@given(train=st.lists(numbers, min_size=FEW_VALUES + 1, max_size=60, unique=True), new=columns)
+@given(train=st.lists(numbers, min_size=MIN_VALUES_TO_SCORE + 1, max_size=60, unique=True), new=columns)
 def test_normal_scores_are_the_quantile_transform_of_scikit_learn(train, new):
     np.testing.assert_allclose(fit_transform(train, new)[:, 1:], normal_scores(train, new), rtol=1e-5, atol=1e-5)
 
@@ -175,15 +177,15 @@ def test_every_column_of_the_matrix_has_the_name_of_what_it_holds(values, missin
     numbers = np.arange(60.0) % values
     numbers[:5] = np.nan if missing else 0.0
     features = TableFeatures.fit(pd.DataFrame({"size": numbers}))
-    score, mark = ["size, normal score"] * (values > FEW_VALUES), ["size, missing"] * missing
+    score, mark = ["size, normal score"] * (values > MIN_VALUES_TO_SCORE), ["size, missing"] * missing
     assert features.features == ["size", *score, *mark]
     assert features.width == len(features.features)
 
 
 def test_a_column_of_few_values_has_no_normal_score():
-    values = [*range(FEW_VALUES)] * 3
+    values = [*range(MIN_VALUES_TO_SCORE)] * 3
     assert fit_transform(values).shape[1] == 1
-    assert fit_transform([*values, FEW_VALUES]).shape[1] == 2
+    assert fit_transform([*values, MIN_VALUES_TO_SCORE]).shape[1] == 2
     assert fit_transform([*values, None]).shape[1] == 2
 
 
@@ -390,7 +392,7 @@ def test_more_categories_than_become_columns_are_an_error(monkeypatch):
     assert TableFeatures.fit(frame[frame["x"] != "60"]).width == 60
 
 
-def test_very_many_numbers_get_no_periodic_embedding_and_earlier_models_keep_theirs(monkeypatch):
+def test_very_many_numbers_get_no_periodic_embedding(monkeypatch):
     monkeypatch.setattr("ordinate.data.tables.features.MOST_PERIODIC", 3)
     few, many = (TableFeatures.fit(pd.DataFrame(np.eye(5)[:, :columns])) for columns in (3, 4))
 
@@ -399,5 +401,3 @@ def test_very_many_numbers_get_no_periodic_embedding_and_earlier_models_keep_the
 
     assert first_layer(few) is nn.Sequential
     assert first_layer(many) is first_layer(TableFeatures.from_dict(many.to_dict())) is MLP
-    earlier = {name: value for name, value in many.to_dict().items() if name != "most_periodic"}
-    assert first_layer(TableFeatures.from_dict(earlier)) is nn.Sequential

@@ -14,8 +14,7 @@ import pandas as pd
 import pytest
 import torch
 
-from ordinate.data.pooled_batches import PooledBatches
-from ordinate.data.samplers import LabelSpreadBatches, RankBatches, ShuffledBatches
+from ordinate.data.samplers import LabelSpreadBatches, PooledBatches, RankBatches, ShuffledBatches
 from ordinate.data.tables import features, streamed_rows
 from ordinate.data.tables.features import TableFeatures
 from ordinate.data.tables.parquet_table import ParquetTable

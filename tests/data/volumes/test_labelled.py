@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ordinate.data.labels_file import Columns
 from ordinate.data.volumes.labelled import holds_volumes, read_labelled_volumes, read_ukbiobank, read_volumes
 from ordinate.errors import OrdinateError
 from tests.data import scans
@@ -25,7 +26,7 @@ def test_labels_csv_names_volumes_labels_splits_and_groups(tmp_path):
     scans.write(tmp_path, DRAWN, names)
     table = {"path": names, "age": AGES, "split": ["train", "val", "Test", "train"], "group": [1, 2, 3, 1]}
     pd.DataFrame(table).to_csv(tmp_path / "labels.csv", index=False)
-    read = read_labelled_volumes(tmp_path, "age")
+    read = read_labelled_volumes(tmp_path, Columns("age"))
     assert relative(read.samples, tmp_path) == names
     assert read.labels.tolist() == AGES
     assert read.splits.tolist() == ["train", "validation", "test", "train"]
@@ -50,7 +51,7 @@ def test_uk_biobanks_layout_is_read_with_or_without_the_names_of_its_zips(tmp_pa
     assert read.groups.tolist() == [str(subject) for subject in subjects]
     assert read.splits is None
     np.testing.assert_array_equal(read.samples.read(1), DRAWN[1])
-    assert read_ukbiobank(tmp_path, "sex").labels.tolist() == [0, 1, 0, 1]
+    assert read_ukbiobank(tmp_path, Columns("sex")).labels.tolist() == [0, 1, 0, 1]
     assert relative(read_volumes(tmp_path), tmp_path) == relative(read.samples, tmp_path)
 
 
@@ -78,7 +79,7 @@ def test_a_folder_holds_volumes_if_its_first_image_is_one(tmp_path):
     [
         (None, "expected a labels.csv that names the volumes"),
         ({"name": ["1.nii"], "age": [4]}, "expected a column of paths named 'path', 'file'"),
-        ({"path": ["9.nii"], "age": [4]}, "1 of its images are not there: 9.nii"),
+        ({"path": ["9.nii"], "age": [4]}, "1 of its volumes are not there: 9.nii"),
         ({"subject": [1], "years": [4]}, "no column 'age'"),
         ({"subject": [1], "age": [None]}, "1 of 1 labels in 'age' are missing"),
         ({"subject": [], "age": []}, "names no volume"),
@@ -89,7 +90,7 @@ def test_what_is_wrong_with_labels_csv_is_said(tmp_path, table, message):
     if table is not None:
         pd.DataFrame(table).to_csv(tmp_path / "labels.csv", index=False)
     with pytest.raises(OrdinateError, match=message):
-        read_labelled_volumes(tmp_path, None if table is not None and "subject" in table else "age")
+        read_labelled_volumes(tmp_path, Columns(None if table is not None and "subject" in table else "age"))
 
 
 def test_a_folder_without_volumes_is_refused(tmp_path):

@@ -129,7 +129,7 @@ def test_processes_change_nothing_and_large_sets_lie_on_disk(tmp_path, monkeypat
     alone, failures = decode_volumes(files, take, workers=0)
     assert failures == {}
     np.testing.assert_array_equal(decode_volumes(files, take, workers=2)[0], alone)
-    monkeypatch.setattr("ordinate.data.decoded.IN_MEMORY", 100)
+    monkeypatch.setattr("ordinate.data.decoded.MAX_BYTES_IN_MEMORY", 100)
     mapped = decode_volumes(files, take, workers=0)[0]
     assert isinstance(mapped, np.memmap)
     np.testing.assert_array_equal(mapped, alone)

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from ordinate.cli import main
-from ordinate.papers.datasets.catalogue import IMAGE_SETS, OTHER_SETS
-from ordinate.papers.datasets.images import catalogue
+from ordinate_papers.datasets.catalogue import IMAGE_SETS, OTHER_SETS
+from ordinate_papers.datasets.images import catalogue
 from tests.papers.datasets import trees
 from tests.papers.datasets.images.trees import write_images, write_text
 

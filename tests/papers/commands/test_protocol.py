@@ -11,9 +11,9 @@ from ordinate import SupCRRegressor
 from ordinate.data.splits import split_rows
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.papers.commands.options import PROTOCOLS
-from ordinate.papers.commands.protocol import RUN, protocol
-from ordinate.papers.protocols.reduced_data import reduced_data
+from ordinate_papers.commands.options import PROTOCOLS
+from ordinate_papers.commands.protocol import RUN, protocol
+from ordinate_papers.protocols.reduced_data import reduced_data
 from tests.estimators.examples import draw_table, ranks_of
 
 QUICK = {"epochs": 2, "quiet": True}

@@ -3,8 +3,8 @@
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.commands import table as command
-from ordinate.papers.tables.results import ResultsDatabase
+from ordinate_papers.commands import table as command
+from ordinate_papers.tables.results import Result, ResultsFile
 
 OPTIONS = {
     "dataset": [], "seeds": 2, "quick": True, "jobs": None, "ray": None, "tune": None, "dry_run": False,
@@ -18,7 +18,7 @@ def run(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ORDINATE_DATA", str(tmp_path))
 
     def run(name, **options):
-        places = {"results": str(tmp_path / "results.db"), "out": str(tmp_path / "out")}
+        places = {"results": str(tmp_path / "results.jsonl"), "out": str(tmp_path / "out")}
         command.table(name=name, **{**OPTIONS, **places, **options})
         return capsys.readouterr().out
 
@@ -32,15 +32,16 @@ def airfoil(tmp_path, monkeypatch):
     (tmp_path / "uci_airfoil" / "airfoil_self_noise.csv.gz").write_bytes(b"no one reads it")
     executed = []
 
-    def complete(runs, execute, database, folder, jobs, ray):
-        database.add(runs)
-        while (claimed := database.claim("test", runs)) is not None:
-            executed.append(claimed)
-            if claimed.model == "supcon":
-                database.fail(claimed, "ValueError: no pair")
+    def complete(runs, execute, results, *, jobs, ray, retry_failed):
+        finished = {"done"} if retry_failed else {"done", "failed"}
+        for run in [run for run, result in results.read(runs).items() if result.state not in finished]:
+            executed.append(run)
+            if run.model == "supcon":
+                results.append(run, Result.failed("ValueError: no pair"))
             else:
-                database.finish(claimed, {"mae": claimed.seed + 4.0, "mse": 40.0, "geometric_mean_error": 1.0}, 0.1)
-        return database.results(runs)
+                metrics = {"mae": run.seed + 4.0, "mse": 40.0, "geometric_mean_error": 1.0}
+                results.append(run, Result.done(metrics, 0.1))
+        return results.read(runs)
 
     monkeypatch.setattr(command, "complete", complete)
     return executed
@@ -85,15 +86,14 @@ def test_a_dry_run_runs_nothing_and_writes_nothing(run, airfoil, tmp_path):
     assert "6 runs can run here; 0 of them have, 6 are to be done" in text
     assert airfoil == []
     assert not (tmp_path / "out").exists()
-    assert not (tmp_path / "results.db").exists()
+    assert not (tmp_path / "results.jsonl").exists()
 
 
 def test_other_data_takes_the_place_of_the_papers(run, airfoil, tmp_path):
     text = run("supcr-1", dataset=["airfoil"])
     assert "airfoil MAE" in text
     assert len(airfoil) == 28
-    with ResultsDatabase(tmp_path / "results.db") as database:
-        assert all(result.state == "done" for result in database.results(airfoil).values())
+    assert {result.state for result in ResultsFile(tmp_path / "results.jsonl").read(airfoil).values()} == {"done"}
 
 
 def test_a_table_that_cannot_run_here_still_shows_its_figures(run):

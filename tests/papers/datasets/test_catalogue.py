@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ordinate.papers.datasets.catalogue import DATA_SETS, IMAGE_SETS, OTHER_SETS, TABLE_SETS
-from ordinate.papers.datasets.reading import FILES, READERS
+from ordinate_papers.datasets.catalogue import DATA_SETS, IMAGE_SETS, OTHER_SETS, TABLE_SETS
+from ordinate_papers.datasets.reading import FILES, READERS
 
 
 def test_every_set_is_explained_but_the_one_that_is_drawn():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.download import CHUNK, Download, fetch
+from ordinate_papers.datasets.download import CHUNK, Download, fetch
 
 CONTENT = bytes(range(256)) * 1024  # four chunks
 

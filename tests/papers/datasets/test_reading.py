@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate.data.series.eeg import read_tuab
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets import reading
-from ordinate.papers.datasets.catalogue import TABLE_SETS
-from ordinate.papers.datasets.reading import digest, load, unavailable, word_vectors
-from ordinate.papers.tables.models import build
+from ordinate_papers.datasets import reading
+from ordinate_papers.datasets.catalogue import TABLE_SETS
+from ordinate_papers.datasets.reading import digest, load, unavailable, word_vectors
+from ordinate_papers.datasets.tuab import read_tuab
+from ordinate_papers.tables.models import build
 from tests.papers.datasets import trees
 
 CAR = TABLE_SETS["car"].reading

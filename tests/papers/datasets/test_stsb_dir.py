@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ordinate import OrdinateError
-from ordinate.papers.datasets.stsb_dir import read_stsb_dir
+from ordinate_papers.datasets.stsb_dir import read_stsb_dir
 
 HEADER = "index\tgenre\tsentence1\tsentence2\tscore\n"
 ROWS = {

@@ -6,7 +6,8 @@ import gzip
 import numpy as np
 import pandas as pd
 
-from tests.data import recordings, scans
+from tests.data import scans
+from tests.papers.datasets import recordings
 
 WORDS = ["a", "dog", "cat", "runs", "sleeps", "rain", "again", "red", "car", "is"]
 SUBJECTS = 24

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 import ordinate
 from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
-from ordinate.methods.staged import StagedMethod
+from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.data import pictures
 from tests.estimators.examples import draw_frame, draw_series, draw_table, ranks_of
@@ -24,7 +24,7 @@ X, TARGET = draw_table()
 RANKS = ranks_of(TARGET)
 HELD_OUT, NEW_TARGET = draw_table(seed=1)
 NEW_RANKS = np.digitize(NEW_TARGET, np.quantile(TARGET, [1 / 3, 2 / 3]))
-TINY = {"encoder": "test_resnet", "images": ImageOptions(augmentation="none", workers=0)}
+TINY = {"encoder": "test_resnet", "data": ImageOptions(augmentation="none", workers=0)}
 
 
 def the_same_seed_gives_the_same_weights_and_another_seed_others(make, tmp_path):

@@ -11,8 +11,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.estimators.codes import NeighbourClassifier, code_features
-from ordinate.papers.estimators.lmnn import LargeMarginNearestNeighbours
+from ordinate_papers.estimators.codes import NeighbourClassifier, code_features
+from ordinate_papers.estimators.lmnn import LargeMarginNearestNeighbours
 from tests.estimators.conformity import parametrize_with_essential_checks, parametrize_with_every_check
 
 LEVELS = ["low", "med", "high"]

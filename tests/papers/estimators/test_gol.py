@@ -5,14 +5,14 @@ import pytest
 import torch
 from sklearn.neighbors import KNeighborsRegressor
 
-from ordinate.papers.estimators.gol import GOLClassifier
+from ordinate_papers.estimators.gol import GOLClassifier
 from tests.estimators.conformity import UNWEIGHTED, parametrize_with_essential_checks, run_check
-from tests.estimators.examples import SMALL
+from tests.estimators.examples import SMALL, in_groups
 from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_typical_promises
 
 
 def gol(**options):
-    return GOLClassifier(**{**SMALL, "epochs": 6, **options})
+    return GOLClassifier(**in_groups(GOLClassifier, {**SMALL, "epochs": 6, **options}))
 
 
 @for_typical_promises
@@ -51,8 +51,8 @@ def test_the_rank_is_the_rounded_mean_of_the_nearest_on_the_unit_sphere():
 
 def test_a_half_is_rounded_towards_the_nearest():
     model = gol(n_neighbors=2).fit(X, RANKS)
-    ties = np.array([2 * x for x in model.neighbours_.embeddings.numpy()])
-    shares = model.neighbours_(torch.from_numpy(ties)).numpy()
+    ties = np.array([2 * x for x in model.predictor_.embeddings.numpy()])
+    shares = model.predictor_(torch.from_numpy(ties)).numpy()
     halves = (np.abs(shares - 0.5) < 1e-3).sum(axis=1) == 2
     halves &= np.abs(shares.argsort(axis=1)[:, -1] - shares.argsort(axis=1)[:, -2]) == 1
     assert halves.any()

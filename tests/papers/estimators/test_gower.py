@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
-from ordinate.papers.estimators.gower import gower_distances
+from ordinate_papers.estimators.gower import gower_distances
 
 
 def brute_force(X):

@@ -8,9 +8,9 @@ from scipy.sparse import csr_array
 from scipy.stats import beta, uniform
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.estimators import intervals
-from ordinate.papers.estimators.intervals import LatentIntervals, expected_loss, latent_moments
-from ordinate.papers.estimators.lmnn import find_impostors, target_neighbours
+from ordinate_papers.estimators import intervals
+from ordinate_papers.estimators.intervals import LatentIntervals, expected_loss, latent_moments
+from ordinate_papers.estimators.lmnn import find_impostors, target_neighbours
 
 WIDTHS = torch.tensor([0.5, 2.0, 0.0, 1.5], dtype=torch.float64)
 

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from sklearn.neighbors import KNeighborsClassifier
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.estimators.lmnn import (
+from ordinate_papers.estimators.lmnn import (
     LargeMarginNearestNeighbours,
     find_impostors,
     lmnn_loss,

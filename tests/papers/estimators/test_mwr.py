@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from ordinate.papers.estimators.mwr import MWRClassifier
+from ordinate_papers.estimators.mwr import MWRClassifier
 from tests.estimators.conformity import parametrize_with_essential_checks, run_check
-from tests.estimators.examples import SMALL
+from tests.estimators.examples import SMALL, in_groups
 from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_typical_promises
 
 
 def mwr(**options):
-    return MWRClassifier(**{**SMALL, "epochs": 6, **options})
+    return MWRClassifier(**in_groups(MWRClassifier, {**SMALL, "epochs": 6, **options}))
 
 
 @for_typical_promises
@@ -31,7 +31,7 @@ def test_a_setting_that_cannot_be_is_refused():
 
 def test_each_window_has_its_references_among_the_training_samples():
     model = mwr(n_references=3).fit(X, RANKS)
-    references = model.search_.references.numpy()
+    references = model.predictor_.references.numpy()
     assert references.shape == (3, 3, 2)
     for window, (low, high) in zip(references, [(0, 1), (0, 2), (1, 2)], strict=True):
         assert set(RANKS[window[:, 0]]) == {low}
@@ -40,13 +40,13 @@ def test_each_window_has_its_references_among_the_training_samples():
 
 def test_the_predicted_rank_is_the_one_nearest_to_the_estimate():
     model = mwr().fit(X, RANKS)
-    estimates = model.search_.estimates(model._embed(model._read(X))).mean(1).numpy()
+    estimates = model.predictor_.estimates(model.embed(model.read(X))).mean(1).numpy()
     np.testing.assert_array_equal(model.predict(X), np.floor(estimates + 0.5))
 
 
 def test_probabilities_are_wider_the_more_the_model_errs():
     learned = mwr(epochs=60, learning_rate=0.003, weight_decay=0.0).fit(X, RANKS)
     lost = mwr(epochs=60, learning_rate=0.003, weight_decay=0.0).fit(X, np.random.default_rng(0).permutation(RANKS))
-    assert learned.search_.error < lost.search_.error
+    assert learned.predictor_.error < lost.predictor_.error
     held_out = np.random.default_rng(5).normal(size=(200, 3))
     assert learned.predict_proba(held_out).max(axis=1).mean() > lost.predict_proba(held_out).max(axis=1).mean()

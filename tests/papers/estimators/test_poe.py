@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from ordinate.papers.estimators.poe import POEClassifier
+from ordinate_papers.estimators.poe import POEClassifier
 from tests.estimators.conformity import parametrize_with_essential_checks, run_check
-from tests.estimators.examples import SMALL
+from tests.estimators.examples import SMALL, in_groups
 from tests.papers.estimators.classifier_promises import RANKS, X, assert_refused, for_every_promise
 
 
 def poe(**options):
-    return POEClassifier(**{**SMALL, "epochs": 6, **options})
+    return POEClassifier(**in_groups(POEClassifier, {**SMALL, "epochs": 6, **options}))
 
 
 @for_every_promise
@@ -43,7 +43,7 @@ def test_the_variance_is_learned_and_saved_beside_the_mean():
     model = poe().fit(X, RANKS)
     embeddings = model.transform(X)
     assert embeddings.shape == (48, 8)
-    outputs = model.method_.encoder.network(model._read(X).double()).detach().numpy()
+    outputs = model.encoder_.network(model.read(X).double()).detach().numpy()
     np.testing.assert_array_equal(outputs[:, :8], embeddings)
     assert outputs.shape == (48, 16)
     assert np.ptp(outputs[:, 8:], axis=0).min() > 0

@@ -16,10 +16,10 @@ import ordinate
 from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
 from ordinate.functional.similarity import unit
-from ordinate.methods.staged import StagedMethod
-from ordinate.papers.estimators import representation
-from ordinate.papers.estimators.logistic import fit_logistic
-from ordinate.papers.estimators.representation import (
+from ordinate.training.stages import StagedMethod
+from ordinate_papers.estimators import representation
+from ordinate_papers.estimators.logistic import fit_logistic
+from ordinate_papers.estimators.representation import (
     LOSSES,
     LOSSES_OF_TARGETS,
     RepresentationClassifier,
@@ -28,18 +28,22 @@ from ordinate.papers.estimators.representation import (
 from tests import processes
 from tests.data import pictures
 from tests.estimators.conformity import EQUIVALENCE, UNWEIGHTED, parametrize_with_essential_checks, run_check
-from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, ranks_of
+from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, in_groups, ranks_of
 
 X, TARGET = draw_table()
 RANKS = ranks_of(TARGET)
 
 
 def classifier(loss, **options):
-    return RepresentationClassifier(**{**SMALL, "loss": loss, "epochs": 4, **options})
+    return RepresentationClassifier(
+        **in_groups(RepresentationClassifier, {**SMALL, "loss": loss, "epochs": 4, **options})
+    )
 
 
 def regressor(loss, **options):
-    return RepresentationRegressor(**{**SMALL, "loss": loss, "epochs": (2, 2), "bin_size": 0.5, **options})
+    return RepresentationRegressor(
+        **in_groups(RepresentationRegressor, {**SMALL, "loss": loss, "epochs": (2, 2), "bin_size": 0.5, **options})
+    )
 
 
 ALL = [*(partial(classifier, loss) for loss in LOSSES), *(partial(regressor, loss) for loss in LOSSES_OF_TARGETS)]
@@ -210,7 +214,7 @@ DRAWN, NEW = pictures.draw(PICTURE_RANKS), pictures.draw(np.arange(30) % 3, seed
 @for_one_of_each_kind
 def test_pictures_are_learned_and_saved(make, tmp_path):
     options = {"epochs": 1} if make.func is classifier else {"epochs": (1, 1)}
-    model = make(encoder="test_resnet", images=ImageOptions(workers=0), **options)
+    model = make(encoder="test_resnet", data=ImageOptions(workers=0), **options)
     model.fit(DRAWN, PICTURE_RANKS if make.func is classifier else PICTURE_RANKS.astype(float))
     model.save(tmp_path / "model")
     assert_same_model(ordinate.load(tmp_path / "model"), model, NEW)
@@ -221,7 +225,7 @@ def test_a_batch_holds_the_views_that_the_loss_compares(loss, views, monkeypatch
     seen = []
     monkeypatch.setattr(representation.Representation, "batch_loss", spy(seen, representation.Representation))
     monkeypatch.setattr(representation.DINO, "batch_loss", spy(seen, representation.DINO))
-    classifier(loss, encoder="test_resnet", images=ImageOptions(workers=0), epochs=1, batch_size=16).fit(
+    classifier(loss, encoder="test_resnet", data=ImageOptions(workers=0), epochs=1, batch_size=16).fit(
         DRAWN, PICTURE_RANKS
     )
     x, y = seen[0]
@@ -240,7 +244,7 @@ def spy(seen, method):
 @pytest.mark.parametrize("options", [{"augmentation": "none"}, {"views": 3}, {"views": 1}])
 def test_pictures_without_two_views_that_differ_are_refused(loss, options):
     with pytest.raises(OrdinateError, match=r"images: got . views of augmentation .*, expected two that differ"):
-        classifier(loss, encoder="test_resnet", images=ImageOptions(workers=0, **options)).fit(DRAWN, PICTURE_RANKS)
+        classifier(loss, encoder="test_resnet", data=ImageOptions(workers=0, **options)).fit(DRAWN, PICTURE_RANKS)
 
 
 # killed and resumed

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 import ordinate
-from ordinate import OrdinateError
+from ordinate import Head, OrdinateError
 from ordinate.data.text.options import TextOptions
-from ordinate.papers.estimators import RepresentationRegressor
+from ordinate_papers.estimators import RepresentationRegressor
 from tests.estimators.test_text import draw_pairs
 
 X, Y = draw_pairs()
@@ -16,8 +16,8 @@ TEMPERATURE = 0.05
 
 @pytest.fixture(scope="module")
 def model():
-    settings = {"embedding_dim": 8, "batch_size": 16, "bin_size": 2.0, "epochs": (2, 2), "random_state": 0}
-    return RepresentationRegressor("bilstm", loss="simcse", text=TextOptions(hidden=6), **settings).fit(X, Y)
+    settings = {"embedding_dim": 8, "batch_size": 16, "head": Head(bin_size=2.0), "epochs": (2, 2), "random_state": 0}
+    return RepresentationRegressor("bilstm", loss="simcse", data=TextOptions(hidden=6), **settings).fit(X, Y)
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def training(model):
     method = model.method_.train()
     method.stage_index = 0
     targets = torch.tensor(Y[:12] - model.target_offset_).float()[:, None]
-    yield method, model._read(X[:12]), targets
+    yield method, model.read(X[:12]), targets
     method.eval()
 
 
@@ -85,12 +85,12 @@ CUT = float(np.quantile(Y, 0.4))
 def fit_cut(**options):
     settings = {"embedding_dim": None, "batch_size": 16, "epochs": (2, 2), "random_state": 0, **options}
     text = TextOptions(hidden=6)
-    return RepresentationRegressor("bilstm", loss="simcse", positives_above=CUT, text=text, **settings).fit(X, Y)
+    return RepresentationRegressor("bilstm", loss="simcse", positives_above=CUT, data=text, **settings).fit(X, Y)
 
 
 def test_the_first_text_of_a_pair_above_the_cut_is_told_from_the_second_ones_of_all_pairs(tmp_path):
     model = fit_cut()
-    words, targets = model._read(X[:12]), torch.tensor(Y[:12] - model.target_offset_).float()[:, None]
+    words, targets = model.read(X[:12]), torch.tensor(Y[:12] - model.target_offset_).float()[:, None]
     method = model.method_
     method.stage_index = 0
     with torch.no_grad():
@@ -115,6 +115,6 @@ def test_the_first_text_of_a_pair_above_the_cut_is_told_from_the_second_ones_of_
     ],
 )
 def test_a_cut_that_has_nothing_to_cut_is_refused(options, message):
-    settings = {"loss": "simcse", "positives_above": 2, "embedding_dim": None, "text": TextOptions(), **options}
+    settings = {"loss": "simcse", "positives_above": 2, "embedding_dim": None, "data": TextOptions(), **options}
     with pytest.raises(OrdinateError, match=message):
         RepresentationRegressor("bilstm", **settings).fit(X, Y)

@@ -4,8 +4,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from ordinate.papers.figures.distributions import logit_distributions, training_targets
-from ordinate.papers.figures.similarity import cosine_matrices
+from ordinate_papers.figures.distributions import logit_distributions, training_targets
+from ordinate_papers.figures.similarity import cosine_matrices
 
 
 @pytest.fixture(autouse=True)

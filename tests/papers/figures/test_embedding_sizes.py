@@ -7,7 +7,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import SVC
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.figures.embedding_sizes import mean_by_size, sweep_embedding_dim
+from ordinate_papers.figures.embedding_sizes import mean_by_size, sweep_embedding_dim
 from tests.estimators.examples import draw_table, otd, ranks_of
 
 X, TARGET = draw_table(60)

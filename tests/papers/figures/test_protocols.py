@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from ordinate.papers.figures import protocols as protocol_figures
+from ordinate_papers.figures import protocols as protocol_figures
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,9 @@ from torch import nn
 
 from ordinate.data.tables.views import TableViews
 from ordinate.errors import OrdinateError
-from ordinate.methods import Optimization, training
-from ordinate.papers.methods.dino import (
+from ordinate.methods import Optimization
+from ordinate.training import loop as training
+from ordinate_papers.methods.dino import (
     DINO,
     DINOHead,
     DINORegression,

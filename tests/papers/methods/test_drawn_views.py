@@ -2,7 +2,7 @@
 
 import torch
 
-from ordinate.papers.methods.drawn_views import side_by_side
+from ordinate_papers.methods.drawn_views import side_by_side
 
 
 def test_views_of_a_sample_stand_side_by_side_with_its_label():

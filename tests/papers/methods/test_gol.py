@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from ordinate.errors import OrdinateError
-from ordinate.methods.optimization import Optimization
-from ordinate.papers.methods.gol import GOL, center_loss, metric_loss, order_loss
+from ordinate.training.optimization import Optimization
+from ordinate_papers.methods.gol import GOL, center_loss, metric_loss, order_loss
 from tests.methods.examples import DIM, encoder, ranks, train
 
 FAST = Optimization("adam", 0.01, 0.0)

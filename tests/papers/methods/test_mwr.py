@@ -7,8 +7,8 @@ from scipy.stats import truncnorm
 from torch import nn
 
 from ordinate.errors import OrdinateError
-from ordinate.methods.optimization import Optimization
-from ordinate.papers.methods.mwr import (
+from ordinate.training.optimization import Optimization
+from ordinate_papers.methods.mwr import (
     MWR,
     MovingWindow,
     choose_references,

@@ -9,7 +9,7 @@ from pytorch_metric_learning.distances import CosineSimilarity, LpDistance
 from pytorch_metric_learning.losses import NPairsLoss, TripletMarginLoss
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.methods.pairs import PAIR_LOSSES, build_pair_loss, deal_tuples, pairs_term, squared_distances
+from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss, deal_tuples, pairs_term, squared_distances
 from tests.functional.brute_force import embeddings
 
 LABELS = torch.tensor([0, 2, 1, 0, 1, 3, 2, 0, 2, 1, 0])  # 3 stands alone

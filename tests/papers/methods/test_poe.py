@@ -7,8 +7,8 @@ from torch.distributions import Independent, Normal, kl_divergence
 from torch.nn.functional import cross_entropy
 
 from ordinate.errors import OrdinateError
-from ordinate.methods.optimization import Optimization
-from ordinate.papers.methods.poe import (
+from ordinate.training.optimization import Optimization
+from ordinate_papers.methods.poe import (
     POE,
     GaussianEncoder,
     divergence_from_standard_normal,

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.stats import truncnorm
 
-from ordinate.papers.methods.rank_probabilities import probabilities_around
+from ordinate_papers.methods.rank_probabilities import probabilities_around
 
 
 @pytest.mark.parametrize("variance", [0.0025, 0.04, 0.5, 30.0])

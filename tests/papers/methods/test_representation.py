@@ -6,14 +6,14 @@ import torch
 from ordinate.data.tables.views import TableViews
 from ordinate.methods import Optimization
 from ordinate.metrics import knn_error
-from ordinate.papers.methods.pairs import PAIR_LOSSES, build_pair_loss
-from ordinate.papers.methods.representation import (
+from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss
+from ordinate_papers.methods.representation import (
     Representation,
     RepresentationRegression,
     bins_of,
     usual_bins,
 )
-from ordinate.papers.methods.simclr import NTXentLoss
+from ordinate_papers.methods.simclr import NTXentLoss
 from tests.methods.examples import DIM, encoder, ranks, targets, train, watch
 
 FAST = Optimization("adam", 0.01, 0.0)

@@ -6,8 +6,8 @@ import torch
 from ordinate.data.tables.views import TableViews
 from ordinate.errors import OrdinateError
 from ordinate.methods import Optimization
-from ordinate.papers.methods.representation import Representation
-from ordinate.papers.methods.simclr import NTXentLoss
+from ordinate_papers.methods.representation import Representation
+from ordinate_papers.methods.simclr import NTXentLoss
 from tests.functional.brute_force import embeddings
 from tests.methods.examples import DIM, encoder, ranks, train
 

@@ -7,9 +7,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from ordinate import ImageOptions
 from ordinate.data.images.pixels import Decoded, Preprocessing
 from ordinate.errors import OrdinateError
-from ordinate.papers.protocols.corruption_robustness import corruption_robustness
-from ordinate.papers.protocols.corruptions import CORRUPTIONS, corrupt
-from ordinate.papers.protocols.parts import KeptParts
+from ordinate_papers.protocols.corruption_robustness import corruption_robustness
+from ordinate_papers.protocols.corruptions import CORRUPTIONS, corrupt
+from ordinate_papers.protocols.parts import KeptParts
 from tests.estimators.examples import cloc
 
 
@@ -63,7 +63,7 @@ def test_an_estimator_is_measured_under_all_19():
     rng = np.random.default_rng(1)
     y = np.repeat([0, 1, 2], 8)
     X = (40 + 80 * y[:, None, None, None] + rng.integers(0, 20, (24, 3, 12, 12))).astype(np.uint8)
-    model = cloc(encoder="test_resnet", images=ImageOptions(augmentation="none", workers=0)).fit(X, y)
+    model = cloc(encoder="test_resnet", data=ImageOptions(augmentation="none", workers=0)).fit(X, y)
     figures = corruption_robustness(model, X[::4], y[::4], severities=[5])
     assert list(figures["errors"]) == list(CORRUPTIONS)
     assert len(figures["rows"]) == 20

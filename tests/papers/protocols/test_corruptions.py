@@ -7,7 +7,7 @@ from scipy import ndimage
 from scipy.fft import dctn, idctn
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.protocols.corruptions import CORRUPTIONS, SEVERITIES, corrupt
+from ordinate_papers.protocols.corruptions import CORRUPTIONS, SEVERITIES, corrupt
 
 OF_IMAGENET_C = {
     "gaussian_noise", "shot_noise", "impulse_noise", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur", "snow",

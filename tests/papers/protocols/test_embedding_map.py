@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ordinate.papers.protocols.embedding_map import embedding_map
+from ordinate_papers.protocols.embedding_map import embedding_map
 
 
 class Line:
@@ -19,7 +19,7 @@ X = np.linspace(0, 1, 40)[:, None]
 
 
 def test_the_order_is_that_of_the_embedding_and_not_of_the_picture(monkeypatch):
-    monkeypatch.setattr("ordinate.papers.protocols.embedding_map.umap_points", lambda points: points)
+    monkeypatch.setattr("ordinate_papers.protocols.embedding_map.umap_points", lambda points: points)
     kept, lost = (embedding_map(Line(turn), X, 30 * X[:, 0]) for turn in (lambda x: 7 * x, lambda x: (5 * x) % 1))
     assert kept["order"] > 0.999  # rounding breaks ties between distances
     assert abs(lost["order"]) < 0.5
@@ -29,7 +29,7 @@ def test_the_order_is_that_of_the_embedding_and_not_of_the_picture(monkeypatch):
 
 
 def test_of_many_samples_a_thousand_are_shown(monkeypatch):
-    monkeypatch.setattr("ordinate.papers.protocols.embedding_map.umap_points", lambda points: points)
+    monkeypatch.setattr("ordinate_papers.protocols.embedding_map.umap_points", lambda points: points)
     many = np.linspace(0, 1, 2500)[:, None]
     shown = embedding_map(Line(lambda x: x), many, many[:, 0])
     assert len(shown["places"]) == len(shown["labels"]) == 1000

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cosine
 
-from ordinate.papers.protocols import embedding_order as protocol
-from ordinate.papers.protocols.embedding_order import embedding_order
+from ordinate_papers.protocols import embedding_order as protocol
+from ordinate_papers.protocols.embedding_order import embedding_order
 
 
 class Turned:

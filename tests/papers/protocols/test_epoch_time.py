@@ -9,7 +9,7 @@ from ordinate.data.samplers import RankBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods.supcr import SupCR
 from ordinate.methods.supremix import SupReMix
-from ordinate.papers.protocols.epoch_time import epoch_time, pairing_time
+from ordinate_papers.protocols.epoch_time import epoch_time, pairing_time
 from tests.estimators.examples import draw_table, otd, ranks_of, supcr, supremix
 
 

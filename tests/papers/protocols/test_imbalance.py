@@ -9,8 +9,8 @@ import pytest
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import shot_report
-from ordinate.papers.datasets.drawn_ages import LABELS
-from ordinate.papers.protocols.imbalance import ImbalancedSet, draw_imbalanced, evaluate_shots
+from ordinate_papers.datasets.drawn_ages import LABELS
+from ordinate_papers.protocols.imbalance import ImbalancedSet, draw_imbalanced, evaluate_shots
 
 AGES = np.concatenate([np.repeat(np.arange(20, 60), 150), np.repeat(np.arange(60, 90), 5)])
 

@@ -7,8 +7,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import adjacent_error_rates
-from ordinate.papers.protocols.label_bias import bias_labels, label_bias
-from ordinate.papers.protocols.parts import KeptParts
+from ordinate_papers.protocols.label_bias import bias_labels, label_bias
+from ordinate_papers.protocols.parts import KeptParts
 from tests.estimators.examples import cloc, draw_table, ranks_of
 
 RANKS = np.repeat([0, 1, 2, 3], [7, 50, 40, 9])

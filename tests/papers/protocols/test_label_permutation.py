@@ -8,8 +8,8 @@ from scipy.stats import spearmanr
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.protocols.label_permutation import label_permutation, permute_labels
-from ordinate.papers.protocols.parts import KeptParts
+from ordinate_papers.protocols.label_permutation import label_permutation, permute_labels
+from ordinate_papers.protocols.parts import KeptParts
 from tests.estimators.examples import draw_table, otd, ranks_of
 
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from ordinate import Head
 from ordinate.errors import OrdinateError
-from ordinate.papers.estimators import RepresentationRegressor
-from ordinate.papers.protocols import logits as protocol
-from ordinate.papers.protocols.logits import logits
+from ordinate_papers.estimators import RepresentationRegressor
+from ordinate_papers.protocols import logits as protocol
+from ordinate_papers.protocols.logits import logits
 from tests.estimators.examples import draw_table, supremix
 
 X, TARGET = draw_table(40)
@@ -23,13 +24,15 @@ def brute_force(units, hardest):
     return positive, sorted(negative)[-hardest:], negative
 
 
-@pytest.mark.parametrize("make", [supremix, lambda **o: RepresentationRegressor(bin_size=0.5, embedding_dim=8, **o)])
+@pytest.mark.parametrize(
+    "make", [supremix, lambda **o: RepresentationRegressor(embedding_dim=8, head=Head(bin_size=0.5), **o)]
+)
 def test_the_last_logits_are_those_of_the_projected_embeddings_of_the_trained_encoder(make, monkeypatch):
     monkeypatch.setattr(protocol, "HARDEST", 50)
     model = make(epochs=(4, 2), random_state=0, validation_fraction=0.0)
     figures = logits(model, X, AGES, shares=[0.25, 0.5, 1.0])
     trained = model.fit(X, AGES)  # the same training
-    seen = trained.method_.projection.double()(trained.method_(trained._read(X).double())).detach().numpy()
+    seen = trained.method_.projection.double()(trained.method_(trained.read(X).double())).detach().numpy()
     units = seen / np.linalg.norm(seen, axis=1, keepdims=True)
     positive, hardest, negative = brute_force(units, 50)
     assert figures["positive_logits"][-1] == pytest.approx(np.mean(positive), abs=1e-5)

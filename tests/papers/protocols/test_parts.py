@@ -2,7 +2,7 @@
 
 import pytest
 
-from ordinate.papers.protocols.parts import KeptParts, compute
+from ordinate_papers.protocols.parts import KeptParts, compute
 
 
 def test_a_part_is_computed_once(tmp_path):

@@ -9,8 +9,8 @@ from sklearn.metrics import mean_absolute_error
 from sklearn.neighbors import KNeighborsClassifier
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.protocols.parts import KeptParts
-from ordinate.papers.protocols.reduced_data import nested_subsets, reduced_data
+from ordinate_papers.protocols.parts import KeptParts
+from ordinate_papers.protocols.reduced_data import nested_subsets, reduced_data
 from tests.estimators.examples import draw_table, ranks_of, supcr
 
 

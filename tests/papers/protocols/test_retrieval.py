@@ -7,8 +7,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import mean_average_precision, ndcg
-from ordinate.papers.protocols.parts import KeptParts
-from ordinate.papers.protocols.retrieval import retrieval
+from ordinate_papers.protocols.parts import KeptParts
+from ordinate_papers.protocols.retrieval import retrieval
 from tests.estimators.examples import otd
 
 RANDOM = np.random.default_rng(0)

@@ -9,8 +9,8 @@ from sklearn.metrics import mean_absolute_error
 from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
 from ordinate.heads import LinearHead
-from ordinate.papers.protocols.parts import KeptParts
-from ordinate.papers.protocols.transfer import transfer
+from ordinate_papers.protocols.parts import KeptParts
+from ordinate_papers.protocols.transfer import transfer
 from tests.estimators.examples import cloc, draw_frame, draw_series, draw_table, otd, ranks_of, supcr
 
 
@@ -107,7 +107,7 @@ def test_images_are_taken_over():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 8)
     X = (40 + 80 * y[:, None, None, None] + rng.integers(0, 20, (24, 1, 12, 12))).astype(np.uint8)
-    model = cloc(encoder="test_resnet", images=ImageOptions(workers=0)).fit(X, y)
+    model = cloc(encoder="test_resnet", data=ImageOptions(workers=0)).fit(X, y)
     rows = transfer(model, X[::2], y[::2], X[1::2], y[1::2], epochs=2)["rows"]
     assert [row["scheme"] for row in rows] == ["linear_probe", "fine_tune"]
 

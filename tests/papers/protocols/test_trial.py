@@ -11,7 +11,7 @@ from ordinate.data.images.pixels import Decoded, Preprocessing
 from ordinate.data.rows import take
 from ordinate.errors import OrdinateError
 from ordinate.metrics import continuous_report
-from ordinate.papers.protocols.trial import check_labels, score, train
+from ordinate_papers.protocols.trial import check_labels, score, train
 from tests.estimators.examples import draw_table, otd, ranks_of
 
 ROWS = np.array([4, 0, 2])

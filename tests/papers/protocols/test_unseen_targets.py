@@ -7,8 +7,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import continuous_report
-from ordinate.papers.protocols.parts import KeptParts
-from ordinate.papers.protocols.unseen_targets import draw_modes, in_ranges, unseen_targets
+from ordinate_papers.protocols.parts import KeptParts
+from ordinate_papers.protocols.unseen_targets import draw_modes, in_ranges, unseen_targets
 from tests.estimators.examples import draw_table, supremix
 
 RANGES = [(20, 25), (50, 55)]

@@ -1,22 +1,23 @@
 """That every table of the papers is there, and that what its cells name exists."""
 
+import json
 import re
 from dataclasses import replace
 
 import pytest
 
-from ordinate.data.series.eeg import read_tuab
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry as models
-from ordinate.papers.datasets import reading
-from ordinate.papers.datasets.catalogue import TABLE_SETS, dataset
-from ordinate.papers.tables.budgets import Budget
-from ordinate.papers.tables.catalogue import CATALOGUE, find
-from ordinate.papers.tables.execute import PROTOCOLS, execute
-from ordinate.papers.tables.metric_names import METRICS
-from ordinate.papers.tables.models import build, task_of
-from ordinate.papers.tables.run import Run
+from ordinate_papers.datasets import reading
+from ordinate_papers.datasets.catalogue import TABLE_SETS, dataset
+from ordinate_papers.datasets.tuab import read_tuab
+from ordinate_papers.tables.budgets import Budget
+from ordinate_papers.tables.catalogue import CATALOGUE, find
+from ordinate_papers.tables.execute import PROTOCOLS, execute
+from ordinate_papers.tables.metric_names import METRICS
+from ordinate_papers.tables.models import build, task_of
+from ordinate_papers.tables.run import Run
 from tests.papers.datasets import trees
 
 NUMBERED = {
@@ -95,7 +96,7 @@ def test_every_cell_can_be_written_down_as_a_run(quick):
         cell = param.values[0]
         if cell.choice.model is not None:
             run = cell.run(3, quick=quick)
-            assert Run.from_json(run.to_json()) == run
+            assert Run(**json.loads(run.to_json())) == run
 
 
 @pytest.mark.parametrize("quick", [False, True])
@@ -109,10 +110,10 @@ def test_every_model_accepts_the_settings_that_its_cells_give_it(quick, monkeypa
         names = {run.model, *cell.choice.conditions.get("beside", ())}
         for name in names:
             task = task_of(name, dataset(run.dataset).task)
-            given = dict(run.facts)["budget"]
+            given = run.facts["budget"]
             no_file = {"text": {}} if given.get("text") else {}  # of word vectors
             budget = Budget(**{**given, **no_file})
-            settings = dict(run.settings).get("model", {}) if name == run.model else {}
+            settings = run.settings.get("model", {}) if name == run.model else {}
             model = build(name, task, budget=budget, num_classes=3, **settings)
             getattr(model, "_check_parameters", dict)()
 
@@ -132,7 +133,7 @@ def test_of_supremix_every_set_has_the_temperature_and_the_batch_size_of_table_1
             if cell.choice.model not in ("supremix_l1", "supcon"):
                 continue
             run = cell.run(0, quick=False)
-            settings, budget = dict(run.settings).get("model", {}), dict(run.facts)["budget"]
+            settings, budget = run.settings.get("model", {}), run.facts["budget"]
             source = cell.choice.conditions.get("source", run.dataset)
             temperature, batch_size = expected[source]
             assert settings["temperature"] == temperature, (name, cell.row.name)
@@ -190,7 +191,7 @@ def test_text_signals_and_volumes_train_in_the_layout_of_the_real_data(name, pla
     small = {"epochs": 1, "phase_one": 1, "head_epochs": 1, "embedding_dim": 4}
     measured = {}
     for run in plan.all_runs:
-        spent = {**dict(run.facts)["budget"], **small}
+        spent = {**run.facts["budget"], **small}
         if "series" in spent:
             spent |= {"series": {"crop": 8}, "encoder": "small_resnet1d"}
         if "volumes" in spent:
@@ -202,8 +203,8 @@ def test_text_signals_and_volumes_train_in_the_layout_of_the_real_data(name, pla
 
 def test_large_encoders_of_images_are_no_training_of_signals():
     faces, signals = (find("supcr-11").cells[0][column].run(0, quick=False) for column in (0, 2))
-    assert dict(faces.settings)["model"] == {"encoder": "resnet50"}
-    assert "model" not in dict(signals.settings)
+    assert faces.settings["model"] == {"encoder": "resnet50"}
+    assert "model" not in signals.settings
 
 
 def test_a_settings_table_runs_nothing_and_keeps_its_words():
@@ -256,7 +257,7 @@ def test_a_comparison_moves_to_other_data():
     assert len(moved.rows) == 14
     cells = [cell for cells in moved.cells for cell in cells]
     assert {cell.paper for cell in cells} == {None}
-    assert all("bin_size" not in dict(cell.run(0, quick=True).settings).get("model", {}) for cell in cells)
+    assert all("bin_size" not in cell.run(0, quick=True).settings.get("model", {}) for cell in cells)
 
 
 def test_data_sets_of_the_table_keep_their_columns_and_the_papers_figures():
@@ -289,14 +290,14 @@ def test_a_table_of_many_sets_moves_with_one_column_a_metric():
 
 def test_gammas_move_with_the_table():
     moved = find("supremix-10").on(["airfoil"])
-    windows = [dict(cells[0].run(0, quick=True).settings)["model"]["window"] for cells in moved.cells]
+    windows = [cells[0].run(0, quick=True).settings["model"]["window"] for cells in moved.cells]
     assert windows == [1.0, 3.0, 5.0, 10.0, 1000.0, 0.2, 0.5, 1.0, 2.0][: len(windows)]
     assert len({row.name for row in moved.rows}) == len(moved.rows)
 
 
 def test_numbers_of_samples_move_as_shares():
     moved = find("supcr-fig4").on(["airfoil"])
-    shares = [dict(cell.run(0, quick=True).settings)["protocol"]["share"] for cell in moved.cells[0]]
+    shares = [cell.run(0, quick=True).settings["protocol"]["share"] for cell in moved.cells[0]]
     assert shares == [0.0625, 0.125, 0.25, 0.5, 1.0]
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import continuous_report, knn_error, rank_report
-from ordinate.papers.datasets import catalogue, reading
-from ordinate.papers.datasets.reading import Split
-from ordinate.papers.tables.budgets import Budget
-from ordinate.papers.tables.execute import execute, validation
-from ordinate.papers.tables.metric_names import CONTINUOUS_METRICS, METRICS, RANK_METRICS
-from ordinate.papers.tables.models import build
-from ordinate.papers.tables.run import Run
+from ordinate_papers.datasets import catalogue, reading
+from ordinate_papers.datasets.reading import Split
+from ordinate_papers.tables.budgets import Budget
+from ordinate_papers.tables.execute import execute, validation
+from ordinate_papers.tables.metric_names import CONTINUOUS_METRICS, METRICS, RANK_METRICS
+from ordinate_papers.tables.models import build
+from ordinate_papers.tables.run import Run
 
 BUDGET = Budget(6, 2, 2, 32)
 
@@ -70,7 +70,7 @@ def test_neighbours_on_features_are_measured_by_their_own_error(tmp_path):
 
 
 def test_cloc_tells_its_margins_of_every_epoch(tmp_path):
-    metrics = execute(run("ranks", "cloc", model={"phase_epochs": (3, 1), "precautions": 2}), tmp_path)
+    metrics = execute(run("ranks", "cloc", model={"epochs": (3, 1), "precautions": 2}), tmp_path)
     assert np.shape(metrics["margins"]) == (2,)
     assert np.shape(metrics["margin_history"]) == (2, 3)
 
@@ -137,6 +137,7 @@ def test_a_choice_sees_no_test_sample(validated):
         y=np.arange(90) % 3,
         split=split,
         task="ranks",
+        ranks=3,
         run=SimpleNamespace(seed=0),
         build=Model,
     )

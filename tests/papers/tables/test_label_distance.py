@@ -4,10 +4,10 @@ import pytest
 from torch import nn
 
 from ordinate.estimators.registry import models
-from ordinate.papers.datasets.catalogue import TABLE_SETS
-from ordinate.papers.tables.budgets import Budget, budget
-from ordinate.papers.tables.catalogue import CATALOGUE
-from ordinate.papers.tables.models import build, task_of
+from ordinate_papers.datasets.catalogue import TABLE_SETS
+from ordinate_papers.tables.budgets import Budget, budget
+from ordinate_papers.tables.catalogue import CATALOGUE
+from ordinate_papers.tables.models import build, task_of
 
 CELLS = [cell for table in CATALOGUE.values() for cells in table.cells for cell in cells if cell.choice.model]
 BINNED = {"dex", "dldl_v2", "or", "corn"}
@@ -44,8 +44,8 @@ def test_every_cell_of_every_table(quick):
     for cell in CELLS:
         run = cell.run(0, quick=quick)
         trained_on = cell.choice.conditions.get("source", run.dataset)
-        spent = Budget(**dict(run.facts)["budget"])
-        given = {name: value for name, value in dict(run.settings).get("model", {}).items() if name != "projection"}
+        spent = Budget(**run.facts["budget"])
+        given = {name: value for name, value in run.settings.get("model", {}).items() if name != "projection"}
         if run.model.startswith("supcr"):
             found = distances_of(build(run.model, "continuous", budget=spent, **given))
             assert found == {expected(trained_on)}, (cell.choice, found)

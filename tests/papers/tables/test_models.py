@@ -13,9 +13,9 @@ from ordinate.data.text.options import TextOptions
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import models
-from ordinate.papers.datasets.catalogue import TABLE_SETS
-from ordinate.papers.tables.budgets import budget
-from ordinate.papers.tables.models import build, task_of
+from ordinate_papers.datasets.catalogue import TABLE_SETS
+from ordinate_papers.tables.budgets import budget
+from ordinate_papers.tables.models import build, task_of
 from tests.papers.datasets import trees
 
 BUDGET = replace(budget("airfoil"), epochs=30, phase_one=10, head_epochs=7, weight_decay=0.25)
@@ -38,9 +38,13 @@ def test_the_budget_is_the_same_for_every_model_that_trains(name):
         if "encoder" not in takes:
             continue
         assert (estimator.encoder, estimator.embedding_dim, estimator.batch_size) == ("auto", 64, 256)
-        assert (estimator.learning_rate, estimator.weight_decay) == (1e-3, 0.25)
-        assert (estimator.random_state, estimator.validation_fraction, estimator.patience) == (5, 0.0, None)
-        epochs = estimator.phase_epochs if name == "cloc" else estimator.epochs
+        assert (estimator.training.learning_rate, estimator.training.weight_decay) == (1e-3, 0.25)
+        assert (estimator.random_state, estimator.training.validation_fraction, estimator.training.patience) == (
+            5,
+            0.0,
+            None,
+        )
+        epochs = estimator.epochs
         assert epochs in (30, (30, 7), (10, 20))
 
 
@@ -61,7 +65,7 @@ def test_margins_are_named_by_their_boundary():
 
 
 def test_images_are_options():
-    images = build("cloc", "ranks", budget=budget("koa", quick=True)).images
+    images = build("cloc", "ranks", budget=budget("koa", quick=True)).data
     assert images == ImageOptions(size=[30, 50], crop=[120, 200], channels=1, augmentation="koa")
 
 
@@ -70,10 +74,10 @@ def test_text_series_and_volumes_are_options(tmp_path, monkeypatch):
     trees.plant_pairs(tmp_path)
     made = {name: build("l1", "continuous", budget=budget(name, quick=True)) for name in ("stsb_dir", "tuab")}
     vectors = tmp_path / "glove100_subset" / "few.npz"
-    assert made["stsb_dir"].text == TextOptions(vectors, max_length=40, hidden=128)
-    assert made["tuab"].series == SeriesOptions(crop=400)
-    assert build("supcon", "continuous", budget=budget("uk_biobank")).volumes == VolumeOptions(100, 2.0)
-    assert build("supremix", "continuous", budget=budget("hcp_aging")).series == SeriesOptions()
+    assert made["stsb_dir"].data == TextOptions(vectors, max_length=40, hidden=128)
+    assert made["tuab"].data == SeriesOptions(crop=400)
+    assert build("supcon", "continuous", budget=budget("uk_biobank")).data == VolumeOptions(100, 2.0)
+    assert build("supremix", "continuous", budget=budget("hcp_aging")).data == SeriesOptions()
 
 
 def test_where_the_data_lies_is_no_part_of_a_budget(tmp_path, monkeypatch):
@@ -113,7 +117,9 @@ def test_a_budget_is_that_of_the_paper_and_the_set():
 
 def test_a_paper_may_give_a_model_its_own_learning_rate():
     spent = budget("fgnet", "otd")
-    rates = {name: build(name, "ranks", budget=spent).learning_rate for name in ("otd", "quadruplet", "siamese")}
+    rates = {
+        name: build(name, "ranks", budget=spent).training.learning_rate for name in ("otd", "quadruplet", "siamese")
+    }
     assert rates == {"otd": 1e-6, "quadruplet": 1e-6, "siamese": 1e-4}
 
 
@@ -136,7 +142,7 @@ X, Y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 4
 
 
 def fitted(name, task, y, **settings):
-    small = {"epochs": (1, 1)} if name.startswith("sup") else {"phase_epochs": (1, 1)}
+    small = {"epochs": (1, 1)}
     return build(name, task, **small, **settings).fit(X, y)
 
 
@@ -150,7 +156,7 @@ def test_options_of_the_loss_reach_it():
 def test_a_projection_stands_between_embedding_and_loss():
     model = fitted("supcr", "continuous", Y / 4, projection=6)
     assert model.method_.projection[-1].out_features == 6
-    assert len(model.method_.parameters_of_stage(0)) == len([*model.method_.encoder.parameters()]) + 4
+    assert len(model.method_.parameters_of_stage(0)) == len([*model.encoder_.parameters()]) + 4
 
 
 def test_every_margin_can_be_fixed_at_one_value():
@@ -163,8 +169,8 @@ def test_a_method_can_stop_after_its_first_stage():
 
 def test_the_small_network_sees_the_numbers_of_the_file():
     model = build("supcr", "continuous", encoder="airfoil", embedding_dim=10, epochs=(1, 1)).fit(1000 + 7 * X, Y / 4)
-    numbers, *layers = model.method_.encoder
-    read = model._read(1000 + 7 * X).double()
+    numbers, *layers = model.encoder_
+    read = model.read(1000 + 7 * X).double()
     np.testing.assert_allclose(numbers(read), 1000 + 7 * X, rtol=1e-5)
     assert [layer.out_features for layer in layers[::2]] == [20, 30, 10]
 

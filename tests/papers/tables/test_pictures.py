@@ -8,16 +8,16 @@ import pytest
 from PIL import Image
 
 from ordinate.data.images.files import ImageFiles
-from ordinate.papers.datasets import reading
-from ordinate.papers.datasets.reading import Split
-from ordinate.papers.tables import pictures
-from ordinate.papers.tables.catalogue import CATALOGUE
-from ordinate.papers.tables.metric_names import SHARES
-from ordinate.papers.tables.pictures import PICTURES, draw, write
-from ordinate.papers.tables.rendering import FilledTable
-from ordinate.papers.tables.results import Result
-from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.table import Column, Curve, Plan, Row, Table
+from ordinate_papers.datasets import reading
+from ordinate_papers.datasets.reading import Split
+from ordinate_papers.tables import pictures
+from ordinate_papers.tables.catalogue import CATALOGUE
+from ordinate_papers.tables.metric_names import SHARES
+from ordinate_papers.tables.pictures import PICTURES, draw, write
+from ordinate_papers.tables.rendering import FilledTable
+from ordinate_papers.tables.results import Result
+from ordinate_papers.tables.run import Run
+from ordinate_papers.tables.table import Column, Curve, Plan, Row, Table
 from tests.papers.tables.test_rendering import FILLED, RESULTS, RUNS
 
 

@@ -5,10 +5,10 @@ import io
 
 import pytest
 
-from ordinate.papers.tables.rendering import FilledTable, as_csv, as_markdown, as_text
-from ordinate.papers.tables.results import Result
-from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.table import Column, Plan, Row, Table
+from ordinate_papers.tables.rendering import FilledTable, as_csv, as_markdown, as_text
+from ordinate_papers.tables.results import Result
+from ordinate_papers.tables.run import Run
+from ordinate_papers.tables.table import Column, Plan, Row, Table
 
 TABLE = Table(
     "paper-1",

@@ -1,20 +1,124 @@
-"""Settings are chosen on validation samples, for every seed by itself."""
+"""Settings are chosen on validation samples, for every seed by itself, and the trials are runs that are kept."""
 
 import json
+import multiprocessing
 import os
-import sqlite3
+import sys
+import time
 
+import numpy as np
 import pytest
 
-from ordinate.papers.tables.catalogue import find
-from ordinate.papers.tables.results import ResultsDatabase
-from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.table import Plan
-from ordinate.papers.tables.tuning import METRIC, SPACE, space_of, tuned
+from ordinate.errors import OrdinateError
+from ordinate_papers.tables.catalogue import find
+from ordinate_papers.tables.execute import execute
+from ordinate_papers.tables.results import ResultsFile
+from ordinate_papers.tables.run import Run
+from ordinate_papers.tables.table import Plan
+from ordinate_papers.tables.tuning import METRIC, SPACE, space_of, tuned
+from tests.papers.tables import examples
+from tests.papers.tables.examples import read_log
 
 needs_data = pytest.mark.skipif(
     "ORDINATE_DATA" not in os.environ, reason="ORDINATE_DATA does not say where the real data is"
 )
+
+
+@pytest.fixture
+def results(tmp_path):
+    pytest.importorskip("optuna", reason="Optuna is not installed: pip install 'ordinate[tune]'")
+    return ResultsFile(tmp_path / "results.jsonl")
+
+
+def bowls(*seeds, **conditions):
+    """A plan of runs whose validation error is lowest at a learning rate of 2e-3 and a weight decay of 0.1."""
+    runs = [Run("car", "otd", settings={"data": {"bowl": True, **conditions}}, seed=seed) for seed in seeds]
+    return Plan({(0, 0): runs}, {})
+
+
+def tuned_here(plan, trials, results, **options):
+    return tuned(plan, trials, examples.execute, results, **{"jobs": 1, "progress": False} | options)
+
+
+def chosen(plan):
+    return [run.settings["model"] for run in plan.all_runs]
+
+
+def trials_of(results):
+    """Seed, validation error and settings of every run that is done."""
+    lines = [json.loads(line) for line in results.path.read_text().splitlines()]
+    done = [line for line in lines if line["state"] == "done"]
+    return [(line["run"]["seed"], line["metrics"][METRIC], line["run"]["settings"]["model"]) for line in done]
+
+
+def test_a_search_comes_nearer_than_as_many_random_trials(results):
+    tuned_here(bowls(0), 40, results)
+    errors = [error for _, error, _ in trials_of(results)]
+    assert len(errors) == 40
+    draw = np.random.default_rng(0).uniform(size=(2000, 40, 2))
+    rate, decay = -4 + 2 * draw[..., 0], -5 + 6 * draw[..., 1]
+    random_best = ((rate - np.log10(2e-3)) ** 2 + (decay + 1) ** 2).min(axis=1)
+    assert min(errors) < np.quantile(random_best, 0.2)
+
+
+def test_every_run_gets_the_best_of_its_own_trials(results):
+    plan = tuned_here(bowls(0, 1), 5, results)
+    assert [run.seed for run in plan.all_runs] == [0, 1]
+    for run, settings in zip(plan.all_runs, chosen(plan), strict=True):
+        tried = [trial for trial in trials_of(results) if trial[0] == run.seed]
+        assert len(tried) == 5
+        assert all(low <= trial[2][name] <= high for name, (low, high) in SPACE.items() for trial in tried)
+        assert settings == min(tried, key=lambda trial: trial[1])[2]
+        assert run.protocol == "plain"
+
+
+def test_the_trials_are_not_executed_again_and_more_of_them_add_to_those_that_are_there(results, tmp_path):
+    first = tuned_here(bowls(0), 12, results)
+    assert len(read_log(tmp_path, "start")) == 12
+    assert tuned_here(bowls(0), 12, results).runs == first.runs
+    assert len(read_log(tmp_path, "start")) == 12
+    tuned_here(bowls(0), 16, results)
+    assert len(read_log(tmp_path, "start")) == 16
+
+
+def tune_slowly(folder):
+    return tuned_here(bowls(0, 1, sleep=0.05), 12, ResultsFile(folder / "results.jsonl"))
+
+
+@pytest.mark.thorough
+def test_a_search_that_is_killed_goes_on_to_the_same_end(results, tmp_path):
+    for kill in range(1, 4):
+        process = multiprocessing.get_context("spawn").Process(target=tune_slowly, args=(tmp_path,))
+        process.start()
+        end = time.monotonic() + 60
+        while len(read_log(tmp_path, "start")) < 5 * kill:
+            assert time.monotonic() < end
+            time.sleep(0.005)
+        process.kill()
+        process.join()
+    assert len(trials_of(results)) < 24
+    (tmp_path / "quiet").mkdir()
+    assert tune_slowly(tmp_path).runs == tune_slowly(tmp_path / "quiet").runs
+
+
+def test_failed_trials_are_left_out(results):
+    (settings,) = chosen(tuned_here(bowls(0, diverges=1e-3), 12, results))
+    assert len(trials_of(results)) < 12
+    assert settings["learning_rate"] <= 1e-3
+
+
+def test_a_search_whose_trials_all_fail_says_why(results):
+    with pytest.raises(OrdinateError, match=r"^tune: every trial of otd on car, .* failed, .*metrics: got nan"):
+        tuned_here(bowls(0, diverges=0.0), 3, results)
+
+
+def test_without_optuna_the_error_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(OrdinateError, match=r'^tune: .*pip install "ordinate\[tune\]"'):
+        tuned_here(bowls(0), 2, ResultsFile(tmp_path / "results.jsonl"))
+
+
+# tables of the papers
 
 
 def small_plan(row, seeds):
@@ -24,37 +128,24 @@ def small_plan(row, seeds):
     return Plan({(0, 0): table.plan(seeds, quick=True).runs[place, 0]}, {})
 
 
-def trials(path):
-    """Seed, validation error and settings of every run of a database."""
-    rows = sqlite3.connect(path).execute("SELECT run, metrics FROM runs").fetchall()
-    runs = [(json.loads(run), json.loads(metrics)) for run, metrics in rows]
-    return [(run["seed"], metrics[METRIC], run["settings"]["model"]) for run, metrics in runs]
-
-
-@pytest.fixture
-def database(tmp_path):
-    with ResultsDatabase(tmp_path / "results.db") as opened:
-        yield opened
-
-
 @pytest.mark.thorough
 @needs_data
-def test_every_seed_gets_the_settings_that_validated_best_on_its_own_split(tmp_path, database):
+def test_every_seed_gets_the_settings_that_validated_best_on_its_own_split(results):
     plan = small_plan("O-Net", seeds=2)
-    chosen = tuned(plan, 2, database, tmp_path / "state", jobs=1, progress=False).runs[0, 0]
-    for before, after in zip(plan.runs[0, 0], chosen, strict=True):
+    found = tuned(plan, 2, execute, results, jobs=1, progress=False).runs[0, 0]
+    for before, after in zip(plan.runs[0, 0], found, strict=True):
         assert (after.seed, after.protocol) == (before.seed, "plain")
-        settings = dict(dict(after.settings)["model"])
+        settings = after.settings["model"]
         assert all(low <= settings[name] <= high for name, (low, high) in SPACE.items())
-        tried = [trial for trial in trials(tmp_path / "results.db") if trial[0] == after.seed]
+        tried = [trial for trial in trials_of(results) if trial[0] == after.seed]
         assert len(tried) == 2
         assert settings == min(tried, key=lambda trial: trial[1])[2]
 
 
 @needs_data
-def test_a_model_that_is_not_trained_is_left_as_it_is(tmp_path, database):
+def test_a_model_that_is_not_trained_is_left_as_it_is(results):
     plan = small_plan("Real-Eucl", seeds=1)
-    assert tuned(plan, 2, database, tmp_path / "state", jobs=1, progress=False).runs == plan.runs
+    assert tuned(plan, 2, execute, results, jobs=1, progress=False).runs == plan.runs
 
 
 def test_supcrs_tables_choose_from_its_grid():

@@ -1,6 +1,5 @@
-"""Runs are executed by worker processes once each, whatever is killed, and whenever."""
+"""Every run is executed once and its result kept, whatever is killed, and whenever."""
 
-import io
 import os
 import random
 import re
@@ -15,31 +14,28 @@ from pathlib import Path
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.tables.results import ResultsDatabase, _started
-from ordinate.papers.tables.run import Run
-from ordinate.papers.tables.workers import complete
+from ordinate_papers.tables.results import Result, ResultsFile
+from ordinate_papers.tables.workers import complete
 from tests.papers.tables import examples
 from tests.papers.tables.examples import execute, make_runs, read_log
 
 
 @pytest.fixture
-def database(tmp_path):
-    with ResultsDatabase(tmp_path / "results.db") as database:
-        yield database
+def results(tmp_path):
+    return ResultsFile(tmp_path / "results.jsonl")
 
 
-def complete_here(runs, database, **options):
-    """With the log in the folder of the database."""
-    return complete(runs, execute, database, database.path.parent / "state", **{"jobs": 2, "progress": False} | options)
+def complete_here(runs, results, **options):
+    return complete(runs, execute, results, **{"jobs": 2, "progress": False} | options)
 
 
 @contextmanager
 def completing(folder, count, sleep):
     """A process, leader of a group of its own, that completes runs in two workers; killed at the end if it lives."""
+    script = f"from {examples.__name__} import complete_in; complete_in({str(folder)!r}, {count}, {sleep})"
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.papers.tables.examples", str(folder), str(count), str(sleep)],
-        start_new_session=True, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", script], start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
     try:
         yield process
     finally:
@@ -55,95 +51,62 @@ def wait_until(condition, seconds=60):
         time.sleep(0.005)
 
 
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
 def counted(results):
     return Counter(result.state for result in results.values())
+
+
+def starts(folder):
+    return Counter(key for key, _ in read_log(folder, "start"))
 
 
 # what is executed
 
 
-def test_every_run_is_executed_once_and_those_that_are_done_not_again(database, tmp_path):
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_every_run_is_executed_once_and_those_that_are_done_not_again(results, tmp_path, jobs):
     runs = make_runs(8)
-    first = complete_here(runs[:5], database)
-    results = complete_here([*runs, runs[0]], database)
-    assert [result.metrics for result in results.values()] == [{"mae": i / 3, "steps": [i, 3]} for i in range(8)]
-    assert {run: results[run] for run in runs[:5]} == first
-    assert Counter(key for key, _ in read_log(tmp_path, "start")) == {run.key: 1 for run in runs}
-    assert list((tmp_path / "state").iterdir()) == []
+    first = complete_here(runs[:5], results, jobs=jobs)
+    found = complete_here([*runs, runs[0]], results, jobs=jobs)
+    assert [result.metrics for result in found.values()] == [{"mae": i / 3, "steps": [i, 3]} for i in range(8)]
+    assert {run: found[run] for run in runs[:5]} == first
+    assert starts(tmp_path) == {run.key: 1 for run in runs}
+    assert list((tmp_path / "results.jsonl-state").iterdir()) == []
 
 
-def test_runs_that_were_not_asked_for_wait(database, tmp_path):
-    others = make_runs(3, "raises")
-    database.add(others)
-    complete_here(make_runs(2), database)
-    assert counted(database.results(others)) == {"waiting": 3}
-
-
-def test_workers_are_kept_for_the_runs_that_follow(database):
-    pids = [result.metrics["pid"] for result in complete_here(make_runs(12, "process"), database).values()]
+def test_workers_are_kept_for_the_runs_that_follow(results):
+    pids = [result.metrics["pid"] for result in complete_here(make_runs(12, "process"), results).values()]
     assert os.getpid() not in pids
     assert len(set(pids)) <= 2
 
 
-LOCKED = """
-import sys
-from tests.papers.tables.examples import execute, make_runs
-from ordinate.papers.tables.results import ResultsDatabase
-from ordinate.papers.tables.workers import complete
-
-if __name__ == "__main__":
-    with ResultsDatabase(f"{sys.argv[1]}/results.db") as database:
-        complete(make_runs(2, "locks"), execute, database, f"{sys.argv[1]}/state", jobs=1, progress=False)
-"""
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_every_run_has_one_thread(results, jobs):
+    found = complete_here(make_runs(2, "threads"), results, jobs=jobs)
+    assert [result.metrics for result in found.values()] == [{"torch": 1}] * 2
 
 
-def test_workers_leave_no_semaphores_behind(tmp_path):
-    """Python's resource tracker would warn of them on the screen."""
-    (tmp_path / "locked.py").write_text(LOCKED)
-    command = [sys.executable, str(tmp_path / "locked.py"), str(tmp_path)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(Path.cwd())}
-    )
-    assert done.stderr == ""
-
-
-def test_a_worker_has_the_threads_it_is_given_not_those_of_this_process(database, monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    (result,) = complete_here(make_runs(1, "threads"), database, threads=1).values()
-    assert result.metrics == {"torch": 1}
-    assert os.environ["OMP_NUM_THREADS"] == "2"
-
-
-def test_what_executes_can_be_named(database, tmp_path):
-    results = complete(
-        make_runs(1), "tests.papers.tables.examples:execute", database, tmp_path / "state", progress=False
-    )
-    assert counted(results) == {"done": 1}
-
-
-@pytest.mark.parametrize(
-    "wrong", ["tests.papers.tables", "tests.tables:execute", "os:path", "no.such:one", ":", lambda *_: 0]
-)
-def test_what_no_other_process_can_import_is_refused(wrong, database, tmp_path):
-    with pytest.raises(OrdinateError, match=r"^execute: got .*expected 'package\.module:function'"):
-        complete(make_runs(1), wrong, database, tmp_path)
-
-
-@pytest.mark.parametrize("name", ["jobs", "threads"])
-@pytest.mark.parametrize("value", [0, -1, 1.5])
-def test_numbers_of_workers_and_threads_are_checked(name, value, database):
-    with pytest.raises(OrdinateError, match=f"^{name}: got {value}, expected a whole number of at least 1"):
-        complete_here(make_runs(1), database, **{name: value})
+@pytest.mark.parametrize("jobs", [0, -1, 1.5])
+def test_the_number_of_workers_is_checked(results, jobs):
+    with pytest.raises(OrdinateError, match=f"^jobs: got {jobs}, expected a whole number of at least 1"):
+        complete_here(make_runs(1), results, jobs=jobs)
 
 
 # what fails
 
 
-def test_a_failing_run_keeps_its_traceback_and_does_not_stop_the_others(database):
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_failing_run_keeps_its_traceback_and_does_not_stop_the_others(results, jobs):
     failing = [*make_runs(3, "raises"), *make_runs(1, "exits"), *make_runs(1, "not a number")]
-    results = complete_here([*failing, *make_runs(5)], database)
-    assert counted(results) == {"failed": 5, "done": 5}
-    errors = [results[run].error for run in failing]
+    found = complete_here([*failing, *make_runs(5)], results, jobs=jobs)
+    assert counted(found) == {"failed": 5, "done": 5}
+    errors = [found[run].error for run in failing]
     for seed in range(3):
         assert errors[seed].startswith("Traceback (most recent call last):")
         assert "in raises" in errors[seed]
@@ -152,135 +115,117 @@ def test_a_failing_run_keeps_its_traceback_and_does_not_stop_the_others(database
     assert "metrics: got nan as 'mae'" in errors[4]
 
 
-def test_a_run_whose_worker_is_killed_goes_on_in_its_state_folder_three_times(database, tmp_path):
-    lives, dies = make_runs(1, "dies", times=3) + make_runs(1, "dies", times=4)
-    results = complete_here([lives, dies, *make_runs(4)], database)
-    assert results[lives].metrics == {"deaths": 3}
-    assert (results[dies].state, results[dies].error) == (
-        "failed", "its worker died 4 times, the last time by SIGKILL"
-    )  # fmt: skip
-    assert counted(results) == {"done": 5, "failed": 1}
-    assert Counter(key for key, _ in read_log(tmp_path, "start"))[lives.key] == 4
-    assert [folder.name for folder in (tmp_path / "state").iterdir()] == [dies.key]  # kept to try again
+def test_failed_runs_are_executed_again_only_when_asked(results, tmp_path):
+    runs = [*make_runs(1, "raises"), *make_runs(1)]
+    complete_here(runs, results)
+    assert counted(complete_here(runs, results)) == {"failed": 1, "done": 1}
+    assert starts(tmp_path) == {run.key: 1 for run in runs}
+    complete_here(runs, results, retry_failed=True)
+    assert starts(tmp_path) == {runs[0].key: 2, runs[1].key: 1}
+
+
+def test_a_run_whose_worker_is_killed_goes_on_in_its_state_folder(results, tmp_path):
+    lives, dies = make_runs(1, "dies", times=1) + make_runs(1, "dies", times=9)
+    found = complete_here([lives, dies, *make_runs(4)], results)
+    assert found[lives].metrics == {"deaths": 1}
+    assert found[dies].state == "failed"
+    assert found[dies].summary.startswith("its worker process died: ")
+    assert counted(found) == {"done": 5, "failed": 1}
+    assert results.state_folder(dies).is_dir()  # It is there for another try.
+    assert not results.state_folder(lives).exists()
 
 
 # what is killed and interrupted
 
 
 @pytest.mark.thorough
-def test_twenty_kills_at_random_moments_end_with_the_results_of_a_call_without(database, tmp_path):
+def test_ten_kills_at_random_moments_end_with_the_results_of_a_call_without(results, tmp_path):
     draw, runs, sleep = random.Random(0), make_runs(60, sleep=0.02), 0.02
     kept = []
-    for kill in range(20):
+    for kill in range(10):
         lines = len(read_log(tmp_path, "start"))
         with completing(tmp_path, 60, sleep) as process:
             if kill % 5:  # else maybe before any worker is there
                 started = lines + draw.randrange(1, 7)
                 wait_until(lambda started=started: len(read_log(tmp_path, "start")) >= started or process.poll() == 0)
             time.sleep(draw.uniform(0, 0.1))
-        done = {run: result for run, result in database.results(runs).items() if result.state == "done"}
+        done = {run: result for run, result in results.read(runs).items() if result.state == "done"}
         kept.append((done, len(read_log(tmp_path, "start"))))
-    assert 10 < len(kept[10][0]) < len(kept[-1][0])  # they struck runs
-    results = complete_here(runs, database)
+    assert 3 < len(kept[5][0]) < len(kept[-1][0])  # they struck runs
+    found = complete_here(runs, results)
     (tmp_path / "quiet").mkdir()
-    with ResultsDatabase(tmp_path / "quiet" / "results.db") as quiet:
-        undisturbed = complete_here(runs, quiet)
-    assert [result.metrics for result in results.values()] == [result.metrics for result in undisturbed.values()]
-    assert counted(results) == {"done": 60}
-    starts = [key for key, _ in read_log(tmp_path, "start")]
-    assert len(starts) > 60
+    undisturbed = complete_here(runs, ResultsFile(tmp_path / "quiet" / "results.jsonl"))
+    assert [result.metrics for result in found.values()] == [result.metrics for result in undisturbed.values()]
+    assert counted(found) == {"done": 60}
+    started = [key for key, _ in read_log(tmp_path, "start")]
+    assert len(started) > 60
     for done, lines in kept:
-        assert {run: results[run] for run in done} == done
-        assert not {run.key for run in done} & set(starts[lines:])
-    assert list((tmp_path / "state").iterdir()) == []
+        assert {run: found[run] for run in done} == done
+        assert not {run.key for run in done} & set(started[lines:])
+    assert list((tmp_path / "results.jsonl-state").iterdir()) == []
 
 
-def test_two_calls_at_once_share_the_runs(database, tmp_path):
-    with completing(tmp_path, 30, 0.01) as one, completing(tmp_path, 30, 0.01) as other:
+def test_two_calls_at_once_execute_every_run_once(results, tmp_path):
+    with completing(tmp_path, 12, 0.05) as one, completing(tmp_path, 12, 0.05) as other:
         assert (one.wait(60), other.wait(60)) == (0, 0)
-    assert counted(database.results(make_runs(30, sleep=0.01))) == {"done": 30}
-    assert Counter(Counter(key for key, _ in read_log(tmp_path, "start")).values()) == {1: 30}
+    assert counted(results.read(make_runs(12, sleep=0.05))) == {"done": 12}
+    assert set(starts(tmp_path).values()) == {1}
 
 
-def test_workers_end_when_the_process_that_started_them_is_killed_and_their_runs_are_free(database, tmp_path):
+def test_workers_end_when_the_process_that_started_them_is_killed(results, tmp_path):
     with completing(tmp_path, 4, 60) as process:
         wait_until(lambda: len(read_log(tmp_path, "start")) == 2)
-        database.release_dead()
-        assert database.progress(make_runs(4, sleep=60.0)).running == 2
-        process.kill()
         workers = [pid for _, pid in read_log(tmp_path, "start")]
-        wait_until(lambda: not any(map(_started, workers)), 10)
-        process.wait()
-        database.release_dead()
-        assert database.progress(make_runs(4, sleep=60.0)).waiting == 4
+        assert all(map(is_alive, workers))
+        process.kill()
+        wait_until(lambda: not any(map(is_alive, workers)), 10)
 
 
-def test_ctrl_c_ends_the_workers_at_once_and_their_runs_wait(database, tmp_path):
+def test_ctrl_c_ends_the_workers_at_once(results, tmp_path):
     with completing(tmp_path, 4, 60) as process:
         wait_until(lambda: len(read_log(tmp_path, "start")) == 2)
+        workers = [pid for _, pid in read_log(tmp_path, "start")]
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         assert process.wait(10) == -signal.SIGINT
-        assert [_started(pid) for _, pid in read_log(tmp_path, "start")] == ["", ""]
-        assert database.progress(make_runs(4, sleep=60.0)).waiting == 4
-        assert process.stderr.read().count("Traceback") == 1  # the workers are silent
+        wait_until(lambda: not any(map(is_alive, workers)), 5)
+    assert counted(results.read(make_runs(4, sleep=60.0))) == {"waiting": 4}
 
 
-# progress
+# progress and state folders
 
 
-def test_progress_is_a_line_a_finished_run(database, capsys):
-    complete_here([*make_runs(2), *make_runs(1, "raises"), *make_runs(1, "dies", times=1)], database, progress=True)
-    lines = sorted(line.partition("; ")[2] for line in capsys.readouterr().err.splitlines())
-    assert [re.sub(r"\d\.\d s", "T s", line) for line in lines] == [
-        "dies on none, times=1, seed 0: T s",
-        "dies on none, times=1, seed 0: its worker died by SIGKILL",
-        "raises on none, seed 0: RuntimeError: seed 0 is not to be had",
-        "steps on none, seed 0: T s",
-        "steps on none, seed 1: T s",
-    ]
+def test_progress_names_every_finished_run_and_counts_them(tmp_path):
+    with completing(tmp_path, 3, 0.01) as process:
+        said = process.stderr.read()
+    assert re.search(r"Done +3 out of +3 ", said)
+    named = re.findall(r"steps on none, sleep=0.01, seed (\d): \d\.\d s\n", said)
+    assert sorted(named) == ["0", "1", "2"]
 
 
-def test_progress_says_how_many_are_finished_and_when_all_will_be(database, capsys):
-    complete_here(make_runs(3, sleep=0.2), database, jobs=1, progress=True)
-    heads = [line.partition(";")[0] for line in capsys.readouterr().err.splitlines()]
-    assert [re.sub(r"ends \w{3} \d\d:\d\d$", "ends T", head) for head in heads] == [
-        "1/3 runs, 0 failed, ends T",
-        "2/3 runs, 0 failed, ends T",
-        "3/3 runs, 0 failed",
-    ]
+def test_progress_says_why_a_run_failed(results, capsys):
+    complete_here(make_runs(1, "raises"), results, jobs=1, progress=True)
+    assert "raises on none, seed 0: RuntimeError: seed 0 is not to be had\n" in capsys.readouterr().err
 
 
-def test_progress_on_a_terminal_is_one_line_that_is_renewed(database, monkeypatch):
-    terminal = io.StringIO()
-    terminal.isatty = lambda: True
-    monkeypatch.setattr(sys, "stderr", terminal)
-    complete_here([*make_runs(2), *make_runs(1, "raises")], database, progress=True)
-    shown = terminal.getvalue()
-    assert shown.count("\n") == 1
-    assert shown.rstrip().rpartition("\r")[2].startswith("3/3 runs |")
-    assert "1 failed" in shown.rpartition("\r")[2]
-
-
-def test_a_call_whose_runs_are_done_says_nothing_and_starts_nothing(database, capsys):
-    run = Run("none", "steps")
-    database.add([run])
-    database.finish(run, {"mae": 1.0}, 1.0)
-    assert complete_here([run], database, progress=True)[run].metrics == {"mae": 1.0}
-    assert capsys.readouterr().err == ""
-
-
-def test_the_state_folder_of_a_run_that_was_killed_just_after_its_end_is_cleared(database, tmp_path):
+def test_a_call_whose_runs_are_done_says_nothing_and_starts_nothing(results, capfd, tmp_path):
     (run,) = make_runs(1)
-    (tmp_path / "state" / run.key).mkdir(parents=True)
-    database.add([run])
-    database.finish(run, {"mae": 1.0}, 1.0)
-    complete_here([run], database)
-    assert list((tmp_path / "state").iterdir()) == []
+    results.append(run, Result.done({"mae": 1.0}, 1.0))
+    assert complete_here([run], results, progress=True)[run].metrics == {"mae": 1.0}
+    assert capfd.readouterr().err == ""
+    assert not starts(tmp_path)
 
 
-def test_a_state_folder_is_handed_back_as_it_was_left(database, tmp_path):
+def test_the_state_folder_of_a_run_that_was_killed_just_after_its_end_is_cleared(results):
+    (run,) = make_runs(1)
+    results.state_folder(run).mkdir(parents=True)
+    results.append(run, Result.done({"mae": 1.0}, 1.0))
+    complete_here([run], results)
+    assert not results.state_folder(run).exists()
+
+
+def test_a_state_folder_is_handed_back_as_it_was_left(results):
     (run,) = make_runs(1, sleep=0.001)
-    (tmp_path / "state" / run.key).mkdir(parents=True)
-    (tmp_path / "state" / run.key / "steps").write_text("+" * 7)
-    assert complete_here([run], database)[run].metrics["steps"] == [0, 7]
+    results.state_folder(run).mkdir(parents=True)
+    (results.state_folder(run) / "steps").write_text("+" * 7)
+    assert complete_here([run], results)[run].metrics["steps"] == [0, 7]
     assert examples.STEPS < 7

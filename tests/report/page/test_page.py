@@ -99,7 +99,7 @@ def test_a_fixed_margin_is_marked_and_a_collapsed_one_warned_of(tmp_path, model)
     assert text.count(">fixed<") >= 1
     assert "Collapsed margins" not in text
     fitted = cloc().fit(X, RANKS)
-    fitted.method_.mmnp.raw.data[0] = -20.0
+    fitted.margins_[0] = 1e-3
     assert "Between 0 | 1 the learned margin is almost 0" in write(fitted, X, RANKS, tmp_path)[0]
 
 

@@ -104,7 +104,7 @@ class Augmentation:
         name: ``"auto"`` (a mirror image, small turns, shifts and scales, a little light), ``"none"`` (the image
             itself), ``"flip"``, or a paper's recipe: ``"supcr"`` (AgeDB, IMDB-WIKI, SkyFinder), ``"gaze"``
             (MPIIFaceGaze), ``"adience"``, ``"hid"``, ``"koa"``, ``"idrid"``, ``"bracs"`` (CLOC, Section 4.2).
-        size: (height, width) of the view.
+        size: Size (height, width) of the view.
 
     Example:
         >>> import torch
@@ -145,6 +145,6 @@ def _transforms(name: str, size: Size) -> list["Transform"]:
 
 
 def check_augmentation(name: Any) -> None:
-    """Raise where there is no augmentation of that name."""
+    """Raise an error if there is no augmentation of that name."""
     if name not in AUGMENTATIONS:
         raise OrdinateError("augmentation", repr(name), f"one of {', '.join(map(repr, AUGMENTATIONS))}")

@@ -4,7 +4,7 @@ import hashlib
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
@@ -14,27 +14,25 @@ from torch.utils.data import Dataset
 from ordinate.data.decoded import evenly_spread
 from ordinate.data.images.files import MAX_PIXELS, ImageFiles
 from ordinate.data.images.pixels import as_images, as_picture
+from ordinate.data.loader import Loader, usable_workers
+from ordinate.data.named_files import selected_rows
 from ordinate.data.paths import reading
-from ordinate.data.streamed import Loader
-from ordinate.data.worker_processes import usable_workers
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-LOOKED_AT = 16  # samples that tell one Dataset from another
-
 
 class DatasetImages(ImageFiles):
-    """Images of a Dataset; an index opens one, an array of indices or a mask selects some.
+    """Images of a Dataset; an index array, a mask or a slice selects some.
 
-    What the Dataset draws at random, from the generators of torch, NumPy and Python, follows from the sample, and in
-    training from the epoch and the place in it too.
+    Numbers that the Dataset draws at random, from the generators of torch, NumPy and Python, follow from the sample,
+    and in training also from the epoch and the place in it.
 
     Args:
-        dataset: its samples are (image, ...) or the image: a tensor or array (c, h, w) or (h, w), uint8 or floats from
-            0 to 1, or a picture of Pillow.
-        rows: those that are used; None for all.
-        draw: numbers that its random numbers follow from besides.
+        dataset: Dataset whose samples are (image, ...) or the image: a tensor or array (c, h, w) or (h, w), uint8 or
+            floats from 0 to 1, or a picture of Pillow.
+        rows: Rows of the Dataset that are used; None for all.
+        draw: Numbers that its random numbers also follow from.
     """
 
     archive = None
@@ -49,15 +47,14 @@ class DatasetImages(ImageFiles):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, rows: ArrayLike | slice) -> "DatasetImages":
-        selected = self.rows[rows if isinstance(rows, slice) else np.asarray(rows)]
-        return DatasetImages(self.dataset, np.atleast_1d(selected), self.draw)
+    def __getitem__(self, rows: ArrayLike | slice) -> Self:
+        return type(self)(self.dataset, self.rows[selected_rows(len(self), rows)], self.draw)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        return DatasetImages, (self.dataset, self.rows, self.draw)
+        return type(self), (self.dataset, self.rows, self.draw)
 
     def drawn(self, *draw: int) -> "DatasetImages":
-        """Return the same images with what is random in them drawn from these numbers too."""
+        """Return the same images, whose random numbers also follow from these numbers."""
         return DatasetImages(self.dataset, self.rows, draw)
 
     @property
@@ -68,12 +65,12 @@ class DatasetImages(ImageFiles):
         return f"sample {self.rows[index]} of the Dataset"
 
     def open(self, index: int, max_pixels: int = MAX_PIXELS) -> "Image":
-        """Return an image as the Dataset gives it, of any size; whatever it raises is an `OrdinateError`."""
+        """Return an image as the Dataset gives it, of any size; every exception becomes an `OrdinateError`."""
         with reading(self.name(index)):
             return as_picture(self._item(index)[0])
 
     def labels(self, workers: int) -> NDArray[Any] | None:
-        """Return the second part of every sample, read by worker processes; None where there is none."""
+        """Return the second part of every sample, read by worker processes; None if samples have none."""
         held = Loader(_Labels(self), batch_size=None, num_workers=usable_workers(workers), generator=torch.Generator())
         labels = [None if label is None else np.asarray(label) for label in held]
         return None if not labels or labels[0] is None else np.asarray(labels)
@@ -82,7 +79,7 @@ class DatasetImages(ImageFiles):
         """Return a digest of the class of the Dataset, the rows, and a few images."""
         digest = hashlib.sha256(f"{type(self.dataset).__module__}.{type(self.dataset).__qualname__}".encode())
         digest.update(self.rows.tobytes())
-        for row in evenly_spread(len(self), LOOKED_AT):
+        for row in evenly_spread(len(self), most=16):
             digest.update(self.open(row).tobytes())
         return digest.digest()
 
@@ -97,7 +94,10 @@ class DatasetImages(ImageFiles):
             item = self.dataset[row]
         image, *rest = item if isinstance(item, tuple | list) else (item,)
         pixels = np.asarray(image)
-        return as_images(pixels[None, None] if pixels.ndim == 2 else pixels[None])[0], rest[0] if rest else None
+        if pixels.ndim == 2:
+            pixels = pixels[None]
+        label = rest[0] if rest else None
+        return as_images(pixels[None])[0], label
 
 
 class _Labels(Dataset[Any]):
@@ -116,7 +116,8 @@ class _Labels(Dataset[Any]):
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
     """Draw from a seed, and leave the random numbers of torch, NumPy and Python as they were."""
-    python, arrays = random.getstate(), np.random.get_state()  # noqa: NPY002  # which a Dataset may draw from
+    python = random.getstate()
+    arrays = np.random.get_state()  # noqa: NPY002  # A Dataset may draw from it.
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         random.seed(seed)

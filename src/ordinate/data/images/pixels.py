@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data.decoded import (
-    FEW_CHUNKS,
-    LOOKED_AT,
+    MAX_CHUNKS_HERE,
+    MAX_SAMPLES_TO_CHOOSE,
     DecodedChunks,
     DecodedSamples,
     check_size,
@@ -20,7 +20,7 @@ from ordinate.data.decoded import (
     evenly_spread,
 )
 from ordinate.data.images.files import MAX_PIXELS, ImageFiles
-from ordinate.data.worker_processes import usable_workers
+from ordinate.data.loader import usable_workers
 from ordinate.errors import OrdinateError
 
 if TYPE_CHECKING:
@@ -28,25 +28,22 @@ if TYPE_CHECKING:
 
 Images = ImageFiles | NDArray[np.uint8]
 
-KEPT_SIDE, LARGEST_SIDE = 256, 224  # of images whose size is not given: kept up to here, and made so large beyond
-GREY_TOLERANCE = 3  # between channels: some formats keep grey as colour, and round
-CHUNK = 32  # images that a worker decodes at a time
-FILLED = 16  # an image of 16 bits whose values reach a smaller part of the range has 12 bits or fewer
-TIMED = 16  # images that tell how long decoding takes
+CHUNK = 32  # A worker decodes so many images at a time.
 
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """What is done to every image, in training and in prediction alike.
+    """What is done to every image, the same in training and in prediction.
 
     Args:
-        size: (height, width) in pixels of what the encoder sees.
+        size: Size (height, width) in pixels of the images that the encoder sees.
         channels: 1 for grey, 3 for RGB.
-        crop: (height, width) of the central part that is cropped first, at the image's own resolution; None uses all.
-        equalize: equalise the histogram (of the luminance, for colours) after the crop.
-        max_pixels: of a file's image; a larger one is not decoded, and an error.
-        intensity: lowest and highest value of images of more than 8 bits, which become 0 and 255; None where training
-            had none: such an image is an error then, unless its values fill the range of its kind.
+        crop: Size (height, width) of the central part that is cropped first, at the image's own resolution; None uses
+            all.
+        equalize: Whether to equalise the histogram (of the luminance, for colours) after the crop.
+        max_pixels: Largest number of pixels of a file's image; a larger one is an error and not decoded.
+        intensity: Lowest and highest value of images of more than 8 bits, which become 0 and 255; None if training had
+            none: such an image is an error then, unless its values fill the range of its kind.
 
     Example:
         >>> from PIL import Image
@@ -98,29 +95,32 @@ def choose_preprocessing(
     crop: tuple[int, int] | None = None,
     equalize: bool = False,
     max_pixels: int = MAX_PIXELS,
+    max_kept_side: int = 256,
+    longer_side: int = 224,
 ) -> Preprocessing:
     """Return the preprocessing with what was left open chosen from up to 256 images, evenly spread.
 
-    The size is the images' own (or the crop's) if they share one of at most 256 pixels per side, and otherwise has 224
-    for the longer side of the first; one channel serves where every image looked at is grey. Where the first has more
-    than 8 bits, the range of those looked at becomes 0 to 255.
+    The size is the images' own (or the crop's) if they share one of at most ``max_kept_side`` pixels per side, and
+    otherwise has ``longer_side`` for the longer side of the first. Images that are all grey get one channel. If the
+    first has more than 8 bits, the range of values of those images becomes 0 to 255.
     """
     seen: list[Image] = []
-    rows = evenly_spread(len(images), LOOKED_AT)
+    rows = evenly_spread(len(images), MAX_SAMPLES_TO_CHOOSE)
     is_deep = _may_be_deep(images) and any(map(_is_deep, _readable(images, rows[:1], max_pixels)))
     if is_deep or channels is None or (size is None and crop is None):
         seen = list(_readable(images, rows, max_pixels))
-        sizes = [(image.height, image.width) for image in seen] or [(1, 1)]  # decoding will name what cannot be read
+        sizes = [(image.height, image.width) for image in seen] or [(1, 1)]  # Decoding names what cannot be read.
         if channels is None:
-            channels = 1 if all(_is_grey(image) for image in seen) else 3
+            channels = 1 if all(map(_is_grey, seen)) else 3
     if isinstance(size, int):
         size = (size, size)
     elif size is None:
         kept = crop or sizes[0]
-        keep = max(kept) <= KEPT_SIDE and (crop is not None or len(set(sizes)) == 1)
-        scale = 1.0 if keep else LARGEST_SIDE / max(kept)
+        keep = max(kept) <= max_kept_side and (crop is not None or len(set(sizes)) == 1)
+        scale = 1.0 if keep else longer_side / max(kept)
         size = (max(1, round(kept[0] * scale)), max(1, round(kept[1] * scale)))
-    chosen = Preprocessing(size, channels, crop, equalize, max_pixels, _intensity(seen) if is_deep else None)
+    intensity = _intensity(seen) if is_deep else None
+    chosen = Preprocessing(size, channels, crop, equalize, max_pixels, intensity)
     check_size(chosen, CHUNK)
     return chosen
 
@@ -132,12 +132,12 @@ def decode(
     return decode_samples(images, preprocessing, "image", workers=workers, progress=progress, chunk=CHUNK)
 
 
-def seconds_to_decode(images: Images, preprocessing: Preprocessing, workers: int = 2) -> float:
-    """Return how long :func:`decode` takes on this machine, from a few images evenly spread over them."""
-    rows = evenly_spread(len(images), TIMED)
+def seconds_to_decode(images: Images, preprocessing: Preprocessing, workers: int = 2, timed: int = 16) -> float:
+    """Return how long :func:`decode` takes on this machine, measured on ``timed`` images evenly spread over all."""
+    rows = evenly_spread(len(images), timed)
     start = time.perf_counter()
     DecodedChunks(images, preprocessing, [rows])[0]
-    processes = usable_workers(workers) if len(images) > FEW_CHUNKS * CHUNK else 0
+    processes = usable_workers(workers) if len(images) > MAX_CHUNKS_HERE * CHUNK else 0
     return (time.perf_counter() - start) / len(rows) * len(images) / max(1, processes)
 
 
@@ -181,14 +181,18 @@ def _readable(images: Images, rows: Sequence[int], max_pixels: int) -> Iterator[
 
 
 def _open(images: Images, index: int, max_pixels: int) -> "Image":
-    return images.open(index, max_pixels) if isinstance(images, ImageFiles) else as_picture(images[index])
+    if isinstance(images, ImageFiles):
+        return images.open(index, max_pixels)
+    return as_picture(images[index])
 
 
 def as_picture(pixels: NDArray[np.uint8]) -> "Image":
     """Return pixels (c, h, w), c 1 or 3, as a picture of Pillow."""
     from PIL import Image
 
-    return Image.fromarray(pixels[0] if len(pixels) == 1 else np.ascontiguousarray(pixels.transpose(1, 2, 0)))
+    if len(pixels) == 1:
+        return Image.fromarray(pixels[0])
+    return Image.fromarray(np.ascontiguousarray(pixels.transpose(1, 2, 0)))
 
 
 def _may_be_deep(images: Images) -> bool:
@@ -196,7 +200,7 @@ def _may_be_deep(images: Images) -> bool:
 
 
 def _is_deep(image: "Image") -> bool:
-    """Whether an image has more than 8 bits."""
+    """Return whether an image has more than 8 bits."""
     return image.mode.startswith(("I", "F"))
 
 
@@ -207,19 +211,30 @@ def _finite(image: "Image") -> NDArray[np.float64]:
 
 def _intensity(images: Sequence["Image"]) -> tuple[float, float] | None:
     """Return the lowest and the highest value of images of more than 8 bits."""
-    ends = [
-        end for image in images if _is_deep(image) and (held := _finite(image)).size for end in (held.min(), held.max())
-    ]
-    return (float(min(ends)), float(max(ends))) if ends and min(ends) < max(ends) else None
+    held = [values for values in map(_finite, filter(_is_deep, images)) if values.size]
+    if not held:
+        return None
+    low = min(float(values.min()) for values in held)
+    high = max(float(values.max()) for values in held)
+    return (low, high) if low < high else None
 
 
-def _own_range(image: "Image") -> tuple[float, float]:
-    """Return the range of an image's kind: 16 or 8 bits, floats to 1 or 255; an error if it is not filled."""
+def _own_range(image: "Image", least_filled: float = 1 / 16) -> tuple[float, float]:
+    """Return the range of an image's kind: 16 or 8 bits, floats to 1 or 255; an error if it is not filled.
+
+    An image of 16 bits whose values fill less than ``least_filled`` of the range has 12 bits or fewer.
+    """
     values = _finite(image)
-    low, high = (0.0, 0.0) if values.size == 0 else (float(values.min()), float(values.max()))
-    kinds = (1.0, 255.0) if image.mode == "F" else (255.0,) if image.mode == "I" and high <= 255 else (65535.0,)
-    top = next((kind for kind in kinds if high <= kind), None)
-    if low < 0 or top is None or (top == 65535.0 and 0 < high < top / FILLED):
+    if values.size == 0:
+        values = np.zeros(1)
+    low, high = float(values.min()), float(values.max())
+    tops: tuple[float, ...] = (65535.0,)
+    if image.mode == "F":
+        tops = (1.0, 255.0)
+    elif image.mode == "I" and high <= 255:
+        tops = (255.0,)
+    top = next((top for top in tops if high <= top), None)
+    if low < 0 or top is None or (top == 65535.0 and 0 < high < top * least_filled):
         raise OrdinateError(
             "image",
             f"values from {low:g} to {high:g}",
@@ -242,8 +257,9 @@ def _eight_bits(image: "Image", mode: str, intensity: tuple[float, float] | None
     return image if image.mode == mode else image.convert(mode)
 
 
-def _is_grey(image: "Image") -> bool:
+def _is_grey(image: "Image", tolerance: int = 3) -> bool:
+    """Return whether an image is grey; some formats keep grey as colour, and round its channels."""
     if image.mode in ("1", "L", "LA", "F") or image.mode.startswith("I"):
         return True
     pixels = np.asarray(image.convert("RGB")).astype(np.int16)
-    return bool(np.ptp(pixels, axis=2).max() <= GREY_TOLERANCE)
+    return bool(np.ptp(pixels, axis=2).max() <= tolerance)

@@ -11,7 +11,7 @@ from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Decoded, Images, Preprocessing, choose_preprocessing, decode
-from ordinate.data.modality import Views
+from ordinate.data.views import Views
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, describe_encoder, is_named
 from ordinate.encoders.pixels import ImageEncoder
@@ -54,8 +54,10 @@ class ImageReader(PixelReader):
             )
         if not options.pretrained:
             encoder = super().new_encoder(name, embedding_dim, options, for_saved_weights=for_saved_weights)
-        else:  # normalised as its weights are used to, which saved weights bring along
-            weights: dict[str, Any] = {"small_stem": False} if for_saved_weights else {"pretrained": options.pretrained}
+        else:  # Its normalisation is that of the pretrained weights; saved weights bring it along.
+            weights: dict[str, Any] = {"pretrained": options.pretrained}
+            if for_saved_weights:
+                weights = {"small_stem": False}
             encoder = build_encoder(name, self.sample_shape, embedding_dim, frozen=options.frozen, **weights)
         if isinstance(encoder, ImageEncoder):
             encoder.mirror = options.mirror
@@ -64,15 +66,18 @@ class ImageReader(PixelReader):
         return encoder
 
     def _seen(self, options: ImageOptions) -> tuple[int, int]:
-        """Return (height, width) of what the encoder sees of an image."""
+        """Return the size (height, width) of the part of an image that the encoder sees."""
         if options.resize is None or options.size is None:
             return self.preprocessing.size
-        return (options.size, options.size) if isinstance(options.size, int) else options.size
+        if isinstance(options.size, int):
+            return options.size, options.size
+        return options.size
 
     def views(self, options: ImageOptions, usual: int) -> Views:
         augmentation = Augmentation(options.augmentation, self._seen(options))
         differ = augmentation.changes or self.draws
-        return Views(augmentation, options.views or (usual if differ else 1), options.workers)
+        per_sample = options.views or (usual if differ else 1)
+        return Views(augmentation, per_sample, options.workers)
 
     def options(self) -> ImageOptions:
         used = self.preprocessing

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.images.files import file_stamp
+from ordinate.data.named_files import file_stamp
 from ordinate.data.paths import is_url
 from ordinate.optional import optional
 
-CACHE = "ORDINATE_CACHE"  # environment variable: a folder in place of ~/.cache/ordinate
+CACHE = "ORDINATE_CACHE"  # environment variable: a folder instead of ~/.cache/ordinate
 FORMAT = 1  # of the files; another number makes all of them anew
 KEPT_FROM = 100_000  # images; the headers of fewer are read in a second
 MOST_KEPT = 16  # files, those used last
@@ -32,7 +32,7 @@ def index_file(shards: Sequence[str], columns: Sequence[str] | None) -> Path:
 
 
 def kept_index(path: Path) -> Index | None:
-    """Return the places of images and the columns that an earlier run kept in a file; None where it kept none.
+    """Return the places of images and the columns that an earlier run kept in a file; None if it kept none.
 
     Places and columns of numbers are mapped into memory.
     """

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -22,11 +22,12 @@ from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import Dataset
 
 from ordinate.data import object_store
-from ordinate.data.images.files import SUFFIXES, ImageFiles, file_stamp
+from ordinate.data.file_tree import IMAGE_SUFFIXES
+from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.shard_index import Index, index_file, keep_index, kept_index
+from ordinate.data.loader import Loader, usable_workers
+from ordinate.data.named_files import file_stamp, selected_rows
 from ordinate.data.paths import is_url
-from ordinate.data.streamed import Loader
-from ordinate.data.worker_processes import usable_workers
 from ordinate.errors import OrdinateError
 
 NAME, SIZE, MAGIC, PREFIX, KIND = slice(0, 100), slice(124, 136), slice(257, 262), slice(345, 500), 156  # in a header
@@ -36,7 +37,7 @@ GNU, POSIX = LONG_NAMES = (ord("L"), ord("x"))  # kinds of what holds the long n
 HEADERS_AT_ONCE = 1024
 BLOCK = 512  # bytes; whatever lies in a tar starts at a multiple
 READ_AT_ONCE = 2**16  # bytes of a shard in a store: the header of an image and most images
-ENDINGS = frozenset(suffix.removeprefix(".").encode() for suffix in SUFFIXES)
+ENDINGS = frozenset(suffix.removeprefix(".").encode() for suffix in IMAGE_SUFFIXES)
 COLUMN, LABEL, JSON = "cls", b"cls", b"json"  # a label that is alone in its file, or one with others
 KNOWN = ENDINGS | {LABEL, JSON}
 
@@ -45,8 +46,9 @@ class Shards(ImageFiles):
     """Images in tar shards; an index opens one, an array of indices or a mask selects some.
 
     Args:
-        shards: paths or URLs.
-        places: (n,), for each image the number of its shard, shifted by 32 bits, and the block of its header in it.
+        shards: Paths or URLs.
+        places: Places (n,) of the images: the number of the shard, shifted by 32 bits, and the block of the header in
+            it.
     """
 
     archive = None
@@ -58,11 +60,11 @@ class Shards(ImageFiles):
     def __len__(self) -> int:
         return len(self.places)
 
-    def __getitem__(self, rows: ArrayLike | slice) -> "Shards":
-        return Shards(self.shards, np.atleast_1d(self.places[rows if isinstance(rows, slice) else np.asarray(rows)]))
+    def __getitem__(self, rows: ArrayLike | slice) -> Self:
+        return type(self)(self.shards, self.places[selected_rows(len(self), rows)])
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        return Shards, (self.shards, self.places)
+        return type(self), (self.shards, self.places)
 
     @property
     def paths(self) -> NDArray[np.str_]:
@@ -114,8 +116,8 @@ def index_shards(shards: Sequence[str], columns: Sequence[str] | None = None) ->
     the single values of the json files.
 
     Args:
-        shards: paths or URLs of tar files that are not compressed.
-        columns: that are kept, with ``cls``; None keeps all. An empty one reads no labels.
+        shards: Paths or URLs of tar files that are not compressed.
+        columns: Columns that are kept in addition to ``cls``; None keeps all. An empty sequence reads no labels.
 
     Raises:
         OrdinateError: a shard that is damaged or compressed, a key with two images, an image without a label that
@@ -299,7 +301,7 @@ def _follow(content: Any, place: int) -> tuple[int, list[int], list[int], NDArra
 
 
 def _check_sums(headers: NDArray[np.uint8], places: list[int], where: str) -> None:
-    """Raise where the bytes of a header (n, 512) have another sum than it says."""
+    """Raise an error if the bytes of a header (n, 512) have another sum than it says."""
     stated = np.zeros(len(headers), dtype=np.int64)
     for digits in headers[:, SUM].T.astype(np.int64) - ord("0"):
         stated = np.where((digits >= 0) & (digits < 8), 8 * stated + digits, stated)
@@ -309,7 +311,7 @@ def _check_sums(headers: NDArray[np.uint8], places: list[int], where: str) -> No
 
 
 def _number(digits: bytes) -> int:
-    """Return a number of a header, in octal digits or, beyond 8 GiB, in binary; 0 where it is damaged."""
+    """Return a number of a header, in octal digits or, beyond 8 GiB, in binary; 0 if it is damaged."""
     if digits[0] & 0x80:
         return int.from_bytes(digits[1:], "big")
     try:
@@ -326,7 +328,7 @@ def _name(header: bytes) -> bytes:
 
 
 def _long_name(kind: int, content: bytes) -> bytes | None:
-    """Return the name of the file that follows a header with this content; None where it has another's."""
+    """Return the name of the file that follows a header with this content; None if it has another's."""
     if kind == GNU:
         return content.rstrip(b"\0")
     records = content.split(b" path=", 1)
@@ -334,7 +336,7 @@ def _long_name(kind: int, content: bytes) -> bytes | None:
 
 
 def _name_before(blocks: bytes) -> bytes | None:
-    """Return the long name that the two blocks before a header hold, None where they are something else."""
+    """Return the long name that the two blocks before a header hold, None if they are something else."""
     header, content = blocks[:BLOCK], blocks[BLOCK:]
     if len(content) < BLOCK or header[MAGIC] != b"ustar" or header[KIND] not in LONG_NAMES:
         return None

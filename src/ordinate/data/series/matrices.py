@@ -1,5 +1,6 @@
 """Read labelled series: a folder of matrices, such as activity by brain region and time, with a labels.csv."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,14 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from ordinate.data.decoded import require_readable
-from ordinate.data.images.labelled import read_images, read_labelled_images
+from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled
-from ordinate.data.labels_file import LABELS
+from ordinate.data.labels_file import LABELS, Columns, listed_names, read_listed
 from ordinate.data.paths import reading
-from ordinate.data.series.reader import stack_series
+from ordinate.data.ts_files import stack_series
 from ordinate.errors import OrdinateError
 
 CSV, NPY = ".csv", ".npy"
-NAMED = 5  # files that an error names
 
 
 def holds_matrices(path: str | Path) -> bool:
@@ -31,21 +31,13 @@ def holds_matrices(path: str | Path) -> bool:
     return any(cell.strip().strip('"').lower().endswith((CSV, NPY)) for cell in head[1].split(","))
 
 
-def read_matrices(
-    path: str | Path,
-    target: str | None = None,
-    split: str | None = None,
-    group: str | None = None,
-    weight: str | None = None,
-    *,
-    skip_unreadable: bool = False,
-) -> Labelled:
+def read_matrices(path: str | Path, columns: Columns = Columns(), *, skip_unreadable: bool = False) -> Labelled:
     r"""Read a folder of matrices (regions, time), one per sample, and their labels; errors name the files.
 
     The parcellated functional MRI of HCP-Aging, on which SupReMix predicts ages, may be kept so: a matrix per subject,
     one row per region, one column per point in time, of any number of points. A ``labels.csv`` at the top of the folder
-    names the files (csv without a header, or npy) and their labels as for
-    :func:`~ordinate.data.images.labelled.read_labelled_images`.
+    names the files (csv without a header, or npy) and their labels, as
+    :func:`~ordinate.data.labels_file.labelled_by` says.
 
     Example:
         >>> import tempfile
@@ -57,15 +49,25 @@ def read_matrices(
         >>> read.samples.shape, read.labels.tolist()
         ((2, 2, 3), [41, 67])
     """
-    table = read_labelled_images(path, target, split, group, weight, skip_unreadable=skip_unreadable)
-    paths = table.samples.paths
+    tree = FileTree.of(path)
+    listed = read_listed(tree, "files", skip_unreadable)
+    paths = np.array([tree.where(name) for name in listed.names])
+    labelled = listed.labelled(paths, columns)
     series, rows, failures = _read_all(paths, path, skip_unreadable=skip_unreadable)
-    return replace(table.take(rows), samples=series, paths=paths[rows], left_out=(*table.left_out, *failures))
+    labelled = labelled.take(rows)
+    return replace(labelled, samples=series, paths=labelled.samples, left_out=(*labelled.left_out, *failures))
 
 
-def read_unlabelled_matrices(path: str | Path) -> Float[NDArray[Any], "n c t"]:
-    """Return the matrices that a folder's labels.csv names, whether it has labels or not."""
-    return _read_all(read_images(path).paths, path, skip_unreadable=None)[0]
+def read_unlabelled_matrices(
+    path: str | Path, left_out: Callable[[str], None] | None = None
+) -> Float[NDArray[Any], "n c t"]:
+    """Return the matrices that a folder's labels.csv names, whether it has labels or not.
+
+    ``left_out`` gets the reason for every file that is not there, which is an error without it.
+    """
+    tree = FileTree.of(path)
+    names = listed_names(tree, "files", left_out)
+    return _read_all(np.array([tree.where(name) for name in names]), path, skip_unreadable=None)[0]
 
 
 def _read_all(
@@ -94,11 +96,18 @@ def _read_all(
 def require_readable_series(
     failures: dict[int, str], path: str | Path, total: int, *, skip_unreadable: bool | None
 ) -> None:
-    """Raise where files could not be read and are not to be left out (None: cannot be), or where none could be."""
+    """Raise an error if files could not be read, unless they are left out and others could be read.
+
+    Args:
+        failures: Reasons why files could not be read, by their row.
+        path: Folder of the files.
+        total: Number of all files.
+        skip_unreadable: Whether such files are left out; None raises an error that names no way out.
+    """
     if not skip_unreadable or len(failures) == total:
         no_way_out = skip_unreadable is None or len(failures) == total
         way_out = "" if no_way_out else "; skip_unreadable=True leaves them out"
-        require_readable(failures, total, "files", str(path), way_out, NAMED)
+        require_readable(failures, total, "files", str(path), way_out, max_named=5)
 
 
 def _read_matrix(path: Path) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Series (n, channels, length), of one length or several: in npz and .ts files, folders of matrices, EEG recordings."""
+"""Series (n, channels, length), of one length or several: in npz and .ts files, and folders of matrices."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request
-from ordinate.data.series.eeg import holds_recordings, read_tuab
 from ordinate.data.series.matrices import holds_matrices, read_matrices, read_unlabelled_matrices
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.reader import SeriesScaler, are_series, stack_series
+from ordinate.data.series.reader import SeriesScaler, are_series
+from ordinate.data.ts_files import stack_series
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
@@ -25,7 +25,7 @@ class Series(Modality):
     readers = (SeriesScaler,)
     parameter = "series"
     options_class = SeriesOptions
-    command_options = ("crop", "skip_unreadable")
+    command_options = ("skip_unreadable",)
 
     def recognises(self, X: Any, options: SeriesOptions | None = None) -> bool:
         return getattr(X, "ndim", 1) == 3 or are_series(X)
@@ -46,23 +46,13 @@ class Series(Modality):
         SeriesScaler.fit(seen).transform(unseen)
 
     def opens(self, path: str | Path) -> bool:
-        return holds_matrices(path) or holds_recordings(path)
+        return holds_matrices(path)
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
-        skip = request.skip_unreadable
-        if holds_matrices(path):
-            return read_matrices(
-                path, request.target, request.split, request.group, request.weight, skip_unreadable=skip
-            )
-        target = None if request.target == "age" else request.target
-        given = {"target": target, "split": request.split, "group": request.group, "weight": request.weight}
-        for option, value in given.items():
-            if value is not None:
-                raise OrdinateError(option, f"{value!r}, and {path} holds EEG recordings, whose label is the age")
-        return read_tuab(path, skip_unreadable=skip, progress=request.progress)
+        return read_matrices(path, request, skip_unreadable=request.skip_unreadable)
 
     def read_unlabelled(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> NDArray[Any]:
-        return read_unlabelled_matrices(path) if holds_matrices(path) else read_tuab(path).samples
+        return read_unlabelled_matrices(path, left_out)
 
 
 MODALITY = Series()

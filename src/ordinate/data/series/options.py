@@ -2,21 +2,22 @@
 
 from dataclasses import dataclass
 
+from ordinate.checks import check_whole
+from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_whole
 
 
 @dataclass(frozen=True)
-class SeriesOptions:
+class SeriesOptions(DataOptions):
     """How an estimator augments series in training; embeddings and predictions are of whole series.
 
     A random crop is the augmentation of SupCR's experiments on EEG (Appendix C), which do not say how long it is.
 
     Args:
-        crop: points of the part that a view is, see :class:`~ordinate.data.series.crop.RandomCrop`; None uses whole
-            series, which are then the same in every epoch.
-        views: of every sample in a batch; None uses what the method's paper does: two for SupCR, one for the others.
-            More than one requires a crop.
+        crop: Number of points of the part that a view shows, see :class:`~ordinate.data.series.views.RandomCrop`; None
+            uses whole series, which are then the same in every epoch.
+        views: Number of views of every sample in a batch; None uses that of the method's paper: two for SupCR, one for
+            the others. More than one requires a crop.
 
     Example:
         >>> SeriesOptions(crop=2000)

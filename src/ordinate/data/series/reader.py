@@ -6,40 +6,19 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ordinate.checks import check_whole
-from ordinate.data.modality import CONSTANT, EMBEDDED_AT_ONCE, Reader, Views
-from ordinate.data.series.crop import RandomCrop
+from ordinate.data.modality import CONSTANT, EMBEDDED_AT_ONCE, Reader
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.views import SeriesViews
+from ordinate.data.series.views import RandomCrop, SeriesViews
+from ordinate.data.ts_files import stack_series
+from ordinate.data.views import Views
 from ordinate.errors import OrdinateError
 
 ROWS_AT_ONCE = 256
 EMBEDDED_POINTS = 2**20  # at once
-
-
-def stack_series(series: Sequence[ArrayLike]) -> Float[NDArray[Any], "n c t"]:
-    """Return series (channels, length) of several lengths as one array, in which the end of the shorter ones is NaN.
-
-    Example:
-        >>> stack_series([np.array([[1.0, 2.0, 3.0]]), np.array([[4.0]])]).tolist()
-        [[[1.0, 2.0, 3.0]], [[4.0, nan, nan]]]
-    """
-    arrays = [np.asarray(one) for one in series]
-    for place, one in enumerate(arrays):
-        if one.ndim != 2 or one.size == 0 or one.dtype.kind not in "biuf":
-            raise OrdinateError(
-                "X", f"a series of shape {one.shape} and {one.dtype} at {place}", "numbers (channels, length)"
-            )
-        if len(one) != len(arrays[0]):
-            raise OrdinateError("X", f"series of {len(arrays[0])} and of {len(one)} channels", "one number")
-    dtype = np.result_type(np.float32, *{one.dtype for one in arrays})
-    stacked = np.full((len(arrays), len(arrays[0]), max(one.shape[1] for one in arrays)), np.nan, dtype)
-    for place, one in enumerate(arrays):
-        stacked[place, :, : one.shape[1]] = one
-    return stacked
 
 
 def are_series(X: Any) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ordinate.data.paths import require_path
-from ordinate.data.tables.csv_files import read_csv_parts
-from ordinate.data.tables.files import checked_frame, require_columns
+from ordinate.data.csv_files import read_csv_parts
+from ordinate.data.paths import require_names, require_path
+from ordinate.data.tables.files import checked_frame
 
 LOOKED_AT = 1 << 16  # rows at a time, for their types
 
@@ -24,7 +24,7 @@ class CsvTable:
     ``table[["rooms", "area"]]`` is the table of these columns.
 
     Args:
-        path: a csv or tsv file, plain or gz.
+        path: Path of a csv or tsv file, plain or gz.
 
     Raises:
         OrdinateError: a file that cannot be read, or without rows; a column that is not there.
@@ -58,7 +58,7 @@ class CsvTable:
     def __getitem__(self, names: Sequence[str]) -> "CsvTable":
         view = object.__new__(CsvTable)
         view.__dict__.update(self.__dict__)
-        require_columns(pd.DataFrame(columns=self.columns), names, self.path)
+        require_names(self.columns, names, self.path)
         view.columns = pd.Index(names)
         return view
 
@@ -75,7 +75,7 @@ class CsvTable:
 
 
 def _type_of(kinds: set[str]) -> Any:
-    """Return the type of a column whose parts are of these kinds; None where each part tells it by itself."""
+    """Return the type of a column whose parts are of these kinds; None if each part tells it by itself."""
     if kinds in ({"integer"}, {"boolean"}):
         return None
     return np.float64 if kinds <= {"integer", "floating"} else str

@@ -1,7 +1,7 @@
 """From a table's columns to the batch of an encoder."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,16 +24,15 @@ from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, build_given_encoder, is_named
 from ordinate.errors import OrdinateError
 
-FEW_VALUES = 10  # different values up to which a column gets no normal score: it would add nothing
-KNOTS = 200  # quantiles kept of a column
-MOST_CATEGORIES = 1000  # of a column, each of which becomes a column, however many rows there are
-ROWS_AT_ONCE = 1 << 16  # in float64
+MIN_VALUES_TO_SCORE = 10  # A normal score adds nothing to a column of so few different values.
+MAX_QUANTILES = 200  # So many quantiles of a column are kept.
+MOST_CATEGORIES = 1000  # Each category of a column becomes a column.
+ROWS_AT_ONCE = 1 << 16  # So many rows are in float64 at a time.
 TRUTHS = {"0": "false", "1": "true"}
-MOST_PERIODIC = 1000  # numbers and normal scores; the embedding's weights, and the first layer's, grow with them
-NAMED = 5  # values that a warning names
-ODD = 0.1  # share of the values of a column of numbers that may be none
-LEARNED_FROM = 2**20  # rows of a parquet table that streams
-IN_MEMORY = 2**27  # bytes of a parquet table's numbers from which they lie in a file
+MOST_PERIODIC = 1000  # The weights of the periodic embedding, and of the first layer, grow with such columns.
+MAX_NAMED = 5  # Warnings and errors name so many values.
+LEARNED_FROM = 2**20  # So many rows of a parquet table that streams are learned from.
+IN_MEMORY = 2**27  # More bytes of a parquet table's numbers lie in a file.
 
 
 @dataclass(frozen=True)
@@ -64,11 +63,15 @@ class NumericColumn:
     @property
     def features(self) -> list[str]:
         """Names of the columns that it becomes."""
-        score = [f"{self.name}, normal score"] if self.quantiles else []
-        return [self.name, *score, *([f"{self.name}, missing"] if self.indicator else [])]
+        names = [self.name]
+        if self.quantiles:
+            names.append(f"{self.name}, normal score")
+        if self.indicator:
+            names.append(f"{self.name}, missing")
+        return names
 
     def fill(self, values: pd.Series, out: NDArray[np.float32]) -> set[str]:
-        """Write the columns (n, width) of a column's values, and return those that one of a single value had not."""
+        """Write the columns (n, width) of values; return those that a column of a single value had not in training."""
         if are_times(values) or pd.api.types.is_complex_dtype(values):
             raise OrdinateError(f"column {self.name!r}", values.dtype, "numbers, as in training")
         try:
@@ -80,12 +83,15 @@ class NumericColumn:
         quantiles = np.array(self.quantiles)
         unseen: set[str] = set()
         for start in range(0, len(numbers), ROWS_AT_ONCE):
-            part, rows = numbers[start : start + ROWS_AT_ONCE], out[start : start + ROWS_AT_ONCE]
+            part = numbers[start : start + ROWS_AT_ONCE]
+            rows = out[start : start + ROWS_AT_ONCE]
             missing = np.isnan(part)
             filled = np.where(missing, self.median, part)
             if self.scale == 0:
-                unseen |= set(map(plain_text, np.unique(filled[filled != self.median])[:NAMED]))
-            standardised = (filled - self.mean) / self.scale if self.scale else np.zeros_like(filled)
+                unseen |= set(map(plain_text, np.unique(filled[filled != self.median])[:MAX_NAMED]))
+            standardised = np.zeros_like(filled)
+            if self.scale:
+                standardised = (filled - self.mean) / self.scale
             if np.abs(standardised).max() > np.finfo(np.float32).max:
                 raise OrdinateError(
                     f"column {self.name!r}", problem="its numbers pass the range of float32 once standardised"
@@ -120,7 +126,8 @@ class CategoricalColumn:
         known = {category: place for place, category in enumerate(self.categories)}
         if not known.keys() >= set(texts):
             texts = self._as_written(texts)
-        column = np.array([*(known.get(text, -1) for text in texts), -1])[places]  # a place of -1 is the last one
+        columns = [known.get(text, -1) for text in texts]
+        column = np.array([*columns, -1])[places]  # A missing value has the place -1, which is the last one.
         rows = np.flatnonzero(column >= 0)
         out[:] = 0
         out[rows, column[rows]] = 1
@@ -135,8 +142,11 @@ class CategoricalColumn:
         written = []
         for text in texts:
             meaning = _meaning(text)
-            same = by_meaning.get(TRUTHS.get(meaning, meaning) if truths else meaning, [])
-            written.append(same[0] if len(same) == 1 and text not in self.categories else text)
+            if truths:
+                meaning = TRUTHS.get(meaning, meaning)
+            same = by_meaning.get(meaning, [])
+            is_other_form = len(same) == 1 and text not in self.categories
+            written.append(same[0] if is_other_form else text)
         return written
 
 
@@ -175,18 +185,19 @@ class TableFeatures(Reader):
     def __init__(self, columns: Sequence[Column], notes: Sequence[str] = (), most_periodic: int | None = None) -> None:
         self.columns = tuple(columns)
         self.notes = list(notes)
-        self.most_periodic = most_periodic  # numbers; with more, none has a periodic embedding in a built-in encoder
+        self.most_periodic = most_periodic  # With more numbers, built-in encoders have no periodic embedding.
 
     @classmethod
     def fit(cls, frame: pd.DataFrame | ParquetTable) -> "TableFeatures":
-        """Learn the columns of ``frame`` (n, columns), one after the other; those of a single value become zeros.
+        """Learn the columns of a table (n, columns), one after the other; those of a single value become zeros.
 
-        Those of a parquet table that streams are learned from about a million rows from all over it.
+        The columns of a parquet table that streams are learned from about a million rows from all over it.
         """
         columns: list[Column] = []
         notes: list[str] = []
         if isinstance(frame, ParquetTable) and frame.streams:
-            all_rows, frame = len(frame), frame.spread(LEARNED_FROM)
+            all_rows = len(frame)
+            frame = frame.spread(LEARNED_FROM)
             notes.append(
                 f"{all_rows:,} rows are decoded as they are needed; medians, scales, quantiles and categories are "
                 f"those of {len(frame):,} of them"
@@ -200,7 +211,8 @@ class TableFeatures(Reader):
             if _is_number(values):
                 column, note = _fit_numeric(str(name), values)
                 columns.append(column)
-                notes += [note] if note else []
+                if note:
+                    notes.append(note)
             else:
                 categories = tuple(sorted(set(_texts(values)[1])))
                 almost = None if isinstance(values.dtype, pd.CategoricalDtype) else _almost_numbers(categories)
@@ -230,8 +242,8 @@ class TableFeatures(Reader):
         if absent:
             hint = None
             if _are_numbered(self.names) != _are_numbered(frame.columns):
-                trained, given = ("an array", "a table")[:: 1 if _are_numbered(self.names) else -1]
-                hint = f"the model was trained on {trained} and got {given}"
+                on_array = "the model was trained on an array and got a table"
+                hint = on_array if _are_numbered(self.names) else "the model was trained on a table and got an array"
             raise OrdinateError(
                 "columns", expected=f"those of the training data: {self.names}", hint=hint, problem=f"missing {absent}"
             )
@@ -240,7 +252,7 @@ class TableFeatures(Reader):
         unseen: dict[str, set[str]] = {name: set() for name in self.names}
         parts = frame[self.names].in_order(ROWS_AT_ONCE) if isinstance(frame, ParquetTable) else [(slice(None), frame)]
         for places, part in parts:
-            rows = out[places]  # of the matrix itself where they are a slice
+            rows = out[places]  # They are a part of the matrix itself if the places are a slice.
             for name, values in self.fill(part, rows).items():
                 unseen[name] |= values
             if not isinstance(places, slice):
@@ -258,7 +270,7 @@ class TableFeatures(Reader):
         return unseen
 
     def check(self, frame: pd.DataFrame | ParquetTable) -> None:
-        """Raise where the numbers of a table with these columns cannot be read, of one that streams in a part of it."""
+        """Raise an error if the numbers of a table, or of a part of one that streams, cannot be read."""
         if isinstance(frame, ParquetTable) and frame.streams:
             frame = frame.spread(LEARNED_FROM)
         for column in self.columns:
@@ -273,8 +285,10 @@ class TableFeatures(Reader):
         if isinstance(X, ParquetTable) and X.streams:
             return StreamedRows(X[self.names], self)
         shape = (len(X), self.width)
-        in_file = isinstance(X, ParquetTable) and 4 * shape[0] * shape[1] > IN_MEMORY
-        return torch.from_numpy(self.transform(X, mapped_matrix(shape, folder) if in_file else None))
+        out = None
+        if isinstance(X, ParquetTable) and 4 * shape[0] * shape[1] > IN_MEMORY:
+            out = mapped_matrix(shape, folder)
+        return torch.from_numpy(self.transform(X, out))
 
     def new_encoder(
         self, name: Encoder, embedding_dim: int | None, options: None, *, for_saved_weights: bool, **task: Any
@@ -332,24 +346,21 @@ class TableFeatures(Reader):
     @property
     def numeric_positions(self) -> list[int]:
         """Where in the matrix the numbers stand, standardised or scored."""
-        starts = np.cumsum([0, *(column.width for column in self.columns)])
-        return [
-            int(start) + offset
-            for start, column in zip(starts, self.columns, strict=False)
-            if isinstance(column, NumericColumn)
-            for offset in range(column.numbers)
-        ]
+        return [place for start, column in self._numeric() for place in range(start, start + column.numbers)]
 
     @property
     def plain_positions(self) -> list[int]:
         """Where in the matrix all but the normal scores stand."""
-        starts = np.cumsum([0, *(column.width for column in self.columns)])
-        scores = [
-            start + 1
-            for start, column in zip(starts, self.columns, strict=False)
-            if isinstance(column, NumericColumn) and column.quantiles
-        ]
+        scores = {start + 1 for start, column in self._numeric() if column.quantiles}
         return [place for place in range(self.width) if place not in scores]
+
+    def _numeric(self) -> Iterator[tuple[int, NumericColumn]]:
+        """Yield the columns that are numbers, and where they start in the matrix."""
+        start = 0
+        for column in self.columns:
+            if isinstance(column, NumericColumn):
+                yield start, column
+            start += column.width
 
     def to_dict(self) -> dict[str, Any]:
         columns = [asdict(column) for column in self.columns]
@@ -363,7 +374,7 @@ class TableFeatures(Reader):
                 columns.append(checked_fields(CategoricalColumn(column["name"], tuple(column["categories"]))))
             else:
                 columns.append(checked_fields(NumericColumn(**{**column, "quantiles": tuple(column["quantiles"])})))
-        return cls(columns, state["notes"], state.get("most_periodic"))  # earlier ones had no limit
+        return cls(columns, state["notes"], state["most_periodic"])
 
 
 def _are_numbered(names: Sequence[str] | pd.Index) -> bool:
@@ -379,12 +390,14 @@ def as_frame(values: NDArray[Any]) -> pd.DataFrame:
 def _normal_score(
     values: NDArray[np.float64], quantiles: NDArray[np.float64], standardised: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """Standard normal quantile of each value's place among the training quantiles, within 3 of 0."""
-    # about in their order, by the first 16 bits, as interpolation starts its search where the last value stood
-    order = np.argsort((np.ascontiguousarray(standardised).view(np.uint32) >> 16).astype(np.uint16), kind="stable")
-    values, share = values[order], np.linspace(0, 1, len(quantiles))
+    """Return the standard normal quantile of each value's place among the training quantiles, within 3 of 0."""
+    # Values are about in their order, by their first 16 bits: interpolation searches from where the last value stood.
+    first_bits = (np.ascontiguousarray(standardised).view(np.uint32) >> 16).astype(np.uint16)
+    order = np.argsort(first_bits, kind="stable")
+    values = values[order]
+    share = np.linspace(0, 1, len(quantiles))
     from_left = np.interp(values, quantiles, share)
-    from_right = 1 - np.interp(-values, -quantiles[::-1], share)  # repeated values: the middle of their places
+    from_right = 1 - np.interp(-values, -quantiles[::-1], share)  # Repeated values get the middle of their places.
     scores = np.empty_like(values)
     scores[order] = ndtri((from_left + from_right) / 2).clip(-3, 3)
     return scores
@@ -396,20 +409,20 @@ def _is_number(values: pd.Series) -> bool:
     return bool(pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values))
 
 
-def _almost_numbers(texts: Sequence[str]) -> str | None:
-    """Return what keeps different texts from being a column of numbers, if that is little."""
+def _almost_numbers(texts: Sequence[str], max_share: float = 0.1) -> str | None:
+    """Return a description of different texts of which at most such a share are no numbers, None for others."""
     values = pd.Series(texts, dtype=object)
     plain = pd.to_numeric(values, errors="coerce").notna()
     if plain.all():
-        return None  # codes, which somebody made text
+        return None  # They are codes, which somebody made text.
     points = pd.to_numeric(values.str.replace(",", ".", regex=False), errors="coerce").notna()
     if points.all():
         return "numbers with a decimal comma"
     rest = values[~points].tolist()
-    if len(rest) > ODD * len(values):
+    if len(rest) > max_share * len(values):
         return None
     commas = ", some with a decimal comma," if (points & ~plain).any() else ""
-    return f"{points.sum()} numbers{commas} and {', '.join(map(repr, rest[:NAMED]))}"
+    return f"{points.sum()} numbers{commas} and {', '.join(map(repr, rest[:MAX_NAMED]))}"
 
 
 def _meaning(text: str) -> str:
@@ -418,17 +431,17 @@ def _meaning(text: str) -> str:
         return text.lower()
     try:
         return plain_text(float(text))
-    except (ValueError, OverflowError):  # infinity is no whole number
+    except (ValueError, OverflowError):  # Infinity is no whole number.
         return text
 
 
 def _texts(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
-    """Return where each value stands among the different ones, -1 where it is missing, and these as text."""
+    """Return the place of each value among the different ones, -1 if it is missing, and these as text."""
     if are_times(values):
         raise OrdinateError(
             f"column {values.name!r}", "dates or times", "numbers or categories", "turn them into numbers"
         )
-    if values.dtype == object:  # where 1 and True would be one value
+    if values.dtype == object:  # In such a column, 1 and True would be one value.
         several = next((value for value in values if pd.api.types.is_list_like(value)), None)
         if several is not None:
             raise OrdinateError(f"column {values.name!r}", repr(several), "a number or a category in every row")
@@ -444,9 +457,11 @@ def plain_text(value: Any) -> str:
         >>> plain_text(1000001.0), plain_text(0.5), plain_text("mild")
         ('1000001', '0.5', 'mild')
     """
-    if isinstance(value, float | np.floating):
-        return str(int(value)) if float(value).is_integer() else repr(float(value))
-    return str(value)
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    if float(value).is_integer():
+        return str(int(value))
+    return repr(float(value))
 
 
 def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
@@ -463,12 +478,13 @@ def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
         raise OrdinateError(
             f"column {name!r}", problem="its numbers pass the range of float64 when squared", hint="rescale them"
         )
-    scale = scale if scale > CONSTANT * np.abs(filled).max(initial=0) else 0.0
+    if scale <= CONSTANT * np.abs(filled).max(initial=0):
+        scale = 0.0
     quantiles: tuple[float, ...] = ()
-    if np.count_nonzero(present[1:] != present[:-1]) >= FEW_VALUES:
+    if np.count_nonzero(present[1:] != present[:-1]) >= MIN_VALUES_TO_SCORE:
         ends = present
-        if len(present) > KNOTS:  # values that occur, so that equal ones stay equal
-            ends = np.quantile(present, np.linspace(0, 1, KNOTS), method="nearest")
+        if len(present) > MAX_QUANTILES:  # They are values that occur, so that equal ones stay equal.
+            ends = np.quantile(present, np.linspace(0, 1, MAX_QUANTILES), method="nearest")
         quantiles = tuple(ends.tolist())
     column = NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles)
     if not missing.any():

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.csv_files import read_csv, separator_of
+from ordinate.data.labelled import require_labels
 from ordinate.data.memory import check_npz
 from ordinate.data.paths import reading, require_names, require_path
-from ordinate.data.series.ts_files import read_ts
-from ordinate.data.tables.csv_files import read_csv, separator_of
+from ordinate.data.ts_files import read_ts
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
@@ -33,10 +34,11 @@ def read_labelled(
     """Read samples and their labels; what is wrong with the file is an `OrdinateError` with the way out.
 
     Args:
-        path: a csv, tsv (plain or gz) or parquet file, an npz that holds ``X`` and the target, or a .ts file of series.
-        target: the label's column, or its array in the npz; ``"target"`` for a .ts file, which has one.
-        drop: columns to leave out, such as identifiers.
-        categorical: columns whose numbers are codes, not amounts.
+        path: Path of a csv, tsv (plain or gz) or parquet file, an npz that holds ``X`` and the target, or a .ts file of
+            series.
+        target: Column of the label, or its array in the npz; ``"target"`` for a .ts file, which has one.
+        drop: Columns to leave out, such as identifiers.
+        categorical: Columns whose numbers are codes, not amounts.
 
     Returns:
         X, a DataFrame or an array (n, features), (n, channels, length), (n, channels, height, width) or
@@ -55,7 +57,7 @@ def read_labelled(
             )
         y = pd.Series(labels, name=target)
     else:
-        require_columns(content, [target], path)
+        require_names(content.columns, [target], path)
         y = content[target]
         require_codes(categorical, [target, *drop])
         X = _shape_frame(content, [target, *drop], categorical, path)
@@ -64,30 +66,16 @@ def read_labelled(
 
 
 def require_left(columns: Collection[Any], path: str | Path) -> None:
-    """Raise where no column is left to train on."""
+    """Raise an error if no column is left to train on."""
     if len(columns) == 0:
         raise OrdinateError(path, problem="no column is left beside the target", expected="at least one")
 
 
 def require_codes(categorical: Sequence[str], left_out: Sequence[str]) -> None:
-    """Raise where a column whose numbers are codes is the target or dropped."""
+    """Raise an error if a column whose numbers are codes is the target or dropped."""
     if both := set(categorical).intersection(left_out):
         raise OrdinateError(
             "categorical", problem=f"{', '.join(both)} is the target or dropped", expected="columns of X"
-        )
-
-
-def require_labels(y: pd.Series, target: str, path: Path | str) -> None:
-    """Raise where a row has no label, or one that is no number, text or category."""
-    if pd.api.types.is_complex_dtype(y.dtype):
-        raise OrdinateError(path, problem=f"{target!r} holds {y.dtype}", expected="real numbers, text or categories")
-    missing = int(y.isna().sum())
-    if missing:
-        raise OrdinateError(
-            path,
-            problem=f"{missing} of {len(y)} labels in {target!r} are missing",
-            expected="one label per row",
-            hint="remove those rows",
         )
 
 
@@ -147,13 +135,8 @@ def _check_samples(X: NDArray[Any], path: Path | str) -> None:
         raise OrdinateError(path, problem="X holds infinity", expected="finite numbers or NaN for missing values")
 
 
-def require_columns(frame: Any, names: Sequence[str], path: Path | str) -> None:
-    """Raise where a column is not there, and name the nearest that is."""
-    require_names(frame.columns, names, path)
-
-
 def _shape_frame(frame: pd.DataFrame, drop: Sequence[str], categorical: Sequence[str], path: Path) -> pd.DataFrame:
-    require_columns(frame, [*drop, *categorical], path)
+    require_names(frame.columns, [*drop, *categorical], path)
     frame = frame.drop(columns=list(drop))
     require_left(frame.columns, path)
     return frame.astype(dict.fromkeys(categorical, "category"))

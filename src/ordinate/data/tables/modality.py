@@ -9,10 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from ordinate.data.labelled import Labelled
+from ordinate.data.csv_files import first_line_is_data
+from ordinate.data.labelled import Labelled, require_labels
 from ordinate.data.modality import Modality, Request
 from ordinate.data.paths import is_url
-from ordinate.data.tables.csv_files import first_line_is_data
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, as_frame
 from ordinate.data.tables.files import (
@@ -22,7 +22,6 @@ from ordinate.data.tables.files import (
     read_labelled,
     read_samples,
     require_codes,
-    require_labels,
     require_left,
 )
 from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet
@@ -40,6 +39,7 @@ class Tables(Modality):
     expected = "tables (n, features)"
     readers = (TableFeatures,)
     command_options = ("drop", "keep", "categorical", "text", "stream")
+    holds_arrays = True
 
     def recognises(self, X: Any, options: None = None) -> bool:
         return isinstance(X, pd.DataFrame | ParquetTable)

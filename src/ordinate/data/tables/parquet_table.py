@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
 from ordinate.data.large_labels import are_large, empty_labels
-from ordinate.data.paths import require_path
-from ordinate.data.tables.files import PARQUET, require_columns
+from ordinate.data.paths import require_names, require_path
+from ordinate.data.tables.files import PARQUET
 from ordinate.data.tables.row_groups import RowGroups, changed
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
@@ -34,15 +34,15 @@ class ParquetTable:
     columns, and ``table[rows]`` that of these rows, an index array, a mask or a slice: neither reads anything.
 
     A table of more than 2**26 values (rows times columns; 4 million rows of 16 columns) is streamed: training decodes
-    rows as it needs them, and learns the columns from about a million rows in place of all. The order of its batches
+    rows as it needs them, and learns the columns from about a million rows instead of all. The order of its batches
     is then another, so that its model is not that of the DataFrame. ``y=ParquetTable(path)[["price"]]`` keeps more than
     128 MiB of labels out of memory, too.
 
     Args:
-        path: a file, or a folder of files of the same columns as Spark, Dask or pandas write one; subfolders named
-            ``year=2024`` make a column.
-        drop: columns to leave out, such as the label.
-        categorical: columns whose numbers are codes, not amounts.
+        path: Path of a file, or of a folder of files of the same columns as Spark, Dask or pandas write one; subfolders
+            named ``year=2024`` make a column.
+        drop: Columns to leave out, such as the label.
+        categorical: Columns whose numbers are codes, not amounts.
         stream: True streams smaller tables too, False never streams.
 
     Raises:
@@ -82,7 +82,7 @@ class ParquetTable:
         self._columns.columns = [str(name) for name in self._columns.columns]
         if self._rows_in_files == 0:
             raise OrdinateError(self.path, problem="holds no rows", expected="a table with samples")
-        require_columns(self._columns, [*drop, *categorical], self.path)
+        require_names(self.columns, [*drop, *categorical], self.path)
         self._columns = self._columns.drop(columns=list(drop))
         self._categorical = frozenset(categorical)
         self._rows: NDArray[np.int64] | None = None  # all, but
@@ -110,7 +110,7 @@ class ParquetTable:
         view = self._view()
         if not isinstance(key, slice) and np.asarray(key).dtype.kind in "OUT":
             names = [str(name) for name in key]
-            require_columns(self._columns, names, self.path)
+            require_names(self.columns, names, self.path)
             view._columns = self._columns[names]
         else:
             rows = key if isinstance(key, np.ndarray) and is_plain_index(key, len(self)) else np.arange(len(self))[key]
@@ -204,7 +204,7 @@ class ParquetTable:
 
     @cached_property
     def order(self) -> NDArray[np.int64] | None:
-        """The rows (n,) in the order of the files; None where they are in it."""
+        """The rows (n,) in the order of the files; None if they are in it."""
         if self._rows is None or (self._rows[1:] >= self._rows[:-1]).all():
             return None
         return np.argsort(self._rows, kind="stable")
@@ -301,7 +301,7 @@ class ParquetTable:
         return frame.astype(dict.fromkeys(self._categorical.intersection(part.schema.names), "category"))
 
     def _read(self, name: str) -> "pd.Series[Any]":
-        require_columns(self._columns, [name], self.path)
+        require_names(self.columns, [name], self.path)
         if self._stream and not self._is_whole:
             values = self._read_where_they_lie(name)
         else:

@@ -17,12 +17,13 @@ class RowGroups:
     """Where the row groups of a parquet file, or of a folder of them, lie, and what reads one.
 
     Args:
-        path: of the file or folder.
-        names: columns to read.
-        text_as_codes: read text as codes and the values that they stand for, which takes less time and memory.
+        path: Path of the file or folder.
+        names: Columns to read.
+        text_as_codes: Whether to read text as codes and the values that they stand for, which takes less time and
+            memory.
 
     Attributes:
-        starts: (g+1,), the rows before each of g row groups, and all.
+        starts: Number of rows (g+1,) before each of g row groups, and of all.
 
     Raises:
         OrdinateError: in reading, files that have changed.
@@ -90,7 +91,7 @@ class RowGroups:
         return part.select(self._schema.names).cast(self._schema)
 
     def ends(self, name: str) -> tuple[Any, Any] | None:
-        """Return the least and the largest value of a column as the files tell them; None where they do not."""
+        """Return the least and the largest value of a column as the files tell them; None if they do not."""
         groups = [group.statistics or {} for file in self._files for group in file.row_groups]
         if not all(name in told for told in groups):
             return None

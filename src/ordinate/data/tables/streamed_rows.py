@@ -6,9 +6,10 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -16,9 +17,6 @@ from torch import Tensor
 from ordinate.data.row_blocks import RowBlocks
 from ordinate.data.streamed import Streamed
 from ordinate.data.tables.parquet_table import ParquetTable
-
-if TYPE_CHECKING:
-    from ordinate.data.tables.features import TableFeatures
 
 POOL_BYTES = 2**25  # of the rows that batches are drawn from
 KEPT_BYTES = 2**25  # of rows that are few enough to be decoded once
@@ -29,6 +27,24 @@ FEWEST_ROWS = 64  # of a block
 Decoded = tuple[NDArray[np.float32], dict[str, set[str]]]
 
 
+class RowFeatures(Protocol):
+    """The features that turn the rows of a table into numbers."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of the table."""
+
+    @property
+    def width(self) -> int:
+        """Number of columns of the matrix."""
+
+    def transform(self, frame: ParquetTable, /) -> NDArray[np.float32]:
+        """Return the matrix (n, width) of a table."""
+
+    def fill(self, frame: pd.DataFrame, out: NDArray[np.float32]) -> dict[str, set[str]]:
+        """Write the matrix of a table, and return the categories of each column that were never seen in training."""
+
+
 class StreamedRows(Streamed):
     """The float32 rows (n, width) of a parquet table, of which those of some pools are in memory.
 
@@ -37,8 +53,8 @@ class StreamedRows(Streamed):
     after it, so that the next pool is mostly there when training comes to it.
 
     Args:
-        table: of n rows.
-        features: what turns its rows into numbers.
+        table: Table of n rows.
+        features: Features that turn its rows into numbers.
     """
 
     dtype = torch.float32
@@ -46,14 +62,14 @@ class StreamedRows(Streamed):
     _kept: Tensor | None
     workers = 0  # handing a batch over from another process takes longer than decoding it
 
-    def __init__(self, table: ParquetTable, features: "TableFeatures") -> None:
+    def __init__(self, table: ParquetTable, features: RowFeatures) -> None:
         self.table = table
         self.features = features
         self.shape = torch.Size((len(table), features.width))
         self._few = 4 * self.shape.numel() <= KEPT_BYTES
-        self._unseen = torch.zeros(len(features.columns), dtype=torch.bool).share_memory_()
+        self._unseen = torch.zeros(len(features.names), dtype=torch.bool).share_memory_()
         self._groups = table.row_groups
-        at_once = min(MOST_AT_ONCE, max(1, COLUMNS_AT_ONCE // len(features.columns)))
+        at_once = min(MOST_AT_ONCE, max(1, COLUMNS_AT_ONCE // len(features.names)))
         self._block_rows = max(FEWEST_ROWS, POOL_BYTES // (4 * at_once * features.width))
         starts = self._groups.starts
         blocks = -(-np.diff(starts) // self._block_rows)  # of each group

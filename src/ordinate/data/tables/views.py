@@ -14,7 +14,7 @@ class TableViews:
     one. The rate, 0.6, is SCARF's.
 
     Args:
-        widths: how many inputs each column of the table has, in their order.
+        widths: Number of inputs of each column of the table, in their order.
 
     Example:
         >>> rows, corrupted = TableViews([1, 2])(torch.arange(12.0).reshape(4, 3))

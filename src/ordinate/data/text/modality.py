@@ -6,7 +6,6 @@ import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from ordinate.data.modality import Modality
-from ordinate.data.tables.parquet_table import in_memory
 from ordinate.data.text.options import TextOptions
 from ordinate.data.text.reader import TextReader
 from ordinate.data.text.samples import Texts, as_texts
@@ -36,7 +35,8 @@ class Text(Modality):
         return "a pair of texts" if as_texts(X).per_sample == 2 else "a text"
 
     def check(self, estimator: Any, X: Any, *, reset: bool) -> Texts:
-        X = in_memory(X)
+        if hasattr(X, "to_pandas"):  # It is a table in files.
+            X = X.to_pandas()
         if isinstance(X, pd.DataFrame):
             validate_data(estimator, X, reset=reset, skip_check_array=True)
         return as_texts(X)

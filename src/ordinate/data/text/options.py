@@ -1,14 +1,16 @@
 """How an estimator reads text."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar, Self
 
+from ordinate.checks import check_whole
+from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_whole
 
 
 @dataclass(frozen=True)
-class TextOptions:
+class TextOptions(DataOptions):
     """How an estimator reads text; an estimator that is given some, even ``TextOptions()``, reads X as text.
 
     X is then n strings, (n, 2) strings of pairs, or a DataFrame of one or two columns of text. The estimator's
@@ -22,27 +24,37 @@ class TextOptions:
     - ``"auto"``: ``"bilstm"`` where word vectors are given, ``"minilm"`` otherwise.
 
     Args:
-        word_vectors: of ``"bilstm"``, see :func:`~ordinate.data.text.words.read_word_vectors`; None learns 100
-            dimensions for the words that the training texts hold at least twice.
-        frozen: keep what was learned elsewhere, the word vectors or the whole transformer, as it is. The sentence
-            embeddings of a frozen transformer are computed once, so that training is quick. False trains it too; a
-            transformer then wants a ``learning_rate`` about 2e-5 to 1e-4 and few epochs.
-        max_length: tokens of a text that are read; further ones are left out.
-        hidden: units of ``"bilstm"`` in each direction; STS-B-DIR's authors have 1500.
+        word_vectors: File of the word vectors of ``"bilstm"``, see :func:`~ordinate.data.text.words.read_word_vectors`;
+            None learns 100 dimensions for the words that the training texts hold at least twice.
+        frozen: Whether the word vectors or the whole transformer, which were learned elsewhere, stay as they are. The
+            sentence embeddings of a frozen transformer are computed once, so that training is quick. False trains it
+            too; a transformer then wants a ``learning_rate`` about 2e-5 to 1e-4 and few epochs.
+        max_length: Largest number of tokens of a text that are read; further ones are left out.
+        hidden: Number of units of ``"bilstm"`` in each direction; STS-B-DIR's authors have 1500.
 
     Example:
         >>> import pandas as pd
         >>> from ordinate import SupReMixRegressor
         >>> pairs = pd.DataFrame({"a": ["a dog runs", "rain again"] * 10, "b": ["a dog is running", "a red car"] * 10})
-        >>> model = SupReMixRegressor("bilstm", text=TextOptions(hidden=8), epochs=(2, 2), random_state=0)
+        >>> model = SupReMixRegressor("bilstm", data=TextOptions(hidden=8), epochs=(2, 2), random_state=0)
         >>> model.fit(pairs, [4.5, 0.0] * 10).predict([("a dog sleeps", "a dog runs")]).shape
         (1,)
     """
+
+    brings_weights: ClassVar[bool] = True
 
     word_vectors: str | Path | None = None
     frozen: bool = True
     max_length: int = 128
     hidden: int = 256
+
+    def with_part(self, train_encoder: int | str | None) -> Self:
+        """Return the options for an encoder that is trained in such a part, or frozen."""
+        return self if train_encoder is None else replace(self, frozen=train_encoder == "none")
+
+    def without_paths(self) -> Self:
+        """Return the options with the name of the file of word vectors alone."""
+        return self if self.word_vectors is None else replace(self, word_vectors=Path(self.word_vectors).name)
 
     def __post_init__(self) -> None:
         if self.word_vectors is not None and not isinstance(self.word_vectors, str | Path):

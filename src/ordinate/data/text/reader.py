@@ -21,7 +21,7 @@ class TextReader(Reader):
     """Turn samples of one text or two into numbers.
 
     Attributes:
-        per_sample: texts per sample.
+        per_sample: Number of texts per sample.
     """
 
     read_at_once = 1024

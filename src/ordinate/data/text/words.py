@@ -43,10 +43,11 @@ def read_word_vectors(
     """Read vectors of the first words of a file, which are the most frequent ones, and of those that are needed.
 
     Args:
-        path: a text file as GloVe's or word2vec's (plain or .gz): a line per word, the word and its d numbers, divided
-            by spaces; or an npz with ``vectors`` (V, d) and ``words``, V strings or one string with one line per word.
-        needed: words that are read wherever they stand.
-        most_frequent: number of first words that are read.
+        path: Path of a text file as GloVe's or word2vec's (plain or .gz): a line per word, the word and its d numbers,
+            divided by spaces; or an npz with ``vectors`` (V, d) and ``words``, V strings or one string with one line
+            per word.
+        needed: Words that are read wherever they stand in the file.
+        most_frequent: Number of first words that are read.
 
     Returns:
         The words, each once, and their vectors (v, d).

@@ -6,11 +6,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from ordinate.data.file_tree import FileTree
-from ordinate.data.images.files import SUFFIXES as IMAGE_SUFFIXES
-from ordinate.data.images.labelled import read_images, read_labelled_images
+from ordinate.data.file_tree import IMAGE_SUFFIXES, FileTree
 from ordinate.data.labelled import Labelled
-from ordinate.data.labels_file import LABELS, label_columns, path_column, read_labels_file
+from ordinate.data.labels_file import (
+    LABELS,
+    Columns,
+    has_labels_file,
+    labelled_by,
+    listed_names,
+    path_column,
+    read_labels_file,
+    read_listed,
+)
 from ordinate.data.paths import walk
 from ordinate.data.volumes.voxels import SUFFIXES, VolumeFiles
 from ordinate.errors import OrdinateError
@@ -33,68 +40,63 @@ def holds_volumes(path: str | Path) -> bool:
 def read_volumes(path: str | Path, left_out: Callable[[str], None] | None = None) -> VolumeFiles:
     """Return the volumes of a folder without labels: those that its labels.csv names, or all there are.
 
-    ``left_out`` is told of every file that it names and that is not there, which is an error without it.
+    ``left_out`` gets the reason for every file that it names and that is not there, which is an error without it.
     """
     tree = FileTree.of(path)
-    if LABELS in tree.names:
-        frame = _table(Path(path))
-        column = path_column(frame)
-        if column is not None:
-            return VolumeFiles(read_images(path, left_out).paths)  # any files, as labels.csv names them
+    if has_labels_file(tree):
+        frame = read_labels_file(tree, "volumes")
+        if path_column(frame) is not None:
+            return _files(tree, listed_names(tree, "volumes", left_out))
         if any(name in frame for name in SUBJECTS):
             return _of_subjects(Path(path), frame)[0]
-    names = [name for name in tree.names if name.lower().endswith(SUFFIXES)]
+    names = tree.ending_in(SUFFIXES)
     if not names:
         raise OrdinateError(path, problem=f"holds no volume ({', '.join(SUFFIXES)})")
-    return VolumeFiles(Path(path) / name for name in names)
+    return _files(tree, names)
 
 
 def read_labelled_volumes(
-    path: str | Path,
-    target: str | None = None,
-    split: str | None = None,
-    group: str | None = None,
-    weight: str | None = None,
-    *,
-    skip_unreadable: bool | None = None,
+    path: str | Path, columns: Columns = Columns(), *, skip_unreadable: bool | None = None
 ) -> Labelled:
-    """Read a folder of labelled volumes; what is wrong with it is an `OrdinateError` with the way out.
+    """Read a folder of labelled volumes; errors name the way out.
 
-    Its ``labels.csv`` names the NIfTI files and their labels as for
-    :func:`~ordinate.data.images.labelled.read_labelled_images`, which says what ``skip_unreadable`` does; or it names
-    subjects, and the folder is laid out as :func:`read_ukbiobank` says.
+    Its ``labels.csv`` names the NIfTI files and their labels, as :func:`~ordinate.data.labels_file.labelled_by` says;
+    or it names subjects, and the folder is laid out as :func:`read_ukbiobank` says.
+
+    Args:
+        path: Folder.
+        columns: Columns of the label and of more.
+        skip_unreadable: Whether volumes that are not there are left out; None raises an error that names no way out.
     """
     if not (Path(path) / LABELS).is_file():
         raise OrdinateError(path, expected=f"a {LABELS} that names the volumes (path) or subjects, and their labels")
-    frame = _table(Path(path))
+    tree = FileTree.of(path)
+    frame = read_labels_file(tree, "volumes")
     if any(name in frame for name in SUBJECTS) and path_column(frame) is None:
-        return read_ukbiobank(path, target or "age", split, group, weight)
-    listed = read_labelled_images(  # any files, as labels.csv names them
-        path, target, split, group, weight, skip_unreadable=skip_unreadable
-    )
-    return replace(listed, samples=VolumeFiles(listed.samples.paths))
+        return read_ukbiobank(path, columns)
+    listed = read_listed(tree, "volumes", skip_unreadable)
+    return listed.labelled(_files(tree, listed.names), columns)
 
 
-def read_ukbiobank(
-    path: str | Path,
-    target: str = "age",
-    split: str | None = None,
-    group: str | None = None,
-    weight: str | None = None,
-) -> Labelled:
+def read_ukbiobank(path: str | Path, columns: Columns = Columns()) -> Labelled:
     """Read T1 volumes of UK Biobank, as SupReMix trains on (B.1.4, with ``VolumeOptions(size=100, spacing=2.0)``).
 
     Assumed is the bulk field 20252 ("T1 structural brain images, NIFTI"), each zip unpacked into a folder of its own:
     ``1234567_20252_2_0/T1/T1_brain_to_MNI.nii.gz``, or ``1234567/T1/...``, the brain in MNI space at 1 mm; and a
-    ``labels.csv`` beside these folders with a column ``subject`` or ``eid``, which is the group, and one of ages. UK
-    Biobank gives the data to approved researchers: apply at https://www.ukbiobank.ac.uk.
+    ``labels.csv`` next to these folders with a column ``subject`` or ``eid``, which is the group, and one of the label,
+    by default ``age``. UK Biobank gives the data to approved researchers: apply at https://www.ukbiobank.ac.uk.
 
     Returns:
         One volume per row of labels.csv, whether its file is there or not: reading names those that are not.
     """
-    frame = _table(Path(path))
+    frame = read_labels_file(FileTree.of(path), "volumes")
     volumes, subject = _of_subjects(Path(path), frame)
-    return Labelled(volumes, *label_columns(frame, Path(path) / LABELS, target, split, group or subject, weight))
+    columns = replace(columns, target=columns.target or "age", group=columns.group or subject)
+    return labelled_by(volumes, frame, Path(path) / LABELS, columns)
+
+
+def _files(tree: FileTree, names: list[str]) -> VolumeFiles:
+    return VolumeFiles(tree.where(name) for name in names)
 
 
 def _of_subjects(path: Path, frame: pd.DataFrame) -> tuple[VolumeFiles, str]:
@@ -108,7 +110,3 @@ def _of_subjects(path: Path, frame: pd.DataFrame) -> tuple[VolumeFiles, str]:
         raise OrdinateError(path / LABELS, f"the subject {elsewhere.iloc[0]!r}", "the name of a folder beside it")
     folders = ((path / subject, path / FIRST_VISIT.format(subject)) for subject in subjects)
     return VolumeFiles((plain if plain.is_dir() else visit) / T1_IN_MNI for plain, visit in folders), column
-
-
-def _table(path: Path) -> pd.DataFrame:
-    return read_labels_file(path / LABELS, path / LABELS, "volume")

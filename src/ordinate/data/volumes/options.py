@@ -5,31 +5,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ordinate.checks import check_streaming
+from ordinate.checks import check_positive, check_streaming, check_whole
+from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
-from ordinate.functional.inputs import check_positive, check_whole
 
 
 @dataclass(frozen=True)
-class VolumeOptions:
+class VolumeOptions(DataOptions):
     """How an estimator reads volumes, from NIfTI files or arrays.
 
     SupReMix (B.1.4) reads UK Biobank's T1 volumes with ``size=100, spacing=2.0``. There is no augmentation, as there.
 
     Args:
-        size: (depth, height, width) in voxels that the encoder sees, or one number for all: larger volumes lose their
-            edges, smaller ones get margins of 0. None keeps the volumes' own size if they share one of at most 100
-            voxels per side, and otherwise uses 100 for every side.
-        spacing: of voxels in mm along the three axes, or one number for all; files are resampled to it linearly. None
-            keeps each file's own. Arrays have none and stay as they are.
-        intensity: (low, high) that become 0 and 1, such as ``(-1000, 1000)`` for CT in Hounsfield units; None uses
-            the 0.5th and 99.5th percentile of each volume's own voxels that are not 0, as T1 has no unit.
-        workers: processes that read, 0 for none.
-        stream: read files as batches need them, in every epoch, and keep none: True, False (all are read before
-            training; past 4 GiB they lie in an unnamed file), or None, where they would take more than half of the
-            memory that is available. Mean and deviation are then those of 512 volumes.
-        skip_unreadable: of files that stream, replace one that cannot be read by another with the nearest label, and
-            warn; by default it is an error, when it is met.
+        size: Size (depth, height, width) in voxels that the encoder sees, or one number for all: larger volumes lose
+            their edges, smaller ones get margins of 0. None keeps the volumes' own size if they share one of at most
+            100 voxels per side, and otherwise uses 100 for every side.
+        spacing: Spacing of voxels in mm along the three axes, or one number for all; files are resampled to it
+            linearly. None keeps each file's own. Arrays have none and stay as they are.
+        intensity: Values (low, high) that become 0 and 1, such as ``(-1000, 1000)`` for CT in Hounsfield units; None
+            uses the 0.5th and 99.5th percentile of each volume's own voxels that are not 0, as T1 has no unit.
+        workers: Number of processes that read; 0 for none.
+        stream: Whether files are read as batches need them, in every epoch, and not kept. False reads all before
+            training; beyond 4 GiB they lie in an unnamed file. None streams if they would take more than half of the
+            available memory. Mean and deviation are then those of 512 volumes.
+        skip_unreadable: Whether a file that streams and cannot be read is replaced by another with the nearest label,
+            with a warning; by default it is an error when it is met.
 
     Example:
         >>> VolumeOptions(size=100, spacing=2.0).spacing

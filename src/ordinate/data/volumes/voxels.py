@@ -7,31 +7,28 @@ percentiles, below the noise of an MR scan, and needs a quarter of float32's mem
 
 import gzip
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, UInt8
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ordinate.data.decoded import LOOKED_AT, DecodedSamples, check_size, decode_samples, evenly_spread
-from ordinate.data.images.files import ImageFiles
+from ordinate.data.decoded import MAX_SAMPLES_TO_CHOOSE, DecodedSamples, check_size, decode_samples, evenly_spread
 from ordinate.data.memory import require_memory
+from ordinate.data.named_files import NamedFiles
 from ordinate.data.paths import reading
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
 SUFFIXES = (".nii", ".nii.gz")
-LARGEST_SIDE = 100  # of volumes whose size is not given: SupReMix, B.1.4
-PERCENTILES = (0.5, 99.5)
-SKIPPED = 2**20  # bytes at a time behind the voxels of a gz
 AXES = (("L", "R"), ("P", "A"), ("I", "S"))
 
 
-class VolumeFiles:
+class VolumeFiles(NamedFiles):
     """NIfTI files (``.nii``, ``.nii.gz``) in an order; an index array, a mask or a slice selects some.
 
     Example:
@@ -40,36 +37,21 @@ class VolumeFiles:
         (3, ['c.nii', 'a.nii.gz'])
     """
 
-    draws = False  # a volume is the same whenever it is read
-
-    def __init__(self, paths: Iterable[str | Path]) -> None:
-        self.paths: NDArray[np.str_] = np.array([str(path) for path in paths], dtype=np.str_)
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def __getitem__(self, rows: ArrayLike | slice) -> "VolumeFiles":
-        return VolumeFiles(np.atleast_1d(self.paths[rows if isinstance(rows, slice) else np.asarray(rows)]))
-
-    def name(self, index: int) -> str:
-        """Return the path of a file."""
-        return str(self.paths[index])
-
-    def digest(self) -> bytes:
-        """Return a digest of the names, sizes and times of the files, of which none is read."""
-        return ImageFiles(self.paths).digest()
+    kind = "volumes"
 
     def extent(self, index: int) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
         """Return, from the header alone, the number of channels, and voxels and mm per voxel along the axes of RAS."""
-        nibabel, opened = optional("nibabel", "volumes", "volumes"), self._open(index)
+        nibabel = optional("nibabel", "volumes", "volumes")
+        opened = self._open(index)
         places = np.argsort(nibabel.io_orientation(opened.affine)[:, 0])
         voxels = np.array(opened.shape[:3], dtype=np.float64)[places]
         lengths = np.array(nibabel.affines.voxel_sizes(opened.affine), dtype=np.float64)[places]
-        return (opened.shape[3] if len(opened.shape) == 4 else 1), voxels, lengths
+        channels = opened.shape[3] if len(opened.shape) == 4 else 1
+        return channels, voxels, lengths
 
     def read(self, index: int, spacing: tuple[float, float, float] | None = None) -> Float[np.ndarray, "c d h w"]:
         """Return a volume in RAS, resampled to a spacing; an `OrdinateError` names one that cannot be read."""
-        path = str(self.paths[index])
+        path = self.name(index)
         opened = self._open(index)
         require_memory(4 * math.prod(opened.shape), path)
         with reading(path, "is damaged or truncated"):
@@ -80,10 +62,8 @@ class VolumeFiles:
             raise OrdinateError(path, problem="holds infinity", expected="finite numbers")
         values = np.nan_to_num(values)  # what some programs write outside of the brain
         values = values[None] if values.ndim == 3 else np.moveaxis(values, 3, 0)
-        transforms, data = (
-            optional("monai.transforms", "volumes", "volumes"),
-            optional("monai.data", "volumes", "volumes"),
-        )
+        transforms = optional("monai.transforms", "volumes", "volumes")
+        data = optional("monai.data", "volumes", "volumes")
         with reading(path, "cannot be turned and resampled"):
             volume = transforms.Orientation("RAS", labels=AXES)(data.MetaTensor(values, affine=opened.affine))
             if spacing is not None:
@@ -95,7 +75,8 @@ class VolumeFiles:
 
     def _open(self, index: int) -> Any:
         """Return the file with its data unread."""
-        nibabel, path = optional("nibabel", "volumes", "volumes"), str(self.paths[index])
+        nibabel = optional("nibabel", "volumes", "volumes")
+        path = self.name(index)
         if not Path(path).is_file():
             raise OrdinateError(path, problem="no such file")
         if Path(path).stat().st_size == 0:
@@ -117,7 +98,7 @@ def _unpacked(path: str, opened: Any) -> bytes:
     size = opened.dataobj.offset + math.prod(opened.shape) * opened.dataobj.dtype.itemsize
     with gzip.open(path) as file:
         content = file.read(size)
-        while file.read(SKIPPED):
+        while file.read(2**20):
             pass
     return content
 
@@ -127,13 +108,14 @@ Volumes = VolumeFiles | NDArray[Any]
 
 @dataclass(frozen=True)
 class VolumePreprocessing:
-    """What is done to every volume, in training and in prediction alike.
+    """What is done to every volume, the same in training and in prediction.
 
     Args:
-        size: (depth, height, width) in voxels of what the encoder sees.
-        channels: of every volume.
-        spacing: in mm, of files; None keeps each file's own.
-        intensity: (low, high) that become 0 and 1; None uses percentiles of each channel's voxels that are not 0.
+        size: Size (depth, height, width) in voxels of the volumes that the encoder sees.
+        channels: Number of channels of every volume.
+        spacing: Spacing of the voxels of files in mm; None keeps each file's own.
+        intensity: Values (low, high) that become 0 and 1; None uses percentiles of each channel's voxels that are not
+            0.
 
     Example:
         >>> VolumePreprocessing(size=(2, 2, 1), channels=1).scaled(np.float32([[[[0, 50], [25, 100]]]])).tolist()
@@ -149,7 +131,7 @@ class VolumePreprocessing:
         """Return a volume as the encoder sees it; an `OrdinateError` names one that cannot be read as such."""
         values = volumes.read(index, self.spacing) if isinstance(volumes, VolumeFiles) else volumes[index]
         if len(values) != self.channels:
-            name = volumes.paths[index] if isinstance(volumes, VolumeFiles) else f"volume {index}"
+            name = volumes.name(index) if isinstance(volumes, VolumeFiles) else f"volume {index}"
             raise OrdinateError(name, problem=f"has {len(values)} channels", expected=self.channels)
         resized = optional("monai.transforms", "volumes", "volumes").ResizeWithPadOrCrop(self.size)(self.scaled(values))
         return np.asarray(resized.numpy(), dtype=np.uint8)
@@ -168,16 +150,19 @@ class DecodedVolumes(DecodedSamples):
     """Voxels (n, c, d, h, w) of volumes."""
 
 
-def choose_volume_preprocessing(volumes: Volumes, options: VolumeOptions) -> tuple[VolumePreprocessing, list[str]]:
+def choose_volume_preprocessing(
+    volumes: Volumes, options: VolumeOptions, max_side: int = 100
+) -> tuple[VolumePreprocessing, list[str]]:
     """Return the preprocessing with what was left open chosen from the volumes, and what the user should know of it.
 
-    Of files, up to 256 headers, evenly spread, are looked at.
+    Up to 256 headers of files, evenly spread, are read. A size that is not given has at most ``max_side`` voxels per
+    side, as in SupReMix (B.1.4).
     """
     channels, sizes = _extents(volumes, options)
     size: Any = options.size
     if size is None:
-        kept = sizes[0]
-        size = kept if len(set(sizes)) == 1 and max(kept) <= LARGEST_SIDE else (LARGEST_SIDE,) * 3
+        keeps_own = len(set(sizes)) == 1 and max(sizes[0]) <= max_side
+        size = sizes[0] if keeps_own else (max_side,) * 3
     spacing: Any = options.spacing  # three lengths, as its options made it
     largest = np.max(sizes, axis=0)
     notes = []
@@ -214,7 +199,7 @@ def _extents(volumes: Volumes, options: VolumeOptions) -> tuple[int, list[tuple[
     if not isinstance(volumes, VolumeFiles):
         return volumes.shape[1], [volumes.shape[2:]]
     channels, sizes = 1, []
-    for row in reversed(evenly_spread(len(volumes), LOOKED_AT)):
+    for row in reversed(evenly_spread(len(volumes), MAX_SAMPLES_TO_CHOOSE)):
         try:
             channels, voxels, lengths = volumes.extent(row)
         except OrdinateError:
@@ -226,10 +211,13 @@ def _extents(volumes: Volumes, options: VolumeOptions) -> tuple[int, list[tuple[
 
 
 def _range(channel: NDArray[np.float32]) -> tuple[float, float]:
-    """The percentiles of the voxels that are not 0; the extremes of all where these leave no range."""
+    """Return percentiles of the voxels that are not 0, or the extremes of all if these leave no range."""
     inside = channel[channel != 0]
-    low, high = np.percentile(inside, PERCENTILES) if inside.size else (0.0, 0.0)
-    return (float(low), float(high)) if high > low else (float(channel.min()), float(channel.max()))
+    if inside.size:
+        low, high = np.percentile(inside, (0.5, 99.5))
+        if high > low:
+            return float(low), float(high)
+    return float(channel.min()), float(channel.max())
 
 
 def _by(sides: Sequence[float] | NDArray[np.int64]) -> str:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.data.part import random_part
-from ordinate.data.rows import take
+from ordinate.data.rows import random_part, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.report.output import write

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
-from ordinate.data.part import random_part
+from ordinate.data.rows import random_part
 from ordinate.data.series.reader import series_lengths
 from ordinate.data.streamed import Streamed, loaded
 from ordinate.errors import OrdinateError
@@ -20,7 +20,9 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.rank_labels import to_ranks
+from ordinate.methods.cloc import COLLAPSED
 from ordinate.metrics.embedding import unit_norm
+from ordinate.report.evaluation import fixed_margins
 
 LEAST, MOST_SAMPLES = 3, 20_000  # samples that a page speaks of; a random part of more, and it says so
 MOST_STREAMED = 2000  # likewise, of samples that stream
@@ -75,7 +77,11 @@ class Contents:
     @cached_property
     def collapsed(self) -> list[tuple[int, int]]:
         """Boundaries whose margin is next to nothing, of a CLOC model."""
-        return self.model.method_.collapsed_boundaries if isinstance(self.model, CLOCClassifier) else []
+        if not isinstance(self.model, CLOCClassifier):
+            return []
+        near_zero = self.model.margins_ - self.model.margin_floor < COLLAPSED
+        learned = ~fixed_margins(self.model)
+        return [(rank, rank + 1) for rank in np.flatnonzero(near_zero & learned).tolist()]
 
     def label_name(self, label: Any) -> str:
         """Return a label, true or predicted, as text."""
@@ -104,8 +110,8 @@ def gather_predictions(predictions: Predictions, training: tuple[Any, Any] | Non
 
 
 def _training(model: EmbeddingEstimator, X: Any, y: Any) -> tuple[Tensor, NDArray[Any]]:
-    X, y = inputs.unpack(X, y, model)
-    samples = model._read(X)
+    X, y = inputs.unpack(X, y, model.data)
+    samples = model.read(X)
     if isinstance(model, RankClassifier):
         labels: NDArray[Any] = to_ranks(y, model.ordered_classes_)
     else:

@@ -21,7 +21,7 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from torch import Tensor
 
-from ordinate.data.part import random_part
+from ordinate.data.rows import random_part
 from ordinate.decisions import interval_coverage_report, rank_coverage_report
 from ordinate.errors import OrdinateError
 from ordinate.estimators.rank_classifier import RankClassifier

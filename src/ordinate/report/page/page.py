@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.part import random_part
-from ordinate.data.rows import take
+from ordinate.data.rows import random_part, take
 from ordinate.data.streamed import Streamed
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from ordinate.data.part import random_part
+from ordinate.data.rows import random_part
 from ordinate.report.umap_points import umap_points
 
 PROJECTIONS = ("pca", "tsne", "umap")

@@ -17,8 +17,11 @@ from bokeh.models import Plot
 from numpy.typing import NDArray
 
 from ordinate import __version__
-from ordinate.data.tables.csv_files import without_formulas
+from ordinate.data.csv_files import without_formulas
 from ordinate.estimators.cloc import CLOCClassifier
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.option_group import OptionGroup
+from ordinate.report.evaluation import fixed_margins
 from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.measures import (
@@ -87,10 +90,16 @@ def view(contents: Contents, X: Any, measures: Measures, projected: Sequence[Pro
         "costs": None if told.costs is None else _plain_table(told.costs),
         "suspects": _suspects(measures.suspects, told.names, contents, given=told.has_suspects),
         "facts": [*told.facts.items(), *versions(), ("Seed", str(model.random_state))],
-        "settings": [[name, str(value)] for name, value in model.get_params().items()],
+        "settings": _settings(model),
         "data": _data(contents, measures, projected, told.names, shown),
         "plots": plots.document(_plots(contents, measures, projected[0], history, told.sweep)),
     }
+
+
+def _settings(model: EmbeddingEstimator) -> list[list[str]]:
+    """Return the parameters of a model, those of groups of options one by one, with their values."""
+    params = {name: value for name, value in model.get_params().items() if not isinstance(value, OptionGroup)}
+    return [[name.replace("__", "."), str(value)] for name, value in params.items()]
 
 
 def shared_values(
@@ -253,7 +262,7 @@ def _marks(names: Sequence[str], angles: NDArray[np.float64], even: Sequence[flo
 
 def _margins(model: CLOCClassifier, names: Sequence[str], history: Sequence[Any]) -> dict[str, Any]:
     values = model.margins_
-    fixed: NDArray[np.bool_] = model.method_.mmnp.fixed.numpy()
+    fixed = fixed_margins(model)
     width = max(680, 64 * len(names))
     scale = (width - 80) / max(float(values.sum()), 1e-9)
     places = 40 + scale * np.concatenate([[0.0], np.cumsum(values)])

@@ -3,9 +3,9 @@ import inspect
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.catalogue import IMAGE_SETS
-from ordinate.papers.datasets.images import catalogue
-from ordinate.papers.datasets.images.catalogue import download, find, image_set, load, reader
+from ordinate_papers.datasets.catalogue import IMAGE_SETS
+from ordinate_papers.datasets.images import catalogue
+from ordinate_papers.datasets.images.catalogue import download, find, image_set, load, reader
 from tests.papers.datasets.images.trees import write_images, zipped
 
 KNEES = ["train/0/1L.png", "train/1/2R.png", "test/0/3L.png"]

@@ -1,7 +1,7 @@
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.images.clap2015 import read_clap2015
+from ordinate_papers.datasets.images.clap2015 import read_clap2015
 from tests.papers.datasets.images.trees import rows, write_images, write_text
 
 ABSENT = (77, 79, 81, 83)

@@ -1,7 +1,7 @@
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.images.idrid import read_idrid
+from ordinate_papers.datasets.images.idrid import read_idrid
 from tests.papers.datasets.images.trees import rows, write_images, write_text, zipped
 
 IMAGES, TABLES = "1. Original Images", "2. Groundtruths"

@@ -1,7 +1,7 @@
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.images.imbalanced_ages import read_agedb_dir, read_imdb_wiki_dir
+from ordinate_papers.datasets.images.imbalanced_ages import read_agedb_dir, read_imdb_wiki_dir
 from tests.papers.datasets.images.trees import rows, write_images, write_text
 
 TABLE = ("age,path,split", "31,AgeDB/0_A_31_f.jpg,train", "59,AgeDB/1_B_59_m.jpg,val", "4,AgeDB/2_C_4_m.jpg,test")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.io import savemat
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.images.imdb_wiki import NUMBERS, ages_at, read_imdb_wiki
+from ordinate_papers.datasets.images.imdb_wiki import NUMBERS, ages_at, read_imdb_wiki
 from tests.papers.datasets.images.trees import rows, write_images
 
 BORN_1950_03 = 712300  # datenum of 1950-03-18

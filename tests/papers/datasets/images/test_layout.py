@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.images.layout import IMAGE, Layout
+from ordinate_papers.datasets.images.layout import IMAGE, Layout
 from tests.papers.datasets.images.trees import write_images, write_text, zipped
 
 

@@ -4,7 +4,7 @@ import torch
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.label_distance import pairwise_label_distance
-from ordinate.papers.datasets.images.mpiifacegaze import pitch_and_yaw, read_mpiifacegaze
+from ordinate_papers.datasets.images.mpiifacegaze import pitch_and_yaw, read_mpiifacegaze
 from tests.papers.datasets.images.trees import write_images, write_text
 
 

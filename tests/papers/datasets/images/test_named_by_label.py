@@ -1,7 +1,7 @@
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.images.named_by_label import (
+from ordinate_papers.datasets.images.named_by_label import (
     read_agedb,
     read_bracs,
     read_busi,

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate.papers.datasets.catalogue import IMAGE_SETS
-from ordinate.papers.datasets.images.catalogue import load
+from ordinate_papers.datasets.catalogue import IMAGE_SETS
+from ordinate_papers.datasets.images.catalogue import load
 
 pytestmark = pytest.mark.skipif(
     "ORDINATE_DATA" not in os.environ, reason="ORDINATE_DATA does not say where the real data is"

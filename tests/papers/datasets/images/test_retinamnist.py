@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.images.retinamnist import read_retinamnist
+from ordinate_papers.datasets.images.retinamnist import read_retinamnist
 
 SIZES = {"train": 5, "val": 2, "test": 3}
 

@@ -1,7 +1,7 @@
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.papers.datasets.images.skyfinder import read_skyfinder
+from ordinate_papers.datasets.images.skyfinder import read_skyfinder
 from tests.papers.datasets.images.trees import write_images, write_text
 
 HEADER = "Filename,CamId,Conds,Year,Month,Day,Hour,Min,TempI,TempM"

@@ -1,0 +1,206 @@
+"""The third stage of ``ordinate fit``: the choice of the method that validates best."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.commands.division import Rows
+from ordinate.commands.fit.plan import BLEND, epochs_of_cut
+from ordinate.commands.fit.time_limit import TimeLimit
+from ordinate.commands.fit.train import Chosen, Training, measured_note
+from ordinate.commands.workspace import read_record, write_record
+from ordinate.data.rows import column_of
+from ordinate.errors import OrdinateError
+from ordinate.estimators.blend import BlendParameters
+from ordinate.estimators.choice import Choice, Trial, choose_within
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.predictions import Predictions
+from ordinate.estimators.unseen_errors import UnseenErrors
+from ordinate.report.evaluation import measure
+from ordinate.torchrun import by_the_first
+from ordinate.training.time_budget import TimeBudget, training_until
+
+PARTS = {"linear": "linear model", "trees": "random trees", "boosting": "boosted trees", "blend": BLEND}
+SIMPLE = tuple(name for name in PARTS.values() if name != BLEND)
+MOST_STANDARD_ERRORS = 2.0  # A candidate that is further behind the best is not tried on further parts,
+LEAST_MEASURED = 20  # once it was measured on so many samples.
+LEAST_TO_TRY = 10.0  # With fewer seconds, one method is trained.
+LEAST_SHARE = 0.5  # With less of a trial's time left to train on all samples, the trial's model is kept.
+MOST_SHARE_OF_TIME_LEFT = 0.9  # The number of epochs of the last training leaves a tenth of the time.
+CHOICE = "choice.json"  # The file of what is known of the candidates, among the checkpoints.
+LAST = "last_training.json"  # The file of what follows once they have been tried.
+
+
+def choose(training: Training, time: TimeLimit) -> Chosen:
+    """Train each candidate on parts of the training rows and choose by its errors on the others.
+
+    Of candidates within a standard error of the lowest MAE the first is chosen. With a time limit, the methods come
+    first and the plain networks after them, as far as the time reaches, and the lowest MAE on one part is chosen.
+    """
+    candidates = training.plan.candidates
+    is_divided = len(training.division.validation) > 0
+    if training.folds is not None and (len(candidates) == 1 or is_divided):
+        reason = f"{candidates[0]} is the only candidate"
+        if len(candidates) > 1:
+            reason = "--split says what to measure on"
+        raise OrdinateError("--folds", problem=f"are for the choice of a method, and {reason}", hint="leave it out")
+    if len(candidates) == 1:
+        return Chosen(candidates[0])
+    if time.budget is None:
+        return _choose_by_errors(training)
+    if by_the_first(lambda: time.left_to_train < LEAST_TO_TRY and not (training.checkpoints / CHOICE).exists()):
+        limit = time.budget.seconds / 60
+        print(f"no time within {limit:g} minutes to try several: trains {candidates[0]}, the first")
+        return Chosen(candidates[0])
+    return _choose_in_time(training, time.budget, time)
+
+
+def _choose_by_errors(training: Training) -> Chosen:
+    """Choose by the errors on each part of the samples; the blend knows its own after one training on all."""
+    samples, parts = training.samples, training.parts()
+    measured = np.concatenate([unseen for _, unseen in parts])
+    found = UnseenErrors(column_of(samples.weights, measured), column_of(samples.groups, measured))
+    blend = None
+    first = [name for name in training.plan.candidates if name == BLEND]
+    if first:
+        print(f"trying {BLEND}")
+        blend = training.train_on_all(BLEND)
+        found.of |= _errors_of_blend(training, blend, measured)
+    tried = [name for name in training.plan.candidates if name != BLEND]
+    predicted: dict[str, list[Predictions]] = {name: [] for name in tried}
+    place = 0
+    for number, (part, unseen) in enumerate(parts, 1):
+        of_folds, folder = "", ""
+        if len(parts) > 1:
+            of_folds, folder = f", {number} of {len(parts)}", f"-{number}"
+        for name in tried:
+            print(f"trying {name}{of_folds}")
+            model = training.train(name, part, f"{name}-trial{folder}")
+            predicted[name].append(training.predictions(model, unseen))
+            errors = found.of.setdefault(name, np.full(len(measured), np.nan))
+            errors[place : place + len(unseen)] = predicted[name][-1].absolute_errors
+        place += len(unseen)
+        if number < len(parts) and place >= LEAST_MEASURED:
+            best = found.lowest([*first, *tried])
+            behind = [name for name in tried if found.behind(name, best, MOST_STANDARD_ERRORS)]
+            tried = [name for name in tried if name not in behind]
+            if behind:
+                print(f"{' and '.join(behind)} given up after {number} of {len(parts)}: clearly behind {best}")
+            if len([*first, *tried]) < 2:
+                break
+    chosen = found.choose([*first, *tried])
+    intervals = found.intervals()
+    _print_errors(intervals)
+    _print_reason(found, chosen, [*first, *tried])
+    if blend is not None and chosen == BLEND:
+        return Chosen(BLEND, model=blend, rows=training.division.rows, tried=intervals)
+    return Chosen(chosen, note=measured_note(predicted[chosen]), tried=intervals)
+
+
+def _errors_of_blend(training: Training, model: EmbeddingEstimator, measured: Rows) -> dict[str, NDArray[np.float64]]:
+    """Return the errors of the blend, and of the simple models in it, on samples that they have not seen."""
+    if len(training.division.validation) or not isinstance(model, BlendParameters):
+        return {BLEND: training.predictions(model, measured).absolute_errors}
+    errors: Mapping[str, NDArray[np.float64]] = model.unseen_errors_
+    places = np.searchsorted(training.division.rows, measured)
+    return {PARTS[name]: errors[name][places] for name in PARTS if name in errors}
+
+
+def _print_reason(found: UnseenErrors, chosen: str, tried: Sequence[str]) -> None:
+    """Print why the lowest error did not decide, and which simple models had lower ones."""
+    best = found.lowest(tried)
+    if best != chosen:
+        difference, error = found.mean(chosen, best)
+        by = f"{difference:.4f}"
+        if math.isfinite(error):
+            by += f" ± {error:.4f} (standard error)"
+        print(f"{chosen}, tried before {best}, is behind it by {by}: a tie")
+    simple = [name for name in found.of if name in SIMPLE and found.behind(chosen, name, 1.0)]
+    if simple:
+        print(f"note: {' and '.join(simple)} alone had lower errors than {chosen}, by more than a standard error")
+
+
+def _choose_in_time(training: Training, budget: TimeBudget, time: TimeLimit) -> Chosen:
+    """Choose by the errors on one part of the samples, as far as the time reaches."""
+    part, validation = training.parts(folds=1)[0]
+    weights = column_of(training.samples.weights, validation)
+    notes: dict[str, str | None] = {}
+
+    def trial(name: str) -> Trial:
+        print(f"trying {name}")
+        model = training.train(name, part, f"{name}-trial")
+        predictions = training.predictions(model, validation)
+        notes[name] = measured_note([predictions])
+        return Trial(float(measure(predictions, weights)["mae"]), epochs_of_cut(model))
+
+    growth = len(training.division.rows) / len(part)
+    record = training.checkpoints / CHOICE
+    made = choose_within(training.plan.candidates, trial, budget, time.until, growth=growth, record=record)
+    tried = {str(name): {"mae": error, "samples": len(validation)} for name, error in made.errors.items()}
+    _print_errors(tried)
+    if made.untried:
+        print(f"no time within {budget.seconds / 60:g} minutes for {', '.join(made.untried)}")
+    name = str(made.chosen)
+    usual = training.plan.epochs
+    last = by_the_first(
+        lambda: last_training(training.checkpoints / LAST, made, name, time.left_to_train, growth, usual)
+    )
+    if not last["trial"]:
+        return Chosen(name, last["epochs"], note=notes.get(name), tried=tried)
+    print(f"no time to train {name} on all samples: its trial is the model")
+    with training_until(time.end):  # The model is read from its checkpoint.
+        model = training.train(name, part, f"{name}-trial")
+    return Chosen(name, model=model, rows=part, of_part=True, note=notes.get(name), tried=tried)
+
+
+def last_training(
+    record: Path, choice: Choice, name: str, left: float, growth: float, epochs: int | None
+) -> dict[str, Any]:
+    """Return, and keep, the epochs of the training on all samples, and whether the trial's model replaces it.
+
+    Args:
+        record: File that keeps the decision, so that a run that was stopped continues with it.
+        choice: Trials of the candidates.
+        name: Name of the chosen candidate.
+        left: Seconds that are left to train.
+        growth: Number of all samples over that of a trial.
+        epochs: Epochs of the plan; None for those of the method.
+    """
+    kept: dict[str, Any] | None = read_record(record)
+    if kept is not None:
+        return kept
+    seconds = choice.seconds[name]
+    if name in choice.epochs:
+        ratio = MOST_SHARE_OF_TIME_LEFT * left / (growth * seconds)
+        fitting = choice.epochs[name] * max(1.0, ratio)
+        epochs = int(fitting if epochs is None else min(epochs, fitting))
+    last = {"trial": left < LEAST_SHARE * seconds, "epochs": epochs}
+    write_record(record, last)
+    return last
+
+
+def _print_errors(errors: Mapping[str, Mapping[str, float]]) -> None:
+    if errors:
+        print(f"validation MAE: {errors_as_text(errors)}")
+        print('how to choose: "Which method and when" in the documentation')
+
+
+def errors_as_text(candidates: Mapping[str, Mapping[str, float]]) -> str:
+    """Return mean errors as text, with their intervals, and with the number of samples if others have more."""
+    most = max((each["samples"] for each in candidates.values()), default=0)
+    shown = []
+    for name, each in candidates.items():
+        facts = []
+        if "low" in each:
+            facts.append(f"{each['low']:.4f} to {each['high']:.4f}")
+        if each["samples"] < most:
+            facts.append(f"on {each['samples']} of {most} samples")
+        text = f"{name} {each['mae']:.4f}"
+        if facts:
+            text += f" ({'; '.join(facts)})"
+        shown.append(text)
+    return ", ".join(shown)

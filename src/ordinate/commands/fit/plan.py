@@ -1,0 +1,303 @@
+"""The second stage of ``ordinate fit``: what is to be trained on samples that were read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.commands.fit.image_plan import ImagePlan, Wanted
+from ordinate.commands.fit.read import Data, Source
+from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.labels import Label, parse_boundaries, parse_costs, parse_decision, understand_label
+from ordinate.commands.settings import Settings, parameters
+from ordinate.data.registry import modalities
+from ordinate.decisions import margins_from_costs
+from ordinate.errors import OrdinateError
+from ordinate.estimators.cloc import CLOCClassifier, two_phases
+from ordinate.estimators.defaults import defaults_of
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.head_options import Head
+from ordinate.estimators.recipes import Recipe
+from ordinate.estimators.registry import CORE, build, models, unavailable
+from ordinate.extensions import Task
+from ordinate.methods.imbalance import Imbalance
+from ordinate.torchrun import joined_processes
+from ordinate.training.options import RUNTIME, Training
+from ordinate.training.ray_cluster import RayCluster
+
+METHODS: dict[Task, tuple[str, ...]] = {"ranks": ("cloc", "otd"), "continuous": ("supcr", "supremix")}
+BLEND = "blend"  # It is tried before them on tables.
+HEADS: dict[Task, tuple[str, ...]] = {  # They are tried after them within a time limit.
+    "ranks": ("cross_entropy", "orcnn", "corn_ranks"),
+    "continuous": ("l1", "mse", "huber"),
+}
+
+
+@dataclass(frozen=True)
+class Logging:
+    """Where losses are logged while training: ``"csv"`` or ``"tensorboard"`` files in a folder."""
+
+    kind: str
+    folder: Path
+
+    def logger(self, name: str) -> Any:
+        """Return a Lightning logger of a training."""
+        from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
+
+        return {"csv": CSVLogger, "tensorboard": TensorBoardLogger}[self.kind](self.folder.resolve(), name)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The methods to choose from, and everything that their estimators are built from.
+
+    Args:
+        label: Labels of all samples.
+        candidates: Names of the methods, in the order in which they are tried.
+        costs: (C, C), costs of mistakes, true by predicted rank; None without any.
+        margins: CLOC's fixed margins by the ranks of their boundary.
+        settings: Settings of the estimators.
+        params: Other parameters of the estimators.
+        recipe: Recipe that the estimator starts from; None for the defaults.
+        epochs: Epochs of training; None for those of method or recipe.
+        cluster: Ray cluster to train on; None for this machine.
+        logging: Logs of the trainings; None for none.
+    """
+
+    label: Label
+    candidates: tuple[str, ...]
+    costs: NDArray[np.float64] | None
+    margins: Mapping[tuple[int, int], float]
+    settings: Settings
+    params: Mapping[str, Any]
+    recipe: Recipe | None = None
+    epochs: int | None = None
+    cluster: RayCluster | None = None
+    logging: Logging | None = None
+
+    def build(self, name: str, folder: Path, epochs: int | None = None) -> EmbeddingEstimator:
+        """Return the unfitted estimator of a method, which keeps its state in the folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        logger = None if self.logging is None else self.logging.logger(folder.name)
+        return self.estimator(name, epochs).set_params(
+            training__checkpoint_dir=str(folder), training__logger=logger, training__cluster=self.cluster
+        )
+
+    def estimator(self, name: str, epochs: int | None = None) -> EmbeddingEstimator:
+        """Return the unfitted estimator of a method.
+
+        Args:
+            name: Name of the method.
+            epochs: Epochs of training; None for those of the plan.
+
+        Raises:
+            OrdinateError: The method cannot be trained here, or lacks a setting.
+        """
+        reason = unavailable(name)
+        if reason is not None:
+            raise OrdinateError("--method", problem=f'{reason}: pip install "ordinate[baselines]"')
+        estimator: EmbeddingEstimator
+        estimator = build(name, self.label.task) if self.recipe is None else self.recipe.build()
+        params = {**self._settings_of(estimator, name), **self.params}
+        if "data" in params and "data" not in parameters(type(estimator)):
+            raise OrdinateError("--method", problem=f"{name} is for tables")
+        if self.label.is_ranks:
+            params["class_order"] = self.label.classes
+        if self.margins and isinstance(estimator, CLOCClassifier):
+            classes = self.label.classes or []
+            margins = {(classes[low], classes[high]): margin for (low, high), margin in self.margins.items()}
+            params["critical_margins"] = margins
+        epochs = self.epochs if epochs is None else epochs
+        if epochs is not None:
+            params["epochs"] = stage_epochs(estimator, epochs)
+        return estimator.set_params(**params)
+
+    def _settings_of(self, estimator: EmbeddingEstimator, method: str) -> dict[str, Any]:
+        """Return the settings as parameters of an estimator."""
+        settings = self.settings
+        known = parameters(type(estimator))
+        for name in [*settings.names(), *(group for group in ("head", "imbalance") if settings.names(group))]:
+            if name not in known:
+                raise OrdinateError(
+                    settings.source(name), problem=f"{method} has no such setting", expected="another --method"
+                )
+        params = settings.values(type(estimator))
+        for name, value in settings.values(Training, "training").items():
+            params[f"training__{name}"] = value
+        if settings.names("head"):
+            head = getattr(estimator, "head", None)
+            if not isinstance(head, Head):
+                raise OrdinateError("--set head", problem=f"{method} has no such head", expected="another --method")
+            params["head"] = replace(head, **settings.values(Head, "head"))
+        if settings.names("imbalance"):
+            params["imbalance"] = settings.build(Imbalance, "imbalance")
+        return params
+
+
+def stage_epochs(estimator: EmbeddingEstimator, epochs: int) -> int | tuple[int, int]:
+    """Return so many epochs as an estimator takes them: CLOC's in its two phases, and a quarter more for a head."""
+    if isinstance(estimator, CLOCClassifier):
+        return two_phases(epochs)
+    if isinstance(getattr(estimator, "epochs", None), tuple):
+        return epochs, max(1, epochs // 4)
+    return epochs
+
+
+def epochs_of_cut(model: EmbeddingEstimator) -> int | None:
+    """Return the epochs that a training had before its time was over, as --epochs has them; None if it was not cut."""
+    if not any("passed" in epoch for epoch in model.history_):
+        return None
+    epochs = sum(epoch.get("passed", 1.0) for epoch in model.history_)
+    has_head = isinstance(getattr(model, "epochs", None), tuple) and not isinstance(model, CLOCClassifier)
+    if has_head:
+        epochs /= 1.25
+    return max(1, int(epochs))
+
+
+def wanted_of_images(options: FitOptions, source: Source) -> Wanted:
+    """Return the choices that the options make of a training on images."""
+    images = next(kind for kind in modalities() if kind.plans_training)
+    settings = options.settings
+    image_options = source.options_of(images)
+    training = settings.build(Training, "training")
+    return Wanted(
+        encoder=options.encoder,
+        options=image_options,
+        fixed_size="size" in settings.names("data"),
+        mirror=image_options.mirror if "mirror" in settings.names("data") else None,
+        train_encoder=training.train_encoder,
+        epochs=options.epochs,
+        folds=options.folds,
+        needs_views=options.method in ("simclr", "dino"),
+    )
+
+
+def filled_in(options: FitOptions, plan: ImagePlan | None) -> FitOptions:
+    """Return the options with the choices of a plan for everything that was left open."""
+    if plan is None:
+        return options
+    settings = list(options.set)
+    names = options.settings.names("data")
+    for name, is_on in (("frozen", plan.frozen), ("mirror", plan.mirror)):
+        if is_on and name not in names:
+            settings.append(f"data.{name}=true")
+    size, pretrained = options.image_size, options.pretrained
+    if "size" not in names:
+        size = f"{plan.size[0]}x{plan.size[1]}"
+    if "pretrained" not in names:
+        pretrained = plan.pretrained
+    return replace(
+        options, encoder=plan.network, pretrained=pretrained, image_size=size, epochs=plan.epochs, set=settings
+    )
+
+
+def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | None = None) -> Plan:
+    """Return what is to be trained on the samples.
+
+    Args:
+        options: Options with the choices of the plan of images filled in.
+        source: Source with the same choices.
+        data: Samples that were read, and the plan of images.
+        recipe: Recipe of a paper; None for the defaults.
+
+    Raises:
+        OrdinateError: Options contradict the label or each other.
+    """
+    samples, modality, settings = data.samples, data.samples.modality, source.settings
+    if recipe is not None and recipe.kind != modality.name:
+        needed = f"{recipe.name} is for {recipe.kind}"
+        raise OrdinateError("--recipe", problem=f"{needed}, and {options.data} holds {modality.noun}")
+    params: dict[str, Any] = {"random_state": options.seed, "verbose": 0 if options.quiet else 1}
+    data_options = source.options_of(modality)
+    if data_options is not None:
+        params["data"] = data_options
+    label = understand_label(samples.y, options.task, options.order, samples.name)
+    margins = parse_boundaries("--margin", options.margin, label.classes)
+    costs = parse_costs(options.costs, label.classes)
+    decision = parse_decision(options.decision, costs, label.classes)
+    if decision is not None:
+        params["decision"] = decision
+    method = options.method if recipe is None else _method_of(recipe, options.method)
+    candidates: tuple[str, ...] = (method,)
+    if method == "auto":
+        first = defaults_of(modality).has_columns and _may_blend(settings, options.ray)
+        candidates = _candidates(label, blend=first, heads=options.time_limit is not None)
+    else:
+        require_fitting(method, label)
+    if margins and "cloc" not in candidates:
+        raise OrdinateError("--margin", problem="is for CLOC", expected="--method cloc")
+    if costs is not None and "cloc" in candidates:
+        margins = {**margins_from_costs(costs), **margins}
+    if margins:
+        candidates = ("cloc",)  # Only CLOC has margins.
+    if data.plan is not None:
+        candidates = candidates[: data.plan.candidates]
+    plan = Plan(
+        label,
+        candidates,
+        costs,
+        margins,
+        settings,
+        params,
+        recipe,
+        options.epochs,
+        _cluster(options.ray, options.workers),
+        None if options.logger is None else Logging(options.logger, options.logs),
+    )
+    _check(plan, is_weighted=options.weight is not None)
+    return plan
+
+
+def _check(plan: Plan, *, is_weighted: bool) -> None:
+    """Raise an error for a setting that a candidate cannot be trained with."""
+    for name in plan.candidates:
+        estimator = plan.estimator(name)
+        estimator.new_method()
+        if is_weighted and estimator.unweighted is not None:
+            problem = f"is not for {name}: {estimator.unweighted}"
+            raise OrdinateError("--weight", problem=problem, expected="another --method")
+
+
+def _cluster(address: str | None, workers: int | None) -> RayCluster | None:
+    return None if address is None or workers is None else RayCluster(address, workers)
+
+
+def _method_of(recipe: Recipe, method: str) -> str:
+    if method not in ("auto", recipe.method):
+        raise OrdinateError("--method", f"{method}, but the recipe {recipe.name} is one of {recipe.method}")
+    return recipe.method
+
+
+def _may_blend(settings: Settings, ray: str | None) -> bool:
+    """Return whether the blend is tried: it trains in one process, and settings are for the methods."""
+    elsewhere = {f"training.{name}" for name in RUNTIME}
+    devices = settings.build(Training, "training").devices
+    several = joined_processes() > 1 or devices not in (None, 1) or ray is not None
+    return elsewhere.issuperset(settings.texts) and not several
+
+
+def _candidates(label: Label, *, blend: bool, heads: bool) -> tuple[str, ...]:
+    """Return the methods to choose from, in the order in which they are tried."""
+    candidates = METHODS[label.task]
+    if blend:
+        candidates = (BLEND, *candidates)
+    if heads:
+        candidates = (*candidates, *HEADS[label.task])
+    return candidates
+
+
+def require_fitting(method: str, label: Label) -> None:
+    """Raise an error for a method that is not for this kind of label, or learns no embedding."""
+    kind, other = ("ranks", "continuous") if label.is_ranks else ("a continuous target", "ranks")
+    model = models()[method]
+    if label.task in model.estimators and model.embeds:
+        return
+    fitting = [name for name, known in CORE.items() if label.task in known.estimators and known.embeds]
+    raise OrdinateError(
+        "--method",
+        problem=f"{method} is not for {kind}",
+        expected=f"one of {', '.join(fitting)}, or --task {other}",
+    )

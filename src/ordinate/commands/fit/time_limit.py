@@ -1,0 +1,110 @@
+"""The time of ``ordinate fit``: how much there is, what it is left for, and the end of everything by a limit."""
+
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from ordinate.estimators.choice import LEAST_TRAINING
+from ordinate.report.page.projections import MOST_FOR_TSNE
+from ordinate.torchrun import is_first_process
+from ordinate.training.time_budget import TimeBudget, TrainingEnd
+
+SPENT = "spent.json"  # The file of the time spent in the folder of a run.
+# The time of each part of what follows the training, over that of the start, which shows how busy the machine is.
+METRICS_TIME = 0.5
+REPORT_TIME = 0.4
+PICTURES_TIME = 1.2
+MOST_RESERVED = 0.4  # The largest share of the limit that is kept for what follows the training.
+
+
+@dataclass(frozen=True)
+class TimeLimit:
+    """The time of a command.
+
+    Args:
+        budget: Time that may be spent; None without a limit.
+        start: Seconds that were spent on starting, or a few if they are fewer.
+        after: Seconds for embeddings after the training.
+    """
+
+    budget: TimeBudget | None
+    start: float = 3.0
+    after: float = 0.0
+
+    @classmethod
+    def of(cls, minutes: float | None, folder: Path, started: float) -> Self:
+        """Return the time of a command that started at a time of ``time.monotonic``, or of one that it continues."""
+        budget = None
+        if minutes is not None:
+            budget = TimeBudget(60 * minutes, start=started)
+            if is_first_process():  # All processes go by its clock.
+                budget.continue_from(folder / SPENT)
+        return cls(budget, max(cls.start, time.monotonic() - started))
+
+    def keep_in(self, folder: Path) -> None:
+        """Write the time spent to a folder from now on, so that a run that was stopped continues with it."""
+        if self.budget is not None and is_first_process():
+            self.budget.keep_in(folder / SPENT)
+
+    @property
+    def reserve(self) -> float:
+        """Seconds for what follows the training."""
+        if self.budget is None:
+            return 0.0
+        return min((METRICS_TIME + REPORT_TIME + PICTURES_TIME) * self.start, MOST_RESERVED * self.budget.seconds)
+
+    @property
+    def until(self) -> float:
+        """Seconds spent when the trainings have to end."""
+        if self.budget is None:
+            return math.inf
+        after = min(self.after, MOST_RESERVED * self.budget.seconds)
+        return self.budget.seconds - self.reserve - after
+
+    @property
+    def left_to_train(self) -> float:
+        """Seconds until the trainings have to end."""
+        return math.inf if self.budget is None else self.until - self.budget.spent
+
+    @property
+    def end(self) -> TrainingEnd | None:
+        """The end of the trainings; None without a limit."""
+        if self.budget is None:
+            return None
+        return TrainingEnd(self.budget, self.until, LEAST_TRAINING * self.budget.seconds)
+
+    def left_for_plan(self, reading: float) -> float | None:
+        """Return the seconds for trainings after so many seconds of reading; None without a limit."""
+        return None if self.budget is None else self.budget.left - self.reserve - reading
+
+    def warn_of_reading(self, images: int, reading: float) -> None:
+        """Print a note if reading images takes more than half of the limit."""
+        if self.budget is not None and reading > 0.5 * self.budget.seconds:
+            print(
+                f"note: reading {images} images takes about {as_text(reading)}, and cannot be cut short; smaller "
+                "files, or a longer --time-limit, leave more for the training"
+            )
+
+    def has_time_for(self, part: float) -> bool:
+        """Return whether time is left for ``REPORT_TIME`` or ``PICTURES_TIME``."""
+        return self.budget is None or self.budget.left > part * self.start
+
+    def projections(self, samples: int, seconds_per_sample: float = 0.02) -> tuple[str, ...]:
+        """Return the projections that a report of so many samples has time for; t-SNE takes long."""
+        seconds = seconds_per_sample * min(samples, MOST_FOR_TSNE)
+        after = (REPORT_TIME + PICTURES_TIME) * self.start
+        if self.budget is None or seconds < self.budget.left - after:
+            return ("pca", "tsne")
+        return ("pca",)
+
+
+def as_text(seconds: float) -> str:
+    """Return a time as text, in seconds or minutes.
+
+    Example:
+        >>> as_text(40.2), as_text(600)
+        ('40 seconds', '10 minutes')
+    """
+    return f"{max(1, round(seconds))} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"

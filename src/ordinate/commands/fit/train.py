@@ -1,0 +1,198 @@
+"""The fourth stage of ``ordinate fit``: trainings on all rows that there are to train on, or on parts of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ordinate.commands.division import Division, Rows, divide
+from ordinate.commands.fit.plan import Plan, epochs_of_cut
+from ordinate.commands.fit.time_limit import TimeLimit
+from ordinate.commands.samples import Samples
+from ordinate.data.rows import column_of, take
+from ordinate.decisions import better_rule, compare_rules
+from ordinate.errors import OrdinateError
+from ordinate.estimators.defaults import defaults_of
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.predictions import Predictions
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.rank_labels import to_ranks
+from ordinate.estimators.shares import assign_folds
+from ordinate.training.time_budget import training_until
+
+
+@dataclass(frozen=True)
+class Training:
+    """Everything that trainings need.
+
+    Args:
+        plan: Plan of the estimators.
+        samples: All samples.
+        division: Rows to train, to validate and to measure on.
+        checkpoints: Folder of the states of trainings.
+        seed: Seed of folds.
+        folds: Number of parts on which candidates are measured; None for the default.
+    """
+
+    plan: Plan
+    samples: Samples
+    division: Division
+    checkpoints: Path
+    seed: int
+    folds: int | None = None
+
+    def train(
+        self, name: str, rows: Rows, folder: str, epochs: int | None = None, **validation: Any
+    ) -> EmbeddingEstimator:
+        """Return a candidate trained on some rows, or read from the folder in which it was trained before."""
+        samples = self.samples
+        model = self.plan.build(name, self.checkpoints / folder, epochs)
+        return model.fit(
+            take(samples.X, rows), self.plan.label.values[rows], column_of(samples.weights, rows),
+            groups=column_of(samples.groups, rows), **validation,
+        )  # fmt: skip
+
+    def train_on_all(self, name: str, epochs: int | None = None) -> EmbeddingEstimator:
+        """Return a candidate trained on all rows that there are to train on, and validated on the others."""
+        rows, validation = self.division.validation, None
+        if len(rows):
+            samples = self.samples
+            validation = (take(samples.X, rows), self.plan.label.values[rows], column_of(samples.weights, rows))
+        return self.train(name, self.division.rows, f"{name}-final", epochs, validation=validation)
+
+    def predictions(self, model: EmbeddingEstimator, rows: Rows) -> Predictions:
+        """Return the predictions of a model for some rows."""
+        return Predictions.of(model, take(self.samples.X, rows), self.plan.label.values[rows])
+
+    def parts(
+        self, folds: int | None = None, *, few_samples: int = 300, few_groups: int = 25
+    ) -> list[tuple[Rows, Rows]]:
+        """Return the parts of the rows to train the candidates on, each with the rows to measure them on.
+
+        Unless the data set says which, every row is measured on in one of the folds; of a single fold a fifth is.
+
+        Args:
+            folds: Number of folds; None for the number that was asked for, and otherwise five if a fit takes little
+                time and samples or groups are few, and one if not.
+            few_samples: Number of samples up to which they are few.
+            few_groups: Number of groups below which they are few.
+        """
+        label, groups, rows = self.plan.label, self.samples.groups, self.division.rows
+        if len(self.division.validation):
+            return [(rows, self.division.validation)]
+        units = len(rows) if groups is None else groups.iloc[rows].nunique()
+        folds = folds or self.folds
+        if folds is None:
+            is_small = len(rows) <= few_samples or (groups is not None and units < few_groups)
+            folds = 5 if is_small and defaults_of(self.samples.modality).folds_are_cheap else 1
+        if min(folds, units) < 2:
+            return [divide(label, groups, rows, 0.2, self.seed)]
+        y = label.values[rows]
+        ordered = y if label.classes is None else to_ranks(y, np.asarray(label.classes))
+        fold = assign_folds(ordered, min(folds, units), self.seed, column_of(groups, rows))
+        parts = [(rows[fold != number], rows[fold == number]) for number in range(fold.max() + 1)]
+        if label.is_ranks:
+            parts = [part for part in parts if len(np.unique(label.values[part[0]])) > 1]
+        if not parts:
+            raise OrdinateError(
+                "--group",
+                problem="each of the groups but one has a single rank, the same",
+                expected="groups that leave two ranks or more to train on when some of them are held out",
+            )
+        return parts
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A method that was chosen.
+
+    Args:
+        name: Name of the method.
+        epochs: Epochs of the training on all samples; None for those of the plan.
+        model: The trained model, if there is nothing more to train.
+        rows: Rows that it was trained on.
+        of_part: Whether these rows are a part of what there is to train on.
+        note: Note on the decision.
+        tried: ``mae`` of every candidate on ``samples`` that it has not seen, and ``low`` and ``high`` end of its 95%
+            interval, if they are known.
+    """
+
+    name: str
+    epochs: int | None = None
+    model: EmbeddingEstimator | None = None
+    rows: Rows | None = None
+    of_part: bool = False
+    note: str | None = None
+    tried: dict[str, dict[str, float]] | None = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained model.
+
+    Args:
+        name: Name of the method.
+        model: The model, which keeps no state of its training.
+        rows: Rows that it was trained on.
+        epochs: Epochs that train it again, if they are not those of the plan.
+        is_exact: Whether the same options train exactly the same model again.
+        tried: Errors of all candidates, see :class:`Chosen`; None if one was trained.
+    """
+
+    name: str
+    model: EmbeddingEstimator
+    rows: Rows
+    epochs: int | None
+    is_exact: bool
+    tried: dict[str, dict[str, float]] | None
+
+
+def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
+    """Train the chosen method on all rows, unless it is trained already, and print the notes of the training."""
+    model, rows = chosen.model, chosen.rows
+    if model is None or rows is None:
+        print(f"training {chosen.name}")
+        rows = training.division.rows
+        with training_until(time.end):
+            model = training.train_on_all(chosen.name, chosen.epochs)
+    is_exact = not chosen.of_part and not model.method_.hurried
+    model.set_params(verbose=0, training__cluster=None, training__checkpoint_dir=None, training__logger=None)
+    on_decision = decision_note(model, getattr(model, "decision_scores_", None)) or chosen.note
+    for note in model.notes_:
+        print(f"note: {note}")
+    if on_decision is not None:
+        print(f"note: {on_decision}")
+    epochs = epochs_of_cut(model)
+    if epochs is None:
+        return Trained(chosen.name, model, rows, chosen.epochs, is_exact, chosen.tried)
+    print(f"note: the time limit ended the training after {epochs} epochs")
+    return Trained(chosen.name, model, rows, epochs, is_exact, chosen.tried)
+
+
+def measured_note(parts: Sequence[Predictions]) -> str | None:
+    """Return the note on predictions of validation samples, of each part by a model of the same settings.
+
+    None for targets, or if the decision in use is as good as another.
+    """
+    probabilities = [part.probabilities for part in parts if part.probabilities is not None]
+    if sum(map(len, probabilities)) < 2:
+        return None
+    true = np.concatenate([part.true for part in parts])
+    return decision_note(parts[0].model, compare_rules(true, np.concatenate(probabilities)))
+
+
+def decision_note(model: EmbeddingEstimator, scores: dict[str, dict[str, float]] | None) -> str | None:
+    """Return a note if another decision is clearly better on validation samples, given the scores of both."""
+    if not isinstance(model, RankClassifier) or scores is None:
+        return None
+    better = better_rule(scores, model.rule)
+    if better is None:
+        return None
+    measure, name = ("accuracy", "an accuracy") if better == "mode" else ("mae", "an MAE")
+    values = {rule: scores[rule][measure] for rule in scores}
+    return (
+        f"on validation samples the {better} of the probabilities has {name} of {values.pop(better):.3f}, "
+        f"the {model.rule} {values.popitem()[1]:.3f}: --decision {better} predicts by it"
+    )

@@ -1,0 +1,94 @@
+"""The help of ``ordinate fit``: the options that most people need, and all of them with every setting of ``--set``."""
+
+import argparse
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from typing import Any
+
+from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.options import add_options
+from ordinate.commands.settings import FLAGS, GROUPS
+
+ENTRY = re.compile(r"^ {4}(\w[\w, ]*): (.*(?:\n {8}.*)*)", re.MULTILINE)
+ROLE = re.compile(r":\w+:`~?(?:[\w.]+\.)?(\w+)`")
+
+
+def add_fit_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of fit to its parser, of which ``--help`` shows those that most people need."""
+    add_options(parser, FitOptions, hide_rare=True)
+    parser.add_argument(
+        "--help-all",
+        action=_HelpAll,
+        nargs=0,
+        default=argparse.SUPPRESS,
+        help="show all options and settings",
+    )
+
+
+class _HelpAll(argparse.Action):
+    """Print the help of all options and settings."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        whole = argparse.ArgumentParser(prog=parser.prog, description=parser.description)
+        add_options(whole, FitOptions)
+        whole.print_help()
+        print("\nsettings of --set NAME=VALUE, and of a TOML file")
+        for title, group, declared in _declarations():
+            print(f"\n{title}:")
+            for name, text in setting_texts(declared, group):
+                wrapped = textwrap.wrap(text, width=96) or [""]
+                print(f"  {name}", *(f"      {line}" for line in wrapped), sep="\n")
+        parser.exit()
+
+
+def _declarations() -> Iterator[tuple[str, str, type]]:
+    """Yield titles, groups and dataclasses of settings."""
+    from ordinate.data.registry import modalities  # PyTorch takes seconds to import.
+    from ordinate.estimators.head_options import Head
+    from ordinate.estimators.registry import models
+    from ordinate.methods.imbalance import Imbalance
+    from ordinate.training.options import Training
+
+    for name in ("cloc", "otd", "supcr", "supremix", "blend"):
+        task = next(iter(models()[name].estimators))
+        yield name, "", models()[name].estimator(task)
+    yield "training", "training", Training
+    for kind in modalities():
+        if kind.options_class is not None:
+            yield f"data, for {kind.name}", "data", kind.options_class
+    yield "head of regressors", "head", Head
+    yield "imbalance", "imbalance", Imbalance
+
+
+def setting_texts(declared: type, group: str) -> list[tuple[str, str]]:
+    """Return the names of the settings that a dataclass declares, with their default, and their documentation.
+
+    Example:
+        >>> from ordinate.estimators.head_options import Head
+        >>> setting_texts(Head, "head")[2]
+        ('head.n_neighbors=5', 'Number of training embeddings whose targets the head "neighbours" averages.')
+    """
+    documented = _documentation(declared)
+    found = []
+    for parameter in fields(declared):
+        name = f"{group}.{parameter.name}" if group else parameter.name
+        if not parameter.init or name in FLAGS or name in GROUPS:
+            continue
+        default = "" if parameter.default in (None, MISSING) else f"={parameter.default}"
+        found.append((name + default, documented.get(parameter.name, "")))
+    return found
+
+
+def _documentation(declared: type) -> dict[str, str]:
+    """Return the entries of a docstring's arguments by name, without marks of reStructuredText."""
+    after = inspect.getdoc(declared) or ""
+    section = re.split(r"\n(?=\w+:\n)", after.partition("Args:\n")[2])[0]
+    found = {}
+    for names, text in ENTRY.findall(section):
+        plain = ROLE.sub(r"\1", " ".join(text.split())).replace("``", "")
+        for name in names.split(", "):
+            found[name] = plain
+    return found

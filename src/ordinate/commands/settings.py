@@ -1,0 +1,260 @@
+"""Settings of estimators and of their groups of options, as ``--set NAME=VALUE`` gives them.
+
+The dataclasses of estimators and groups declare the settings: their annotations say which values fit, and their
+docstrings are the help.
+"""
+
+import ast
+import builtins
+import difflib
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from types import NoneType, UnionType
+from typing import Any, Literal, Self, TypeVar, Union, get_args, get_origin
+
+from ordinate.errors import OrdinateError
+
+Options = TypeVar("Options")
+
+GROUPS = ("training", "data", "head", "imbalance")
+FLAGS = {  # Settings that other options of the command line give.
+    "encoder": "--encoder", "decision": "--decision or --costs", "class_order": "--order",
+    "critical_margins": "--margin", "random_state": "--seed", "verbose": "--quiet",
+    "training.checkpoint_dir": "--out", "training.logger": "--logger", "training.cluster": "--ray",
+    "data.stream": "--stream", "data.skip_unreadable": "--skip-unreadable",
+}  # fmt: skip
+WORDS = {"true": True, "false": False, "none": None}
+
+
+class OnlyInPython:
+    """Values that only Python can give, such as callbacks."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings by name, those of a group as ``"training.learning_rate"``.
+
+    Args:
+        texts: Values as they were typed.
+        sources: Options of the command line that gave some of them, by the name of the setting.
+
+    Example:
+        >>> settings = Settings.of(["training.learning_rate=3e-4", "temperature=0.5"])
+        >>> settings.names("training"), settings.names()
+        (['learning_rate'], ['temperature'])
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: Sequence[str], flags: Mapping[str, tuple[str, str]] | None = None) -> Self:
+        """Return settings typed as NAME=VALUE, of which the last of a name counts.
+
+        Args:
+            given: Settings as they were typed.
+            flags: Settings that other options give: the option and the value by the name of the setting.
+        """
+        texts = {}
+        for text in given:
+            name, sign, value = text.partition("=")
+            name = name.strip().replace("-", "_")
+            if not sign or not name:
+                raise OrdinateError("--set", repr(text), "NAME=VALUE, as in training.learning_rate=3e-4")
+            _check_name(name)
+            texts[name] = value.strip()
+        flags = flags or {}
+        for name, (source, value) in flags.items():
+            if name in texts:
+                raise OrdinateError("--set", f"{name} and {source}, which are the same", "one of the two")
+            texts[name] = value
+        return cls(texts, {name: source for name, (source, _) in flags.items()})
+
+    def names(self, group: str = "") -> list[str]:
+        """Return the names of the settings of a group, without the group; of an estimator's own for an empty name."""
+        if not group:
+            return [name for name in self.texts if "." not in name]
+        prefix = f"{group}."
+        return [name.removeprefix(prefix) for name in self.texts if name.startswith(prefix)]
+
+    def values(self, declared: type, group: str = "") -> dict[str, Any]:
+        """Return the values of the settings of a group, as the dataclass that declares them says.
+
+        Raises:
+            OrdinateError: There is no such setting, or a value is of another type.
+        """
+        found = {}
+        for name in self.names(group):
+            if name not in parameters(declared):
+                raise self._unknown(name, group, [declared])
+            found[name] = self._value(name, group, declared)
+        return found
+
+    def build(self, declared: type[Options], group: str, others: Mapping[str, Any] | None = None) -> Options:
+        """Return a group of options with the settings, and with other values for those that were not given."""
+        values = {**(others or {}), **self.values(declared, group)}
+        try:
+            return declared(**values)
+        except OrdinateError as error:
+            if error.argument not in self.names(group):
+                raise
+            raise error.of(self.source(f"{group}.{error.argument}")) from None
+
+    def check_names(self, estimators: Iterable[type], kinds: Iterable[type]) -> None:
+        """Raise an error for a setting that no estimator, or no options of a kind of data, declares.
+
+        Args:
+            estimators: Classes of the estimators that may be trained.
+            kinds: Classes of the options of all kinds of data.
+        """
+        for group, declared in (("", list(estimators)), ("data", list(kinds))):
+            for name in self.names(group):
+                if not any(name in parameters(each) for each in declared):
+                    raise self._unknown(name, group, declared)
+
+    def source(self, name: str) -> str:
+        """Return the option of the command line that gave a setting."""
+        return self.sources.get(name, f"--set {name}")
+
+    def _value(self, name: str, group: str, declared: type) -> Any:
+        full = f"{group}.{name}" if group else name
+        annotation = annotation_of(declared, name)
+        try:
+            return converted(self.texts[full], annotation)
+        except ValueError:
+            got = repr(self.texts[full])
+            raise OrdinateError(self.source(full), got, description(annotation)) from None
+
+    def _unknown(self, name: str, group: str, declared: Sequence[type]) -> OrdinateError:
+        known = [each for kind in declared for each in parameters(kind)]
+        full = {(f"{group}.{each}" if group else each): None for each in known}
+        full = {each: None for each in full if each not in FLAGS and each not in GROUPS}
+        given = f"{group}.{name}" if group else name
+        near = difflib.get_close_matches(given, full, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(full)}"
+        return OrdinateError("--set", problem=f"there is no setting {given!r}", hint=hint)
+
+
+def _check_name(name: str) -> None:
+    """Raise an error for the name of a setting that is given in another way, or of an unknown group."""
+    if name in FLAGS:
+        raise OrdinateError("--set", name, f"{FLAGS[name]}, which sets it")
+    group, dot, _ = name.partition(".")
+    if dot and group not in GROUPS:
+        near = difflib.get_close_matches(group, GROUPS, n=1)
+        hint = f"did you mean {near[0]}?" if near else None
+        raise OrdinateError("--set", repr(name), f"a name, or one in {', '.join(GROUPS)}", hint)
+    if not dot and name in GROUPS and name != "head":
+        raise OrdinateError("--set", repr(name), f"one of its settings, as in {name}.NAME=VALUE")
+
+
+def parameters(declared: type) -> list[str]:
+    """Return the names of the parameters that a dataclass has."""
+    return [each.name for each in fields(declared) if each.init]
+
+
+def annotation_of(declared: type, name: str) -> Any:
+    """Return the annotation of a parameter, in which names for type checkers alone stand for :class:`OnlyInPython`."""
+    for base in declared.__mro__:
+        annotation = vars(base).get("__annotations__", {}).get(name)
+        if isinstance(annotation, str):
+            known = vars(sys.modules[base.__module__])
+            return eval(annotation, {}, _Names(known))  # noqa: S307  # The text is of the package's own code.
+        if annotation is not None:
+            return annotation
+    raise KeyError(name)
+
+
+class _Names(dict[str, Any]):
+    """Names of a module, in which those that it lacks stand for :class:`OnlyInPython`."""
+
+    def __missing__(self, name: str) -> Any:
+        return vars(builtins).get(name, OnlyInPython)
+
+
+def converted(text: str, annotation: Any) -> Any:
+    """Return the value that a text stands for, as an annotation says.
+
+    Raises:
+        ValueError: No such value fits the annotation.
+
+    Example:
+        >>> converted("3e-4", float | None), converted("none", float | None), converted("(3, 4)", tuple[int, int])
+        (0.0003, None, (3, 4))
+    """
+    try:
+        literal = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        literal = text
+    candidates = [literal, text]
+    word = str(literal).lower()
+    if word in ("true", "false"):
+        candidates.insert(0, WORDS[word])
+    elif word == "none":
+        candidates.append(None)
+    for value in candidates:
+        if fits(value, annotation):
+            return _shaped(value, annotation)
+    raise ValueError(text)
+
+
+def fits(value: Any, annotation: Any) -> bool:
+    """Return whether a value fits an annotation; lists fit where tuples do.
+
+    Example:
+        >>> fits(3, float | None), fits("sgd", Literal["adam", "adamw"]), fits([3, 4], tuple[int, int])
+        (True, False, True)
+    """
+    origin, inner = get_origin(annotation), get_args(annotation)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if origin in (Union, UnionType):
+        return any(fits(value, each) for each in inner)
+    if origin is Literal:
+        return not isinstance(value, bool) and value in inner
+    if origin is tuple:
+        return isinstance(value, list | tuple) and len(value) == len(inner) and all(map(fits, value, inner))
+    if isinstance(origin, type):
+        if issubclass(origin, Mapping):
+            return isinstance(value, dict)
+        is_sequence = issubclass(origin, Sequence) and isinstance(value, list | tuple)
+        return is_sequence and all(fits(each, inner[0]) for each in value)
+    plain = {
+        float: is_number, int: is_number and isinstance(value, int), bool: isinstance(value, bool),
+        str: isinstance(value, str), NoneType: value is None, None: value is None, Any: True,
+    }  # fmt: skip
+    return plain.get(annotation, False)
+
+
+def _shaped(value: Any, annotation: Any) -> Any:
+    """Return a list as a tuple, and a whole number as a float if nothing else fits."""
+    if isinstance(value, list):
+        return tuple(value)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    alternatives = get_args(annotation) or (annotation,)
+    if whole and float in alternatives and int not in alternatives:
+        return float(value)
+    return value
+
+
+def description(annotation: Any) -> str:
+    """Return which values an annotation allows, for a message.
+
+    Example:
+        >>> description(int | Literal["auto"] | None), description(tuple[int, int])
+        ('a whole number, auto or none', 'tuple[int, int]')
+    """
+    named = {int: "a whole number", float: "a number", bool: "true or false", str: "text", NoneType: "none"}
+    parts = [
+        re.sub(r"<class '|'>|\b[a-z_][\w.]*\.(?=\w)", "", named.get(each, str(each))) for each in _values(annotation)
+    ]
+    *first, last = dict.fromkeys(parts)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _values(annotation: Any) -> list[Any]:
+    """Return the types and values that an annotation allows."""
+    if get_origin(annotation) not in (Union, UnionType, Literal):
+        return [annotation]
+    return [part for each in get_args(annotation) for part in _values(each)]

@@ -1,0 +1,174 @@
+"""Reading csv and tsv: one way for all commands, in which no cell moves to another column."""
+
+import csv
+import gzip
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+from pandas.errors import ParserError, ParserWarning
+
+from ordinate.data.memory import available_memory, require_memory
+from ordinate.data.paths import not_utf8
+from ordinate.errors import OrdinateError
+
+MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]  # not "None": a grade
+
+MOST_COMPRESSED = 1032  # bytes that gzip can make one of
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # begin what a spreadsheet computes
+
+
+def read_csv(content: Path | IO[bytes], where: Path | str, separator: str = ",", **options: Any) -> pd.DataFrame:
+    """Return the table of a csv, with the names of its columns in the first line.
+
+    Lines may end in a separator with nothing behind it. ``options`` are further ones of ``pandas.read_csv``; ``where``
+    the file lies is for messages.
+
+    Raises:
+        OrdinateError: what pandas cannot read, a line with more cells or fewer than there are columns, or a file that
+            memory does not hold.
+    """
+    require_memory(_size(content), where)
+    with _parsing(content, where, separator):
+        frame = _parse(content, separator, **options)
+    _require_whole_lines(frame, content, where, separator)
+    return frame
+
+
+def read_csv_parts(path: Path, rows: int, **options: Any) -> Iterator[pd.DataFrame]:
+    """Yield the table of a csv or tsv file ``rows`` rows at a time; otherwise as :func:`read_csv`."""
+    separator = separator_of(path)
+    with _parsing(path, path, separator):
+        parts = _parse(path, separator, chunksize=rows, low_memory=False, **options)
+    are_whole = False
+    with parts:
+        while True:
+            with _parsing(path, path, separator):
+                part = next(parts, None)
+            if part is None:
+                return
+            are_whole = are_whole or _require_whole_lines(part, path, path, separator)
+            yield part
+
+
+def separator_of(path: Path) -> str:
+    """Return what separates the cells of a file, by its name."""
+    return "\t" if ".tsv" in path.name.lower() else ","
+
+
+def _parse(content: Path | IO[bytes], separator: str, **options: Any) -> Any:
+    return pd.read_csv(
+        content, sep=separator, index_col=False, keep_default_na=False, na_values=MISSING, skipinitialspace=True,
+        **options,
+    )  # fmt: skip
+
+
+@contextmanager
+def _parsing(content: Path | IO[bytes], where: Path | str, separator: str) -> Iterator[None]:
+    """Raise what pandas cannot read, or would leave out, as an `OrdinateError`."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ParserWarning)  # of cells that it leaves out
+            yield
+    except UnicodeDecodeError as error:
+        raise not_utf8(where, error) from error
+    except (ParserWarning, ValueError, OSError, EOFError) as error:
+        if isinstance(error, ParserWarning | ParserError):
+            _require_short_lines(content, where, separator)
+        raise OrdinateError(where, problem=f"could not be read: {str(error).splitlines()[0]}") from error
+
+
+def _require_short_lines(content: Path | IO[bytes], where: Path | str, separator: str) -> None:
+    """Raise an error if a line has cells beyond the columns."""
+    for number, row, columns in _lines(content, separator):
+        if any(row[columns:]):
+            raise OrdinateError(
+                where, problem=f"line {number} has {len(row)} cells", expected=f"{columns}, as the first has"
+            )
+
+
+def _require_whole_lines(frame: pd.DataFrame, content: Path | IO[bytes], where: Path | str, separator: str) -> bool:
+    """Raise an error if a line is cut off; return whether all lines were looked at, as some end in a missing value."""
+    if not frame.shape[1] or not frame.iloc[:, -1].isna().any():
+        return False
+    for number, row, columns in _lines(content, separator):
+        if row and len(row) < columns:
+            raise OrdinateError(
+                where,
+                problem=f"line {number} has {len(row)} cells",
+                expected=f"{columns}, as the first has",
+                hint="it may be cut off; empty cells need their separators",
+            )
+    return True
+
+
+def _lines(content: Path | IO[bytes], separator: str) -> Iterator[tuple[int, list[str], int]]:
+    """Yield the number and the cells of each line, and how many the first has."""
+    with ExitStack() as opened, suppress(csv.Error, StopIteration):
+        if isinstance(content, Path):
+            file: Any = opened.enter_context((gzip.open if content.suffix == ".gz" else open)(content, "rb"))
+        else:
+            content.seek(0)
+            file = io.BytesIO(content.read())
+        text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
+        rows = csv.reader(text, delimiter=separator, skipinitialspace=True)
+        first = next(row for row in rows if row)
+        while first and not first[-1]:  # its line may end in separators too
+            first.pop()
+        columns = len(first)
+        for row in rows:
+            yield rows.line_num, row, columns
+
+
+def _size(content: Path | IO[bytes]) -> int:
+    """Return the bytes of a csv, or as many as say that memory does not hold a compressed one."""
+    if not isinstance(content, Path):
+        return content.seek(0, io.SEEK_END) - content.seek(0)
+    size = content.stat().st_size
+    available = available_memory()
+    if content.suffix != ".gz" or available is None or size * MOST_COMPRESSED < available:
+        return size
+    unpacked = 0
+    with suppress(OSError, EOFError), gzip.open(content) as file:  # damage is for pandas to find
+        while unpacked <= available and (part := file.read(1 << 24)):
+            unpacked += len(part)
+    return unpacked
+
+
+def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose text no spreadsheet takes for a formula: an apostrophe stands before it, as they read it.
+
+    Example:
+        >>> without_formulas(pd.DataFrame({"path": ["=1+1", "-5", "a"], "score": [-1.0, 2.0, 3.0]})).values.tolist()
+        [["'=1+1", -1.0], ['-5', 2.0], ['a', 3.0]]
+    """
+    frame = frame.rename(columns=_as_text)
+    for place, kind in enumerate(frame.dtypes):
+        if not pd.api.types.is_numeric_dtype(kind):
+            frame.isetitem(place, frame.iloc[:, place].map(_as_text).array)
+    return frame
+
+
+def _as_text(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell.startswith(FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def first_line_is_data(columns: "pd.Index[str]") -> bool:
+    """Return whether the names of columns look like a row: numbers, other than those that pandas counts columns with.
+
+    Example:
+        >>> first_line_is_data(pd.Index(["5.1", "3.5", "0"])), first_line_is_data(pd.Index(["0", "1", "2"]))
+        (True, False)
+    """
+    numbers = pd.to_numeric(columns.to_series(), errors="coerce")
+    return bool(numbers.notna().all()) and numbers.tolist() != list(range(len(numbers)))

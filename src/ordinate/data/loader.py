@@ -1,0 +1,95 @@
+"""Loaders of batches: errors of worker processes as they are, and epochs that continue where they were left."""
+
+import multiprocessing
+import os
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from torch.utils.data import DataLoader, Dataset
+
+from ordinate.data.samplers import SharedBatches, WrappedBatches
+from ordinate.errors import OrdinateError
+
+
+def usable_workers(workers: int) -> int:
+    """Return the number of worker processes: at most one per core, and 0 if none may be started."""
+    if multiprocessing.current_process().daemon:
+        return 0
+    return min(workers, os.cpu_count() or 1)
+
+
+class Loader(DataLoader[Any]):
+    """A DataLoader that raises an `OrdinateError` of a worker process as it is, not as the text of a traceback."""
+
+    def __init__(self, dataset: Dataset[Any], **options: Any) -> None:
+        if options.get("num_workers"):
+            dataset = _ErrorsAsSamples(dataset)
+        super().__init__(dataset, **options)
+
+    def __iter__(self) -> Any:
+        """Yield batches."""
+        for batch in super().__iter__():
+            if isinstance(batch, OrdinateError):
+                raise batch
+            yield batch
+
+
+class _ErrorsAsSamples(Dataset[Any]):
+    """Samples, or the `OrdinateError` that says why they cannot be read."""
+
+    def __init__(self, samples: Any) -> None:
+        self.samples = samples
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __getitem__(self, request: Any) -> Any:
+        try:
+            return self.samples[request]
+        except OrdinateError as error:
+            return error
+
+
+class ResumableLoader(Loader):
+    """A loader whose state, which Lightning keeps in checkpoints, is how many batches of which epoch it has read.
+
+    With that state it leaves them out, without reading their samples, when this epoch comes.
+
+    Args:
+        data: Data set that gives a batch for each request of the sampler.
+        batches: Sampler of the requests, one per batch.
+        options: Options of ``DataLoader``.
+    """
+
+    def __init__(self, data: Dataset[Any], batches: SharedBatches, **options: Any) -> None:
+        self.rest = RestOfEpoch(batches)
+        super().__init__(data, sampler=self.rest, batch_size=None, **options)
+        self.read = 0
+        self.resumed: dict[str, int] = {}
+
+    def __iter__(self) -> Any:
+        """Yield batches: a generator, so that no worker reads ahead before Lightning has set the epoch."""
+        resumed, self.resumed = self.resumed, {}
+        continues = resumed.get("epoch") == self.rest.epoch
+        self.read = resumed.get("batches", 0) if continues else 0
+        self.rest.start = self.read
+        for batch in super().__iter__():
+            self.read += 1
+            yield batch
+
+    def state_dict(self) -> dict[str, int]:
+        return {"epoch": self.rest.epoch, "batches": self.read}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Continue the epoch of such a state when it comes next."""
+        self.resumed = state
+
+
+class RestOfEpoch(WrappedBatches):
+    """The batches of another sampler from number ``start`` on; those before are left out by their indices alone."""
+
+    start = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        return islice(self.batches, self.start, None)

@@ -1,0 +1,86 @@
+"""Files by their paths or URLs, of which some can be selected, and which can be recognised again."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ordinate.data import object_store
+from ordinate.data.paths import is_url
+from ordinate.optional import optional
+
+if TYPE_CHECKING:
+    from pyarrow import LargeStringArray
+
+
+class NamedFiles:
+    """Files in an order; an index array, a mask or a slice selects some.
+
+    Args:
+        paths: Paths or URLs of the files, or their names in an archive.
+        archive: Zip that holds the files; None if they lie in folders.
+
+    Attributes:
+        kind: Kind of the files, for messages; the extra of Ordinate that reads them has its name.
+        draws: Whether a sample is drawn at random whenever it is read.
+    """
+
+    kind: ClassVar[str]
+    draws = False
+
+    def __init__(self, paths: "Iterable[str | Path] | LargeStringArray", archive: str | Path | None = None) -> None:
+        pa = optional("pyarrow", self.kind, self.kind)
+        names = paths if isinstance(paths, pa.LargeStringArray) else [str(path) for path in paths]
+        self.names: Any = pa.array(names, pa.large_string())  # They take a few bytes each, which processes share.
+        self.archive = None if archive is None else Path(archive)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, rows: ArrayLike | slice) -> Self:
+        return type(self)(self.names.take(selected_rows(len(self), rows)), self.archive)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return type(self), (self.names, self.archive)
+
+    @property
+    def paths(self) -> NDArray[np.str_]:
+        """The names of all files (n,), each as large as the longest."""
+        return np.array(self.names.to_pylist(), dtype=np.str_)
+
+    def name(self, index: int) -> str:
+        """Return the name of a file."""
+        name: str = self.names[index].as_py()
+        return name
+
+    def stamps(self) -> NDArray[np.int64]:
+        """Return (n, 2): the size of each file in bytes, and its time of change; no file is read."""
+        stamps = (file_stamp(name.as_py()) for name in self.names)
+        return np.fromiter(stamps, dtype=np.dtype((np.int64, 2)), count=len(self))
+
+    def digest(self) -> bytes:
+        """Return a digest of the names, sizes and times of the files, of which none is read."""
+        digest = hashlib.sha256(str(self.archive).encode())
+        for buffer in filter(None, self.names.buffers()):
+            digest.update(buffer)
+        digest.update(self.stamps().tobytes())
+        return digest.digest()
+
+
+def selected_rows(n: int, rows: ArrayLike | slice) -> NDArray[np.int64]:
+    """Return the rows of n that an index, an index array, a mask or a slice selects."""
+    return np.atleast_1d(np.arange(n)[rows if isinstance(rows, slice) else np.asarray(rows)])
+
+
+def file_stamp(path: str) -> tuple[int, int]:
+    """Return the size of a file in bytes, and its time of change; -1 for a file that is not there."""
+    if is_url(path):
+        return object_store.stamp(path)
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return -1, -1
+    return found.st_size, found.st_mtime_ns

@@ -1,0 +1,30 @@
+"""What the options of all kinds of data have in common."""
+
+from typing import ClassVar, Self
+
+from ordinate.option_group import OptionGroup
+
+
+class DataOptions(OptionGroup):
+    """How an estimator reads one kind of data: the parameter ``data`` of estimators.
+
+    Attributes:
+        brings_weights: Whether the encoders of this kind of data start from weights that were learned elsewhere.
+        frozen: Whether such weights stay as they are.
+        skip_unreadable: Whether files that stream and cannot be read are replaced by others.
+    """
+
+    brings_weights: ClassVar[bool] = False
+    frozen: bool = False
+    skip_unreadable: bool = False
+
+    def with_part(self, train_encoder: int | str | None) -> Self:
+        """Return the options for an encoder that is trained in such a part."""
+        return self
+
+    def without_paths(self) -> Self:
+        """Return the options without paths of this machine."""
+        return self
+
+    def check_part(self, train_encoder: int | str | None) -> None:
+        """Raise an error if an encoder of this data cannot be trained in such a part."""

@@ -1,0 +1,82 @@
+"""What kinds of data have in common whose samples become pixels or voxels: images and volumes."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.data.decoded import DecodedSamples, PixelReader, stream
+from ordinate.data.modality import Modality, Reader, Request, are_paths
+from ordinate.data.streamed import StreamedPixels
+from ordinate.encoders.given import Encoder
+
+
+class PixelModality(Modality):
+    """A kind of data that lies in files or arrays, and becomes uint8 pixels or voxels of one size.
+
+    Attributes:
+        reader: Reader of the samples; it names their files and their decoded form.
+        dimensions: Number of dimensions of an array of samples.
+        suffixes: Suffixes of the files; empty if paths of any files are of this kind.
+    """
+
+    reader: ClassVar[type[PixelReader]]
+    dimensions: ClassVar[int]
+    suffixes: ClassVar[tuple[str, ...]] = ()
+
+    @staticmethod
+    @abstractmethod
+    def as_array(array: NDArray[Any], /) -> NDArray[Any]:
+        """Return an array of samples, or raise an `OrdinateError` that says why it is none."""
+
+    def recognises(self, X: Any, options: Any = None) -> bool:
+        if self._is_read(X) or getattr(X, "ndim", 1) == self.dimensions:
+            return True
+        return are_paths(X) and str(next(iter(X))).lower().endswith(self.suffixes or "")
+
+    def check(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+        if self._is_read(X):
+            return X
+        if getattr(X, "ndim", 1) == self.dimensions:
+            return self.as_array(np.asarray(X))
+        return self.reader.files_class(X)
+
+    def _is_read(self, X: Any) -> bool:
+        return isinstance(X, self.reader.files_class | self.reader.decoded_class)
+
+    def fit(self, X: Any, options: Any, *, encoder: Encoder, progress: bool) -> tuple[Reader, DecodedSamples]:
+        return self.reader.fit(X, options, progress=progress)
+
+    def paths(self, X: Any) -> NDArray[np.str_] | None:
+        if isinstance(X, DecodedSamples) and isinstance(X.pixels, StreamedPixels):
+            X = X.pixels.files
+        if not isinstance(X, self.reader.files_class):
+            return None
+        paths: NDArray[np.str_] = X.paths
+        return paths
+
+    def decode(self, X: Any, options: Any, request: Request, choose: Any = None) -> tuple[Any, dict[int, str]]:
+        if options is None and self.options_class is not None:
+            options = self.options_class()
+        files = self.reader.files_class
+        if not isinstance(X, files):
+            X = self.as_array(X)
+        preprocessing, notes = self.reader.choose(X, options)
+
+        def say(note: str) -> None:
+            request.say(f"note: {note}")
+
+        for note in notes:
+            say(note)
+        if choose is not None:
+            preprocessing = self.resized(X, preprocessing, options, choose)
+        streamed = stream(X, preprocessing, options, say) if isinstance(X, files) else None
+        if streamed is not None:
+            return self.reader.decoded_class(streamed, preprocessing), {}
+        pixels, failures = self.reader.decode_all(X, preprocessing, options.workers, request.progress)
+        return self.reader.decoded_class(pixels, preprocessing), failures
+
+    def resized(self, X: Any, preprocessing: Any, options: Any, choose: Any) -> Any:
+        """Return the preprocessing with the size that a plan of the training chooses."""
+        return preprocessing

@@ -1,0 +1,115 @@
+"""Batches that training reads: samples or augmented views of them, with labels and weights."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from ordinate.data.loader import usable_workers
+from ordinate.data.samplers import SharedBatches, WrappedBatches
+from ordinate.data.streamed import Streamed, read_rows
+from ordinate.data.views import DrawView
+from ordinate.functional.global_batch import all_processes, place_among
+
+
+class ArrayBatches(Dataset[tuple[Tensor, ...]]):
+    """Inputs and labels, and the weights of weighted samples, a whole batch of indices at a time.
+
+    Args:
+        x: Samples (n, ...).
+        y: Labels (n,) or (n, p).
+        weights: Weights (n,) of the samples; None for equal ones.
+
+    Attributes:
+        workers: Number of worker processes that read the samples; 0 for those in memory.
+    """
+
+    def __init__(self, x: Tensor | Streamed, y: Tensor, weights: Tensor | None = None) -> None:
+        self.x: Any = x  # A tensor or Streamed; methods take it as a tensor.
+        self.y = y
+        self.weights = weights
+        self.workers = usable_workers(x.workers) if isinstance(x, Streamed) else 0
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, request: Any) -> tuple[Tensor, ...]:
+        """Return a batch for what the sampler of :meth:`requests` yields."""
+        x, rows = read_rows(self.x, request)
+        return x, *self.labels_of(rows)
+
+    def labels_of(self, rows: Tensor) -> list[Tensor]:
+        """Return the labels of some rows, and their weights if samples are weighted."""
+        labels = [self.y[rows]]
+        if self.weights is not None:
+            labels.append(self.weights[rows])
+        return labels
+
+    def requests(self, batches: SharedBatches, seed: int) -> SharedBatches:
+        """Return the sampler of a DataLoader that reads these batches; ``seed`` is that of the training."""
+        return batches
+
+
+class ViewBatches(ArrayBatches):
+    """Augmented views of images (n, c, h, w), uint8, or series (n, c, t), a whole batch of them at a time.
+
+    The views of a sample lie next to each other in the batch, each with its label and, if there are some, its weight.
+    Worker processes draw those that take long, and those of samples that are not in memory.
+
+    Args:
+        x: Samples (n, ...).
+        y: Labels (n,) or (n, p).
+        augmentation: Function that draws a view of each sample.
+        views: Number of views per sample.
+        workers: Largest number of worker processes.
+        weights: Weights (n,) of the samples; None for equal ones.
+    """
+
+    def __init__(
+        self,
+        x: Tensor | Streamed,
+        y: Tensor,
+        augmentation: DrawView,
+        views: int,
+        workers: int,
+        weights: Tensor | None = None,
+    ) -> None:
+        super().__init__(x, y, weights)
+        self.augmentation = augmentation
+        self.views = views
+        self.workers = usable_workers(workers) if augmentation.takes_long or isinstance(x, Streamed) else 0
+
+    def __getitem__(self, request: Any) -> tuple[Tensor, ...]:
+        seed, rows = request
+        views = self.views
+        if isinstance(self.x, Streamed) and self.x.draws:  # Every view is read by itself.
+            rows = np.repeat(rows, views).tolist()
+            views = 1
+        x, read = read_rows(self.x, rows, seed)
+        with torch.random.fork_rng(devices=[]):
+            # Views are drawn on the CPU, and seeding every device takes longer.
+            torch.default_generator.manual_seed(seed)
+            drawn = self.augmentation(x.repeat_interleave(views, dim=0))
+        return drawn, *(part.repeat_interleave(views, dim=0) for part in self.labels_of(read))
+
+    def requests(self, batches: SharedBatches, seed: int) -> SharedBatches:
+        return SeededBatches(batches, seed)
+
+
+class SeededBatches(WrappedBatches):
+    """Batches, each with a seed that follows from the training's seed, the epoch and the place in the epoch."""
+
+    def __init__(self, batches: SharedBatches, seed: int) -> None:
+        super().__init__(batches)
+        self.seed = seed
+
+    def __iter__(self) -> Iterator[tuple[int, list[int]]]:
+        process = place_among(all_processes())
+        for place, rows in enumerate(self.batches):
+            known: tuple[int, ...] = (self.seed, self.batches.epoch, place)
+            if process > 0:
+                known = (*known, process)
+            yield hash(known) % 2**63, rows

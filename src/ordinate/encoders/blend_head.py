@@ -1,0 +1,94 @@
+"""The weighted mean of what members and simple models predict, from their embeddings side by side."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from ordinate.encoders.members import MemberLinear
+from ordinate.heads.cumulative_link import CumulativeLink
+
+
+class BlendHead(nn.Module):
+    """From the columns of :class:`~ordinate.encoders.members.BlendEncoder` to probabilities or targets.
+
+    Args:
+        members: the last layer of each network whose embeddings come first, with weights (members, d, C or 1), such as
+            :class:`~ordinate.encoders.members.MemberLinear`.
+        num_classes: C ranks; None for one target.
+        shares: of the predictions of ``"members"``, ``"linear"``, ``"trees"`` and ``"boosting"``, of sum 1; a part that
+            it lacks has no columns.
+
+    Example:
+        >>> from ordinate.encoders.members import MemberLinear
+        >>> BlendHead(MemberLinear(4, 8, 3), num_classes=3)(torch.zeros(2, 32)).shape
+        torch.Size([2, 3])
+    """
+
+    target_mean: Tensor
+    target_scale: Tensor
+
+    def __init__(self, members: nn.Module, num_classes: int | None, shares: Mapping[str, float] | None = None) -> None:
+        super().__init__()
+        self.num_classes = num_classes
+        self.members = members
+        self.shares = {"members": 1.0} if shares is None else dict(shares)
+        self.link = CumulativeLink(num_classes) if num_classes is not None and "linear" in self.shares else None
+        self.register_buffer("target_mean", torch.zeros(1))
+        self.register_buffer("target_scale", torch.ones(1))
+
+    def standardise(self, targets: Shaped[Tensor, "n *p"]) -> None:
+        """Take mean and deviation of the training targets as those to predict around."""
+        self.target_mean.copy_(targets.double().mean())
+        self.target_scale.copy_(targets.double().std(correction=0))
+
+    def config(self) -> dict[str, Any]:
+        """Return what :meth:`restore` needs in addition to the tensors."""
+        return {"num_classes": self.num_classes, "shares": self.shares}
+
+    @classmethod
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "BlendHead":
+        """Return the head of a saved model."""
+        members = MemberLinear(*tensors["members.weight"].shape)
+        head = cls(members, config["num_classes"], config["shares"]).double()
+        head.load_state_dict(tensors)
+        return head
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many members there are, and d of the embedding of each."""
+        members, dim, _ = self.members.get_parameter("weight").shape
+        return members, dim
+
+    def outputs(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "m n o"]:
+        """Return the logits of each member, or its standardised targets."""
+        own = embeddings[:, : math.prod(self.shape)].unflatten(1, self.shape).transpose(0, 1)
+        outputs: Tensor = self.members(own)
+        return outputs
+
+    def by_member(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "m n o"]:
+        """Return what each member predicts: probabilities, or standardised targets."""
+        outputs = self.outputs(embeddings)
+        return outputs if self.num_classes is None else outputs.softmax(2)
+
+    def standardised(self, embeddings: Float[Tensor, "n d"]) -> dict[str, Float[Tensor, "n o"]]:
+        """Return what each part predicts: probabilities, or standardised targets."""
+        found = {"members": self.by_member(embeddings).mean(0)}
+        start = math.prod(self.shape)
+        for name in ("linear", "trees", "boosting"):
+            if name in self.shares:
+                end = start + (1 if name == "linear" else self.num_classes or 1)
+                found[name] = embeddings[:, start:end]
+                start = end
+        if self.link is not None:
+            found["linear"] = self.link(found["linear"])
+        return found
+
+    def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n o"]:
+        """Return probabilities (n, C), or targets (n, 1) in their own units."""
+        parts = self.standardised(embeddings)
+        blended = torch.stack([share * parts[name] for name, share in self.shares.items()]).sum(0)
+        return blended if self.num_classes is not None else blended * self.target_scale + self.target_mean

@@ -1,0 +1,203 @@
+"""Labels of an estimator: from what the user gives to training targets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, column_or_1d
+
+from ordinate.data.large_labels import are_in_file, computed, in_parts
+from ordinate.data.times import are_times
+from ordinate.errors import OrdinateError
+from ordinate.estimators.rank_labels import check_labels, find_classes, to_ranks
+from ordinate.estimators.sample_weights import CheckedSamples, weights_of_ranks
+
+
+@dataclass(frozen=True, eq=False)
+class RankLabels:
+    """Labels that are ranks.
+
+    Args:
+        classes: (C,), the classes from the lowest rank to the highest.
+        names: The labels by rank, also if an ensemble of scikit-learn passes codes instead of labels.
+        class_weight: Weights of the classes, see :func:`~ordinate.estimators.sample_weights.weights_of_ranks`.
+    """
+
+    classes: NDArray[Any]
+    names: list[Any]
+    class_weight: str | Mapping[Any, float] | None = None
+    stratified = True
+
+    @classmethod
+    def learn(cls, y: Any, class_order: Any, class_weight: Any) -> "RankLabels":
+        """Return the labels of training samples."""
+        classes = find_classes(different_labels(y), class_order)
+        names = classes.tolist() if class_order is None else list(class_order)
+        return cls(classes, names, class_weight)
+
+    @property
+    def outputs(self) -> int:
+        """The number of ranks."""
+        return len(self.classes)
+
+    def encode(self, y: Any) -> NDArray[np.int32]:
+        """Return ranks (n,); int32 takes half of the memory."""
+        if are_in_file(y):
+            return computed(y, y.shape, np.int32, lambda part: to_ranks(part, self.classes))
+        return to_ranks(y, self.classes).astype(np.int32)
+
+    def state(self) -> dict[str, Any]:
+        """Return what :func:`restore_labels` reads, ready for JSON."""
+        return {"classes": self.classes.tolist()}
+
+    def check_several(self, ranks: NDArray[np.int32]) -> None:
+        """Raise an error if training samples are of one class."""
+        if len(np.unique(ranks)) < 2:
+            present = np.sort(self.classes).tolist()
+            raise OrdinateError("y", f"{len(ranks)} sample(s) of one class, {present}", "at least two classes")
+
+    def check_left_out(self, y: Any) -> None:
+        """Raise an error if training samples of weight 0 are the only ones of a class."""
+        lost = sorted(set(check_labels(y).tolist()) - set(self.classes.tolist()))
+        if lost:
+            raise OrdinateError(
+                "sample_weight",
+                f"0 for every sample of the classes {lost[:5]}",
+                "some above 0 in every class",
+                "leave their samples out, or name the classes in class_order",
+            )
+
+    def weights_in_training(self, samples: CheckedSamples) -> NDArray[np.float64] | None:
+        """Return the weights of training samples."""
+        if self.class_weight is None:
+            return samples.weights
+        return weights_of_ranks(self.class_weight, self.names, samples.targets, samples.weights)
+
+
+def different_labels(y: Any) -> Any:
+    """Return the labels, of very many in a file each different one once."""
+    if not are_in_file(y):
+        return y
+    return np.unique(np.concatenate([np.unique(check_labels(part)) for _, part in in_parts(y)]))
+
+
+@dataclass(frozen=True, eq=False)
+class TargetLabels:
+    """Labels that are continuous targets, of which training sees the distance from an offset.
+
+    Args:
+        offset: (p,), the mean of the training targets, or 0 where distances between targets change with a shift.
+        is_vector: Whether the user gives one number per sample, (n,).
+        one_dimension: Whether the method supports p = 1 alone.
+    """
+
+    offset: NDArray[np.float64]
+    is_vector: bool
+    one_dimension: bool = False
+    stratified = False
+
+    @classmethod
+    def learn(cls, y: Any, *, shifts: bool, one_dimension: bool, estimator: Any) -> "TargetLabels":
+        """Return the labels of training samples.
+
+        Args:
+            y: (n,) or (n, p) targets.
+            shifts: Whether targets may be shifted by their mean.
+            one_dimension: Whether the method supports p = 1 alone.
+            estimator: Estimator that messages name.
+        """
+        y = _one_column(y) if one_dimension else y
+        if are_in_file(y):
+            finite = {"ensure_2d": False, "dtype": np.float64, "input_name": "y", "estimator": estimator}
+            mean = sum(check_array(part, **finite).sum() for _, part in in_parts(y)) / len(y)
+            variance = sum(np.square(part - mean).sum() for _, part in in_parts(y)) / len(y)
+            _check_deviation(variance**0.5)
+            return cls(np.array([mean if shifts else 0.0]), is_vector=True, one_dimension=one_dimension)
+        targets = _numbers(y, estimator)
+        if len(targets) == 1:
+            raise OrdinateError("y", "1 sample", "at least two to contrast")
+        if (targets == targets[0]).all():
+            raise OrdinateError("y", f"the one value {targets.flat[0]:g} for every sample", "targets that differ")
+        matrix = targets.reshape(len(targets), -1)
+        mean = matrix.mean(axis=0)
+        labels = cls(mean if shifts else np.zeros_like(mean), targets.ndim == 1, one_dimension)
+        _check_deviation((matrix - labels.offset).std())
+        return labels
+
+    @property
+    def outputs(self) -> int:
+        """The number of target dimensions."""
+        return len(self.offset)
+
+    def encode(self, y: Any, estimator: Any = None) -> NDArray[np.float32]:
+        """Return training targets (n, p)."""
+        y = _one_column(y) if self.one_dimension else y
+        if are_in_file(y):
+            return computed(y, (len(y), 1), np.float32, lambda part: (part - self.offset)[:, None])
+        targets = _numbers(y, estimator)
+        matrix = targets.reshape(len(targets), -1)
+        if matrix.shape[1] != len(self.offset):
+            raise OrdinateError("y", f"{matrix.shape[1]} targets per sample", len(self.offset))
+        return (matrix - self.offset).astype(np.float32)
+
+    def state(self) -> dict[str, Any]:
+        """Return what :func:`restore_labels` reads, ready for JSON."""
+        return {"offset": self.offset.tolist(), "is_vector": self.is_vector}
+
+    def decode(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return predictions (n, p) in the user's units and shape."""
+        restored = predicted + self.offset
+        return restored[:, 0] if self.is_vector else restored
+
+    def check_left_out(self, y: Any) -> None:
+        """Accept any targets of samples of weight 0."""
+
+    def weights_in_training(self, samples: CheckedSamples) -> NDArray[np.float64] | None:
+        """Return the weights of training samples."""
+        return samples.weights
+
+
+def restore_labels(state: dict[str, Any], estimator: Any) -> RankLabels | TargetLabels:
+    """Return the labels of a saved model.
+
+    Raises:
+        ValueError: They are no labels that a model could have.
+    """
+    if "classes" not in state:
+        offset = np.asarray(state["offset"], dtype=np.float64)
+        if offset.ndim != 1 or len(offset) == 0 or type(state["is_vector"]) is not bool:
+            raise ValueError(f"its targets are {state}")
+        return TargetLabels(offset, state["is_vector"], estimator.one_dimension)
+    classes = np.asarray(state["classes"])
+    if classes.ndim != 1 or len(np.unique(classes)) < max(2, len(classes)):
+        raise ValueError(f"its classes are {classes.tolist()}")
+    given = estimator.class_order
+    names = classes.tolist() if given is None else list(given)
+    return RankLabels(classes, names, estimator.class_weight)
+
+
+def _one_column(y: Any) -> Any:
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
+        raise OrdinateError("y", f"{y.shape[1]} targets per sample", "one", "SupCRRegressor supports several")
+    return column_or_1d(y, warn=True)
+
+
+def _numbers(y: Any, estimator: Any) -> NDArray[np.float64]:
+    if are_times(y):
+        raise OrdinateError("y", "dates or times", "numbers", "count days or seconds from one of them")
+    targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
+    if targets.ndim > 2:
+        raise OrdinateError("y", f"shape {targets.shape}", "(n,) or (n, p)")
+    return np.asarray(targets)
+
+
+def _check_deviation(deviation: float, least: float = 1e-36, most: float = 1e36) -> None:
+    """Raise an error if float32 does not hold targets of this deviation."""
+    if not least < deviation < most:
+        raise OrdinateError(
+            "y",
+            f"values past the range of float32 or too close for it, with a deviation of {deviation:g}",
+            "rescaled targets",
+        )

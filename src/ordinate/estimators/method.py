@@ -1,0 +1,256 @@
+"""How an estimator trains and predicts: one object per method, which the pipeline asks for its parts."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ordinate.data.label_density import LabelBins
+from ordinate.data.modality import Modality, Reader
+from ordinate.data.rows import random_part
+from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
+from ordinate.encoders.blocks import PartlyTrained
+from ordinate.encoders.hugging_face import VisionNetwork
+from ordinate.errors import OrdinateError
+from ordinate.estimators.defaults import defaults_of
+from ordinate.estimators.registry import named_encoders
+from ordinate.estimators.sample_weights import CheckedSamples
+from ordinate.extensions import load_object
+from ordinate.methods.imbalance import Balance, Imbalance
+from ordinate.training.optimization import Optimization
+from ordinate.training.options import Training
+
+if TYPE_CHECKING:
+    from ordinate.training.stages import StagedMethod
+
+Batches = ArrayBatches | ViewBatches
+
+
+@dataclass
+class Fitted:
+    """A trained module and everything that a predictor is made from.
+
+    Args:
+        module: The trained module, in evaluation mode.
+        reader: How samples are read.
+        embedding_dim: Dimension d of the embeddings.
+        training: Training samples as the module has seen them.
+        validation: Validation samples; None without any.
+        embed: Function from samples as batches have them to embeddings (n, d) in float64.
+        embed_rows: Function from samples and row numbers to the embeddings of these rows.
+        train_again: Function that goes on training the module with other stages on other samples.
+        fit_part: Function from rows of the training samples and a number to another module that is trained on these.
+        seed: Seed of the fit.
+        held_out_by_share: Whether validation samples are a share of the samples, which may be trained on afterwards.
+        all_weights: Weights of training and validation samples together; None for equal ones.
+        seconds: Seconds that training took.
+        values: Fitted attributes of the estimator by name, which a saved model keeps.
+        unsaved: Fitted attributes that a saved model does not keep.
+        notes: What the user should know.
+    """
+
+    module: Any
+    reader: Reader
+    embedding_dim: int
+    training: Batches
+    validation: ArrayBatches | None
+    embed: Callable[[Any], Tensor]
+    embed_rows: Callable[[Any, NDArray[Any]], Tensor]
+    train_again: Callable[..., None]
+    fit_part: Callable[[NDArray[np.int64], int], "Fitted"]
+    seed: int
+    held_out_by_share: bool
+    all_weights: Tensor | None = None
+    seconds: float = 0.0
+    values: dict[str, Any] = field(default_factory=dict)
+    unsaved: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Facts:
+    """What a method knows of the training data when it builds its module.
+
+    Args:
+        reader: How samples are read.
+        targets: Training targets, or a random part of very many: ranks (n,) or targets (n, p).
+        outputs: Number of ranks C, or of target dimensions p.
+        embedding_dim: Dimension d of the embeddings.
+        n_batches: Batches per epoch.
+        batch_size: Samples per batch.
+        is_validated: Whether there are validation samples.
+    """
+
+    reader: Reader
+    targets: Tensor
+    outputs: int
+    embedding_dim: int
+    n_batches: int
+    batch_size: int
+    is_validated: bool
+
+
+class Method:
+    """What differs between methods: their module, batches and predictor.
+
+    Args:
+        estimator: The estimator, whose parameters are the settings of the method.
+
+    Attributes:
+        groups: Groups of the training samples, once they are read; None without any.
+    """
+
+    name: str
+    views = 1  # Views of an image in a batch, if its augmentation draws any.
+    unweighted: str | None = None  # Why samples cannot be weighted.
+
+    def __init__(self, estimator: Any) -> None:
+        self.settings = estimator
+        self.training: Training = estimator.training
+        self.groups: Any = None
+
+    # What a method defines.
+
+    def check(self) -> None:
+        """Raise an error if a parameter of the estimator cannot be used."""
+
+    def weight_decay(self, reader: Reader) -> float:
+        """Return the weight decay that suits method and data."""
+        raise NotImplementedError
+
+    def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> ShuffledBatches:
+        """Return the batches that the method trains on."""
+        return ShuffledBatches(len(targets), batch_size, seed)
+
+    def validation_share(self, samples: CheckedSamples) -> float:
+        """Return the share of the samples to validate on."""
+        raise NotImplementedError
+
+    def check_batches(self, training: Batches, options: Any) -> None:
+        """Raise an error if the method cannot train on such samples."""
+
+    def run_name(self) -> str:
+        """Return what determines the weights in addition to parameters and samples."""
+        return ""
+
+    def data_options(self, modality: Modality) -> Any:
+        """Return the options of the kind of data as this method needs them; None if it has none."""
+        options = modality.options_of(self.settings.data)
+        if options is None or not isinstance(self.settings.encoder, str):
+            return options
+        return options.with_part(self.training.train_encoder)
+
+    def prepare(self, training: Batches, validation: ArrayBatches | None) -> tuple[Batches, ArrayBatches | None]:
+        """Return the samples to train and to validate on; called with the module built, before it is trained."""
+        return training, validation
+
+    def module(self, encoder: nn.Module, facts: Facts) -> "StagedMethod":
+        """Return the untrained module around an encoder."""
+        raise NotImplementedError
+
+    def finish(self, fitted: Fitted) -> nn.Module:
+        """Return what predicts from embeddings, once the module is trained."""
+        raise NotImplementedError
+
+    # What methods have in common.
+
+    def encoder_options(self, reader: Reader) -> dict[str, Any]:
+        """Return options of the encoder that depend on the label."""
+        return {}
+
+    def encoder(self, reader: Reader, options: Any, saved: dict[str, Any] | None = None) -> nn.Module:
+        """Return a new encoder.
+
+        Args:
+            reader: How samples are read.
+            options: Options of the kind of data.
+            saved: Description of the encoder in a saved model, whose weights it gets; None for a new model.
+        """
+        settings = self.settings
+        if isinstance(settings.encoder, str) and settings.encoder in named_encoders():
+            return load_object(named_encoders()[settings.encoder])(reader, settings.embedding_dim)
+        network = None if saved is None else saved.get("network")
+        encoder = reader.new_encoder(
+            settings.encoder if network is None else VisionNetwork(network),
+            self.embedding_dim,
+            options,
+            for_saved_weights=saved is not None,
+            **self.encoder_options(reader),
+        )
+        part = self.training.train_encoder
+        if part in (None, "all") or not isinstance(encoder, PartlyTrained):
+            return encoder
+        return encoder.train_only(part)
+
+    @property
+    def embedding_dim(self) -> int | None:
+        """The dimension that the encoder is told; None for the features of the network itself."""
+        dimension: int | None = self.settings.embedding_dim
+        return dimension
+
+    def batch_size(self, reader: Reader, samples: int) -> int:
+        """Return the samples per batch."""
+        return self.settings.batch_size or defaults_of(reader).batch_size
+
+    def patience(self, facts: Facts) -> int | None:
+        """Return the epochs of early stopping."""
+        return None if self.training.patience == "auto" else self.training.patience
+
+    def stage_options(self, facts: Facts) -> dict[str, Any]:
+        """Return the options that all modules share, by name."""
+        options: dict[str, Any] = {
+            "patience": self.patience(facts),
+            "chunk_size": self.training.chunk_size,
+        }
+        if not self.training.follows_paper:
+            options["optimization"] = usual_optimization(self.training, self._decay(facts.reader))
+        return options
+
+    def _decay(self, reader: Reader) -> float:
+        given = self.training.weight_decay
+        return self.weight_decay(reader) if given is None else given
+
+    def balance(self, bins: LabelBins | None, embedding_dim: int) -> Balance | None:
+        """Return what makes up for rare labels, not yet fitted to the training targets."""
+        imbalance = getattr(self.settings, "imbalance", None)
+        if imbalance is None or bins is None:
+            return None
+        return Balance(imbalance, bins, embedding_dim)
+
+    def _check_imbalance(self) -> None:
+        if not isinstance(self.settings.imbalance, Imbalance | None):
+            raise OrdinateError("imbalance", repr(self.settings.imbalance), "Imbalance(...) or None")
+
+
+def usual_optimization(training: Training, weight_decay: float, factor: float = 1.0) -> Optimization:
+    """Return AdamW at ``factor`` times the learning rate."""
+    rate = 1e-3 if training.learning_rate is None else training.learning_rate
+    return Optimization("adamw", factor * rate, weight_decay)
+
+
+def fewer_epochs(usual: int, most_batches: int, n_batches: int) -> int:
+    """Return the usual number of epochs, or fewer if these pass more batches than ``most_batches``."""
+    return max(1, min(usual, most_batches // n_batches))
+
+
+def embedded_part(fitted: Fitted, most: int) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Return embeddings (m, d), labels and weights of at most so many training samples, drawn at random.
+
+    Embeddings are rounded as a saved model holds them.
+    """
+    rows = random_part(len(fitted.training.x), most)
+    embeddings = fitted.embed_rows(fitted.training.x, rows).float().double()
+    weights = fitted.training.weights
+    weights = None if weights is None else weights[rows].double()
+    return embeddings, fitted.training.y[torch.from_numpy(rows)], weights
+
+
+def warn(message: str) -> None:
+    """Warn the user of a fit."""
+    warnings.warn(message, UserWarning, stacklevel=5)

@@ -1,0 +1,286 @@
+"""The base of all regressors: continuous targets, and the choice of the head."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, get_args
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from ordinate.checks import check_choice, check_whole
+from ordinate.data.label_density import LabelBins
+from ordinate.data.modality import Reader
+from ordinate.data.registry import modality_of
+from ordinate.data.training_batches import ArrayBatches
+from ordinate.errors import OrdinateError
+from ordinate.estimators.defaults import defaults_of
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.head_options import Head, HeadKind
+from ordinate.estimators.labels import TargetLabels
+from ordinate.estimators.method import Facts, Fitted, Method, embedded_part, usual_optimization, warn
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.sample_weights import CheckedSamples
+from ordinate.functional.numerics import weighted_mean
+from ordinate.heads.linear import REGRESSION_LOSSES
+from ordinate.heads.neighbours import NeighbourMean
+from ordinate.heads.ridge import fit_ridge
+from ordinate.methods.imbalance import Imbalance
+from ordinate.options import Scheme
+from ordinate.training.time_budget import training_end
+
+MOST_EMBEDDED = 50_000  # Training samples that neighbours and ridge regression keep.
+
+
+@estimator_dataclass
+class TargetRegressor(RegressorMixin, EmbeddingEstimator):
+    """Predict continuous targets from embeddings."""
+
+    one_dimension: ClassVar[bool] = False  # Whether the method supports a single target alone.
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = not self.one_dimension
+        return tags
+
+    @property
+    def shifts(self) -> bool:
+        """Whether targets may be shifted by their mean without a change of the distances between them."""
+        return getattr(self, "label_distance", "l1") in ("l1", "l2")
+
+    def targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
+        """Return training targets (n, p) of labels; ``reset`` learns their offset first."""
+        if reset:
+            self.labels_ = TargetLabels.learn(y, shifts=self.shifts, one_dimension=self.one_dimension, estimator=self)
+        targets: NDArray[np.float32] = self.labels_.encode(y, self)
+        return targets
+
+    def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
+        """Return (n,) or (n, p), predicted targets in the units of y."""
+        check_is_fitted(self)
+        return self.predictions_of(self.embed(self.read(X)))
+
+    def predictions_of(self, embeddings: Tensor) -> NDArray[np.float64]:
+        """Return predicted targets of embeddings (n, d) in the units of y."""
+        with torch.no_grad():
+            predicted = self.predictor_(embeddings).double().numpy()
+        found: NDArray[np.float64] = self.labels_.decode(predicted)
+        return found
+
+
+@estimator_dataclass
+class ContrastiveParameters:
+    """Parameters of regressors that train an encoder by a contrastive loss, and a head on it.
+
+    Args:
+        scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after the
+            encoder, ``"regularise"`` both from the start.
+        head: Head that predicts from embeddings, see :class:`~ordinate.Head`; a string is its ``kind``.
+        epochs: Epochs of the encoder and of the head.
+        imbalance: Correction for rare targets, :class:`~ordinate.Imbalance` with LDS, FDS or RankSim; None for none.
+            LDS and FDS act on the head ``"linear"`` alone; ``"auto"`` is then that one.
+    """
+
+    scheme: Scheme = "linear_probe"
+    head: Head | str = Head()
+    epochs: tuple[int, int] = (400, 100)
+    imbalance: Imbalance | None = None
+
+
+class TargetMethod(Method):
+    """What methods of continuous targets have in common."""
+
+    def check(self) -> None:
+        if isinstance(getattr(self.settings, "imbalance", None), Imbalance | None):
+            return
+        raise OrdinateError("imbalance", repr(self.settings.imbalance), "Imbalance(...) or None")
+
+    @property
+    def head(self) -> Head:
+        """The options of the head."""
+        given = self.settings.head
+        if isinstance(given, Head):
+            return given
+        return Head(given)
+
+    def weight_decay(self, reader: Reader) -> float:
+        return 1e-4
+
+    def usual_patience(self, reader: Any) -> int | None:
+        """Return the default number of epochs of early stopping."""
+        return None if self.training.follows_paper else defaults_of(reader).patience
+
+    def patience(self, facts: Facts) -> int | None:
+        if self.training.patience != "auto":
+            return self.training.patience
+        return self.usual_patience(facts.reader) if facts.is_validated else None
+
+    def validation_share(self, samples: CheckedSamples, few: int = 500) -> float:
+        share = self.training.validation_fraction
+        if share != "auto":
+            return share
+        if self.training.follows_paper:
+            return 0.0
+        stops = self.training.patience is not None
+        if self.training.patience == "auto":
+            stops = self.usual_patience(modality_of(samples.X, self.settings.data)) is not None
+        return 0.2 if stops and len(samples) < few else 0.1
+
+    def label_bins(self, targets: Tensor) -> LabelBins | None:
+        """Return the bins in which ``imbalance`` counts labels."""
+        imbalance = getattr(self.settings, "imbalance", None)
+        return None if imbalance is None else LabelBins.over(targets, imbalance.bin_size)
+
+    def is_table(self, fitted: Fitted) -> bool:
+        """Return whether samples are a table in memory, and are not trained on as in a paper."""
+        return isinstance(fitted.training.x, Tensor) and self.usual_patience(fitted.reader) is not None
+
+    def finish(self, fitted: Fitted) -> nn.Module:
+        name, head = self._choose(fitted)
+        fitted.values["head_name_"] = name
+        return self._refit(fitted, name, head)
+
+    def _choose(self, fitted: Fitted) -> tuple[str, nn.Module]:
+        """Choose the head by the absolute errors of the validation samples."""
+        validation = fitted.validation
+        names = self._candidates(fitted)
+        fitted.values["head_scores_"] = {}
+        if validation is None:
+            return names[0], self._heads(fitted, names[:1])[names[0]]
+        heads = self._heads(fitted, names)
+        with torch.no_grad():
+            seen = fitted.embed(validation.x)
+            predicted = {name: head(seen) for name, head in heads.items()}
+        errors = {name: (each - validation.y).abs().mean(1) for name, each in predicted.items()}
+        for name, each in errors.items():
+            fitted.values["head_scores_"][name] = float(weighted_mean(each, validation.weights))
+        chosen = best_head(errors, validation.weights)
+        return chosen, heads[chosen]
+
+    def _candidates(self, fitted: Fitted) -> tuple[str, ...]:
+        """Return the names of the heads to choose from, the one to take without validation samples first."""
+        kind, imbalance = self.head.kind, getattr(self.settings, "imbalance", None)
+        names: tuple[str, ...] = (kind,)
+        if kind == "auto":
+            of_trained_head = imbalance is not None and (imbalance.lds is not None or imbalance.fds)
+            names = ("linear",) if of_trained_head else ("linear", "ridge", "neighbours")
+        if head_is_trained(fitted.module):
+            return names
+        if names == ("linear",):
+            warn(
+                "the time was over before the linear head was trained: ridge regression on the embeddings replaces "
+                "it; give more time, or head='ridge'"
+            )
+        return tuple(name for name in names if name != "linear") or ("ridge",)
+
+    def _heads(self, fitted: Fitted, names: Sequence[str]) -> dict[str, nn.Module]:
+        """Return heads on the embeddings of training samples, by name."""
+        embeddings, targets, weights = embedded_part(fitted, MOST_EMBEDDED)
+        targets = targets.double()
+        heads: dict[str, nn.Module] = {}
+        for name in names:
+            if name == "linear":
+                heads[name] = fitted.module.head
+            elif name == "ridge":
+                heads[name] = fit_ridge(embeddings, targets, weights).float().double()  # As a saved model holds it.
+            else:
+                heads[name] = NeighbourMean(embeddings, targets, self.head.n_neighbors, weights)
+        return heads
+
+    def _refit(self, fitted: Fitted, name: str, head: nn.Module, least_rate: float = 0.01) -> nn.Module:
+        """Train on the validated samples too, if training stopped early by a share of a table; return the head.
+
+        A learning rate below ``least_rate`` of the highest one would change nothing.
+        """
+        module, validation = fitted.module, fitted.validation
+        first, *rest = module.stages
+        if validation is None or not fitted.held_out_by_share or not self.training.refit:
+            return head
+        is_fine_tuned = bool(rest) and getattr(self.settings, "scheme", "") == "fine_tune"
+        if first.patience is None or is_fine_tuned or not self.is_table(fitted):
+            return head
+        training = fitted.training
+        x, y = torch.cat([training.x, validation.x]), torch.cat([training.y, validation.y])
+        everything = ArrayBatches(x, y, fitted.all_weights)
+        best, highest = module.best_epochs[0], first.optimization.learning_rate
+        rate = first.optimization.learning_rate_at(best / first.epochs)
+        if rate > least_rate * highest and training_end() is None:
+            falling = replace(first.optimization, learning_rate=rate, schedule="cosine", warmup=0.0)
+            epochs = math.ceil(self.training.refit * best)
+            again = replace(first, epochs=epochs, optimization=falling, patience=None)
+            stages = (again, *rest) if name == "linear" else (again,)
+            fitted.train_again(stages, everything, 1 + len(rest))
+        fitted.training = everything
+        return self._heads(fitted, (name,))[name]
+
+
+class ContrastiveMethod(TargetMethod):
+    """What methods have in common that train an encoder by a contrastive loss, and a head on it."""
+
+    def check(self) -> None:
+        super().check()
+        two_epochs(self.settings.epochs, "epochs")
+        if not isinstance(self.settings.head, Head):
+            check_choice(self.settings.head, get_args(HeadKind), "head")
+
+    def scheme_options(self, facts: Facts) -> dict[str, Any]:
+        """Return the options that all modules of this kind share, by name."""
+        settings, head = self.settings, self.head
+        options = {
+            **self.stage_options(facts),
+            "head_loss": head.loss,
+            "bin_size": head.bin_size,
+            "scheme": settings.scheme,
+            "epochs": two_epochs(settings.epochs, "epochs"),
+        }
+        if not self.training.follows_paper:
+            # On frozen embeddings, classifiers of many bins need large weights.
+            on_bins = settings.scheme == "linear_probe" and head.loss not in REGRESSION_LOSSES
+            factor = 100 if on_bins else 10
+            options["head_optimization"] = usual_optimization(self.training, 0.0, factor)
+        return options
+
+
+def head_is_trained(module: Any) -> bool:
+    """Return whether the last stage, which trains the head, had a whole epoch before the time for it was over."""
+    last = len(module.stages) - 1
+    return last == 0 or any(epoch["stage"] == last and "passed" not in epoch for epoch in module.history)
+
+
+def best_head(
+    errors: Mapping[str, Float[Tensor, " n"]], weights: Float[Tensor, " n"] | None = None, usual: str = "ridge"
+) -> str:
+    """Return the name of the head to use, by the absolute errors of validation samples.
+
+    That is ridge regression, which is exact, unless the errors of another head are lower by more than a standard error
+    of the difference; of several such heads the one with the lowest errors.
+
+    Example:
+        >>> ridge, linear = torch.tensor([1.0, 1.0, 1.0, 1.0]), torch.tensor([1.2, 0.6, 0.9, 1.2])
+        >>> best_head({"linear": linear, "ridge": ridge}), best_head({"linear": linear - 0.3, "ridge": ridge})
+        ('ridge', 'linear')
+    """
+    mean = {name: float(weighted_mean(each, weights)) for name, each in errors.items()}
+    usual = usual if usual in errors else next(iter(errors))
+    better = [usual]
+    for name, each in errors.items():
+        gains = errors[usual] - each
+        deviation = float(weighted_mean((gains - weighted_mean(gains, weights)).square(), weights)) ** 0.5
+        if mean[usual] - mean[name] > deviation / len(gains) ** 0.5:
+            better.append(name)
+    return min(better, key=mean.__getitem__)
+
+
+def two_epochs(epochs: Any, name: str, least: int = 0) -> tuple[int, int]:
+    """Return the epochs of two stages."""
+    if not isinstance(epochs, tuple | list | np.ndarray) or len(epochs) != 2:
+        raise OrdinateError(name, repr(epochs), "two whole numbers, one per stage")
+    first, second = (check_whole(value, name, least=least) for value in epochs)
+    return first, second

@@ -1,1 +1,0 @@
-"""Leaderboards: every model on every set of a kind, on the same splits, beside what others published."""

@@ -1,0 +1,269 @@
+"""Running a method: batches, progress, history, checkpoints and resuming, around Lightning's Trainer."""
+
+import logging
+import pickle
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any
+
+import lightning.pytorch as lightning
+import torch
+from lightning.pytorch.callbacks import Callback, Checkpoint
+
+from ordinate.data.loader import Loader, ResumableLoader
+from ordinate.data.samplers import InOrder, ShuffledBatches
+from ordinate.data.training_batches import ArrayBatches, ViewBatches
+from ordinate.errors import OrdinateError
+from ordinate.functional.global_batch import all_processes, largest
+from ordinate.training.devices import check_accelerator, quick_to_find_no_gpu
+from ordinate.training.progress import ProgressBar, ProgressRecord, followed_progress
+from ordinate.training.ray_cluster import RayCluster
+from ordinate.training.stages import StagedMethod
+from ordinate.training.threads import few_for_little
+from ordinate.training.time_budget import training_end
+
+CHECKPOINT = "last.ckpt"
+PROGRESS = "progress.json"  # beside it, while a cluster trains
+CHECKPOINT_SECONDS = 600.0  # between two checkpoints in the middle of an epoch
+LOGGERS = ("lightning.pytorch", "lightning.fabric")
+ROWS_AT_ONCE, IMAGES_AT_ONCE, VOLUMES_AT_ONCE = 4096, 64, 4  # in validation
+
+
+def train(
+    method: StagedMethod,
+    training_data: ArrayBatches | ViewBatches,
+    batches: ShuffledBatches,
+    validation_data: ArrayBatches | None = None,
+    *,
+    folder: Path | None = None,
+    seed: int = 0,
+    progress: bool = True,
+    run: str = "",
+    trainer: Mapping[str, Any] = MappingProxyType({}),
+    cluster: RayCluster | None = None,
+) -> list[dict[str, float]]:
+    """Train ``method`` and return what was logged, one dictionary an epoch.
+
+    The random state of every epoch follows from the seed and the epoch's number alone. With a ``folder``, the
+    state is kept there after every epoch, and in the middle of one every ten minutes; a run that finds one continues
+    from that batch and ends with the weights, bit for bit on CPU, of a run that was never stopped. Within
+    :func:`~ordinate.training.time_budget.training_until` it ends in time.
+
+    Args:
+        method: trained in place.
+        training_data: what it trains on.
+        batches: which samples make a batch.
+        validation_data: what it is measured on after every epoch.
+        folder: for the checkpoint; None keeps none.
+        seed: of everything random in training.
+        progress: show a progress bar with the expected end.
+        run: what determines the run, in any form; a checkpoint that was written under another is refused.
+        trainer: options of Lightning's Trainer; its ``callbacks`` come after ours.
+        cluster: whose workers train, with a ``folder`` that they share.
+
+    Example:
+        >>> import torch
+        >>> from ordinate.methods import OTD
+        >>> x, y = torch.randn(32, 3), torch.arange(32) % 4
+        >>> method = OTD(torch.nn.Linear(3, 8), num_classes=4, epochs=2)
+        >>> history = train(method, ArrayBatches(x, y), ShuffledBatches(32, batch_size=16), progress=False)
+        >>> len(history), "train_loss" in history[0]
+        (2, True)
+    """
+    options = {"accelerator": "auto", "devices": 1, "logger": False, **trainer}
+    check_accelerator(options["accelerator"])
+    several = options["devices"] if isinstance(options["devices"], int) else len(options["devices"])
+    batches.check_processes(several * options.get("num_nodes", 1) if cluster is None else cluster.workers)
+    spawns = any(kind in str(options.get("strategy")) for kind in ("spawn", "fork", "notebook"))
+    if several > 1 and spawns and folder is None:  # where processes that are started leave what they trained
+        with TemporaryDirectory(prefix="ordinate-") as kept:
+            return train(
+                method, training_data, batches, validation_data, folder=Path(kept), seed=seed, progress=progress,
+                run=run, trainer=trainer,
+            )  # fmt: skip
+    callbacks: list[Callback] = [EpochSeed(seed), QuietProcess()]
+    if progress:
+        callbacks.append(ProgressBar())
+    resume = None
+    if folder is not None:
+        callbacks.append(TrainingCheckpoint(folder, CHECKPOINT_SECONDS))
+        resume = folder / CHECKPOINT if (folder / CHECKPOINT).exists() else None
+    callbacks += options.get("callbacks", ())
+    method.run = run
+    if resume is not None:
+        checkpoint = _read_checkpoint(resume, run)
+        if checkpoint["stage"]["finished"]:
+            _take_over(method, checkpoint)
+            return method.history
+    if cluster is not None and folder is not None:
+        shared = folder.resolve()  # other machines have another current folder
+        data = (training_data, batches, validation_data)
+        work = partial(train, method, *data, folder=shared, seed=seed, progress=False, run=run)
+        record = shared / PROGRESS
+        with followed_progress(record, method.epochs) if progress else nullcontext():
+            if progress:
+                options["callbacks"] = [*options.get("callbacks", ()), ProgressRecord(record)]
+            cluster.run(work, shared, options)
+        _take_over(method, _read_checkpoint(folder / CHECKPOINT, run))
+        return method.history
+    method.end = training_end()
+    with _quiet(), quick_to_find_no_gpu(), few_for_little(method, training_data.x, batches.batch_size):
+        runner = lightning.Trainer(
+            **{**options, "callbacks": callbacks},
+            max_epochs=method.epochs,
+            log_every_n_steps=min(50, len(batches)),
+            enable_checkpointing=any(isinstance(each, Checkpoint) for each in callbacks),
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            num_sanity_val_steps=0,
+        )
+        loader = training_loader(training_data, batches, seed)
+        evaluation = None if validation_data is None else validation_loader(validation_data)
+        handler = signal.getsignal(signal.SIGINT)
+        try:
+            runner.fit(method, loader, evaluation, ckpt_path=None if resume is None else str(resume), weights_only=True)
+        except SystemExit as stopped:  # how Lightning leaves on Ctrl-C, which it disables
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGINT, handler)
+            raise KeyboardInterrupt from stopped
+        finally:
+            method.end = None
+    if not method.finished and folder is not None:  # it was trained in other processes
+        _take_over(method, _read_checkpoint(folder / CHECKPOINT, run))
+    return method.history
+
+
+def _take_over(method: StagedMethod, checkpoint: dict[str, Any]) -> None:
+    method.load_state_dict(checkpoint["state_dict"])
+    method.on_load_checkpoint(checkpoint)
+    method.trainable = {}
+
+
+def training_loader(training_data: ArrayBatches | ViewBatches, batches: ShuffledBatches, seed: int) -> Loader:
+    """Return what reads the training batches; what worker processes do, they do over all epochs."""
+    own: Any = {"generator": LoaderSeeds()}  # so that it draws nothing from the epoch's numbers
+    workers = training_data.workers
+    sampler = training_data.requests(batches, seed) if isinstance(training_data, ViewBatches) else batches
+    return ResumableLoader(training_data, sampler, num_workers=workers, persistent_workers=workers > 0, **own)
+
+
+def validation_loader(data: ArrayBatches) -> Loader:
+    """Return what reads validation data in order, so many samples at a time as pass an encoder without a gradient."""
+    at_once = {4: IMAGES_AT_ONCE, 5: VOLUMES_AT_ONCE}.get(data.x.dim(), ROWS_AT_ONCE)
+    if data.x.dtype == torch.int32:  # tokens, of which a sample may have many
+        at_once = IMAGES_AT_ONCE
+    order = InOrder(len(data), at_once)
+    return Loader(data, sampler=order, batch_size=None, num_workers=data.workers, generator=LoaderSeeds())
+
+
+def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:
+    """Return a checkpoint of this run, without running anything in it."""
+    try:
+        checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        of_this_run = checkpoint["stage"]["run"] == run
+    except pickle.UnpicklingError as error:
+        raise OrdinateError(
+            "checkpoint_dir",
+            problem=f"{path} is damaged, or holds what only code can read, such as the state of a callback",
+            hint="remove it to start anew",
+        ) from error
+    except (OSError, EOFError, RuntimeError, KeyError, TypeError, ValueError) as error:
+        raise OrdinateError("checkpoint_dir", problem=f"{path} is damaged", hint="remove it to start anew") from error
+    if not of_this_run:
+        raise OrdinateError(
+            "checkpoint_dir", problem=f"{path} is of a fit with other data or settings", expected="a folder of its own"
+        )
+    return checkpoint
+
+
+class LoaderSeeds(torch.Generator):
+    """What a loader draws seeds from, so that it takes none of the epoch's numbers; each process makes its own."""
+
+    def __reduce__(self) -> Any:
+        return LoaderSeeds, ()
+
+
+class EpochSeed(Callback):
+    """Draw each epoch's random numbers from the seed and the epoch alone."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def on_train_epoch_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        torch.manual_seed(hash((self.seed, trainer.current_epoch)) % 2**63)
+
+
+class QuietProcess(Callback):
+    """Silence Lightning in the processes that it starts, as soon as they receive this."""
+
+    def __reduce__(self) -> tuple[Callable[[], "QuietProcess"], tuple[()]]:
+        return _quiet_process, ()
+
+
+def _quiet_process() -> QuietProcess:
+    warnings.filterwarnings("ignore", module="lightning")
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.ERROR)
+    return QuietProcess()
+
+
+class TrainingCheckpoint(Checkpoint):
+    """Keep the state after every epoch, and within an epoch every so many seconds, written whole or not at all."""
+
+    def __init__(self, folder: Path, seconds: float) -> None:
+        self.folder = folder
+        self.seconds = seconds
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self.kept = time.monotonic()
+
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        done = batch_idx + 1
+        if done % trainer.accumulate_grad_batches == 0 and done < trainer.num_training_batches:  # no gradient is left
+            due = float(time.monotonic() - self.kept >= self.seconds)
+            if largest(due, all_processes(), pl_module.device):
+                self.keep(trainer)
+
+    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self.keep(trainer)
+
+    def keep(self, trainer: lightning.Trainer) -> None:
+        """Write the state; all processes must call it together."""
+        pending = self.folder / f"{CHECKPOINT}.partial"
+        trainer.save_checkpoint(pending)
+        if trainer.is_global_zero:
+            pending.replace(self.folder / CHECKPOINT)
+        trainer.strategy.barrier()
+        self.kept = time.monotonic()
+
+    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Keep the end of a training that a callback of the user's has ended."""
+        if isinstance(pl_module, StagedMethod) and not pl_module.finished:
+            pl_module.finish()
+            self.keep(trainer)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence Lightning's advice about workers and hardware, which does not apply to data in memory."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    levels = [logger.level for logger in loggers]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="lightning")
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)

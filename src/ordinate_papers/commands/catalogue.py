@@ -1,0 +1,90 @@
+"""The commands of the papers: their options, and what they refuse at once."""
+
+import argparse
+from typing import Any
+
+from ordinate.commands.catalogue import Command
+from ordinate.commands.early_checks import check_data
+from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.options import add_options
+from ordinate.report.output import check_free
+from ordinate_papers.commands.options import PROTOCOLS, SHARED, ProtocolOptions, TableOptions
+from ordinate_papers.datasets.catalogue import SETS, dataset, look_up
+
+
+def _add_datasets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", help="of the set to explain")
+    parser.add_argument("--download", metavar="FOLDER", help="fetch the set into FOLDER, where it may be fetched")
+
+
+def _add_protocol(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", choices=PROTOCOLS, metavar="NAME", help=", ".join(PROTOCOLS))
+    add_options(parser, ProtocolOptions)
+    add_options(
+        parser,
+        FitOptions,
+        SHARED,
+        required=("data",),
+        data="as for fit",
+        margin="label-bias: the boundary that is biased, and the margin fixed there",
+        epochs="of training, instead of each method's default",
+        seed="of split and training, the first of --repeats (%(default)s)",
+        out="new folder (DATA's name with that of the protocol)",
+    )
+
+
+def _check_protocol(given: dict[str, Any]) -> None:
+    chosen, options = ProtocolOptions.divide(given["name"], {name: given[name] for name in given if name != "name"})
+    check_data(options.data, options.target)
+    if chosen.to is not None:
+        check_data(chosen.to, chosen.to_target or options.target)
+    check_free(options.path)
+
+
+def _check_datasets(given: dict[str, Any]) -> None:
+    if given["name"] is not None:
+        look_up("data set", given["name"], SETS)
+
+
+def _check_table(given: dict[str, Any]) -> None:
+    from ordinate_papers.tables.catalogue import find
+
+    TableOptions(**given).check()
+    if given["name"] is not None:
+        find(given["name"])
+    for name in given["dataset"]:
+        dataset(name)
+
+
+COMMANDS = (
+    Command(
+        "datasets",
+        "the papers' data sets: which are here, where to get the others",
+        "List the data sets of the papers and which of them lie in $ORDINATE_DATA; with a name, explain one: what it "
+        "is, where to ask for it, what to put where, and what is there.",
+        _add_datasets,
+        "ordinate_papers.commands.datasets:datasets",
+        _check_datasets,
+    ),
+    Command(
+        "protocol",
+        "an experiment of the papers on your data",
+        "Compare methods by a protocol of the papers, print a table, and write figures (JSON, CSV) and pictures. A run "
+        "that was stopped continues when the same command is given again.",
+        _add_protocol,
+        "ordinate_papers.commands.protocol:protocol",
+        _check_protocol,
+        extra="pictures",
+    ),
+    Command(
+        "table",
+        "the papers' tables, computed here and compared with their figures",
+        "List the numbered tables and curves of the four papers and how much of each can be computed here; with a "
+        "name, run what is missing and print the paper's figure, ours and the difference. Results are kept in a file: "
+        "no run is made twice, and a command that was stopped continues when it is given again.",
+        lambda parser: add_options(parser, TableOptions),
+        "ordinate_papers.commands.table:table",
+        _check_table,
+        extra="pictures",
+    ),
+)

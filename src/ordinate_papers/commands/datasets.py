@@ -1,0 +1,148 @@
+"""``ordinate datasets``: the data sets of the papers, which of them are here, and what to put where."""
+
+import os
+import textwrap
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ordinate.errors import OrdinateError
+from ordinate.report.text import table
+from ordinate_papers.datasets import reading
+from ordinate_papers.datasets.catalogue import DATA, IMAGE_SETS, OTHER_SETS, SETS, DataSet, look_up
+from ordinate_papers.datasets.images.catalogue import download, find, load
+
+MOST_RANKS = 12  # shown in a column each
+WIDTH = 100  # characters of a line of text
+SLOW = ("tuab", "hcp_aging")  # take minutes to read
+
+
+def datasets(name: str | None, download: str | None) -> None:
+    """List every set, explain one, or fetch it into a folder; the options of the command line."""
+    if name is None:
+        if download is not None:
+            raise OrdinateError(
+                "--download", expected="the name of a set before it, as in ordinate datasets retinamnist"
+            )
+        _list()
+        return
+    look_up("data set", name, SETS)
+    if download is not None:
+        _fetch(name, download)
+    elif name in IMAGE_SETS:
+        _explain_images(IMAGE_SETS[name])
+    else:
+        _explain_other(OTHER_SETS[name])
+
+
+def _list() -> None:
+    rows = [("name", "samples", "here", "label")]
+    rows += [(name, _expected(chosen), _state(name), chosen.label) for name, chosen in SETS.items()]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for name, samples, here, label in rows:
+        print(f"{name:<{widths[0]}}  {samples:>{widths[1]}}  {here:<{widths[2]}}  {label}")
+    unset = "" if os.environ.get(DATA) else f"; {DATA} is not set"
+    print(f"\nordinate datasets NAME explains one, and what to put where below ${DATA}{unset}")
+
+
+def _expected(chosen: DataSet) -> str:
+    return "-" if chosen.samples is None else str(chosen.samples)
+
+
+def _state(name: str) -> str:
+    if name in OTHER_SETS:
+        if not _is_here(name):
+            return "not here"
+        return "here" if reading.unavailable(name) is None else "here, unreadable"
+    if find(name) is None:
+        return "not here"
+    try:
+        return f"here: {len(load(name))} images"
+    except OrdinateError:
+        return "here, unreadable"
+
+
+def _is_here(name: str) -> bool:
+    """Return whether the files of a set without images are there, whatever else reading them requires."""
+    return bool(os.environ.get(DATA)) and bool(reading.files(name))
+
+
+def _fetch(name: str, folder: str) -> None:
+    if name in OTHER_SETS:
+        raise OrdinateError(
+            name, problem="is not for download by a program", hint=f"get it from {OTHER_SETS[name].source}"
+        )
+    path = download(name, folder)
+    print(f"{path}: fetched and checked; with ORDINATE_DATA={folder} it is read by its name, {name}")
+
+
+def _explain_images(chosen: DataSet) -> None:
+    _describe(chosen, "images", f"ordinate datasets {chosen.name} --download FOLDER" if chosen.download else None)
+    path = find(chosen.name)
+    if path is None:
+        print(f"not here: put it into the folder {chosen.name} of ${DATA}")
+        return
+    images = load(chosen.name)
+    print(f"here: {len(images)} images in {path}")
+    splits = pd.Series("all", index=range(len(images))) if images.splits is None else images.splits
+    print(_counts(images.labels, splits, chosen.task))
+
+
+def _explain_other(chosen: DataSet) -> None:
+    _describe(chosen, "samples")
+    if not _is_here(chosen.name):
+        print(f"not here: put it into ${DATA}")
+        return
+    reason = reading.unavailable(chosen.name)
+    if reason is not None:
+        raise OrdinateError(reason)
+    if chosen.name in SLOW:
+        print(f"here: {len(reading.files(chosen.name))} files")
+        return
+    _, y, split = reading.load(chosen.name)
+    print(f"here: {len(y)} samples")
+    splits = pd.Series("", index=range(len(y)))
+    for part in reading.PARTS:
+        splits.iloc[getattr(split, part)] = part
+    print(_counts(pd.Series(y, name="label"), splits, chosen.task))
+
+
+def _describe(chosen: DataSet, counted: str, fetched_by: str | None = None) -> None:
+    print(f"{chosen.name}: {chosen.title}")
+    parts = [("label", chosen.label), (counted, _expected(chosen)), ("split", chosen.split)]
+    parts.append(("papers", chosen.papers))
+    parts += [("", f"not as {paper}'s: {difference}") for paper, difference in chosen.differs.items()]
+    parts += [("terms", chosen.terms), ("source", chosen.source)]
+    if fetched_by is not None:
+        parts.append(("fetch", fetched_by))
+    parts += zip(["layout", *[""] * len(chosen.layout)], chosen.layout, strict=False)
+    for part, text in parts:
+        print(_paragraph(f"  {part:<8}", text))
+
+
+def _paragraph(head: str, text: str) -> str:
+    """Return text beside its head, addresses in one piece."""
+    indent = " " * len(head)
+    return textwrap.fill(
+        text, WIDTH, initial_indent=head, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _counts(labels: Any, splits: pd.Series, task: str) -> str:
+    """Return a table with one row per split: samples of each rank, or the range of the target."""
+    order = [split for split in reading.PARTS if split in set(splits)]
+    order += sorted(set(splits) - set(order))
+    if isinstance(labels, pd.Series) and task == "ranks" and labels.nunique() <= MOST_RANKS:
+        ranks = np.unique(labels)
+        counts = pd.crosstab(splits, labels).reindex(index=order, columns=ranks)
+        rows = [[split, *map(str, row), str(sum(row))] for split, row in zip(order, counts.to_numpy(), strict=True)]
+        return table(["split", *map(str, ranks), "all"], rows)
+    targets = labels.to_frame() if isinstance(labels, pd.Series) else labels
+    header = [f"{column} {what}" for column in targets for what in ("lowest", "mean", "highest")]
+    rows = []
+    for split in order:
+        some = targets[splits == split]
+        amounts = some.agg(["min", "mean", "max"]).to_numpy().T.reshape(-1)
+        rows.append([split, str(len(some)), *(f"{amount:.2f}" for amount in amounts)])
+    return table(["split", "samples", *header], rows)

@@ -1,0 +1,98 @@
+"""What is said of the papers' data sets: one table of ``sets.toml`` each."""
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any, Literal, TypeVar
+
+from ordinate.errors import OrdinateError
+from ordinate.extensions import Task
+from ordinate_papers.datasets.download import Download
+
+DATA = "ORDINATE_DATA"  # the environment variable that names the folder of the sets
+Kind = Literal["images", "table", "drawn", "series", "text", "eeg", "volumes", "regions"]
+KnownT = TypeVar("KnownT")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSet:
+    """A data set of the papers.
+
+    Args:
+        name: in commands and runs, and of its folder.
+        kind: of its samples.
+        title: as its owner calls it.
+        label: what the label is, in words.
+        task: what the label is for a model.
+        split: who splits it and how, in words.
+        layout: which files to put where, one per line.
+        samples: how many there are to read; None where the owner does not say.
+        papers: the papers' tables that use it.
+        differs: from a paper to how the set here is not the paper's, and why.
+        terms: under which it may be used.
+        source: where to ask for it; empty for a set that is drawn.
+        reading: how it is read and split, for the reader of its kind.
+        download: the file, where it may be fetched.
+
+    Example:
+        >>> DATA_SETS["koa"].label, DATA_SETS["koa"].kind
+        ('5 Kellgren-Lawrence grades, 0 healthy to 4 severe', 'images')
+    """
+
+    name: str
+    kind: Kind
+    title: str
+    label: str
+    task: Task
+    split: str
+    layout: tuple[str, ...]
+    samples: int | None = None
+    papers: str = ""
+    differs: Mapping[str, str] = field(default_factory=dict)
+    terms: str = ""
+    source: str = ""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    download: Download | None = None
+
+
+def _described() -> dict[str, DataSet]:
+    by_kind: dict[Any, Any] = tomllib.loads(files("ordinate_papers.datasets").joinpath("sets.toml").read_text("utf-8"))
+    sets = {}
+    for kind, described in by_kind.items():
+        for name, values in described.items():
+            values["layout"] = tuple(values["layout"])
+            if "download" in values:
+                values["download"] = Download(**values["download"])
+            sets[name] = DataSet(name=name, kind=kind, **values)
+    return sets
+
+
+DATA_SETS: Mapping[str, DataSet] = _described()
+IMAGE_SETS: Mapping[str, DataSet] = {name: chosen for name, chosen in DATA_SETS.items() if chosen.kind == "images"}
+TABLE_SETS: Mapping[str, DataSet] = {  # that the papers' tables can use
+    name: chosen for name, chosen in DATA_SETS.items() if not chosen.reading.get("unsplit")
+}
+OTHER_SETS: Mapping[str, DataSet] = {  # that hold no images and have an owner
+    name: chosen for name, chosen in DATA_SETS.items() if chosen.kind not in ("images", "drawn")
+}
+SETS: Mapping[str, DataSet] = {**IMAGE_SETS, **OTHER_SETS}  # that have an owner
+
+
+def dataset(name: str) -> DataSet:
+    """Return a data set that tables can use; an unknown one is an `OrdinateError` that names the nearest."""
+    return look_up("dataset", name, TABLE_SETS)
+
+
+def look_up(argument: str, name: str, known: Mapping[str, KnownT]) -> KnownT:
+    """Return what a name stands for.
+
+    Raises:
+        OrdinateError: it is unknown; names the nearest.
+    """
+    if name not in known:
+        near = difflib.get_close_matches(name, known)
+        hint = f"; did you mean {near[0]!r}?" if near else f", expected one of {', '.join(known)}"
+        raise OrdinateError(argument, f"{name!r}{hint}")
+    return known[name]

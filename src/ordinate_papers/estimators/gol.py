@@ -1,0 +1,116 @@
+"""GOL with scikit-learn's interface."""
+
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ordinate.checks import check_positive, check_whole
+from ordinate.data.samplers import RankBatches
+from ordinate.estimators.method import Facts, Fitted, fewer_epochs
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
+from ordinate.estimators.voting import fit_vote
+from ordinate.functional.similarity import unit
+from ordinate.heads.neighbours import NeighbourVote
+from ordinate_papers.methods.gol import GOL
+from ordinate_papers.methods.rank_probabilities import probabilities_around
+
+
+@estimator_dataclass
+class GOLClassifier(RankClassifier):
+    """Classify ranks by GOL: embeddings are ordered by direction and distance, and nearest neighbours tell the rank.
+
+    :class:`~ordinate_papers.methods.gol.GOL` says what the paper determines. Prediction is among it: the mean rank of
+    the nearest neighbours, rounded, a half towards the nearer ones. Probabilities are chosen here,
+    :func:`~ordinate_papers.methods.rank_probabilities.probabilities_around` that mean with the variance of the ranks.
+
+    Args:
+        n_neighbors: Number of training embeddings, nearest on the unit sphere, whose ranks count.
+        margin: Margin of the metric loss, >= 0.
+        epochs: Epochs of training; None for 300, or as many as 3000 batches make if that is fewer.
+
+    Example:
+        >>> import numpy as np
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.3, 0.7])
+        >>> GOLClassifier(epochs=30, random_state=0).fit(X, y).predict([[0.1], [0.9]]).tolist()
+        [0, 2]
+    """
+
+    n_neighbors: int = 10
+    margin: float = 0.25
+    epochs: int | None = None
+
+    method: ClassVar[str] = "ordinate_papers.estimators.gol:GOLMethod"
+
+
+class GOLMethod(RankMethod):
+    """How GOL trains: batches of at least two ranks, so that there is a pair to order."""
+
+    name = "GOL"
+    unweighted = "its losses are of pairs of samples, none of which is the anchor"
+    settings: GOLClassifier
+
+    def check(self) -> None:
+        super().check()
+        check_positive(self.settings.margin, "margin", or_zero=True)
+        check_whole(self.settings.n_neighbors, "n_neighbors")
+        if self.settings.epochs is not None:
+            check_whole(self.settings.epochs, "epochs")
+
+    def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> RankBatches:
+        return RankBatches(targets, batch_size, required=extremes(targets), seed=seed)
+
+    def module(self, encoder: nn.Module, facts: Facts) -> GOL:
+        epochs = self.settings.epochs
+        return GOL(
+            encoder,
+            facts.embedding_dim,
+            facts.outputs,
+            margin=self.settings.margin,
+            epochs=fewer_epochs(300, 3000, facts.n_batches) if epochs is None else epochs,
+            **self.stage_options(facts),
+        )
+
+    def predictor(self, fitted: Fitted) -> nn.Module:
+        embeddings = unit(fitted.embed(fitted.training.x))
+        outputs = self.settings.labels_.outputs
+        vote = fit_vote(embeddings, fitted.training.y, outputs, self.settings.n_neighbors)
+        return MeanRankVote(vote)
+
+
+class MeanRankVote(nn.Module):
+    """Probabilities around the mean rank of the nearest neighbours.
+
+    Args:
+        vote: Votes of the nearest training embeddings.
+    """
+
+    def __init__(self, vote: NeighbourVote) -> None:
+        super().__init__()
+        self.vote = vote
+
+    def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
+        """Return the probability of every rank; rows sum to 1."""
+        shares = self.vote(embeddings)
+        ranks = torch.arange(self.vote.num_classes, dtype=torch.float64)
+        mean = shares @ ranks
+        variance = (shares * (ranks - mean[:, None]).square()).sum(1)
+        return probabilities_around(mean, variance, self.vote.num_classes)
+
+    def config(self) -> dict[str, Any]:
+        """Return what :meth:`restore` needs in addition to the tensors."""
+        return self.vote.config()
+
+    @classmethod
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "MeanRankVote":
+        """Return the predictor of a saved model."""
+        return cls(NeighbourVote.restore(config, {name.removeprefix("vote."): each for name, each in tensors.items()}))
+
+
+def extremes(targets: NDArray[Any]) -> dict[int, int]:
+    """Return the samples that a batch must hold: one of the lowest rank and one of the highest."""
+    return {int(targets.min()): 1, int(targets.max()): 1}

@@ -1,0 +1,75 @@
+"""MWR with scikit-learn's interface."""
+
+from typing import Any, ClassVar
+
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from ordinate.checks import check_whole
+from ordinate.data.samplers import RankBatches
+from ordinate.estimators.method import Facts, Fitted, fewer_epochs
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
+from ordinate_papers.estimators.gol import extremes
+from ordinate_papers.methods.mwr import MWR, MovingWindow, choose_references
+
+
+@estimator_dataclass
+class MWRClassifier(RankClassifier):
+    """Classify ranks by MWR: a sample's place between two references, in a window that moves until it holds it.
+
+    :class:`~ordinate_papers.methods.mwr.MWR` and :class:`~ordinate_papers.methods.mwr.MovingWindow` say what the paper
+    determines, and what the probabilities are. The search for a sample's rank, with the training embeddings and
+    references, is ``predictor_``.
+
+    Args:
+        n_references: Number of pairs of training samples for each window, whose estimates are averaged; the paper's
+            global regressor has 1.
+        epochs: Epochs of training; None for 300, or as many as 3000 batches make if that is fewer.
+
+    Example:
+        >>> import numpy as np
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.3, 0.7])
+        >>> MWRClassifier(epochs=60, random_state=0).fit(X, y).predict([[0.1], [0.9]]).tolist()
+        [0, 2]
+    """
+
+    n_references: int = 5
+    epochs: int | None = None
+
+    method: ClassVar[str] = "ordinate_papers.estimators.mwr:MWRMethod"
+
+
+class MWRMethod(RankMethod):
+    """How MWR trains: batches of at least two ranks, so that there is a window between them."""
+
+    name = "MWR"
+    settings: MWRClassifier
+
+    def check(self) -> None:
+        super().check()
+        check_whole(self.settings.n_references, "n_references")
+        if self.settings.epochs is not None:
+            check_whole(self.settings.epochs, "epochs")
+
+    def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> RankBatches:
+        return RankBatches(targets, batch_size, required=extremes(targets), seed=seed)
+
+    def module(self, encoder: nn.Module, facts: Facts) -> MWR:
+        epochs = self.settings.epochs
+        return MWR(
+            encoder,
+            facts.embedding_dim,
+            epochs=fewer_epochs(300, 3000, facts.n_batches) if epochs is None else epochs,
+            **self.stage_options(facts),
+        )
+
+    def predictor(self, fitted: Fitted) -> nn.Module:
+        regressor, ranks = fitted.module.regressor, fitted.training.y
+        embeddings = fitted.embed(fitted.training.x).float().double()  # As a saved model holds them.
+        references = choose_references(regressor, embeddings, ranks, self.settings.n_references)
+        search = MovingWindow(regressor, embeddings, ranks, self.settings.labels_.outputs, references)
+        search.error = torch.tensor(search.training_error(), dtype=torch.float32).item()
+        return search

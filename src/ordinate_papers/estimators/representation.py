@@ -1,0 +1,397 @@
+"""Baselines that learn a representation, with scikit-learn's interface."""
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ordinate.checks import check_choice, check_positive, check_whole
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.modality import Modality, Reader
+from ordinate.data.registry import modality_of_reader
+from ordinate.data.samplers import RankBatches, ShuffledBatches
+from ordinate.data.training_batches import ViewBatches
+from ordinate.errors import OrdinateError
+from ordinate.estimators.method import Batches, Facts, Fitted, Method, fewer_epochs
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
+from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
+from ordinate.functional.similarity import unit
+from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
+from ordinate.losses.supcr import SupCRLoss
+from ordinate_papers.estimators.logistic import fit_logistic, linear
+from ordinate_papers.methods.dino import DINO, DINORegression
+from ordinate_papers.methods.drawn_views import DrawViews, dropout_views
+from ordinate_papers.methods.pairs import OF_ANCHORS, PAIR_LOSSES, build_pair_loss
+from ordinate_papers.methods.representation import Representation, RepresentationRegression, bins_of, usual_bins
+from ordinate_papers.methods.simclr import NTXentLoss
+from ordinate_papers.methods.simcse import SentencePairLoss
+
+LOSSES = (*PAIR_LOSSES, "supcr", "simclr", "dino")
+LOSSES_OF_TARGETS = ("supcon", "simclr", "dino")
+LOSSES_OF_VIEWS = ("simclr", "dino")  # They compare views of a sample, and know no labels.
+PROJECTED_LOSSES = ("supcon", "simclr")
+SIMCSE, SIMCSE_TEMPERATURE = "simcse", 0.05  # For text alone: its views are two dropouts (Gao et al., 2021).
+LOSSES_WITH_TEMPERATURE = ("supcon", "simclr", "supcr", SIMCSE)
+NAMES = {
+    "supcon": "SupCon", "supcr": "RnC", "simclr": "SimCLR", "dino": "DINO", "siamese": "Siamese network",
+    "triplet": "Triplet network", "quadruplet": "Quadruplet network", "n_pair": "N-pair network", SIMCSE: "SimCSE",
+}  # fmt: skip
+
+
+@estimator_dataclass
+class RepresentationParameters:
+    """Parameters of the estimators that learn a representation by another loss.
+
+    Args:
+        temperature: Temperature of SupCon (0.1), SimCSE (0.05, for regressors), SimCLR (0.5) and SupCR (2.0, for
+            classifiers), > 0; None for these.
+        projection_dim: Outputs of the projection head of SupCon and SimCLR, which is left out in prediction; None
+            contrasts the embeddings themselves, as all other losses do (both are in SupCR, Table 7).
+    """
+
+    loss: str = "supcon"
+    temperature: float | None = None
+    projection_dim: int | None = 128
+
+
+@estimator_dataclass
+class RepresentationClassifier(RepresentationParameters, RankClassifier):
+    """Classify ranks from a representation that was learned by another loss than CLOC's or OTD's.
+
+    Args:
+        loss: ``"supcon"``; ``"siamese"``, ``"triplet"``, ``"quadruplet"`` (needs three ranks) or ``"n_pair"``, the
+            networks of OTD's Table 4; ``"supcr"``, CLOC's RnC; ``"simclr"`` or ``"dino"``, which see no labels. See
+            :mod:`ordinate_papers.methods`.
+        head: ``"linear"``, a multinomial logistic regression on the embeddings, or ``"neighbours"``, whose nearest
+            training embeddings vote. Both see embeddings of norm 1; those of SupCR, a loss of distances, are read by
+            distance.
+        n_neighbors: Number of training embeddings that vote.
+        epochs: Epochs of training; None for 300, or as many as 3000 batches make if that is fewer.
+
+    Example:
+        >>> import numpy as np
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.3, 0.7])
+        >>> model = RepresentationClassifier(loss="triplet", epochs=20, random_state=0).fit(X, y)
+        >>> model.predict([[0.1], [0.9]]).tolist()
+        [0, 2]
+    """
+
+    head: str = "linear"
+    n_neighbors: int = 3
+    epochs: int | None = None
+
+    method: ClassVar[str] = "ordinate_papers.estimators.representation:RankRepresentation"
+
+
+@estimator_dataclass
+class RepresentationRegressor(RepresentationParameters, ContrastiveParameters, TargetRegressor):
+    """Predict continuous targets from a representation that SupCon, SimCSE, SimCLR or DINO learned.
+
+    For SupCon, targets of one bin are one class (SupCR, Table 7 and Appendix D; SupReMix, Table 16); SimCLR and DINO
+    see no targets (SupCR, Table 11). SimCSE (Gao et al., 2021), for text, makes two passes through the dropout of the
+    encoder as positives, and with labels those of one bin too; with ``positives_above`` it contrasts the single texts
+    of pairs instead (SupReMix, C.1).
+
+    Args:
+        loss: ``"supcon"``, ``"simcse"`` (for text alone), ``"simclr"`` or ``"dino"``.
+        scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after it,
+            ``"regularise"`` both from the start (not for DINO, whose encoder is an average).
+        head: Head that predicts from embeddings, see :class:`~ordinate.Head`; a string is its ``kind``. Its bin size is
+            also that of the classes of SupCon and SimCSE, doubled from the default until two bins hold two samples
+            each.
+        positives_above: Target above which the texts of a pair are positives for SimCSE with ``embedding_dim=None``, 2
+            in SupReMix; None contrasts the embeddings of pairs, in bins.
+
+    Example:
+        >>> import numpy as np
+        >>> from ordinate import Head
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> model = RepresentationRegressor(head=Head(bin_size=0.5), epochs=(20, 20), random_state=0)
+        >>> model.fit(X, 10 * X[:, 0]).predict([[0.5]]).shape
+        (1,)
+    """
+
+    positives_above: float | None = None
+
+    method: ClassVar[str] = "ordinate_papers.estimators.representation:TargetRepresentation"
+
+
+class RepresentationMethod(Method):
+    """What the methods of both estimators share: the loss, its projection head, and the views that it compares."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # It depends on the loss here.
+        """The name of the loss, as people call it."""
+        return NAMES[self.settings.loss]
+
+    @property
+    def views(self) -> int:  # type: ignore[override]  # It depends on the loss here.
+        """Views of an image in a batch."""
+        return 2 if self.settings.loss in (*PROJECTED_LOSSES, *LOSSES_OF_VIEWS, "supcr") else 1
+
+    @property
+    def unweighted(self) -> str | None:  # type: ignore[override]  # It depends on the loss here.
+        """Why samples cannot be weighted; None if the loss is a mean over anchors."""
+        loss = self.settings.loss
+        if loss in (*OF_ANCHORS, "supcr", SIMCSE):
+            return None
+        if loss in LOSSES_OF_VIEWS:
+            return f"the loss {loss!r} compares views and knows no labelled samples"
+        return f"the loss {loss!r} is of pairs of samples, none of which is the anchor"
+
+    def check_representation(self) -> None:
+        """Raise an error if a parameter of the representation cannot be used."""
+        settings = self.settings
+        if settings.temperature is not None:
+            if settings.loss not in LOSSES_WITH_TEMPERATURE:
+                got = f"{settings.temperature!r} for the loss {settings.loss!r}, which has none"
+                raise OrdinateError("temperature", got, "None")
+            check_positive(settings.temperature, "temperature")
+        if settings.projection_dim is not None:
+            check_whole(settings.projection_dim, "projection_dim")
+
+    def build_loss(self) -> nn.Module:
+        """Return the loss of embeddings and labels."""
+        loss, temperature = self.settings.loss, self.settings.temperature
+        given = {} if temperature is None else {"temperature": temperature}
+        if loss == "simclr":
+            return NTXentLoss(**given)
+        if loss == "supcr":
+            return SupCRLoss(**given)
+        if loss == SIMCSE:
+            return build_pair_loss("supcon", given.get("temperature", SIMCSE_TEMPERATURE))
+        return build_pair_loss(loss, temperature)
+
+    def projection_dim(self) -> int | None:
+        """Return the outputs of the projection head; None for none."""
+        dimension: int | None = self.settings.projection_dim
+        return dimension if self.settings.loss in PROJECTED_LOSSES else None
+
+    def draw(self, reader: Reader) -> DrawViews | None:
+        """Return a function that draws two views of a sample; None if samples come as views."""
+        if self.settings.loss == SIMCSE:
+            return dropout_views
+        if (
+            self.settings.loss not in LOSSES_OF_VIEWS
+            or reader.views(self.data_options(modality_of_reader(reader)), 2) is not None
+        ):
+            return None
+        return reader.pair_of_views()
+
+    def data_options(self, modality: Modality) -> Any:
+        options, loss = super().data_options(modality), self.settings.loss
+        if loss not in LOSSES_OF_VIEWS or not isinstance(options, ImageOptions):
+            return options
+        if options.frozen:
+            raise OrdinateError("frozen", "True", f"False for the loss {loss!r}, which needs two views")
+        if self.training.train_encoder == "none":
+            expected = f"'all' or a number of blocks for the loss {loss!r}, which needs two views"
+            raise OrdinateError("train_encoder", "'none'", expected)
+        if options.augmentation == "auto":
+            return replace(options, augmentation="supcr")
+        return options
+
+    def check_batches(self, training: Batches, options: Any) -> None:
+        loss = self.settings.loss
+        if loss not in LOSSES_OF_VIEWS or not isinstance(training, ViewBatches):
+            return
+        if training.views != 2 or not training.augmentation.changes:
+            got = f"{training.views} views of augmentation {training.augmentation.name!r}"
+            raise OrdinateError("data", got, f"two that differ for the loss {loss!r}")
+
+    def check_reader(self, reader: Reader) -> None:
+        """Raise an error if the loss cannot compare views of such samples."""
+        loss = self.settings.loss
+        if loss == SIMCSE and not reader.has_dropout:
+            raise OrdinateError("X", "no text", "text for the loss 'simcse', as its encoders have dropout")
+        if loss in LOSSES_OF_VIEWS and not (
+            reader.pair_of_views() or reader.views(self.data_options(modality_of_reader(reader)), 2)
+        ):
+            name = modality_of_reader(reader).name
+            raise OrdinateError("X", f"{name}, of which no views are drawn", f"other data for the loss {loss!r}")
+
+
+class RankRepresentation(RepresentationMethod, RankMethod):
+    """How a representation is learned for ranks."""
+
+    usual_decay = 1.0
+    settings: RepresentationClassifier
+
+    def check(self) -> None:
+        settings = self.settings
+        check_choice(settings.loss, LOSSES, "loss")
+        check_choice(settings.head, ("linear", "neighbours"), "head")
+        check_whole(settings.n_neighbors, "n_neighbors")
+        if settings.epochs is not None:
+            check_whole(settings.epochs, "epochs")
+        super().check()
+        self.check_representation()
+
+    def module(self, encoder: nn.Module, facts: Facts) -> Any:
+        self.check_reader(facts.reader)
+        epochs = self.settings.epochs
+        training = {
+            "draw": self.draw(facts.reader),
+            "epochs": fewer_epochs(300, 3000, facts.n_batches) if epochs is None else epochs,
+            **self.stage_options(facts),
+        }
+        if self.settings.loss == "dino":
+            return DINO(encoder, facts.embedding_dim, **training)
+        loss = self.build_loss()
+        return Representation(encoder, facts.embedding_dim, loss, projection_dim=self.projection_dim(), **training)
+
+    def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> ShuffledBatches:
+        loss = self.settings.loss
+        if loss not in PAIR_LOSSES:
+            return super().batches(targets, batch_size, seed)
+        needed = 3 if loss == "quadruplet" else 2
+        held = int((np.bincount(targets) > 1).sum())
+        if held < needed:
+            expected = f"at least {needed} for the loss {loss!r}"
+            raise OrdinateError("y", f"{held} classes of two samples or more", expected)
+        return RankBatches(targets, batch_size, distinct=needed, seed=seed)
+
+    def predictor(self, fitted: Fitted) -> nn.Module:
+        by_distance = self.settings.loss == "supcr"
+        embeddings, ranks = fitted.embed(fitted.training.x), fitted.training.y.long()
+        embeddings = embeddings if by_distance else unit(embeddings)
+        weights = fitted.training.weights
+        weights = None if weights is None else weights.double()
+        outputs = self.settings.labels_.outputs
+        if self.settings.head == "linear":
+            head: nn.Module = fit_logistic(embeddings, ranks, outputs, weights)
+            return RepresentationHead(head, by_distance=by_distance)
+        embeddings = embeddings.float().double()  # As a saved model holds them.
+        if by_distance:
+            shares = nn.functional.one_hot(ranks, outputs).double()
+            head = NeighbourMean(embeddings, shares, self.settings.n_neighbors, weights)
+        else:
+            head = NeighbourVote(embeddings, ranks, outputs, self.settings.n_neighbors, weights)
+        return RepresentationHead(head, by_distance=by_distance)
+
+
+class RepresentationHead(nn.Module):
+    """Probabilities of ranks from embeddings of norm 1, or by distance from embeddings as they are.
+
+    Args:
+        head: Linear layer to a score per rank, or neighbours that vote.
+        by_distance: Whether embeddings stay as they are.
+    """
+
+    def __init__(self, head: nn.Module, *, by_distance: bool) -> None:
+        super().__init__()
+        self.head = head
+        self.by_distance = by_distance
+
+    def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
+        """Return the probability of every rank; rows sum to 1."""
+        scores: Tensor = self.head(embeddings if self.by_distance else unit(embeddings))
+        return scores.softmax(dim=1) if isinstance(self.head, nn.Linear) else scores
+
+    def config(self) -> dict[str, Any]:
+        """Return what :meth:`restore` needs in addition to the tensors."""
+        of_head = self.head.config() if isinstance(self.head, NeighbourMean | NeighbourVote) else {}
+        return {"head": type(self.head).__name__, "by_distance": self.by_distance, **of_head}
+
+    @classmethod
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "RepresentationHead":
+        """Return the predictor of a saved model."""
+        tensors = {name.removeprefix("head."): each for name, each in tensors.items()}
+        kind = check_choice(config["head"], ("Linear", "NeighbourMean", "NeighbourVote"), "head")
+        if kind == "Linear":
+            head: nn.Module = linear(tensors["weight"], tensors["bias"])
+        elif kind == "NeighbourMean":
+            head = NeighbourMean.restore(config, tensors)
+        else:
+            head = NeighbourVote.restore(config, tensors)
+        return cls(head, by_distance=config["by_distance"])
+
+
+class TargetRepresentation(RepresentationMethod, ContrastiveMethod):
+    """How a representation is learned for continuous targets."""
+
+    settings: RepresentationRegressor
+
+    def check(self) -> None:
+        settings = self.settings
+        check_choice(settings.loss, (*LOSSES_OF_TARGETS, SIMCSE), "loss")
+        super().check()
+        self.check_representation()
+        if settings.imbalance is not None:
+            raise OrdinateError(
+                "imbalance", repr(settings.imbalance), "None, as these losses know no weights of labels"
+            )
+        if settings.positives_above is None:
+            return
+        if settings.loss != SIMCSE:
+            got = f"{settings.positives_above!r} for the loss {settings.loss!r}"
+            raise OrdinateError("positives_above", got, "None")
+        if settings.embedding_dim is not None:
+            expected = "None with positives_above, for the features of the pairs' texts themselves"
+            raise OrdinateError("embedding_dim", settings.embedding_dim, expected)
+
+    def cut(self) -> float:
+        """Return ``positives_above`` among the targets that the method sees."""
+        return float(self.settings.positives_above - self.settings.labels_.offset[0])
+
+    def draw(self, reader: Reader) -> DrawViews | None:
+        return None if self.settings.positives_above is not None else super().draw(reader)
+
+    def build_loss(self) -> nn.Module:
+        if self.settings.positives_above is None:
+            return super().build_loss()
+        temperature = self.settings.temperature
+        return SentencePairLoss(SIMCSE_TEMPERATURE if temperature is None else temperature)
+
+    def module(self, encoder: nn.Module, facts: Facts) -> Any:
+        self.check_reader(facts.reader)
+        settings = self.settings
+        training = {"draw": self.draw(facts.reader), **self.scheme_options(facts)}
+        if settings.positives_above is not None:
+            if facts.reader.sample_shape[0] != 2:
+                expected = "None for samples that are no pairs of texts"
+                raise OrdinateError("positives_above", settings.positives_above, expected)
+            training["positives_above"] = self.cut()
+        if settings.loss == "dino":
+            module: Any = DINORegression(encoder, facts.embedding_dim, facts.outputs, **training)
+        else:
+            module = RepresentationRegression(
+                encoder,
+                facts.embedding_dim,
+                self.build_loss(),
+                facts.outputs,
+                projection_dim=self.projection_dim(),
+                **training,
+            )
+        module.head.standardise(facts.targets)
+        if isinstance(module, RepresentationRegression):
+            module.fit_bins(facts.targets)
+        return module
+
+    def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> ShuffledBatches:
+        settings = self.settings
+        if settings.positives_above is not None:
+            above = (targets[:, 0] > self.cut()).astype(np.int64)
+            if not above.any():
+                raise OrdinateError("positives_above", f"{settings.positives_above!r}, which no target lies above")
+            return RankBatches(above, batch_size, required={1: 1}, seed=seed)
+        if settings.loss != "supcon":
+            return super().batches(targets, batch_size, seed)
+        labels = torch.from_numpy(targets)
+        bin_size = self.head.bin_size
+        bins = bins_of(labels, *usual_bins(labels, bin_size)).numpy()
+        sizes = np.bincount(bins)
+        held = int((sizes > 1).sum())
+        if held == 0 or len(sizes) == 1:
+            raise OrdinateError(
+                "bin_size",
+                f"{bin_size!r}, which makes {len(sizes)} bins, {held} of two samples or more",
+                "two bins and a pair in one of them for SupCon",
+            )
+        return RankBatches(bins, batch_size, distinct=min(2, held), seed=seed)

@@ -1,0 +1,61 @@
+"""What the papers add to the core: baselines, data sets, recipes and commands."""
+
+from collections.abc import Mapping
+from importlib.resources import files
+
+from ordinate.extensions import Extension, Model, Task, of_ranks, of_targets
+
+ESTIMATORS = "ordinate_papers.estimators"
+METRIC_LEARNING = "pytorch_metric_learning"
+
+
+def _representation(loss: str, *packages: str, **settings: str) -> Model:
+    module = f"{ESTIMATORS}.representation"
+    estimators: dict[Task, str] = {"ranks": f"{module}:RepresentationClassifier"}
+    if loss in ("supcon", "simclr", "dino"):
+        estimators["continuous"] = f"{module}:RepresentationRegressor"
+    return Model(estimators, {"loss": loss, **settings}, packages)
+
+
+def _neighbours(metric: str, **settings: str) -> Model:
+    estimator = f"{ESTIMATORS}.codes:NeighbourClassifier"
+    return Model({"ranks": estimator}, {"metric": metric, **settings}, embeds=False)
+
+
+CODES = ("raw", "one_hot", "thermometer")
+DISTRIBUTIONS = ("uniform", "beta", "beta_rectangular")
+MODELS: Mapping[str, Model] = {
+    "supcon": _representation("supcon", METRIC_LEARNING),
+    "simclr": _representation("simclr", METRIC_LEARNING),
+    "dino": _representation("dino"),
+    "simcse": of_targets(f"{ESTIMATORS}.representation:RepresentationRegressor", METRIC_LEARNING, loss="simcse"),
+    "rnc": _representation("supcr"),
+    "siamese": _representation("siamese", METRIC_LEARNING, head="neighbours"),
+    **{name: _representation(name, head="neighbours") for name in ("triplet", "quadruplet", "n_pair")},
+    "poe": of_ranks(f"{ESTIMATORS}.poe:POEClassifier"),
+    "gol": of_ranks(f"{ESTIMATORS}.gol:GOLClassifier"),
+    "mwr": of_ranks(f"{ESTIMATORS}.mwr:MWRClassifier"),
+    **{f"knn_{code}": _neighbours("euclidean", code=code) for code in CODES},
+    **{f"lmnn_{code}": _neighbours("lmnn", code=code) for code in CODES},
+    "knn_gower": _neighbours("gower"),
+    "knn_intervals": _neighbours("intervals"),
+    **{f"lmnn_{name}": _neighbours("lmnn_intervals", distribution=name) for name in DISTRIBUTIONS},
+}
+ENCODERS = {
+    "airfoil": "ordinate_papers.networks:airfoil",
+    "airfoil_standardised": "ordinate_papers.networks:airfoil_standardised",
+    "small_resnet1d": "ordinate_papers.networks:small_resnet1d",
+}
+
+EXTENSION = Extension(
+    models=MODELS,
+    encoders=ENCODERS,
+    recipes=files("ordinate_papers").joinpath("recipes"),
+    data_sets="ordinate_papers.datasets.named",
+    predictors={
+        "MeanRankVote": f"{ESTIMATORS}.gol:MeanRankVote",
+        "MovingWindow": "ordinate_papers.methods.mwr:MovingWindow",
+        "RepresentationHead": f"{ESTIMATORS}.representation:RepresentationHead",
+    },
+    commands="ordinate_papers.commands.catalogue:COMMANDS",
+)

@@ -1,0 +1,231 @@
+"""DINO: a student predicts what its own moving average sees in another view (Caron et al., 2021)."""
+
+import copy
+import math
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import linear, log_softmax, normalize, softmax
+
+from ordinate.checks import check_choice
+from ordinate.errors import OrdinateError
+from ordinate.heads.binned import BinSize
+from ordinate.heads.build import build_head
+from ordinate.methods.regression import ContrastiveRegression
+from ordinate.options import HeadLoss, Scheme
+from ordinate.training.gradient_caching import embed_in_chunks
+from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Stage, StagedMethod
+from ordinate_papers.methods.drawn_views import DrawViews, side_by_side
+
+TEACHER_TEMPERATURE, STUDENT_TEMPERATURE = 0.04, 0.1
+CENTRE_MOMENTUM = 0.9
+# for a million images the paper has 2048 hidden units, and 65536 prototypes; 1024 cost it 2 points (Appendix C)
+HIDDEN, BOTTLENECK, PROTOTYPES = 512, 256, 1024
+TEACHER_MOMENTUM = 0.996  # at the start; it rises to 1 along a cosine
+
+
+class DINOHead(nn.Module):
+    """Scores of an embedding against unit prototypes: a three-layer perceptron, unit norm, a linear layer of unit rows.
+
+    Example:
+        >>> DINOHead(8)(torch.zeros(2, 8)).shape
+        torch.Size([2, 1024])
+    """
+
+    def __init__(self, embedding_dim: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(embedding_dim, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, HIDDEN), nn.GELU(),
+            nn.Linear(HIDDEN, BOTTLENECK),
+        )  # fmt: skip
+        for layer in self.layers:
+            if isinstance(layer, nn.Linear):
+                nn.init.trunc_normal_(layer.weight, std=0.02)
+                nn.init.zeros_(layer.bias)
+        self.prototypes = nn.Parameter(torch.randn(PROTOTYPES, BOTTLENECK))
+
+    def forward(self, embeddings: Float[Tensor, "n d"], *, learn_prototypes: bool = True) -> Float[Tensor, "n k"]:
+        prototypes = self.prototypes if learn_prototypes else self.prototypes.detach()
+        return linear(normalize(self.layers(embeddings), dim=1), normalize(prototypes, dim=1))
+
+
+class Distillation(nn.Module):
+    """A student, and its loss against a teacher that follows it; the teacher's encoder is the one that is kept.
+
+    Batches hold two global views per sample, next to each other. The paper adds small crops, for which tables and small
+    images are too small.
+    """
+
+    centre: Tensor
+
+    def __init__(self, teacher: nn.Module, embedding_dim: int) -> None:
+        super().__init__()
+        self.student = copy.deepcopy(teacher)
+        self.head = DINOHead(embedding_dim)
+        self.teacher_head = copy.deepcopy(self.head).requires_grad_(False)
+        self.register_buffer("centre", torch.zeros(PROTOTYPES))
+
+    def trained_parameters(self) -> list[nn.Parameter]:
+        """Return what the optimizer moves."""
+        return [*self.student.parameters(), *self.head.parameters()]
+
+    def forward(
+        self, x: Tensor, teacher: nn.Module, chunk_size: int | None = None, *, learn_prototypes: bool = True
+    ) -> Float[Tensor, ""]:
+        """Return the loss of a batch of views (2n, ...) and move the centre.
+
+        The paper keeps the student's prototypes fixed in the first epoch: ``learn_prototypes``.
+        """
+        if len(x) % 2:
+            raise OrdinateError("x", f"{len(x)} views", "two per sample")
+        chunk_size = chunk_size or len(x)
+        with torch.no_grad():
+            targets = self.teacher_head(embed_in_chunks(teacher, x, chunk_size))
+        scores = self.head(embed_in_chunks(self.student, x, chunk_size), learn_prototypes=learn_prototypes)
+        loss = distillation_loss(scores, targets, self.centre)
+        with torch.no_grad():
+            self.centre.lerp_(targets.mean(0), 1 - CENTRE_MOMENTUM)
+        return loss
+
+    @torch.no_grad()
+    def follow(self, teacher: nn.Module, momentum: float) -> None:
+        """Move the teacher's parameters towards the student's."""
+        pairs = [(teacher, self.student), (self.teacher_head, self.head)]
+        for follower, leader in pairs:
+            for behind, ahead in zip(follower.parameters(), leader.parameters(), strict=True):
+                behind.lerp_(ahead, 1 - momentum)
+
+
+def distillation_loss(
+    student: Float[Tensor, "m k"], teacher: Float[Tensor, "m k"], centre: Float[Tensor, " k"]
+) -> Float[Tensor, ""]:
+    """Return the cross-entropy of the student's view with the teacher's other view of the sample (DINO, eq. 3).
+
+    Example:
+        >>> scores = torch.zeros(4, 8)
+        >>> round(distillation_loss(scores, scores, torch.zeros(8)).exp().item(), 4)
+        8.0
+    """
+    wanted = softmax((teacher - centre) / TEACHER_TEMPERATURE, dim=1)
+    other = wanted.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)
+    return -(other * log_softmax(student / STUDENT_TEMPERATURE, dim=1)).sum(1).mean()
+
+
+def teacher_momentum(step: int, steps: int) -> float:
+    """Return the teacher's momentum after a step of so many.
+
+    The teacher needs some hundred steps to leave its start. Faster ones (0.92 and less at the start) collapsed on small
+    tables: all samples came to have the same prototypes.
+
+    Example:
+        >>> teacher_momentum(0, 100_000), teacher_momentum(100_000, 100_000)
+        (0.996, 1.0)
+    """
+    return 1 - (1 - TEACHER_MOMENTUM) * (1 + math.cos(math.pi * step / steps)) / 2
+
+
+class StudentAndTeacher(StagedMethod):
+    """A first stage that trains a student, whose moving average is the encoder."""
+
+    distillation: Distillation
+    draw: DrawViews | None
+
+    def distil(self, x: Tensor, y: Tensor) -> Float[Tensor, ""]:
+        """Return the loss of a batch of the first stage."""
+        if self.draw is not None:
+            x, _ = side_by_side(x, y, self.draw)
+        learn_prototypes = self.current_epoch > self.stage_start
+        return self.distillation(x, self.encoder, self.chunk_size, learn_prototypes=learn_prototypes)
+
+    def optimizer_step(self, epoch: int, batch_idx: int, *arguments: Any, **options: Any) -> None:
+        super().optimizer_step(epoch, batch_idx, *arguments, **options)
+        if self.stage_index == 0:
+            batches = int(self.trainer.num_training_batches)
+            step = (self.current_epoch - self.stage_start) * batches + batch_idx + 1
+            self.distillation.follow(self.encoder, teacher_momentum(step, self.stage.epochs * batches))
+
+
+class DINO(StudentAndTeacher):
+    """Encoder trained by DINO, without labels. AdamW with a cosine schedule is the paper's.
+
+    Args:
+        draw: draws two views of every sample; None where batches bring them, next to each other.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        embedding_dim: int,
+        *,
+        draw: DrawViews | None = None,
+        epochs: int = 100,
+        patience: int | None = None,
+        chunk_size: int | None = None,
+        optimization: Optimization = Optimization("adamw", 5e-4, 0.04),
+    ) -> None:
+        super().__init__((Stage("DINO", epochs, optimization, patience),), chunk_size)
+        self.encoder = encoder
+        self.distillation = Distillation(encoder, embedding_dim)
+        self.draw = draw
+
+    def parameters_of_stage(self, index: int) -> list[nn.Parameter]:
+        return self.distillation.trained_parameters()
+
+    def batch_loss(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> Float[Tensor, ""]:
+        if weights is not None:
+            raise OrdinateError("weights", "some", "None", "DINO knows no labelled samples")
+        return self.distil(x, y)
+
+
+class DINORegression(StudentAndTeacher, ContrastiveRegression):
+    """Encoder trained by DINO, without labels, then a head on it (SupCR, Table 11).
+
+    Args:
+        encoder, embedding_dim, draw, patience, chunk_size, optimization: as in :class:`DINO`.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        embedding_dim: int,
+        target_dim: int = 1,
+        *,
+        draw: DrawViews | None = None,
+        scheme: Scheme = "linear_probe",
+        head_loss: HeadLoss = "l1",
+        bin_size: BinSize = None,
+        epochs: tuple[int, int] = (400, 100),
+        patience: int | None = None,
+        chunk_size: int | None = None,
+        optimization: Optimization = Optimization("adamw", 5e-4, 0.04),
+        head_optimization: Optimization = Optimization("adamw", 1e-2, 0.0),
+    ) -> None:
+        check_choice(scheme, ("linear_probe", "fine_tune"), "scheme")  # the head of the third would need the student
+        head = build_head(head_loss, embedding_dim, target_dim, bin_size=bin_size)
+        super().__init__(
+            encoder, head, scheme=scheme, epochs=epochs, optimization=optimization, head_optimization=head_optimization,
+            patience=patience, chunk_size=chunk_size,
+        )  # fmt: skip
+        self.distillation = Distillation(encoder, embedding_dim)
+        self.draw = draw
+
+    def parameters_of_stage(self, index: int) -> list[nn.Parameter]:
+        return self.distillation.trained_parameters() if index == 0 else super().parameters_of_stage(index)
+
+    def batch_loss(
+        self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
+        return self.distil(x, y) if self.stage_index == 0 else super().batch_loss(x, y, weights)
+
+    def contrast(
+        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
+        raise NotImplementedError("DINO compares two networks, not embeddings: batch_loss has its loss")
+
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
+        return self.validate_head(x, y, weights) if self.stage_index == 1 else {}

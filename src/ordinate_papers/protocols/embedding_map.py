@@ -1,0 +1,44 @@
+"""Where an embedding puts the test samples, by UMAP (CLOC, Figs. 5 and 9; SupCR, Fig. 1)."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import pdist
+
+from ordinate.data.rows import take
+from ordinate.metrics import spearman
+from ordinate.report.umap_points import umap_points
+from ordinate_papers.protocols.parts import Figures
+
+MOST_SAMPLES = 1000
+
+
+def embedding_map(model: Any, X_test: Any, y_test: ArrayLike) -> Figures:
+    """Coordinates of test embeddings by UMAP, and the rank correlation of their distances with those of labels.
+
+    The papers have pictures alone. Chosen here: UMAP's own settings, at most 1000 samples, evenly spread.
+
+    Args:
+        model: fitted, with ``transform``; ``pip install "ordinate[umap]"``.
+        X_test: three samples or more.
+        y_test: (n,), their labels.
+
+    Returns:
+        ``places`` (m, 2), ``labels`` (m,), and ``order`` in [-1, 1], over all pairs of the m samples, Euclidean.
+
+    Example:
+        >>> from ordinate import OTDClassifier
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.25, 0.5, 0.75])
+        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X, y)
+        >>> figures = embedding_map(model, X, y)  # doctest: +SKIP
+    """
+    labels = np.asarray(y_test, dtype=np.float64)
+    rows = np.linspace(0, len(labels) - 1, min(MOST_SAMPLES, len(labels))).astype(int)
+    embeddings = model.transform(take(X_test, rows))
+    return {
+        "order": spearman(pdist(labels[rows, None]), pdist(embeddings)),
+        "places": umap_points(embeddings).round(4).tolist(),
+        "labels": labels[rows].tolist(),
+    }

@@ -1,0 +1,118 @@
+"""Whether a method sees the order of its labels: training on permuted ones (SupReMix, Section 2.1, Fig. 2)."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import pdist
+from sklearn.base import is_classifier
+
+from ordinate.data.rows import take
+from ordinate.errors import OrdinateError
+from ordinate.estimators.rank_labels import to_ranks
+from ordinate.metrics import spearman
+from ordinate_papers.protocols.parts import Figures, Keep, compute
+from ordinate_papers.protocols.trial import check_labels, classes_of, score, train, with_order_of
+
+MOST_SAMPLES = 1000  # of the test set, between whose pairs the order is measured
+
+
+def label_permutation(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    seed: int = 0,
+    groups: ArrayLike | None = None,
+    keep: Keep = compute,
+) -> Figures:
+    """Scores and order of the test embedding, trained on genuine labels and on permuted ones.
+
+    SupReMix, Section 2.1, Fig. 2 (airfoil): label values are permuted, so that equal labels stay equal and different
+    ones different. A method that sees labels as classes (SupCon) embeds the test set as before; one that sees their
+    order does not. The paper shows t-SNE pictures; here they come with the scores of the predictions and the rank
+    correlation, over all pairs of up to 1000 test samples, of the Euclidean distance of embeddings with the distance of
+    labels. Training and test labels are permuted alike.
+
+    Args beyond those of :mod:`ordinate_papers.protocols`:
+        estimator: not fitted, with ``transform`` once fitted.
+        X_test: samples to measure on, three or more.
+
+    Returns:
+        ``rows``, one each for ``"genuine"`` and ``"permuted"`` labels: ``labels``, the scores, ``order``, the rank
+        correlation with the labels that training had, and ``genuine_order``, that with the genuine ones, in [-1, 1];
+        and ``pictures``, from the same names to ``places``, the t-SNE coordinates (m, 2)
+        of the test samples' embeddings, and ``labels`` (m,), the ranks or targets that training had for them.
+
+    Example:
+        >>> from ordinate import OTDClassifier
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.25, 0.5, 0.75])
+        >>> estimator = OTDClassifier(epochs=20, random_state=0)
+        >>> genuine, permuted = label_permutation(estimator, X, y, X, y)["rows"]
+        >>> genuine["genuine_order"] > permuted["genuine_order"]
+        True
+    """
+    estimator = with_order_of(estimator, y)
+    labels, test_labels = check_labels(X, y), check_labels(X_test, y_test, "y_test")
+    if len(test_labels) < 3:
+        raise OrdinateError("y_test", f"{len(test_labels)} samples", "at least 3 to compare distances of")
+    classes = classes_of(estimator, y) if is_classifier(estimator) else None
+    both = permute_labels(np.concatenate([labels, test_labels]), seed)
+    trained_on = {"genuine": (labels, test_labels), "permuted": (both[: len(labels)], both[len(labels) :])}
+
+    def trial(name: str) -> Figures:
+        training, test = trained_on[name]
+        model = train(estimator, X, training, name, groups)
+        return {**score(model, X_test, test), **_order(model, X_test, (test, test_labels), classes)}
+
+    rows, pictures = [], {}
+    for name in trained_on:
+        figures = keep(name, partial(trial, name))
+        pictures[name] = figures.pop("picture")
+        rows.append({"labels": name, **figures})
+    return {"rows": rows, "pictures": pictures}
+
+
+def permute_labels(y: ArrayLike, seed: int = 0) -> NDArray[Any]:
+    """Permute the label values (n,), out of their order: equal labels stay equal, different ones different.
+
+    A permutation that keeps or reverses the order is drawn again.
+
+    Raises:
+        OrdinateError: fewer than three values, which have no other order.
+
+    Example:
+        >>> permute_labels([10, 20, 20, 30], seed=0).tolist()
+        [30, 10, 10, 20]
+    """
+    values, places = np.unique(np.asarray(y), return_inverse=True)
+    if len(values) < 3:
+        raise OrdinateError("y", f"{len(values)} different labels", "at least 3, which can lose their order")
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(values))
+    while len(set(np.sign(np.diff(order)))) == 1:
+        order = random.permutation(len(values))
+    return np.asarray(values[order][places])
+
+
+def _order(
+    model: Any, X: Any, labels: tuple[NDArray[Any], NDArray[Any]], classes: NDArray[Any] | None
+) -> dict[str, Any]:
+    """Return the order of the embeddings by the labels that training had and by the genuine ones, and their t-SNE."""
+    from sklearn.manifold import TSNE
+
+    rows = np.linspace(0, len(X) - 1, min(MOST_SAMPLES, len(X))).astype(int)
+    embeddings = model.transform(take(X, rows))
+    numbers = [
+        np.asarray(some[rows] if classes is None else to_ranks(some[rows], classes), dtype=np.float64)
+        for some in labels
+    ]
+    distances = pdist(embeddings)
+    order, genuine_order = (spearman(pdist(some[:, None]), distances) for some in numbers)
+    places = TSNE(perplexity=min(30, len(rows) - 1), random_state=0).fit_transform(embeddings.astype(np.float32))
+    picture = {"places": places.tolist(), "labels": numbers[0].tolist()}
+    return {"order": order, "genuine_order": genuine_order, "picture": picture}

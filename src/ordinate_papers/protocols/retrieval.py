@@ -1,0 +1,93 @@
+"""What an embedding is good for without a head: finding samples with close labels, and ranking along one direction."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
+from sklearn.linear_model import RidgeCV
+
+from ordinate.errors import OrdinateError
+from ordinate.estimators.rank_labels import to_ranks
+from ordinate.metrics import distance_rank_correlation, mean_average_precision, ndcg, spearman
+from ordinate.metrics.embedding import unit_norm
+from ordinate_papers.protocols.parts import Figures, Keep, compute
+from ordinate_papers.protocols.trial import check_labels, classes_of, score, train, with_order_of
+
+PLACES = 10  # that the gain counts
+ANCHORS = 500  # of the order
+CLOSE = 0.25  # deviations of the target between samples that are relevant to each other
+PENALTIES = tuple(10.0**power for power in range(-4, 5))
+
+
+def retrieval(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    within: float | None = None,
+    groups: ArrayLike | None = None,
+    keep: Keep = compute,
+) -> Figures:
+    """Training samples found by the test samples' embeddings, and the order of the test embedding.
+
+    The papers show neighbours (OTD, Figs. 9 to 12) and do not measure them over their label distance. Chosen here: the
+    test samples are the queries, the training samples are searched by cosine, and embeddings are what ``transform``
+    returns; of a model without a contrastive loss, the output of its last hidden layer.
+
+    Args beyond those of :mod:`ordinate_papers.protocols`:
+        estimator: not fitted, with ``transform`` once fitted.
+        within: largest label distance of relevant samples; None for the same rank, or targets within 1/4 deviation.
+
+    Returns:
+        ``rows``, one of them: the scores of the predictions; ``average_precision``, see
+        :func:`~ordinate.metrics.mean_average_precision`; ``ndcg``, of the first 10 places, see
+        :func:`~ordinate.metrics.ndcg`; ``order``, the :func:`~ordinate.metrics.distance_rank_correlation` of the test
+        samples by cosine, from up to 500 of them to all; and ``direction``, Spearman's correlation of the test labels
+        with the one direction of the embedding that fits the training labels best (ridge regression on embeddings of
+        norm 1).
+
+    Example:
+        >>> from ordinate import OTDClassifier
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.25, 0.5, 0.75])
+        >>> [row] = retrieval(OTDClassifier(epochs=40, random_state=0), X, y, X, y)["rows"]
+        >>> row["average_precision"] > 0.8, row["order"] > 0.8, row["direction"] > 0.8
+        (True, True, True)
+    """
+    estimator = with_order_of(estimator, y)
+    check_labels(X, y)
+    check_labels(X_test, y_test, "y_test")
+    if not hasattr(estimator, "transform"):
+        raise OrdinateError("estimator", type(estimator).__name__, "one that embeds samples (transform)")
+    if is_classifier(estimator):
+        classes = classes_of(estimator, y)
+        seen, unseen = (to_ranks(labels, classes).astype(np.float64) for labels in (y, y_test))
+    else:
+        seen, unseen = (np.asarray(labels, dtype=np.float64) for labels in (y, y_test))
+    if within is None:
+        within = 0.0 if is_classifier(estimator) else CLOSE * float(seen.std())
+
+    def trial() -> Figures:
+        model = train(estimator, X, y, "all", groups)
+        embeddings, queries = model.transform(X), model.transform(X_test)
+        found: dict[str, Any] = {"ref_emb": embeddings, "ref_labels": seen}
+        return {
+            **score(model, X_test, y_test),
+            "average_precision": mean_average_precision(queries, unseen, within=within, **found),
+            "ndcg": ndcg(queries, unseen, min(PLACES, len(seen)), **found),
+            "order": distance_rank_correlation(queries, unseen, similarity="cosine", anchors=ANCHORS),
+            "direction": _along_one_direction(embeddings, seen, queries, unseen),
+        }
+
+    return {"rows": [keep("all", trial)]}
+
+
+def _along_one_direction(
+    embeddings: NDArray[Any], labels: NDArray[np.float64], queries: NDArray[Any], true: NDArray[np.float64]
+) -> float:
+    """Return how well the direction that fits the training labels best ranks other samples, in [-1, 1]."""
+    units, query_units = (unit_norm(np.asarray(each, dtype=np.float64)) for each in (embeddings, queries))
+    return spearman(true, RidgeCV(PENALTIES).fit(units, labels).predict(query_units))

@@ -1,0 +1,108 @@
+"""A csv is read as it is written: no cell moves to another column, and none is lost without a word."""
+
+import gzip
+import io
+
+import pandas as pd
+import pytest
+
+from ordinate.data.csv_files import read_csv, read_csv_parts, without_formulas
+from ordinate.data.file_tree import FileTree
+from ordinate.data.labels_file import read_labels_file
+from ordinate.data.tables.files import read_labelled, read_samples
+from ordinate.errors import OrdinateError
+
+TRAILING = "grade,stage,a\n0,3,1.5,\n1,2,3.5,\n"
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".tsv.gz"])
+def test_lines_that_end_in_a_separator_keep_their_columns(tmp_path, ending):
+    path, text = tmp_path / f"data{ending}", TRAILING.replace(",", "\t" if "tsv" in ending else ",")
+    path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
+    X, y = read_labelled(path, "grade")
+    assert y.tolist() == [0, 1]
+    assert X.to_dict("list") == {"stage": [3, 2], "a": [1.5, 3.5]}
+    assert read_samples(path)["grade"].tolist() == [0, 1]
+
+
+def test_so_do_those_of_a_labels_csv(tmp_path):
+    (tmp_path / "labels.csv").write_text("path,label\na.png,3,\nb.png,1,\n")
+    frame = read_labels_file(FileTree.of(tmp_path), "images")
+    assert frame.to_dict("list") == {"path": ["a.png", "b.png"], "label": [3, 1]}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a,grade\n1,0,9\n2,1,8\n", "line 2 has 3 cells, expected 2, as the first has"),
+        ("a,grade\n1,0,\n2,1,8\n", "line 3 has 3 cells, expected 2, as the first has"),
+        ('a,grade\n"1\n",0\n2,1,8\n', "line 4 has 3 cells"),
+        ("a,grade\n1,0\n2,1,8\n", "line 3 has 3 cells"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_with_more_cells_than_columns_is_named(tmp_path, text, line, packed):
+    path = tmp_path / ("data.csv.gz" if packed else "data.csv")
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    with pytest.raises(OrdinateError, match=line):
+        read_samples(path)
+
+
+def test_a_table_without_a_header_is_noted(tmp_path, capsys):
+    from ordinate.data.modality import Request
+    from ordinate.data.tables.modality import MODALITY
+
+    path, told = tmp_path / "data.csv", []
+    path.write_text("5.1,3.5,0\n4.9,3.0,1\n4.7,3.2,2\n")
+    MODALITY.read_labelled(path, Request("0", say=told.append))
+    assert told == [f"note: the names of all columns of {path} are numbers; without a header a row is lost to them"]
+    path.write_text("0,1,2\n5.1,3.5,0\n4.9,3.0,1\n")  # as pandas writes an array
+    MODALITY.read_labelled(path, Request("2", say=told.append))
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("mark", ["=", "+", "-", "@", "\t", "\r"])
+def test_text_that_a_spreadsheet_would_compute_begins_with_an_apostrophe(mark):
+    frame = pd.DataFrame({f"{mark}name": [f"{mark}cmd|' /C calc'!A0", "plain", None], "x": [-1.5, 2.0, 3.0]})
+    for dtype in (object, "string", "category"):
+        written = without_formulas(frame.astype({f"{mark}name": dtype}))
+        assert written.columns[0] == f"'{mark}name"
+        assert written.iloc[:2, 0].tolist() == [f"'{mark}cmd|' /C calc'!A0", "plain"]
+        assert written.iloc[2:, 0].isna().all()
+        assert written["x"].tolist() == [-1.5, 2.0, 3.0]
+
+
+def test_numbers_stay_numbers_even_as_text():
+    frame = pd.DataFrame({"-1": ["-1", "+2.5", "-inf"]})
+    pd.testing.assert_frame_equal(without_formulas(frame), frame)
+
+
+@pytest.mark.parametrize("last", ["2,b", "2,b,0\n3"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_that_is_cut_off_is_named(tmp_path, last, packed):
+    path = tmp_path / ("table.csv.gz" if packed else "table.csv")
+    text = f"x,name,grade\n1,a,0\n{last}".encode()
+    path.write_bytes(gzip.compress(text) if packed else text)
+    number = 2 + last.count("\n") + 1
+    for read in (lambda: read_csv(path, path), lambda: list(read_csv_parts(path, 1))):
+        with pytest.raises(OrdinateError, match=rf"line {number} has \d cells, expected 3.*it may be cut off"):
+            read()
+    with pytest.raises(OrdinateError, match="it may be cut off"):
+        read_csv(io.BytesIO(text), "a.zip/labels.csv")
+
+
+@pytest.mark.parametrize("header", ["x,name", "x,name,"])
+def test_lines_that_end_in_an_empty_cell_are_whole(tmp_path, header):
+    path = tmp_path / "table.csv"
+    path.write_text(header + '\n1,\n2,"b\nc"\n\n3,\n')
+    assert len(read_csv(path, path)) == sum(map(len, read_csv_parts(path, 2))) == 3
+
+
+def test_a_small_file_that_unpacks_to_more_than_memory_holds_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "table.csv.gz"
+    path.write_bytes(gzip.compress(b"x,grade\n" + b"1,2\n" * 10**6))
+    assert path.stat().st_size < 10**5
+    monkeypatch.setattr("ordinate.data.memory.available_memory", lambda: 10**6)
+    monkeypatch.setattr("ordinate.data.csv_files.available_memory", lambda: 10**6)
+    with pytest.raises(OrdinateError, match="GiB of memory"):
+        read_csv(path, path)

@@ -1,0 +1,177 @@
+"""A damaged file is read as its content says, or refused in one line that names it."""
+
+import io
+import shutil
+import tarfile
+import zipfile
+from types import SimpleNamespace
+
+import nibabel
+import numpy as np
+import pandas as pd
+import pytest
+from edfio import Edf, EdfSignal, Patient
+from PIL import Image
+
+from ordinate.commands.samples import decode_array, modality_of_data, read_samples
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.modality import Request
+from ordinate.data.rows import Batches
+from ordinate.data.volumes.options import VolumeOptions
+from ordinate.estimators.batches import read_unlabelled
+from ordinate_papers.datasets.tuab import CHANNELS, read_tuab
+from tests.fuzz.damage import BYTES, DAMAGES, HARMLESS, pick
+from tests.fuzz.trials import seeds, succeeds_or_is_refused
+
+ROWS = 24
+WORKERS = {"images": ImageOptions(workers=0), "volumes": VolumeOptions(workers=0)}
+CHECKED = (".gz", ".npz", ".zip", ".png")  # These formats hold a sum by which a change of a sample shows.
+TABLES = ("table.csv", "table.csv.gz", "table.tsv", "table.parquet", "table.npz")
+FOLDERS = ("images", "images.zip", "shards.tar", "matrices", "volumes")
+NAMES = (*TABLES, *FOLDERS, "series.ts", "recordings")
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """A folder with a small file of each kind, and the content that reading gives."""
+    folder = tmp_path_factory.mktemp("good")
+    write_files(folder, np.random.default_rng(0))
+    return SimpleNamespace(folder=folder, content={name: read(folder / name) for name in NAMES})
+
+
+@pytest.mark.parametrize("seed", seeds(quick=6, thorough=120))
+@pytest.mark.parametrize("name", NAMES)
+def test_a_damaged_file_is_read_as_it_says_or_refused(name, seed, good, tmp_path):
+    path = copy(good.folder / name, tmp_path)
+    unchanged = damage(path, np.random.default_rng(seed))
+    found = None
+    with succeeds_or_is_refused(str(tmp_path), "target", "column"):
+        found = read(path)
+    if unchanged and found is not None:
+        assert found == good.content[name]
+
+
+def copy(source, folder):
+    if source.is_dir():
+        return shutil.copytree(source, folder / source.name)
+    return shutil.copy(source, folder / source.name)
+
+
+def damage(path, random):
+    """Damage a file, or one of a folder, and return whether reading must still give the same."""
+    parts = [part for part in sorted(path.rglob("*")) if part.is_file()] or [path]
+    part = pick(random, parts)
+    ending = "".join(part.suffixes)
+    of_format = DAMAGES.get(ending, {})
+    harmless = HARMLESS.get(ending, {})
+    damages = of_format | harmless
+    if not damages or random.random() < 0.4:
+        damages = BYTES
+    name = pick(random, list(damages))
+    part.write_bytes(damages[name](part.read_bytes(), random))
+    return name in harmless or (damages is BYTES and part.name.endswith(CHECKED))
+
+
+def target_of(path):
+    if path.name in FOLDERS:
+        return "age"
+    return "grade" if path.name in TABLES else None
+
+
+def options_of(modality):
+    return WORKERS.get(modality.name)
+
+
+def read(path):
+    """Return the samples that training and prediction read, in a form that can be compared."""
+    if path.name == "recordings":
+        recordings = read_tuab(path)
+        return comparable(recordings.samples), recordings.labels.tolist()
+    request = Request(target_of(path), say=lambda _: None)
+    samples = read_samples(str(path), request, options_of)
+    if modality_of_data(str(path)).name == "tables":
+        samples = decode_array(samples, request, options_of)
+    unlabelled = read_unlabelled(path)
+    if hasattr(unlabelled, "columns"):
+        unlabelled = pd.concat(list(Batches(unlabelled, 10)))
+    return comparable(samples.X), samples.y.tolist(), comparable(unlabelled)
+
+
+def comparable(X):
+    X = getattr(X, "pixels", X)
+    if hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    if isinstance(X, pd.DataFrame):
+        return [str(list(X.columns)), *map(str, X.to_numpy().tolist())]
+    if isinstance(X, np.ndarray):
+        return str(X.shape), np.asarray(X, dtype=np.float64).tobytes()
+    return None
+
+
+def write_files(folder, random):
+    grades = np.arange(ROWS) % 3
+    numbers = random.normal(size=(ROWS, 2)).round(4)
+    columns = {"grade": grades, "size": numbers[:, 0], "weight": numbers[:, 1]}
+    table = pd.DataFrame(columns | {"colour": random.choice(["red, or", "café"], ROWS)})
+    table.to_csv(folder / "table.csv", index=False)
+    table.to_csv(folder / "table.csv.gz", index=False)
+    table.to_csv(folder / "table.tsv", index=False, sep="\t")
+    table.to_parquet(folder / "table.parquet")
+    np.savez(folder / "table.npz", X=random.normal(size=(ROWS, 3)), grade=grades)
+    series = random.normal(size=(ROWS, 2, 6)).round(3).tolist()
+    rows = [":".join(",".join(map(str, channel)) for channel in channels) for channels in series]
+    head = "@univariate false\n@dimensions 2\n@equalLength true\n@seriesLength 6\n@targetlabel true\n@data\n"
+    (folder / "series.ts").write_text(head + "".join(f"{row}:{number}\n" for number, row in enumerate(rows)))
+    write_images(folder, random)
+    write_arrays(folder, random)
+    write_recordings(folder / "recordings", random)
+
+
+def write_labels(folder, names):
+    folder.mkdir(exist_ok=True)
+    lines = [f"{name},{20 + number}\n" for number, name in enumerate(names)]
+    (folder / "labels.csv").write_text("path,age\n" + "".join(lines))
+
+
+def write_images(folder, random):
+    names = [f"{number}.png" for number in range(6)]
+    write_labels(folder / "images", names)
+    for name in names:
+        Image.fromarray(random.integers(0, 256, (8, 8), dtype=np.uint8)).save(folder / "images" / name)
+    with zipfile.ZipFile(folder / "images.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ["labels.csv", *names]:
+            archive.write(folder / "images" / name, name)
+    with tarfile.open(folder / "shards.tar", "w") as tar:
+        for number, name in enumerate(names):
+            add(tar, name, (folder / "images" / name).read_bytes())
+            add(tar, f"{number}.json", f'{{"age": {20 + number}}}'.encode())
+
+
+def add(tar, name, content):
+    info = tarfile.TarInfo(name)
+    info.size = len(content)
+    tar.addfile(info, io.BytesIO(content))
+
+
+def write_arrays(folder, random):
+    write_labels(folder / "matrices", ["0.npy", "1.csv", "2.npy", "3.csv"])
+    for number in (0, 2):
+        np.save(folder / "matrices" / f"{number}.npy", random.normal(size=(3, 10)).round(3))
+        rows = random.normal(size=(3, 10)).round(3)
+        np.savetxt(folder / "matrices" / f"{number + 1}.csv", rows, delimiter=",", fmt="%.3f")
+    names = ["0.nii", "1.nii.gz", "2.nii", "3.nii.gz"]
+    write_labels(folder / "volumes", names)
+    for name in names:
+        voxels = random.integers(0, 500, (8, 8, 8)).astype(np.int16)
+        nibabel.save(nibabel.Nifti1Image(voxels, np.eye(4)), folder / "volumes" / name)
+
+
+def write_recordings(folder, random, rate=20):
+    """Write two recordings of 62 s in TUAB's layout, of which reading leaves out the first minute."""
+    folder = folder / "train" / "normal" / "01_tcp_ar"
+    folder.mkdir(parents=True)
+    options = {"sampling_frequency": rate, "physical_dimension": "uV", "physical_range": (-100, 100)}
+    for number in range(2):
+        signals = [EdfSignal(random.normal(size=62 * rate), label=f"EEG {name}-REF", **options) for name in CHANNELS]
+        patient = Patient(code=f"aaaaaa{number:02}", additional=(f"Age:{20 + number}",))
+        Edf(signals, patient=patient).write(folder / f"aaaaaa{number:02}_s001_t000.edf")
