@@ -82,13 +82,13 @@ def before(method: str, model: Any, X: Array, y: Array, test: Array) -> Array:
     return probabilities
 
 
-def measure(name: str, method: str, size: int, seed: int, calibration: int | str) -> dict[str, Any]:
+def measure(name: str, method: str, size: int, seed: int, calibration: bool | str) -> dict[str, Any]:
     """Return the measures of a method on one split, before and after calibration, and of the baselines."""
     X, y = read(name)
     classes = int(y.max()) + 1
     train, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=seed)
     train = train[:size] if size else train
-    model, seconds = fit(method, X[train], y[train], classes, seed, calibration=0)
+    model, seconds = fit(method, X[train], y[train], classes, seed, calibration=False)
     found = {f"{method} before": {**scores(before(method, model, X[train], y[train], X[test]), y[test]), "s": seconds}}
     model, seconds = fit(method, X[train], y[train], classes, seed, calibration=calibration)
     found[f"{method} after"] = {**scores(model.rank_probabilities(X[test]), y[test]), "s": seconds}
@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=list(ESTIMATORS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[190, 150, 250, 200, 0])
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--calibration", default="auto", type=lambda text: text if text == "auto" else int(text))
+    parser.add_argument("--calibration", default="auto", choices=["auto"])
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     results = json.loads(options.results.read_text()) if options.results.exists() else []

@@ -13,11 +13,13 @@ from PIL import Image
 from torch.utils.data import Dataset
 
 import ordinate
-from ordinate import ImageOptions
+from ordinate import ImageOptions, SupCRRegressor, Training
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import Decoded, Preprocessing
+from ordinate.data.training_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
+from ordinate.methods.supcr import SupCR
 from ordinate.training import loop as training
 from ordinate.training.stages import StagedMethod
 from tests import processes
@@ -56,7 +58,7 @@ def test_the_grade_of_new_pictures_is_learned(trained):
 @for_every_estimator
 def test_every_estimator_takes_pictures_and_keeps_them_over_a_save(make, tmp_path):
     images = ImageOptions(workers=0)
-    model = fit(make, images=images, epochs=2) if make is otd else fit(make, images=images)
+    model = fit(make, data=images, epochs=2) if make is otd else fit(make, data=images)
     assert np.isfinite(model.predict(NEW)).all()
     model.save(tmp_path / "model")
     loaded = ordinate.load(tmp_path / "model")
@@ -154,7 +156,7 @@ def test_a_data_set_brings_its_labels_along():
 
 def test_what_was_done_to_the_training_images_is_done_to_new_ones(tmp_path):
     images = ImageOptions(size=(12, 10), crop=(14, 14), equalize=True, channels=1, augmentation="none", workers=0)
-    model = fit(otd, np.repeat(DRAWN, 3, axis=1), epochs=1, images=images)
+    model = fit(otd, np.repeat(DRAWN, 3, axis=1), epochs=1, data=images)
     assert model.reader_.sample_shape == (1, 12, 10)
     large = np.repeat(np.repeat(NEW, 3, axis=2), 3, axis=3)
     assert model.transform(large).shape == model.transform(NEW).shape == (30, 8)
@@ -164,8 +166,9 @@ def test_what_was_done_to_the_training_images_is_done_to_new_ones(tmp_path):
 
 def test_the_encoder_sees_the_middle_of_images_that_are_resized_to_more_than_its_size(tmp_path):
     images = ImageOptions(size=12, resize=16, augmentation="hid", workers=0)
-    model = fit(otd, epochs=1, images=images)
-    views = {view.shape for view in (model._training_data(model.read(DRAWN), torch.arange(60))[0, [1, 2]][0])}
+    model = fit(otd, epochs=1, data=images)
+    batches = ViewBatches(model.read(DRAWN), torch.arange(60), *model.reader_.views(images, model.new_method().views))
+    views = {view.shape for view in batches[0, [1, 2]][0]}
     assert views == {(1, 12, 12)}
     framed = NEW.copy()
     framed[:, :, :2], framed[:, :, -2:], framed[..., :2], framed[..., -2:] = 255, 255, 255, 255
@@ -176,19 +179,19 @@ def test_the_encoder_sees_the_middle_of_images_that_are_resized_to_more_than_its
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(NEW), model.transform(NEW))
 
 
-def test_supcr_contrasts_two_views_and_the_others_one():
+def test_supcr_contrasts_two_views_and_the_others_one(monkeypatch):
     seen = []
+    contrast = SupCR.contrast
 
-    class Watched(ordinate.SupCRRegressor):
-        def _build_method(self, encoder):
-            method = super()._build_method(encoder)
-            contrast = method.contrast
-            method.contrast = lambda x, y, weights: seen.append((x.detach(), y)) or contrast(x, y, weights)
-            return method
+    def watched(method, x, y, weights):
+        seen.append((x.detach(), y))
+        return contrast(method, x, y, weights)
+
+    monkeypatch.setattr(SupCR, "contrast", watched)
 
     images = ImageOptions(augmentation="supcr", workers=0)
-    Watched(encoder="test_resnet", embedding_dim=8, batch_size=16, epochs=(1, 1), images=images, random_state=0,
-            validation_fraction=0).fit(DRAWN, RANKS.astype(float))  # fmt: skip
+    options = {"batch_size": 16, "epochs": (1, 1), "data": images, "training": Training(validation_fraction=0)}
+    SupCRRegressor(encoder="test_resnet", embedding_dim=8, random_state=0, **options).fit(DRAWN, RANKS.astype(float))
     embeddings, labels = seen[0]
     assert len(labels) in (30, 32)
     assert torch.equal(labels[::2], labels[1::2])
@@ -215,7 +218,7 @@ def test_a_small_pretrained_residual_network_is_loaded_with_its_own_stem(tmp_pat
 
     torch.save(timm.create_model("resnet18", num_classes=0, in_chans=3).state_dict(), tmp_path / "weights.pth")
     images = ImageOptions(channels=3, pretrained=str(tmp_path / "weights.pth"), augmentation="none", workers=0)
-    model = fit(otd, epochs=1, encoder="resnet18", images=images)
+    model = fit(otd, epochs=1, encoder="resnet18", data=images)
     assert model.encoder_.backbone.conv1.kernel_size == (7, 7)
     model.save(tmp_path / "model")
     (tmp_path / "weights.pth").unlink()
@@ -238,7 +241,7 @@ class Uneven(Pictures):
 UNUSABLE = {
     "no such network": ({"encoder": "resnet19"}, DRAWN, "encoder: got 'resnet19'"),
     "a network for tables": ({"encoder": "mlp"}, DRAWN, "encoder: 'mlp' does not take samples of shape (1, 16, 16)"),
-    "options of another kind": ({"images": {"size": 8}}, DRAWN, "images: got {'size': 8}, expected ordinate.Image"),
+    "options of another kind": ({"data": {"size": 8}}, DRAWN, "data: got {'size': 8}, expected "),
     "five channels": ({}, np.zeros((60, 5, 8, 8)), "expected images of 1 or 3 channels"),
     "bright floats": ({}, DRAWN / 2.0, "expected uint8, or floats from 0 to 1"),
     "no such files": ({}, [f"absent/{i}.png" for i in range(60)], "60 of 60 images cannot be read: absent/0.png"),
@@ -315,4 +318,4 @@ def test_the_saved_settings_are_readable(trained, tmp_path):
     config = json.loads((tmp_path / "model" / "config.json").read_text())
     assert config["reader"]["kind"] == "images"
     assert config["reader"]["size"] == [16, 16]
-    assert config["params"]["images"]["augmentation"] == "none"
+    assert config["params"]["data"]["images"]["augmentation"] == "none"

@@ -6,7 +6,6 @@ import torch
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from ordinate.heads import NeighbourMean, NeighbourVote, neighbours
-from ordinate.metrics import ranked_probability_score
 
 TIE_BREAK = 1e-5  # what a nearer neighbour may count more
 
@@ -32,19 +31,6 @@ def test_shares_of_the_votes_are_those_of_scikit_learn(queries, k):
     shares = NeighbourVote(refs, RANKS, num_classes=3, k=k)(queries).numpy()
     np.testing.assert_allclose(shares, expected, rtol=0, atol=k * TIE_BREAK)
     np.testing.assert_allclose(shares.sum(1), 1, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("weights", [None, torch.rand(40, generator=torch.Generator().manual_seed(0)).double()])
-def test_errors_without_themselves_are_those_of_votes_that_lack_the_sample(queries, weights):
-    refs, rows, ks = draw(40, seed=0), torch.arange(0, 40, 3), [1, 4, 9]
-    found = NeighbourVote(refs, RANKS, num_classes=3, weights=weights).errors_without_themselves(rows, ks)
-    for place, row in enumerate(rows.tolist()):
-        others = torch.arange(40) != row
-        kept = None if weights is None else weights[others]
-        for number, k in enumerate(ks):
-            shares = NeighbourVote(refs[others], RANKS[others], num_classes=3, k=k, weights=kept)(refs[row : row + 1])
-            expected = ranked_probability_score(RANKS[row : row + 1].numpy(), shares.numpy())
-            assert found[number, place].item() == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_rank_without_samples_gets_no_votes(queries):

@@ -67,11 +67,9 @@ class PixelReader(Reader):
         notes: Notes on the training samples.
     """
 
-    batch_size = 64
     read_at_once = 256
     in_float32 = True
     input_dtype = torch.uint8
-    weight_decay = 0.05
     hub_tasks = ("image-classification", "image-feature-extraction")  # the hub has no image regression
     modality_name: ClassVar[str]
     preprocessing_class: ClassVar[type[Any]]
@@ -182,7 +180,7 @@ class PixelReader(Reader):
         return build_encoder(name, self.sample_shape, embedding_dim, mean=self.mean, std=self.scale)
 
     def embedded_at_once(self, x: Tensor) -> int:
-        return self.batch_size
+        return 64
 
     def to_dict(self) -> dict[str, Any]:
         learned = {"mean": self.mean, "scale": self.scale, "workers": self.workers, "notes": self.notes}

@@ -51,16 +51,11 @@ class Reader(ABC):
     """
 
     kind: ClassVar[str]  # its name in saved models
-    batch_size: ClassVar[int] = 256  # where the user gives none
     read_at_once: ClassVar[int] = 16384  # samples of a file in prediction, a multiple of those embedded at once
     input_dtype: ClassVar[torch.dtype] = torch.float32  # of the batch
     in_float32: ClassVar[bool] = False  # embeddings are computed in float32, on the GPU if there is one, not in float64
     graph_dtype: ClassVar[torch.dtype] = torch.float32  # in which an exported graph computes embeddings
     export_note: ClassVar[str | None] = None  # how a raw sample becomes the input of that graph; None: no export
-    weight_decay: ClassVar[float | None] = None  # that suits encoders of such samples; None leaves it to the method
-    patience: ClassVar[int | None] = None  # epochs without gain after which a regressor's encoder has learned enough
-    n_neighbors: ClassVar[int | None] = None  # embeddings that vote for ranks best; None leaves it to the method
-    decision: ClassVar[str | None] = None  # of ranks, from their probabilities; None leaves it to the method
     has_dropout: ClassVar[bool] = False  # encoders have dropout, so that two passes differ
     steps_are_long: ClassVar[bool] = False  # training steps are slow enough to be measured and announced
     hub_tasks: ClassVar[tuple[str, str]] = ("tabular-classification", "tabular-regression")  # on the Hugging Face hub

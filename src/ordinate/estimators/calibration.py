@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from ordinate.data.rows import random_part
 from ordinate.data.streamed import Streamed
@@ -14,8 +14,6 @@ from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.holdout import check_groups
 from ordinate.estimators.method import Batches, Fitted
 from ordinate.estimators.shares import assign_folds
-from ordinate.heads.angle_density import PositionDensity
-from ordinate.heads.logit_calibration import LogitCalibration
 from ordinate.training.options import Training
 from ordinate.training.time_budget import training_end
 
@@ -27,7 +25,7 @@ class Scores:
     """Scores of samples, from which a calibration computes probabilities.
 
     Args:
-        values: (n,) positions or (n, C) logits.
+        values: (n, C), scores of the ranks.
         ranks: (n,), the true ranks.
         weights: (n,), weights of the samples; None for equal ones.
     """
@@ -37,18 +35,18 @@ class Scores:
     weights: Tensor | None
 
 
-Scorer = Callable[[Fitted], nn.Module]  # From a trained encoder to the module from embeddings to scores.
+Scorer = Callable[[Fitted], Callable[[Tensor], Tensor]]  # From a trained encoder to its scores of embeddings.
 
 
 def unseen_scores(fitted: Fitted, scorer: Scorer, training: Training, groups: ArrayLike | None = None) -> Scores | None:
     """Return scores of samples that the encoder has not seen; None without any, which a note of the fit then says.
 
-    These are the validation samples. Without them, the method is trained again without each of several folds, and each
-    of these encoders scores the fold that it has not seen.
+    These are the validation samples. Without them, the method is trained a second time on two thirds of the samples,
+    and its encoder scores the others.
 
     Args:
         fitted: The trained module.
-        scorer: Function that returns the module from embeddings to scores for a trained encoder.
+        scorer: Function that returns the function from embeddings to scores for a trained encoder.
         training: The options of training.
         groups: (n,), groups of the training samples, none of which is divided.
     """
@@ -57,15 +55,16 @@ def unseen_scores(fitted: Fitted, scorer: Scorer, training: Training, groups: Ar
         return None
     if fitted.validation is not None:
         return scores_of(fitted, scorer, fitted.validation)
-    folds = number_of_folds(fitted, training)
-    if folds == 0:
-        note_uncalibrated(fitted, "as all samples are trained on; give validation samples, or Training(calibration=3)")
+    if not is_wanted(fitted, training):
+        note_uncalibrated(
+            fitted, "as all samples are trained on; give validation samples, or Training(calibration=True)"
+        )
         return None
     end = training_end()
-    if end is not None and folds * fitted.seconds > end.until - end.now:
-        note_uncalibrated(fitted, f"as the time limit is too short for {folds} further trainings")
+    if end is not None and fitted.seconds > end.until - end.now:
+        note_uncalibrated(fitted, "as the time limit is too short for a second training")
         return None
-    scores = cross_fitted_scores(fitted, scorer, folds, groups)
+    scores = cross_fitted_scores(fitted, scorer, groups)
     if scores is None:
         note_uncalibrated(fitted, "as there are too few samples to leave some out of training")
     return scores
@@ -86,37 +85,29 @@ def scores_of(fitted: Fitted, scorer: Scorer, samples: Batches) -> Scores:
     return Scores(values, samples.y[index], weights)
 
 
-def number_of_folds(fitted: Fitted, training: Training) -> int:
-    """Return the number of folds; by default none for samples that stream, whose trainings take long."""
+def is_wanted(fitted: Fitted, training: Training) -> bool:
+    """Return whether a second training calibrates; by default not for samples that stream, whose training is long."""
     if training.calibration != "auto":
-        return training.calibration
-    if isinstance(fitted.training.x, Streamed):
-        return 0
-    return defaults_of(fitted.reader).calibration_folds
+        return bool(training.calibration)
+    return not isinstance(fitted.training.x, Streamed) and defaults_of(fitted.reader).calibrates
 
 
-def cross_fitted_scores(fitted: Fitted, scorer: Scorer, folds: int, groups: ArrayLike | None) -> Scores | None:
-    """Return scores of all training samples, each by an encoder that was trained without it and its group."""
+def cross_fitted_scores(fitted: Fitted, scorer: Scorer, groups: ArrayLike | None, parts: int = 3) -> Scores | None:
+    """Return scores of a third of the training samples, by an encoder that was trained without them."""
     training = fitted.training
     ranks = training.y.numpy()
     checked = None if groups is None else check_groups(groups, len(ranks))
-    fold = assign_folds(ranks, folds, fitted.seed, checked)
-    found, values = [], []
-    for number in range(folds):
-        left_out = without_last_of_rank(fold == number, ranks, checked)
-        if not left_out.any():
-            continue
-        refitted = fitted.fit_part(np.flatnonzero(~left_out), number + 1)
-        rows = np.flatnonzero(left_out)
-        rows = rows[random_part(len(rows), MOST_SCORED // folds)]
-        with torch.no_grad():
-            values.append(scorer(refitted)(refitted.embed_rows(training.x, rows)))
-        found.append(rows)
-    if not found:
+    fold = assign_folds(ranks, parts, fitted.seed, checked)
+    left_out = without_last_of_rank(fold == 0, ranks, checked)
+    if not left_out.any():
         return None
-    unseen = torch.from_numpy(np.concatenate(found))
-    weights = None if training.weights is None else training.weights[unseen]
-    return Scores(torch.cat(values), training.y[unseen], weights)
+    refitted = fitted.fit_part(np.flatnonzero(~left_out), 1)
+    rows = np.flatnonzero(left_out)
+    rows = rows[random_part(len(rows), MOST_SCORED)]
+    with torch.no_grad():
+        values = scorer(refitted)(refitted.embed_rows(training.x, rows))
+    weights = None if training.weights is None else training.weights[rows]
+    return Scores(values, training.y[rows], weights)
 
 
 def without_last_of_rank(
@@ -137,39 +128,3 @@ def without_last_of_rank(
     if groups is not None:
         kept = np.isin(groups, groups[kept])
     return left_out & ~kept
-
-
-def fit_calibration(calibration: PositionDensity | LogitCalibration, scores: Scores) -> None:
-    """Fit the parameters of a calibration in place, by maximum likelihood with penalties.
-
-    Few samples leave the parameters near their start. They are rounded as a saved model holds them.
-
-    Args:
-        calibration: Module from scores to probabilities.
-        scores: Scores of samples with their true ranks.
-    """
-    parameters = dict(calibration.named_parameters())
-    start = {name: parameter.detach().clone() for name, parameter in parameters.items()}
-    weights = torch.ones(len(scores.ranks)) if scores.weights is None else scores.weights
-    weights = weights.double()
-    ranks = scores.ranks.long()[:, None]
-    values = scores.values.double()
-    optimizer = torch.optim.LBFGS(list(parameters.values()), max_iter=200, line_search_fn="strong_wolfe")
-
-    def evaluate() -> Tensor:
-        optimizer.zero_grad()
-        likelihood = calibration(values).gather(1, ranks)[:, 0].log() @ weights
-        penalties = [
-            calibration.penalties[name] * (parameter - start[name]).square().sum()
-            for name, parameter in parameters.items()
-        ]
-        loss = (torch.stack(penalties).sum() - likelihood) / len(values)
-        loss.backward()
-        return loss
-
-    with torch.enable_grad():
-        optimizer.step(evaluate)
-    with torch.no_grad():
-        for parameter in parameters.values():
-            parameter.copy_(parameter.float())
-    calibration.requires_grad_(False)

@@ -15,7 +15,6 @@ from ordinate.estimators.method import Facts, Fitted, fewer_epochs, warn
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import two_epochs
-from ordinate.heads.logit_calibration import LogitCalibration
 from ordinate.heads.rank_logits import RankLogits
 from ordinate.methods.imbalance import Imbalance
 from ordinate.options import PairReduction
@@ -145,10 +144,8 @@ class CLOCMethod(RankMethod):
                 "end phase one earlier, or set margin_floor or critical_margins"
             )
         fitted.values["margins_"] = module.mmnp.margins.detach().numpy()
-        calibration = LogitCalibration(self.settings.labels_.outputs)
-        if self.is_calibrated(calibration, fitted, scorer=lambda trained: trained.module.classifier):
-            return RankLogits(module.classifier, "cross_entropy", calibration)
-        return RankLogits(module.classifier, "cross_entropy")
+        temperature = self.temperature(fitted, scorer=lambda trained: trained.module.classifier)
+        return RankLogits(module.classifier, "cross_entropy", temperature)
 
 
 def two_phases(epochs: int, many: int = 100) -> tuple[int, int]:

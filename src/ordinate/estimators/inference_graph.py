@@ -20,6 +20,7 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.heads.neighbours import TIE_BREAK, NeighbourMean, NeighbourVote
+from ordinate.heads.temperature import VoteProbabilities
 
 TIE = 1e-9  # between similarities, relative to the largest: below, rounding decides which neighbour is nearer
 
@@ -65,7 +66,11 @@ class InferenceGraph(nn.Module):
 
     def undecided(self, embeddings: Float[Tensor, "n d"]) -> Bool[Tensor, " n"]:
         """Return where rounding decides which training samples are the nearest, so that predictions may differ."""
-        head = self.head.head if isinstance(self.head, _Shifted) else self.head
+        head: nn.Module = self.head
+        if isinstance(head, _Shifted):
+            head = head.head
+        if isinstance(head, VoteProbabilities):
+            head = head.vote
         if not isinstance(head, _Vote | _Mean) or head.k == len(head.embeddings):
             return torch.zeros(len(embeddings), dtype=torch.bool)
         nearest = head.nearness(embeddings).topk(head.k + 1).values
@@ -75,8 +80,10 @@ class InferenceGraph(nn.Module):
 def _head(estimator: EmbeddingEstimator) -> nn.Module:
     """Return the module from embeddings to probabilities or predictions."""
     predictor = estimator.predictor_
-    if isinstance(predictor, NeighbourVote):
-        return _Vote(predictor)
+    if isinstance(predictor, VoteProbabilities):
+        probabilities = copy.deepcopy(predictor)
+        probabilities.add_module("vote", _Vote(predictor.vote))
+        return probabilities
     if isinstance(estimator, RankClassifier):
         return copy.deepcopy(predictor)
     if isinstance(estimator, TargetRegressor):

@@ -1,10 +1,8 @@
 """OTD with scikit-learn's interface."""
 
-from dataclasses import replace
 from typing import Any, ClassVar, get_args
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -12,7 +10,6 @@ from ordinate.checks import check_choice, check_whole
 from ordinate.data.modality import Reader
 from ordinate.data.rows import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
-from ordinate.estimators.calibration import fit_calibration, note_uncalibrated, scores_of
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
 from ordinate.estimators.parameters import estimator_dataclass
@@ -20,19 +17,19 @@ from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import MOST_EMBEDDED
 from ordinate.estimators.voting import fit_vote
 from ordinate.functional.similarity import unit
-from ordinate.heads.angle_density import AngleDensity, Arc, PositionDensity
 from ordinate.heads.neighbours import NeighbourVote
+from ordinate.heads.temperature import Temperature, VoteProbabilities
 from ordinate.methods.imbalance import Imbalance
 from ordinate.options import Monitored
 
 
 @estimator_dataclass
 class OTDClassifier(RankClassifier):
-    """Classify ranks by OTD: they are spread evenly over a half circle, and the position there gives probabilities.
+    """Classify ranks by OTD: they are spread evenly over a half circle, and the nearest embeddings there vote.
 
     Args:
-        n_neighbors: Number of training embeddings, nearest by cosine, whose votes replace the position, 3 in the
-            paper's Table 2; None for the position, see :class:`~ordinate.heads.angle_density.AngleDensity`.
+        n_neighbors: Number of training embeddings, nearest by cosine, that vote for a rank; 3 in the paper's Table 2.
+            One more vote is shared by all ranks, so that no probability is 0.
         epochs: Epochs of training; None for 300, or as many as 3000 batches make if that is fewer.
         by_rank: Whether every rank of a batch counts the same; False for eq. 5, the plain mean over all triplets, in
             which large ranks count by the cube of their size.
@@ -53,7 +50,7 @@ class OTDClassifier(RankClassifier):
         [0, 2]
     """
 
-    n_neighbors: int | None = None
+    n_neighbors: int = 9
     epochs: int | None = None
     by_rank: bool = True
     monitored: Monitored = "loss"
@@ -73,8 +70,7 @@ class OTDMethod(RankMethod):
         super().check()
         self._check_imbalance()
         check_choice(self.settings.monitored, get_args(Monitored), "monitored")
-        if self.settings.n_neighbors is not None:
-            check_whole(self.settings.n_neighbors, "n_neighbors")
+        check_whole(self.settings.n_neighbors, "n_neighbors")
         if self.settings.epochs is not None:
             check_whole(self.settings.epochs, "epochs")
 
@@ -111,41 +107,18 @@ class OTDMethod(RankMethod):
 
     def predictor(self, fitted: Fitted) -> nn.Module:
         fitted.module.seen.clear()
-        if self.settings.n_neighbors is not None:
-            return self.vote(fitted, int(self.settings.n_neighbors))
-        outputs = self.settings.labels_.outputs
-        training = fitted.training
-        density = PositionDensity(shares_of_ranks(training.y, outputs, training.weights))
-        if not self.is_calibrated(density, fitted, arc_of):
-            # Positions of training samples say little about new ones: together they count as one sample per rank.
-            scores = scores_of(fitted, arc_of, training)
-            weights = torch.ones(len(scores.ranks)) if scores.weights is None else scores.weights
-            fit_calibration(density, replace(scores, weights=weights * outputs / weights.sum()))
-        return AngleDensity(arc_of(fitted), density)
+        temperature = self.temperature(
+            fitted, scorer=lambda trained: VoteProbabilities(self.vote(trained), Temperature()).scores
+        )
+        return VoteProbabilities(self.vote(fitted), Temperature() if temperature is None else temperature)
 
-    def vote(self, fitted: Fitted, n_neighbors: int) -> NeighbourVote:
-        """Return the vote of the nearest training embeddings, as in the paper."""
-        training = fitted.training
-        rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, n_neighbors)
+    def vote(self, fitted: Fitted) -> NeighbourVote:
+        """Return the vote of the nearest training embeddings."""
+        training, k = fitted.training, int(self.settings.n_neighbors)
+        rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, k)
         weights = None if training.weights is None else training.weights[rows]
-        note_uncalibrated(fitted, "as they are shares of votes")
         embeddings = unit(fitted.embed_rows(training.x, rows))
-        return fit_vote(embeddings, training.y[rows], self.settings.labels_.outputs, n_neighbors, weights)
-
-
-def arc_of(fitted: Fitted) -> Arc:
-    """Return the arc between the training embeddings of the lowest and the highest rank."""
-    ranks = fitted.training.y.numpy()
-    ends = np.flatnonzero((ranks == ranks.min()) | (ranks == ranks.max()))
-    rows = ends[random_part_of_ranks(ranks[ends], MOST_EMBEDDED, 1)]
-    weights = None if fitted.training.weights is None else fitted.training.weights[rows]
-    return Arc.of(fitted.embed_rows(fitted.training.x, rows), fitted.training.y[rows], weights)
-
-
-def shares_of_ranks(ranks: Tensor, num_classes: int, weights: Tensor | None, added: float = 0.5) -> Tensor:
-    """Return the shares (C,) of the ranks, of which each has half a sample more, so that none is 0."""
-    counts = torch.bincount(ranks, weights, minlength=num_classes).double() + added
-    return counts / counts.sum()
+        return fit_vote(embeddings, training.y[rows], self.settings.labels_.outputs, k, weights)
 
 
 def rectified(_: nn.Module, __: tuple[Any, ...], embeddings: Tensor) -> Tensor:

@@ -10,7 +10,6 @@ from ordinate.errors import OrdinateError
 from ordinate.extensions import extensions, load_object
 
 CORE: Mapping[str, str] = {
-    "AngleDensity": "ordinate.heads.angle_density:AngleDensity",
     "BlendHead": "ordinate.encoders.blend_head:BlendHead",
     "CORNHead": "ordinate.heads.corn:CORNHead",
     "DEXHead": "ordinate.heads.dex:DEXHead",
@@ -20,6 +19,7 @@ CORE: Mapping[str, str] = {
     "NeighbourVote": "ordinate.heads.neighbours:NeighbourVote",
     "ORHead": "ordinate.heads.extended_binary:ORHead",
     "RankLogits": "ordinate.heads.rank_logits:RankLogits",
+    "VoteProbabilities": "ordinate.heads.temperature:VoteProbabilities",
 }
 
 

@@ -16,15 +16,14 @@ from ordinate.data.modality import Reader
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.decisions.costs import costs_by_rank
 from ordinate.errors import OrdinateError
-from ordinate.estimators.calibration import Scorer, fit_calibration, unseen_scores
+from ordinate.estimators.calibration import Scorer, unseen_scores
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.labels import RankLabels
 from ordinate.estimators.method import Fitted, Method
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.sample_weights import CheckedSamples, check_class_weight
-from ordinate.heads.angle_density import PositionDensity
-from ordinate.heads.logit_calibration import LogitCalibration
+from ordinate.heads.temperature import Temperature
 
 
 @estimator_dataclass
@@ -172,9 +171,7 @@ class RankMethod(Method):
         """Return the module from embeddings (n, d) to probabilities (n, C)."""
         raise NotImplementedError
 
-    def is_calibrated(self, calibration: PositionDensity | LogitCalibration, fitted: Fitted, scorer: Scorer) -> bool:
-        """Fit a calibration to samples that the encoder has not seen; return whether there are any."""
-        scores = unseen_scores(fitted, scorer, self.training, self.groups)
-        if scores is not None:
-            fit_calibration(calibration, scores)
-        return scores is not None
+    def temperature(self, fitted: Fitted, scorer: Scorer) -> Temperature | None:
+        """Return the temperature fitted to samples that the encoder has not seen; None without any."""
+        unseen = unseen_scores(fitted, scorer, self.training, self.groups)
+        return None if unseen is None else Temperature.fit(unseen.values, unseen.ranks, unseen.weights)

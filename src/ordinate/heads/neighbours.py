@@ -1,6 +1,5 @@
 """Prediction from the nearest training embeddings."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -60,23 +59,6 @@ class NeighbourVote(nn.Module):
         for rows, part in zip(torch.arange(len(queries)).split(at_once), queries.split(at_once), strict=True):
             shares[rows] = self._counted(pairwise_similarity(part, self.embeddings, "cosine").topk(self.k).indices)
         return shares
-
-    def errors_without_themselves(self, rows: Int[Tensor, " n"], ks: Sequence[int]) -> Float[Tensor, "k n"]:
-        """Return the ranked probability score of training samples whose ks nearest others vote, by k.
-
-        Args:
-            rows: (n,), of the samples.
-            ks: numbers of neighbours, below that of the samples.
-        """
-        errors = []
-        for part in rows.split(_at_once(self.embeddings)):
-            similarity = pairwise_similarity(self.embeddings[part], self.embeddings, "cosine")
-            similarity[torch.arange(len(part)), part] = -torch.inf
-            nearest = similarity.topk(max(ks)).indices
-            reached = (self.ranks[part, None] <= torch.arange(self.num_classes)).to(similarity)
-            shares = torch.stack([self._counted(nearest[:, :k]) for k in ks])
-            errors.append((shares.cumsum(2) - reached).square().sum(2))
-        return torch.cat(errors, 1)
 
     def _counted(self, nearest: Int[Tensor, "n k"]) -> Float[Tensor, "n c"]:
         """Return the share of each rank in the votes of these neighbours, the nearest first."""

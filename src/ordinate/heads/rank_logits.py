@@ -10,7 +10,7 @@ from ordinate.heads.classifier import Classifier
 from ordinate.heads.coral import CORALLayer
 from ordinate.heads.corn import corn_above
 from ordinate.heads.extended_binary import rank_probabilities
-from ordinate.heads.logit_calibration import LogitCalibration
+from ordinate.heads.temperature import Temperature
 from ordinate.options import OrdinalLoss
 
 
@@ -20,7 +20,7 @@ class RankLogits(nn.Module):
     Args:
         head: From embeddings (n, d) to logits: (n, C) for ``"cross_entropy"``, (n, C-1) for the other losses.
         loss: Loss that trained the head: ``"cross_entropy"``, ``"or"``, ``"corn"`` or ``"coral"``.
-        calibration: Calibration of the logits, for ``"cross_entropy"``; None for the probabilities of the loss itself.
+        temperature: Temperature of the logits, for ``"cross_entropy"``; None for the probabilities of the loss itself.
 
     Example:
         >>> import torch
@@ -28,18 +28,18 @@ class RankLogits(nn.Module):
         torch.Size([2, 3])
     """
 
-    def __init__(self, head: nn.Module, loss: OrdinalLoss, calibration: LogitCalibration | None = None) -> None:
+    def __init__(self, head: nn.Module, loss: OrdinalLoss, temperature: Temperature | None = None) -> None:
         super().__init__()
         self.head = head
         self.loss = loss
-        self.calibration = calibration
+        self.temperature = temperature
 
     def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         """Return the probability of every rank; rows sum to 1."""
         logits = self.head(embeddings)
-        if self.calibration is None:
+        if self.temperature is None:
             return probabilities_of(logits, self.loss)
-        probabilities: Tensor = self.calibration(logits)
+        probabilities: Tensor = self.temperature(logits)
         return probabilities
 
     def config(self) -> dict[str, Any]:
@@ -58,10 +58,8 @@ class RankLogits(nn.Module):
             head = CORALLayer(embedding_dim, len(tensors["head.biases"]) + 1)
         else:
             head = nn.Linear(embedding_dim, len(weights[0]))
-        calibration = None
-        if "calibration.shifts" in tensors:
-            calibration = LogitCalibration(len(tensors["calibration.shifts"]))
-        predictor = cls(head, config["loss"], calibration).double()
+        temperature = Temperature() if "temperature.scale" in tensors else None
+        predictor = cls(head, config["loss"], temperature).double()
         predictor.load_state_dict(tensors)
         return predictor
 

@@ -55,9 +55,9 @@ class Training(OptionGroup):
             samples where ``patience`` depends on them.
         refit: Share of the epochs up to the best one for which a model that stopped early is then trained on all
             samples, while the learning rate falls to 0; 0 for none.
-        calibration: Folds of the samples on whose left-out parts a classifier's probabilities are calibrated, by as
-            many further fits; 0 for none, ``"auto"`` for the default of method and data. Validation samples replace
-            the folds.
+        calibration: Whether a classifier trains a second time, on two thirds of the samples, and calibrates its
+            probabilities on the other third; ``"auto"`` for tables that fit in memory. Validation samples replace the
+            second training.
         accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
         devices: Number of devices that share each batch, or a list of GPUs. A script that starts several needs ``if
             __name__ == "__main__":``. None for 1, and under ``torchrun`` for all of its processes.
@@ -93,7 +93,7 @@ class Training(OptionGroup):
     patience: int | Literal["auto"] | None = "auto"
     validation_fraction: float | Literal["auto"] = "auto"
     refit: float = 0.2
-    calibration: int | Literal["auto"] = "auto"
+    calibration: bool | Literal["auto"] = "auto"
     accelerator: str = "auto"
     devices: int | Sequence[int] | None = None
     num_nodes: int | None = None
@@ -130,8 +130,8 @@ class Training(OptionGroup):
         if share != "auto" and check_positive(share, "validation_fraction", or_zero=True) >= 1:
             raise OrdinateError("validation_fraction", repr(share), "a share from 0 to below 1, or 'auto'")
         check_share(self.refit, "refit", or_one=True)
-        if self.calibration != "auto" and check_whole(self.calibration, "calibration", least=0) == 1:
-            raise OrdinateError("calibration", "1 fold", "at least 2 folds, or 0 for none")
+        if self.calibration not in ("auto", True, False):
+            raise OrdinateError("calibration", repr(self.calibration), "True, False or 'auto'")
 
     def _check_devices(self) -> None:
         if isinstance(self.devices, list | tuple) and self.devices:

@@ -83,7 +83,7 @@ def build(
     if "decision" in known:
         chosen.setdefault("decision", None)  # The papers have no decision rule.
     if "calibration" in known:
-        chosen.setdefault("calibration", 0)  # Nor do they calibrate probabilities.
+        chosen.setdefault("calibration", False)  # Nor do they calibrate probabilities.
     chosen |= {option: value for option, value in of_run.items() if option in known}
     if num_classes is not None and "class_order" in known:
         chosen["class_order"] = list(range(num_classes))

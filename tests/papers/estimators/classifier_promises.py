@@ -149,7 +149,7 @@ def a_clone_and_a_copy_predict_the_same(make, tmp_path):
 
 
 def a_grid_of_settings_is_searched(make, tmp_path):
-    grid = {"learning_rate": [1e-7, 1e-2]}
+    grid = {"training__learning_rate": [1e-7, 1e-2]}
     search = GridSearchCV(make(), grid, cv=2, error_score="raise").fit(X, RANKS)
     assert len(set(search.cv_results_["mean_test_score"].tolist())) > 1
 

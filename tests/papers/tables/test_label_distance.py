@@ -1,8 +1,13 @@
 """The label distance of every model that a table builds is the paper's: angular for gaze, L1 otherwise."""
 
+import numpy as np
 import pytest
+import torch
 from torch import nn
 
+from ordinate.data.tables.features import TableFeatures
+from ordinate.estimators.labels import TargetLabels
+from ordinate.estimators.method import Facts
 from ordinate.estimators.registry import models
 from ordinate_papers.datasets.catalogue import TABLE_SETS
 from ordinate_papers.tables.budgets import Budget, budget
@@ -21,8 +26,10 @@ def distances_of(estimator):
     """The setting of an estimator, and what its method computes with; nothing where it has no label distance."""
     if "label_distance" not in estimator.get_params():
         return set()
-    estimator.target_dim_, estimator.label_bins_, estimator.embedding_dim_ = 2, None, 4
-    return {estimator.label_distance, estimator._build_method(nn.Linear(3, 4)).supcr.label_distance}
+    estimator.labels_ = TargetLabels(np.zeros(2), is_vector=False)
+    facts = Facts(TableFeatures([]), torch.rand(8, 2), 2, 4, n_batches=1, batch_size=8, is_validated=False)
+    module = estimator.new_method().module(nn.Linear(3, 4), facts)
+    return {estimator.label_distance, module.supcr.options.label_distance}
 
 
 @pytest.mark.parametrize("quick", [False, True])

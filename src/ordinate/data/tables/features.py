@@ -169,9 +169,6 @@ class TableFeatures(Reader):
     """
 
     kind = "table"
-    patience = 50
-    n_neighbors = 9
-    decision = "median"
     graph_dtype = torch.float64
     export_note: ClassVar[str] = (
         "samples has a column for each of features: those of reader.columns in their order. A column with a mean is "
