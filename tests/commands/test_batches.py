@@ -49,8 +49,8 @@ def run(*arguments):
 def in_batches(monkeypatch):
     """Read 7 samples at a time from here on, and return how many each batch had."""
     sizes = []
-    read = EmbeddingEstimator._read
-    monkeypatch.setattr(EmbeddingEstimator, "_read", lambda self, X: sizes.append(len(X)) or read(self, X))
+    read = EmbeddingEstimator.read
+    monkeypatch.setattr(EmbeddingEstimator, "read", lambda self, X: sizes.append(len(X)) or read(self, X))
     return lambda: monkeypatch.setattr(Reader, "read_at_once", 7) or sizes
 
 

@@ -28,13 +28,13 @@ GIVEN = {
 def embedded(monkeypatch):
     """How often each sample was embedded, by its bytes as the encoder reads it."""
     counts = Counter()
-    embed = EmbeddingEstimator._embed
+    embed = EmbeddingEstimator.embed
 
     def count(self, x):
         counts.update(sample.numpy().tobytes() for sample in x)
         return embed(self, x)
 
-    monkeypatch.setattr(EmbeddingEstimator, "_embed", count)
+    monkeypatch.setattr(EmbeddingEstimator, "embed", count)
     return counts
 
 
@@ -52,4 +52,4 @@ def test_a_held_out_sample_is_embedded_once(given, embedded, tmp_path, monkeypat
     model = ordinate.load("model")
     test = json.loads(Path("model/split.json").read_text())["test"]
     held_out = pd.read_csv(data).drop(columns="y").iloc[test] if samples.ndim == 2 else samples[test]
-    assert [counts[sample.numpy().tobytes()] for sample in model._read(held_out)] == [1] * len(test)
+    assert [counts[sample.numpy().tobytes()] for sample in model.read(held_out)] == [1] * len(test)

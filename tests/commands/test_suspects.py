@@ -88,7 +88,7 @@ def test_images_are_named(tmp_path, capsys, monkeypatch):
     [
         ({"target": "rank", "folds": 1}, "--folds: got 1, expected at least 2"),
         ({"target": "rank", "epochs": 0}, "--epochs: got 0"),
-        ({"target": "rank", "set": ["training.accelerator=abacus"]}, "accelerator"),
+        ({"target": "rank", "set": ["training.accelerator=abacus"]}, "--set training.accelerator: got 'abacus'"),
         ({"target": None}, "target: got none, expected the column of the label"),
         ({"target": "word"}, "column 'word': holds text without an order"),
         ({"target": "rank", "group": "clinic"}, "group: no column 'clinic'"),

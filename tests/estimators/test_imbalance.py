@@ -28,8 +28,8 @@ for_every_regressor = pytest.mark.parametrize("make", [supcr, supremix, end_to_e
 @for_every_regressor
 def test_the_weights_are_those_of_the_targets_in_their_own_units(make):
     model = make(validation_fraction=0, imbalance=Imbalance(lds="inverse", bin_size=5.0)).fit(X, Y)
-    assert model.label_bins_.size == (5.0,)
-    weights = model.method_.balance.weights(torch.from_numpy(Y[:, None] - model.target_offset_))
+    assert model.method_.balance.bins.size == (5.0,)
+    weights = model.method_.balance.weights(torch.from_numpy(Y[:, None] - model.labels_.offset))
     expected = label_weights(Y, "inverse", bin_size=5.0)
     assert expected.max() > 2 * expected.min()
     np.testing.assert_allclose(weights.numpy(), expected, rtol=1e-5)
@@ -41,7 +41,6 @@ def test_a_model_that_is_saved_and_loaded_predicts_the_same(make, tmp_path):
     model.save(tmp_path / "model")
     loaded = ordinate.load(tmp_path / "model")
     assert loaded.imbalance == ALL_THREE
-    assert loaded.label_bins_ == model.label_bins_
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
@@ -89,7 +88,7 @@ def test_the_automatic_head_is_the_trained_one_where_lds_or_fds_acts_on_it(imbal
 
 def test_targets_of_several_dimensions_are_taken():
     model = supcr(imbalance=ALL_THREE).fit(X, np.column_stack([Y, -Y, X[:, 0]]))
-    assert len(model.label_bins_.counts) == 3
+    assert len(model.method_.balance.bins.counts) == 3
     assert model.predict(X).shape == (48, 3)
 
 

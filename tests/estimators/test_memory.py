@@ -6,7 +6,7 @@ from torch import nn
 
 from ordinate.data import memory
 from ordinate.errors import OrdinateError
-from ordinate.estimators import embedding_estimator
+from ordinate.estimators.pipeline import Fit
 from ordinate.training.step_cost import training_memory
 from tests.estimators.examples import cloc, draw_table, ranks_of
 
@@ -16,7 +16,7 @@ X, TARGET = draw_table()
 def test_what_memory_cannot_hold_is_refused_before_the_first_epoch(monkeypatch):
     model = cloc(random_state=0)
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
-    monkeypatch.setattr(type(model), "_train", lambda *_, **__: pytest.fail("trained"))
+    monkeypatch.setattr(Fit, "_train", lambda *_, **__: pytest.fail("trained"))
     with pytest.raises(OrdinateError, match=r"training: takes .* GiB of memory, expected at most .*; fewer columns"):
         model.fit(X, ranks_of(TARGET))
 
@@ -28,6 +28,7 @@ def test_it_is_that_of_the_gradients_and_of_adams_moments():
 
 
 def test_much_is_announced(monkeypatch, capsys):
-    monkeypatch.setattr(embedding_estimator, "MUCH", 0)
+    monkeypatch.setattr("ordinate.estimators.pipeline.training_memory", lambda _: 2**31)
+    monkeypatch.setattr(memory, "available_memory", lambda: 2**40)
     cloc(random_state=0, verbose=1).fit(X, ranks_of(TARGET))
-    assert "training takes about" in capsys.readouterr().out
+    assert "training takes about 2 GiB" in capsys.readouterr().out

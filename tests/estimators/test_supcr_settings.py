@@ -21,7 +21,7 @@ GIVEN = {
 
 def test_the_settings_reach_the_loss(tmp_path):
     model = supcr(**GIVEN).fit(X, TARGET)
-    assert {name: getattr(model.method_.supcr, name) for name in GIVEN} == GIVEN
+    assert {name: getattr(model.method_.supcr.options, name) for name in GIVEN} == GIVEN
     model.save(tmp_path / "model")
     loaded = ordinate.load(tmp_path / "model")
     assert {name: value for name, value in loaded.get_params().items() if name in GIVEN} == GIVEN

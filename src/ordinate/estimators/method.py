@@ -132,7 +132,7 @@ class Method:
         """Return the share of the samples to validate on."""
         raise NotImplementedError
 
-    def check_batches(self, training: Batches, options: Any) -> None:
+    def check_samples(self, reader: Reader, training: Batches) -> None:
         """Raise an error if the method cannot train on such samples."""
 
     def run_name(self) -> str:

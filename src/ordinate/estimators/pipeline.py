@@ -195,7 +195,7 @@ def read_data(
     views = reader.views(options, method.views)
     training: Batches = ArrayBatches(x, y) if views is None else ViewBatches(x, y, *views)
     training.weights = relative_weights(estimator.labels_.weights_in_training(samples))
-    method.check_batches(training, options)
+    method.check_samples(reader, training)
     validation = all_weights = None
     if held_out is not None:
         x = _replacing(inputs.read(reader, held_out.X, folder), held_out, options)

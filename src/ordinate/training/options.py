@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ordinate.training.optimization import MakesOptimizer
 
+ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps", "tpu")
 RUNTIME = (  # Options that do not change what is trained.
     "accelerator", "devices", "num_nodes", "strategy", "logger", "callbacks", "cluster", "checkpoint_dir",
 )  # fmt: skip
@@ -117,6 +118,7 @@ class Training(OptionGroup):
         if self.warmup is not None:
             check_share(self.warmup, "warmup")
         check_whole(self.accumulate_grad_batches, "accumulate_grad_batches")
+        check_choice(self.accelerator, ACCELERATORS, "accelerator")
         check_choice(self.precision, get_args(Precision), "precision")
         check_train_encoder(self.train_encoder)
         for name in ("chunk_size", "patience", "num_nodes"):

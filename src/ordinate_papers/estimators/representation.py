@@ -197,7 +197,8 @@ class RepresentationMethod(Method):
             return replace(options, augmentation="supcr")
         return options
 
-    def check_batches(self, training: Batches, options: Any) -> None:
+    def check_samples(self, reader: Reader, training: Batches) -> None:
+        self.check_reader(reader)
         loss = self.settings.loss
         if loss not in LOSSES_OF_VIEWS or not isinstance(training, ViewBatches):
             return
@@ -234,7 +235,6 @@ class RankRepresentation(RepresentationMethod, RankMethod):
         self.check_representation()
 
     def module(self, encoder: nn.Module, facts: Facts) -> Any:
-        self.check_reader(facts.reader)
         epochs = self.settings.epochs
         training = {
             "draw": self.draw(facts.reader),
@@ -350,7 +350,6 @@ class TargetRepresentation(RepresentationMethod, ContrastiveMethod):
         return SentencePairLoss(SIMCSE_TEMPERATURE if temperature is None else temperature)
 
     def module(self, encoder: nn.Module, facts: Facts) -> Any:
-        self.check_reader(facts.reader)
         settings = self.settings
         training = {"draw": self.draw(facts.reader), **self.scheme_options(facts)}
         if settings.positives_above is not None:

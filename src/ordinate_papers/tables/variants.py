@@ -1,6 +1,7 @@
 """Variants of a method that a paper's table measures, and for which no estimator has a setting."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from torch import Tensor, nn
@@ -28,10 +29,10 @@ class BareMargins(MMNPLoss):
 def _set_loss(_: Any, method: Any, options: Mapping[str, Any]) -> None:
     """Set options of SupReMix's loss, such as its parts (Table 9)."""
     loss = method.supremix
-    for name, value in options.items():
-        if not hasattr(loss, name):
+    for name in options:
+        if not hasattr(loss.options, name):
             raise OrdinateError("loss", f"the option {name!r}, which the loss of {type(method).__name__} lacks")
-        setattr(loss, name, value)
+    loss.options = replace(loss.options, **options)
 
 
 class ProjectedSupCR(SupCR):

@@ -51,12 +51,12 @@ def test_the_rank_is_the_rounded_mean_of_the_nearest_on_the_unit_sphere():
 
 def test_a_half_is_rounded_towards_the_nearest():
     model = gol(n_neighbors=2).fit(X, RANKS)
-    ties = np.array([2 * x for x in model.predictor_.embeddings.numpy()])
-    shares = model.predictor_(torch.from_numpy(ties)).numpy()
+    ties = np.array([2 * x for x in model.predictor_.vote.embeddings.numpy()])
+    shares = model.predictor_.vote(torch.from_numpy(ties)).numpy()
     halves = (np.abs(shares - 0.5) < 1e-3).sum(axis=1) == 2
     halves &= np.abs(shares.argsort(axis=1)[:, -1] - shares.argsort(axis=1)[:, -2]) == 1
     assert halves.any()
-    predicted = model._probabilities(torch.from_numpy(ties)).numpy().argmax(axis=1)
+    predicted = model.predictor_(torch.from_numpy(ties)).numpy().argmax(axis=1)
     np.testing.assert_array_equal(predicted[halves], RANKS[halves])  # each sample's nearest is itself
 
 

@@ -57,7 +57,7 @@ def labels_for(make, target):
 
 
 def assert_same_model(actual, expected, X):
-    weights, wanted = actual.method_.state_dict(), expected.method_.state_dict()
+    weights, wanted = actual.encoder_.state_dict(), expected.encoder_.state_dict()
     assert weights.keys() == wanted.keys()
     assert [name for name in wanted if not torch.equal(weights[name], wanted[name])] == []
     np.testing.assert_array_equal(actual.predict(X), expected.predict(X))
@@ -203,8 +203,9 @@ def test_new_targets_are_predicted_better_than_by_their_median(loss):
 def test_only_losses_of_views_draw_views_of_tables_and_a_column_is_replaced_as_one():
     frame, target = draw_frame()
     model = classifier("simclr", epochs=1).fit(frame, ranks_of(target))
-    assert model._draw().widths == tuple(column.width for column in model.reader_.columns)
-    assert classifier("supcon", epochs=1).fit(X, RANKS)._draw() is None
+    assert model.new_method().draw(model.reader_).widths == tuple(column.width for column in model.reader_.columns)
+    other = classifier("supcon", epochs=1).fit(X, RANKS)
+    assert other.new_method().draw(other.reader_) is None
 
 
 PICTURE_RANKS = np.arange(60) % 3
@@ -243,7 +244,7 @@ def spy(seen, method):
 @pytest.mark.parametrize("loss", ["simclr", "dino"])
 @pytest.mark.parametrize("options", [{"augmentation": "none"}, {"views": 3}, {"views": 1}])
 def test_pictures_without_two_views_that_differ_are_refused(loss, options):
-    with pytest.raises(OrdinateError, match=r"images: got . views of augmentation .*, expected two that differ"):
+    with pytest.raises(OrdinateError, match=r"data: got . views of augmentation .*, expected two that differ"):
         classifier(loss, encoder="test_resnet", data=ImageOptions(workers=0, **options)).fit(DRAWN, PICTURE_RANKS)
 
 

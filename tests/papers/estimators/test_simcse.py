@@ -25,7 +25,7 @@ def training(model):
     """The method, the words and the targets of a batch as in the first stage of training."""
     method = model.method_.train()
     method.stage_index = 0
-    targets = torch.tensor(Y[:12] - model.target_offset_).float()[:, None]
+    targets = torch.tensor(Y[:12] - model.labels_.offset).float()[:, None]
     yield method, model.read(X[:12]), targets
     method.eval()
 
@@ -90,7 +90,7 @@ def fit_cut(**options):
 
 def test_the_first_text_of_a_pair_above_the_cut_is_told_from_the_second_ones_of_all_pairs(tmp_path):
     model = fit_cut()
-    words, targets = model.read(X[:12]), torch.tensor(Y[:12] - model.target_offset_).float()[:, None]
+    words, targets = model.read(X[:12]), torch.tensor(Y[:12] - model.labels_.offset).float()[:, None]
     method = model.method_
     method.stage_index = 0
     with torch.no_grad():
@@ -109,7 +109,7 @@ def test_the_first_text_of_a_pair_above_the_cut_is_told_from_the_second_ones_of_
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"embedding_dim": 8}, "embedding_dim: got 8, expected None beside positives_above"),
+        ({"embedding_dim": 8}, "embedding_dim: got 8, expected None with positives_above"),
         ({"loss": "supcon"}, "positives_above: got 2 for the loss 'supcon', expected None"),
         ({"positives_above": 99}, "positives_above: got 99, which no target lies above"),
     ],

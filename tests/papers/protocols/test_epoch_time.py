@@ -7,6 +7,7 @@ from sklearn.linear_model import LinearRegression
 
 from ordinate.data.samplers import RankBatches
 from ordinate.errors import OrdinateError
+from ordinate.estimators.pipeline import Fit
 from ordinate.methods.supcr import SupCR
 from ordinate.methods.supremix import SupReMix
 from ordinate_papers.protocols.epoch_time import epoch_time, pairing_time
@@ -58,7 +59,7 @@ def test_what_is_given_stays_unfitted_and_keeps_its_settings(tmp_path):
     first = otd(checkpoint_dir=tmp_path, validation_fraction=0.2)
     epoch_time({"a": first, "b": otd(batch_size=32)}, X, ranks_of(target), rounds=1)
     assert not hasattr(first, "method_")
-    assert first.validation_fraction == 0.2
+    assert first.training.validation_fraction == 0.2
     assert list(tmp_path.iterdir()) == []
 
 
@@ -86,7 +87,7 @@ def test_pairing_draws_the_batches_of_an_epoch_and_trains_nothing(monkeypatch):
     monkeypatch.setattr(
         RankBatches, "complete", lambda self, *given: drawn.append(self.batch_size) or build(self, *given)
     )
-    monkeypatch.setattr(type(otd()), "_train", lambda *_: pytest.fail("it trains"))
+    monkeypatch.setattr(Fit, "run", lambda *_: pytest.fail("it trains"))
     X, target = draw_table()
     small, large = otd(batch_size=12), otd(batch_size=48)
     seconds = pairing_time({"small": small, "large": large}, X, ranks_of(target), rounds=3)

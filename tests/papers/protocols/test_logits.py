@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from ordinate import Head
+from ordinate import Head, Training
 from ordinate.errors import OrdinateError
 from ordinate_papers.estimators import RepresentationRegressor
 from ordinate_papers.protocols import logits as protocol
@@ -29,7 +29,7 @@ def brute_force(units, hardest):
 )
 def test_the_last_logits_are_those_of_the_projected_embeddings_of_the_trained_encoder(make, monkeypatch):
     monkeypatch.setattr(protocol, "HARDEST", 50)
-    model = make(epochs=(4, 2), random_state=0, validation_fraction=0.0)
+    model = make(epochs=(4, 2), random_state=0, training=Training(validation_fraction=0.0))
     figures = logits(model, X, AGES, shares=[0.25, 0.5, 1.0])
     trained = model.fit(X, AGES)  # the same training
     seen = trained.method_.projection.double()(trained.method_(trained.read(X).double())).detach().numpy()

@@ -148,7 +148,7 @@ def fitted(name, task, y, **settings):
 
 def test_options_of_the_loss_reach_it():
     model = fitted("supremix", "continuous", Y / 4, loss={"mix_negatives": False})
-    assert (model.method_.supremix.mix_negatives, model.method_.supremix.mix_positives) == (False, True)
+    assert (model.method_.supremix.options.mix_negatives, model.method_.supremix.options.mix_positives) == (False, True)
     with pytest.raises(OrdinateError, match="loss: got the option 'tempo'"):
         fitted("supremix", "continuous", Y / 4, loss={"tempo": 1})
 

@@ -10,7 +10,6 @@ from PIL import Image
 from ordinate.data.images.files import ImageFiles
 from ordinate_papers.datasets import reading
 from ordinate_papers.datasets.reading import Split
-from ordinate_papers.tables import pictures
 from ordinate_papers.tables.catalogue import CATALOGUE
 from ordinate_papers.tables.metric_names import SHARES
 from ordinate_papers.tables.pictures import PICTURES, draw, write
@@ -106,7 +105,6 @@ def test_a_search_shows_the_query_and_its_neighbours_from_the_files(tmp_path, mo
     y = np.arange(12) % 2
     split = Split(np.arange(8), np.arange(0), np.arange(8, 12))
     monkeypatch.setattr(reading, "load", lambda name, seed, **options: (ImageFiles(paths), y, split))
-    monkeypatch.setattr(pictures, "SHOWN", 8)
     metrics = {"queries": [0.0, 1.0], "neighbours": [[0.0, 1.0, 2.0], [3.0, 5.0, 7.0]]}
     ((name, figure),) = draw(fill("searches", metrics, groups=("BUSI",)))
     assert name == "BUSI row 0"
