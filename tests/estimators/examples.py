@@ -29,21 +29,28 @@ def in_groups(kind, options):
     return grouped
 
 
-def make_of(kind, **defaults):
-    """Return a function that makes small, quick estimators of a class from flat options."""
+class Make:
+    """Makes small, quick estimators of a class from flat options; other processes can get it."""
 
-    def make(**options):
-        return kind(**in_groups(kind, {**SMALL, **defaults, **options}))
+    def __init__(self, name, kind, **defaults):
+        self.__name__ = name
+        self.kind = kind
+        self.defaults = defaults
 
-    return make
+    def __call__(self, **options):
+        return self.kind(**in_groups(self.kind, {**SMALL, **self.defaults, **options}))
+
+    def __eq__(self, other):
+        return isinstance(other, Make) and self.__name__ == other.__name__
+
+    def __hash__(self):
+        return hash(self.__name__)
 
 
-cloc = make_of(CLOCClassifier, epochs=(1, 1))
-otd = make_of(OTDClassifier, epochs=2)
-supcr = make_of(SupCRRegressor, epochs=(1, 1))
-supremix = make_of(SupReMixRegressor, epochs=(1, 1))
-for make, name in ((cloc, "cloc"), (otd, "otd"), (supcr, "supcr"), (supremix, "supremix")):
-    make.__name__ = name
+cloc = Make("cloc", CLOCClassifier, epochs=(1, 1))
+otd = Make("otd", OTDClassifier, epochs=2)
+supcr = Make("supcr", SupCRRegressor, epochs=(1, 1))
+supremix = Make("supremix", SupReMixRegressor, epochs=(1, 1))
 
 CLASSIFIERS, REGRESSORS = [cloc, otd], [supcr, supremix]
 ALL = [*CLASSIFIERS, *REGRESSORS]

@@ -42,7 +42,7 @@ REFUSED = {
     "no embedding": ({"embedding_dim": 0}, TABLE, "embedding_dim: got 0"),
     "a rate of nothing": (
         {"encoder": two_layers(4), "train_encoder": "none", "encoder_learning_rate": 0.1}, TABLE,
-        "encoder_learning_rate: got 0.1, expected None where the network is not trained",
+        "encoder_learning_rate: got 0.1, expected None if the network is not trained",
     ),
     "views of features": (
         {"encoder": nn.Conv2d(1, 2, 3), "train_encoder": "none", "data": ImageOptions(augmentation="flip")}, IMAGE,

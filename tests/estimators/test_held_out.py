@@ -67,7 +67,7 @@ def test_sets_of_ranks_are_pairs_of_labels_around_the_prediction(make, classes):
 
 def test_intervals_of_targets_are_in_their_units_and_cover():
     X, target = draw_table(500)
-    model = supcr(linear=False).fit(X[:60], 1000 * target[:60])
+    model = supcr().fit(X[:60], 1000 * target[:60])
     held_out = HeldOut.measure(model, X[60:280], 1000 * target[60:280])
     lower, upper = predict_sets(model, held_out, X[280:], coverage=0.8)
     residuals = np.sort(np.abs(1000 * target[60:280] - model.predict(X[60:280])))

@@ -89,7 +89,7 @@ def test_paths_of_this_machine_stay_here(tmp_path):
     model = cloc(checkpoint_dir=tmp_path / "secret").fit(X, ranks_of(target))
     write_hub_folder(model, tmp_path / "model")
     assert all(b"secret" not in path.read_bytes() for path in (tmp_path / "model").iterdir())
-    assert model.checkpoint_dir == tmp_path / "secret"
+    assert model.training.checkpoint_dir == tmp_path / "secret"
 
 
 class Hub(BaseHTTPRequestHandler):

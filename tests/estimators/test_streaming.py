@@ -8,6 +8,7 @@ import torch
 
 from ordinate import ImageOptions
 from ordinate.data import streamed
+from ordinate.data.decoded import PixelReader
 from ordinate.data.streamed import StreamedPixels
 from ordinate.errors import OrdinateError
 from tests.data import pictures
@@ -70,7 +71,7 @@ def test_nothing_is_decoded_twice_or_kept(paths, monkeypatch):
         StreamedPixels, "read", lambda x, rows, *draw: at_once.append(len(rows)) or read(x, rows, *draw)
     )
     model = fit(otd, paths, replace(VIEWS, stream=True), epochs=2)
-    model.reader_.batch_size = 7  # samples that pass the encoder together in prediction
+    monkeypatch.setattr(PixelReader, "embedded_at_once", lambda *_: 7)
     at_once.clear()
     assert model.transform(paths).shape == (60, 8)
     assert at_once == [7] * 8 + [4]
@@ -88,7 +89,7 @@ def test_or_another_of_its_label_takes_its_place(paths):
     images = replace(VIEWS, stream=True, skip_unreadable=True)
     with pytest.warns(UserWarning, match="another sample takes its place"):
         model = fit(otd, paths, images, epochs=1)
-    assert model.notes_[0].endswith("33.png")
+    assert any(note.endswith("33.png") for note in model.notes_)
     pictures.write(paths[0].parent, DRAWN[[36]], ["33.png"])  # the next of its rank
     expected = fit(otd, paths, replace(images, skip_unreadable=False), epochs=1)
     assert model.history_[0]["train_loss"] == pytest.approx(expected.history_[0]["train_loss"], rel=1e-4)

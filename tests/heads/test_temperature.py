@@ -16,13 +16,14 @@ SCORES = np.random.default_rng(0).normal(size=(80, 4)) * 5
 
 
 def test_probabilities_are_those_of_the_formula():
-    expected = (1 - 1e-6) * softmax(0.25 * SCORES, axis=1) + 1e-6 / 4
+    shares = softmax(0.25 * SCORES, axis=1) + 1e-7
+    expected = shares / shares.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(Temperature(0.25)(torch.from_numpy(SCORES)).numpy(), expected, rtol=1e-12)
 
 
 def test_no_probability_is_0_however_large_scores_are():
     probabilities = Temperature(30.0)(torch.tensor([[1e4, 0.0, -1e4, 0.0]]).double())
-    assert probabilities.min() >= 1e-7
+    assert probabilities.min() >= 9e-8
     np.testing.assert_allclose(probabilities.sum().item(), 1, rtol=1e-12)
 
 
@@ -56,7 +57,8 @@ def test_a_vote_counts_one_more_that_all_ranks_share():
     queries = torch.randn(20, 5).double()
     shares = (7 * vote(queries) + 1 / 3) / 8
     powers = shares**0.5
-    expected = (1 - 1e-6) * powers / powers.sum(1, keepdim=True) + 1e-6 / 3
+    scaled = powers / powers.sum(1, keepdim=True) + 1e-7
+    expected = scaled / scaled.sum(1, keepdim=True)
     found = VoteProbabilities(vote, Temperature(0.5))(queries)
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
     assert torch.equal(found.argmax(1), vote(queries).argmax(1))

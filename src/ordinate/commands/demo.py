@@ -148,7 +148,7 @@ def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: fl
         lines.append([f"{mark} {name}", *(f"{metrics[metric]:.3f}" for metric in job.shown.values())])
     print("\n" + table(["  model", *job.shown], lines))
     for model in ours.values():
-        if isinstance(model, CLOCClassifier):
+        if hasattr(model, "margins_"):
             margins = ", ".join(f"{h}|{h + 1} {margin:.2f}" for h, margin in enumerate(model.margins_))
             print(f"CLOC's learned margins: {margins}")
     return measured

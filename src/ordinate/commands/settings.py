@@ -15,6 +15,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Self, TypeVar, Union, get_args, get_origin
 
 from ordinate.errors import OrdinateError
+from ordinate.training.options import Training
 
 Options = TypeVar("Options")
 
@@ -130,6 +131,8 @@ class Settings:
     def _unknown(self, name: str, group: str, declared: Sequence[type]) -> OrdinateError:
         known = [each for kind in declared for each in parameters(kind)]
         full = {(f"{group}.{each}" if group else each): None for each in known}
+        if not group:
+            full |= dict.fromkeys(f"training.{each}" for each in parameters(Training))
         full = {each: None for each in full if each not in FLAGS and each not in GROUPS}
         given = f"{group}.{name}" if group else name
         near = difflib.get_close_matches(given, full, n=1)

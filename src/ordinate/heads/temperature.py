@@ -14,8 +14,8 @@ from ordinate.heads.neighbours import NeighbourVote
 class Temperature(nn.Module):
     """Probabilities of ranks from scores by temperature scaling (Guo et al., ICML 2017).
 
-    They are the softmax of ``scale * scores``, mixed with a small share of equal probabilities, so that none is 0. The
-    most probable rank is the one with the highest score whatever the scale is.
+    They are the softmax of ``scale * scores``, to which a small number is added, so that none is 0. The most probable
+    rank is the one with the highest score whatever the scale is.
 
     Args:
         scale: Inverse of the temperature, > 0.
@@ -66,10 +66,10 @@ class Temperature(nn.Module):
         found = minimize_scalar(loss, bounds=(-8, 4), method="bounded")
         return cls(float(np.exp(found.x)))
 
-    def forward(self, scores: Float[Tensor, "n c"], least: float = 1e-6) -> Float[Tensor, "n c"]:
+    def forward(self, scores: Float[Tensor, "n c"], least: float = 1e-7) -> Float[Tensor, "n c"]:
         """Return the probability of every rank; rows sum to 1, and none is 0."""
-        probabilities = (scores * self.scale).softmax(1)
-        return (1 - least) * probabilities + least / scores.shape[1]
+        shares = (scores * self.scale).softmax(1) + least
+        return shares / shares.sum(1, keepdim=True)
 
 
 class VoteProbabilities(nn.Module):

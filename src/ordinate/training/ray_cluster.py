@@ -52,8 +52,9 @@ class RayCluster:
         OrdinateError: no address, or no whole number of workers.
 
     Example:
-        >>> from ordinate import CLOCClassifier
-        >>> CLOCClassifier(cluster=RayCluster("10.0.0.5:6379", workers=4)).cluster.workers
+        >>> from ordinate import Training
+        >>> cluster = RayCluster("10.0.0.5:6379", workers=4)
+        >>> Training(cluster=cluster, checkpoint_dir="/shared/run").cluster.workers
         4
     """
 

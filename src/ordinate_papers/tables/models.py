@@ -10,7 +10,6 @@ from typing import Any
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry
 from ordinate.estimators.head_options import Head
-from ordinate.estimators.plain import EndToEndRegressor
 from ordinate.estimators.recipes import KINDS
 from ordinate.estimators.registry import model
 from ordinate.extensions import Task
@@ -106,6 +105,8 @@ def build(
 
 def flat_names(kind: type[Any]) -> set[str]:
     """Return the names of an estimator's parameters and of the options in its groups, without the groups' names."""
+    from ordinate.estimators.plain import EndToEndRegressor  # It imports PyTorch, which takes seconds.
+
     names = set(inspect.signature(kind).parameters)
     if "training" in names:
         names |= {each.name for each in fields(Training)} - {"training"}

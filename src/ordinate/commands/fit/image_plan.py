@@ -159,7 +159,7 @@ class ImagePlanner:
             seconds=self.time.left_for_plan(reading),
             candidates=counts,
             cost=1.0 if is_ranks else 2.2,  # Continuous targets pass two views, and a head after the encoder.
-            fixed_size=fixed_size or wanted.fixed_size,
+            fixed_size=fixed_size,
             gpu=self.on_gpu,
         )
         return _from_record(by_the_first(lambda: asdict(planned())))
@@ -242,7 +242,7 @@ def plan_images(
     if seconds is None:
         seconds = 480.0 * max(1.0, samples / 2000)
     networks = _networks(original, wanted)
-    sizes = [original] if fixed_size else _sizes(original)
+    sizes = [original] if fixed_size or wanted.fixed_size else _sizes(original)
     if wanted.encoder is not None:
         sizes = _usable(sizes, networks[0], channels)
     measured = {network: _measure(network, sizes[-1], channels, gpu=gpu) for network in networks}
