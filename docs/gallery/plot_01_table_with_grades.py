@@ -26,8 +26,8 @@ X_train, X_test, y_train, y_test = train_test_split(
 # Train
 # -----
 #
-# Estimators follow scikit-learn. ``phase_epochs`` shortens CLOC's two phases of training for this page; without it,
-# each is as long as suits the number of samples.
+# Estimators follow scikit-learn. ``epochs`` shortens CLOC's two phases of training for this page; without it, each
+# is as long as suits the number of samples.
 
 model = CLOCClassifier(epochs=(30, 60), random_state=0).fit(X_train, y_train)
 model.predict_proba(X_test[:3]).round(2)

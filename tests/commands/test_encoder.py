@@ -24,9 +24,9 @@ def folder(tmp_path_factory):
     write_transformer(place / "words")
     ranks = np.arange(N) % 3
     np.savez(place / "images.npz", X=pictures.draw(ranks, channels=3, side=16), grade=ranks)
-    pd.DataFrame({"grade": ranks, "size": ranks, "text": np.array(["a dog runs", "a cat sleeps", "rain again"])[ranks]}).to_csv(
-        place / "table.csv", index=False
-    )
+    pd.DataFrame(
+        {"grade": ranks, "size": ranks, "text": np.array(["a dog runs", "a cat sleeps", "rain again"])[ranks]}
+    ).to_csv(place / "table.csv", index=False)
     return place
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ordinate import Head, ImageOptions, SeriesOptions, TextOptions, Training, VolumeOptions
 from ordinate.estimators.registry import model, models
 from ordinate_papers.datasets.catalogue import SETS, dataset
 from ordinate_papers.tables.budgets import Budget
@@ -21,6 +22,7 @@ specification = importlib.util.spec_from_file_location("fidelity", SCRIPT)
 fidelity = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(fidelity)
 
+KINDS = {"images": ImageOptions, "series": SeriesOptions, "text": TextOptions, "volumes": VolumeOptions}
 NUMBERED = {"cloc": (8, 9), "supcr": (14, 5), "supremix": (16, 5), "otd": (5, 13)}  # tables and figures in the papers
 KEYS = {"what", "source", "here", "number", "model", "is", "sets", "models", "except", *fidelity.REASONS}
 LISTS = ("steps", "settings", "baselines", "elsewhere")
@@ -94,7 +96,20 @@ def settings_of(run):
     given = {name: value for name, value in run.settings.get("model", {}).items() if name not in VARIANTS}
     spent = Budget(**run.facts["budget"])
     task = task_of(run.model, dataset(run.dataset).task)
-    return build(run.model, task, budget=spent, **given).get_params(deep=False)
+    return flat(build(run.model, task, budget=spent, **given))
+
+
+def flat(estimator):
+    """The parameters of an estimator, those of its groups among them and the options of its data by their kind."""
+    found = estimator.get_params(deep=False)
+    found |= vars(found.pop("training", Training()))
+    head = found.get("head")
+    if isinstance(head, Head):
+        found |= {"head": head.kind, "head_loss": head.loss}
+    elif "loss" in found:
+        found["head_loss"] = found["loss"]
+    data = found.pop("data", None)
+    return found | {kind: data for kind, options in KINDS.items() if isinstance(data, options)}
 
 
 def values_of(settings, names):
@@ -119,7 +134,7 @@ def concerned(entry, table, name, data):
 def test_recipes_and_tables_have_the_values_that_are_declared(paper, entry):
     wanted, held = entry["is"], []
     for recipe in fidelity.recipes_of(paper):
-        settings = recipe.build().get_params(deep=False)
+        settings = flat(recipe.build())
         if concerned(entry, "", recipe.method, recipe.dataset) and set(wanted) <= set(settings):
             assert values_of(settings, wanted) == wanted, recipe.name
             held.append(recipe.name)

@@ -32,8 +32,8 @@ def in_groups(kind, options):
 class Make:
     """Makes small, quick estimators of a class from flat options; other processes can get it."""
 
-    def __init__(self, name, kind, **defaults):
-        self.__name__ = name
+    def __init__(self, kind, name=None, **defaults):
+        self.__name__ = kind.__name__ if name is None else name
         self.kind = kind
         self.defaults = defaults
 
@@ -41,16 +41,16 @@ class Make:
         return self.kind(**in_groups(self.kind, {**SMALL, **self.defaults, **options}))
 
     def __eq__(self, other):
-        return isinstance(other, Make) and self.__name__ == other.__name__
+        return isinstance(other, Make) and (self.kind, self.defaults) == (other.kind, other.defaults)
 
     def __hash__(self):
-        return hash(self.__name__)
+        return hash(self.kind)
 
 
-cloc = Make("cloc", CLOCClassifier, epochs=(1, 1))
-otd = Make("otd", OTDClassifier, epochs=2)
-supcr = Make("supcr", SupCRRegressor, epochs=(1, 1))
-supremix = Make("supremix", SupReMixRegressor, epochs=(1, 1))
+cloc = Make(CLOCClassifier, "cloc", epochs=(1, 1))
+otd = Make(OTDClassifier, "otd", epochs=2)
+supcr = Make(SupCRRegressor, "supcr", epochs=(1, 1))
+supremix = Make(SupReMixRegressor, "supremix", epochs=(1, 1))
 
 CLASSIFIERS, REGRESSORS = [cloc, otd], [supcr, supremix]
 ALL = [*CLASSIFIERS, *REGRESSORS]

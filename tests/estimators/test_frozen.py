@@ -15,7 +15,7 @@ from ordinate.encoders.image import FrozenImageEncoder, build_image_encoder
 from ordinate.estimators import frozen_features
 from ordinate_papers.estimators import RepresentationClassifier
 from tests.data import pictures
-from tests.estimators.examples import make_of
+from tests.estimators.examples import Make
 
 RANKS = np.arange(60) % 3
 IMAGES = np.asarray(pictures.draw(RANKS), dtype=np.uint8)
@@ -32,9 +32,9 @@ def images(tmp_path_factory):
 
 NETWORK = {"encoder": "test_resnet", "embedding_dim": 64, "batch_size": None}
 BUILD = {
-    "cloc": make_of(CLOCClassifier, **NETWORK, epochs=(20, 20)),
-    "otd": make_of(OTDClassifier, **NETWORK, epochs=30),
-    "supcr": make_of(SupCRRegressor, **NETWORK, epochs=(20, 10)),
+    "cloc": Make(CLOCClassifier, **NETWORK, epochs=(20, 20)),
+    "otd": Make(OTDClassifier, **NETWORK, epochs=30),
+    "supcr": Make(SupCRRegressor, **NETWORK, epochs=(20, 10)),
 }
 
 

@@ -13,13 +13,13 @@ from ordinate.methods.ordinal import LOSSES
 from tests import processes
 from tests.data import pictures
 from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
-from tests.estimators.examples import draw_frame, draw_series, draw_table, make_of, ranks_of
+from tests.estimators.examples import Make, draw_frame, draw_series, draw_table, ranks_of
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
 from tests.estimators.test_persistence import assert_same_model, save_and_load
 
 X, TARGET = draw_table()
 RANKS = ranks_of(TARGET, 4)
-ordinal = make_of(OrdinalClassifier, epochs=6)
+ordinal = Make(OrdinalClassifier, epochs=6)
 for_every_loss = pytest.mark.parametrize("loss", LOSSES)
 
 

@@ -13,7 +13,7 @@ from ordinate.training import loop as training
 from ordinate.training.stages import StagedMethod
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
-from tests.estimators.examples import draw_table, for_every_regressor, make_of, supcr
+from tests.estimators.examples import Make, draw_table, for_every_regressor, supcr
 from tests.estimators.test_kill_and_resume import assert_same_fit
 
 X, TARGET = draw_table(60)
@@ -85,7 +85,7 @@ def test_weights_keep_their_ratios_over_both_parts(weights, trained):
 
 
 def test_an_encoder_with_its_head_is_trained_on_all_samples_too(trained):
-    make_of(EndToEndRegressor)(**OPTIONS | {"epochs": 6}).fit(X, TARGET)
+    Make(EndToEndRegressor)(**OPTIONS | {"epochs": 6}).fit(X, TARGET)
     assert [samples for samples, *_ in trained] == [48, 60]
 
 

@@ -28,13 +28,13 @@ from ordinate_papers.estimators.poe import POEClassifier
 from ordinate_papers.estimators.representation import RepresentationClassifier
 from tests.estimators.examples import (
     SMALL,
+    Make,
     cloc,
     draw_table,
     for_every_classifier,
     for_every_estimator,
     for_every_regressor,
     labels_for,
-    make_of,
     otd,
     ranks_of,
     supcr,
@@ -47,7 +47,7 @@ WEIGHTS = np.random.default_rng(0).integers(0, 4, 48).astype(float)
 KEPT = WEIGHTS > 0
 
 
-ordinal = make_of(OrdinalClassifier, epochs=6)
+ordinal = Make(OrdinalClassifier, epochs=6)
 
 
 @for_every_estimator
@@ -267,6 +267,6 @@ def test_an_ensemble_weighs_the_samples_of_its_members(ensemble):
 
 
 def test_a_boosted_regressor_is_fitted():
-    model = make_of(EndToEndRegressor, epochs=4)(validation_fraction=0.0)
+    model = Make(EndToEndRegressor, epochs=4)(validation_fraction=0.0)
     boosted = AdaBoostRegressor(model, n_estimators=2, random_state=0).fit(X, TARGET, sample_weight=1 + WEIGHTS)
     assert np.isfinite(boosted.predict(X)).all()

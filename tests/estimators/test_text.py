@@ -14,7 +14,7 @@ from ordinate.estimators.plain import EndToEndRegressor
 from ordinate.methods.imbalance import Imbalance
 from ordinate_papers.estimators.representation import RepresentationRegressor
 from tests.data.small_transformer import write_transformer
-from tests.estimators.examples import CLASSIFIERS, cloc, for_every_estimator, make_of, ranks_of, supcr, supremix
+from tests.estimators.examples import CLASSIFIERS, Make, cloc, for_every_estimator, ranks_of, supcr, supremix
 
 WORDS = ["a", "dog", "cat", "runs", "sleeps", "rain", "again", "red", "car"]
 BILSTM = {"encoder": "bilstm", "data": TextOptions(hidden=6)}
@@ -94,7 +94,7 @@ def test_word_vectors_learn_unless_frozen(tmp_path, frozen):
 def test_a_model_learns_what_the_texts_say(folder):
     train, shared = draw_pairs(300)
     unseen, expected = draw_pairs(60, seed=1)
-    make = make_of(EndToEndRegressor, loss="mse", epochs=30, batch_size=32, embedding_dim=64)
+    make = Make(EndToEndRegressor, loss="mse", epochs=30, batch_size=32, embedding_dim=64)
     model = make(encoder="bilstm", data=TextOptions(hidden=16), learning_rate=5e-3).fit(train, shared)
     assert np.corrcoef(model.predict(unseen), expected)[0, 1] > 0.6
 
