@@ -22,6 +22,10 @@ class SharedBatches(DistributedSampler[Any]):
         # torch's own constructor needs a data set and a process group, which nothing here uses.
         self.epoch = 0
 
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch whose batches come next."""
+        self.epoch = epoch
+
 
 class WrappedBatches(SharedBatches):
     """Batches that are made of those of another sampler, of the same epoch."""

@@ -77,8 +77,9 @@ def supremix(  # noqa: D417  # The class of the options explains each of them.
     Args:
         embeddings: Embeddings (n, d), floating point, finite; normalised here.
         labels: Labels (n,), real and finite.
-        window, temperature, beta, mix_negatives, mix_positives: Options, see :class:`~ordinate.options.SupReMixOptions`.
-        distance_magnifying, label_range, renormalize, detach_mixtures, reduction, block_size: Options, see there.
+        window, temperature, beta, mix_negatives: Options, see :class:`~ordinate.options.SupReMixOptions`.
+        mix_positives, distance_magnifying, label_range: Options, see there.
+        renormalize, detach_mixtures, reduction, block_size: Options, see there.
         neg_mix: Shares :math:`\lambda_1` of anchor i with negative j, (n, n), or (n, m) with references, from 0 to 1;
             drawn when None.
         generator: Source of the drawing.

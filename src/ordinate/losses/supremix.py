@@ -15,8 +15,9 @@ class SupReMixLoss(FormulaLoss):
     """Contrastive regression with mixtures, :func:`ordinate.functional.supremix`.
 
     Args:
-        window, temperature, beta, mix_negatives, mix_positives: Options, see :class:`~ordinate.options.SupReMixOptions`.
-        distance_magnifying, label_range, renormalize, detach_mixtures, reduction, block_size: Options, see there.
+        window, temperature, beta, mix_negatives: Options, see :class:`~ordinate.options.SupReMixOptions`.
+        mix_positives, distance_magnifying, label_range: Options, see there.
+        renormalize, detach_mixtures, reduction, block_size: Options, see there.
         gather_distributed: Whether, in several processes, it is the loss of their joined batches.
 
     Example:
