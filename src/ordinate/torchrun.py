@@ -34,7 +34,7 @@ def shared_number() -> int:
     return int.from_bytes(hashlib.sha256("|".join(told).encode()).digest()[:8], "big")
 
 
-def by_the_first(decide: Callable[[], Any]) -> Any:
+def broadcast_from_rank_zero(decide: Callable[[], Any]) -> Any:
     """Return, in all processes, what the first decides, such as by its clock: a value that JSON holds.
 
     All processes ask for the same decisions in the same order; ``decide`` is called in the first alone.

@@ -12,7 +12,7 @@ from ordinate import OTDClassifier
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.methods import OTD
 from ordinate.training import loop as training
-from ordinate.training.threads import SMALL, few_for_little
+from ordinate.training.threads import SMALL, single_thread_if_small
 from tests.methods.examples import encoder, ranks
 
 TABLE = torch.zeros(4, 10)
@@ -28,7 +28,7 @@ def threads(request):
 
 
 def used(x, batch_size):
-    with few_for_little(nn.Linear(10, 100, bias=False), x, batch_size):
+    with single_thread_if_small(nn.Linear(10, 100, bias=False), x, batch_size):
         return torch.get_num_threads()
 
 
@@ -47,7 +47,7 @@ def test_others_have_as_many_as_before(threads, x, batch_size):
 
 
 def test_an_error_leaves_as_many_as_before(threads):
-    with pytest.raises(KeyError), few_for_little(nn.Linear(10, 100), TABLE, 1):
+    with pytest.raises(KeyError), single_thread_if_small(nn.Linear(10, 100), TABLE, 1):
         raise KeyError
     assert torch.get_num_threads() == threads
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ordinate.errors import OrdinateError
-from ordinate.torchrun import by_the_first, is_first_process
+from ordinate.torchrun import broadcast_from_rank_zero, is_first_process
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 
 LEAST_TRAINING = 0.04  # of the limit, for a training that starts too late
@@ -76,13 +76,13 @@ def choose_within(
     """
     if not candidates:
         raise OrdinateError("candidates", "none", "at least one name")
-    choice = Choice(**by_the_first(lambda: _kept(record)))
+    choice = Choice(**broadcast_from_rank_zero(lambda: _kept(record)))
     for place, name in enumerate(() if choice.chosen else candidates):
         if name in choice.errors or name in choice.untried:
             continue
         if name not in choice.shares:
             to_come = min(FIRST, len(candidates)) - place
-            share = by_the_first(partial(_share, choice, to_come, until - budget.spent, growth))
+            share = broadcast_from_rank_zero(partial(_share, choice, to_come, until - budget.spent, growth))
             if share <= 0 and choice.errors:
                 choice.untried.append(name)
                 continue
@@ -91,7 +91,7 @@ def choose_within(
         began, end = choice.shares[name]
         with training_until(TrainingEnd(budget, end, LEAST_TRAINING * budget.seconds)):
             own = trial(name)
-        tried = Trial(*by_the_first(partial(tuple, own)))
+        tried = Trial(*broadcast_from_rank_zero(partial(tuple, own)))
         choice.errors[name], choice.seconds[name] = tried.error, budget.spent - began
         if tried.epochs is not None:
             choice.epochs[name] = tried.epochs

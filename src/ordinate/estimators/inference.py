@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ordinate.data.modality import Reader
 from ordinate.data.streamed import Streamed
 from ordinate.training.options import Training
-from ordinate.training.threads import few_for_little
+from ordinate.training.threads import single_thread_if_small
 
 
 def device_of(training: Training) -> torch.device:
@@ -38,7 +38,7 @@ class Inference:
         rows = self.reader.embedded_at_once(x)
         if self.reader.in_float32:
             return self._embed_in_float32(x, rows)
-        with torch.no_grad(), few_for_little(self.encoder, x, min(rows, len(x))):
+        with torch.no_grad(), single_thread_if_small(self.encoder, x, min(rows, len(x))):
             rows = min(rows, getattr(self.encoder, "most_rows", rows))
             return torch.cat([self.encoder(part.double()) for part in x.split(rows)])
 

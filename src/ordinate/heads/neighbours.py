@@ -63,11 +63,11 @@ class NeighbourVote(nn.Module):
     def _counted(self, nearest: Int[Tensor, "n k"]) -> Float[Tensor, "n c"]:
         """Return the share of each rank in the votes of these neighbours, the nearest first."""
         votes = 1 + TIE_BREAK * 0.5 ** torch.arange(nearest.shape[1]).to(self.embeddings)
-        voices = (votes / votes.sum()).expand(nearest.shape)
+        vote_weights = (votes / votes.sum()).expand(nearest.shape)
         if self.weights is not None:
-            voices = votes * self.weights[nearest]
-            voices = voices / voices.sum(1, keepdim=True)
-        return voices.new_zeros(len(nearest), self.num_classes).scatter_add_(1, self.ranks[nearest], voices)
+            vote_weights = votes * self.weights[nearest]
+            vote_weights = vote_weights / vote_weights.sum(1, keepdim=True)
+        return vote_weights.new_zeros(len(nearest), self.num_classes).scatter_add_(1, self.ranks[nearest], vote_weights)
 
 
 class NeighbourMean(nn.Module):

@@ -27,7 +27,7 @@ from ordinate.training.devices import check_accelerator, quick_to_find_no_gpu
 from ordinate.training.progress import ProgressBar, ProgressRecord, followed_progress
 from ordinate.training.ray_cluster import RayCluster
 from ordinate.training.stages import StagedMethod
-from ordinate.training.threads import few_for_little
+from ordinate.training.threads import single_thread_if_small
 from ordinate.training.time_budget import training_end
 
 CHECKPOINT = "last.ckpt"
@@ -115,7 +115,7 @@ def train(
         _take_over(method, _read_checkpoint(folder / CHECKPOINT, run))
         return method.history
     method.end = training_end()
-    with _quiet(), quick_to_find_no_gpu(), few_for_little(method, training_data.x, batches.batch_size):
+    with _quiet(), quick_to_find_no_gpu(), single_thread_if_small(method, training_data.x, batches.batch_size):
         runner = lightning.Trainer(
             **{**options, "callbacks": callbacks},
             max_epochs=method.epochs,

@@ -13,7 +13,7 @@ SMALL = 100_000_000  # products of a weight and a sample in a pass: two threads 
 
 
 @contextmanager
-def few_for_little(network: nn.Module, x: Tensor, batch_size: int) -> Iterator[None]:
+def single_thread_if_small(network: nn.Module, x: Tensor, batch_size: int) -> Iterator[None]:
     """Run PyTorch on one thread where ``batch_size`` samples of a table are little work for a network.
 
     Sizes alone decide, so that the same fit has the same sums however busy the machine is; afterwards there are as many

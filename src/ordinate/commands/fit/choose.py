@@ -21,7 +21,7 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.unseen_errors import UnseenErrors
 from ordinate.report.evaluation import measure
-from ordinate.torchrun import by_the_first
+from ordinate.torchrun import broadcast_from_rank_zero
 from ordinate.training.time_budget import TimeBudget, training_until
 
 PARTS = {"linear": "linear model", "trees": "random trees", "boosting": "boosted trees", "blend": BLEND}
@@ -52,7 +52,9 @@ def choose(training: Training, time: TimeLimit) -> Chosen:
         return Chosen(candidates[0])
     if time.budget is None:
         return _choose_by_errors(training)
-    if by_the_first(lambda: time.left_to_train < LEAST_TO_TRY and not (training.checkpoints / CHOICE).exists()):
+    if broadcast_from_rank_zero(
+        lambda: time.left_to_train < LEAST_TO_TRY and not (training.checkpoints / CHOICE).exists()
+    ):
         limit = time.budget.seconds / 60
         print(f"no time within {limit:g} minutes to try several: trains {candidates[0]}, the first")
         return Chosen(candidates[0])
@@ -146,7 +148,7 @@ def _choose_in_time(training: Training, budget: TimeBudget, time: TimeLimit) -> 
         print(f"no time within {budget.seconds / 60:g} minutes for {', '.join(made.untried)}")
     name = str(made.chosen)
     usual = training.plan.epochs
-    last = by_the_first(
+    last = broadcast_from_rank_zero(
         lambda: last_training(training.checkpoints / LAST, made, name, time.left_to_train, growth, usual)
     )
     if not last["trial"]:

@@ -23,7 +23,7 @@ from ordinate.encoders.build import build_encoder
 from ordinate.encoders.image import SMALL_IMAGE
 from ordinate.errors import OrdinateError
 from ordinate.randomness import own_random_numbers
-from ordinate.torchrun import by_the_first
+from ordinate.torchrun import broadcast_from_rank_zero
 from ordinate.training.step_cost import seconds_per_sample
 
 RECORD = "plan.json"  # The file of the plan in the folder of a run.
@@ -162,12 +162,12 @@ class ImagePlanner:
             fixed_size=fixed_size,
             gpu=self.on_gpu,
         )
-        return _from_record(by_the_first(lambda: asdict(planned())))
+        return _from_record(broadcast_from_rank_zero(lambda: asdict(planned())))
 
 
 def read_plan(folder: Path, determining: list[Any]) -> ImagePlan | None:
     """Return the plan of a run that was stopped, if it had the same options."""
-    kept = by_the_first(lambda: read_record(folder / RECORD))
+    kept = broadcast_from_rank_zero(lambda: read_record(folder / RECORD))
     if kept is None or kept["options"] != json.loads(json.dumps(determining)):
         return None
     return _from_record(kept["images"])
