@@ -3,7 +3,7 @@
     python benchmarks/leaderboard.py [tabular-ordinal | tabular-regression | series] [--splits 5]
 
 Without a name the leaderboards are listed. Results of runs are kept in a file: no run is made twice, and a command
-that was stopped continues when it is given again. XGBoost, CatBoost, RealMLP, TabM and LogisticAT need
+that was stopped continues when it is given again. Runs that the CSV file in the folder OUT has besides stay there. XGBoost, CatBoost, RealMLP, TabM and LogisticAT need
 
     pip install catboost pytabkit skordinal xgboost
 """
@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leaderboard_page import BOARDS, Board, Page
+from leaderboard_page import BOARDS, Board, Page, read_runs
 from ordinate import __version__
 from ordinate.data.rows import take
 from ordinate.data.tables.features import TableFeatures
@@ -203,6 +203,14 @@ def plan(name: str, sets: list[str], models: list[str], splits: int | None) -> l
     return runs
 
 
+def with_others(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return runs and those of other models, sets and splits that a file written before has."""
+    if not path.is_file():
+        return table
+    key = ["set", "model", "split"]
+    return pd.concat([table, read_runs(path)]).drop_duplicates(key)
+
+
 def show(name: str, options: argparse.Namespace) -> None:
     """Complete a leaderboard, print it and write its page."""
     board = BOARDS[name]
@@ -222,8 +230,9 @@ def show(name: str, options: argparse.Namespace) -> None:
             rows.append({"set": run.dataset, "model": run.model, "split": run.seed, **result.metrics})
         elif result.state == "failed":
             print(f"failed: {run.label}: {result.summary}")
-    if rows:
-        page = Page(name, pd.DataFrame(rows))
+    table = with_others(pd.DataFrame(rows), Path(options.out) / f"{name}.csv")
+    if len(table):
+        page = Page(name, table)
         print(page.as_text())
         page.write(Path(options.out))
     print(f"{len(rows)} of {len(runs)} runs are done")
