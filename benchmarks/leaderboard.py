@@ -3,7 +3,8 @@
     python benchmarks/leaderboard.py [tabular-ordinal | tabular-regression | series] [--splits 5]
 
 Without a name the leaderboards are listed. Results of runs are kept in a file: no run is made twice, and a command
-that was stopped continues when it is given again. Runs that the CSV file in the folder OUT has besides stay there. XGBoost, CatBoost, RealMLP, TabM and LogisticAT need
+that was stopped continues when it is given again. Runs that the CSV file in the folder OUT has besides stay there.
+XGBoost, CatBoost, RealMLP, TabM and LogisticAT need
 
     pip install catboost pytabkit skordinal xgboost
 """
