@@ -77,7 +77,7 @@ def test_lds_weighs_the_samples_of_the_head_and_the_anchors_of_the_contrastive_l
     expected = [
         (end_to_end, head_loss(end_to_end, embeddings, weights)),
         (supcr, functional.supcr(embeddings, DATA.y, weights=weights)),
-        (supremix, functional.supremix(projected, DATA.y, temperature=1.0, window=4.0, mix_negatives=False,
+        (supremix, functional.supremix(projected, DATA.y, temperature=0.2, window=4.0, mix_negatives=False,
                                        weights=weights, reduction="mean")),
     ]  # fmt: skip
     for found, loss in expected:

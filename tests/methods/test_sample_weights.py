@@ -68,7 +68,7 @@ def supcr_with_head(method, embeddings, y):
 
 def supremix(method, embeddings, y):
     projected = method.projection(embeddings)
-    values = supremix_loss(projected, y, temperature=1.0, window=1.0, mix_negatives=False, reduction="none")
+    values = supremix_loss(projected, y, temperature=0.2, window=1.0, mix_negatives=False, reduction="none")
     return mean(values, WEIGHTS * (values != 0))  # anchors without a positive have no loss
 
 

@@ -11,7 +11,7 @@ from ordinate.heads.build import build_head
 from ordinate.losses.supcr import SupCRLoss
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.regression import ContrastiveRegression
-from ordinate.options import HeadLoss, LabelDistance, Scheme, Similarity
+from ordinate.options import HeadLoss, LabelDistance, Scheme, Similarity, SupCROptions
 from ordinate.training.optimization import Optimization
 
 
@@ -51,11 +51,11 @@ class SupCR(ContrastiveRegression):
         bin_size: BinSize = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
-        temperature: float = 2.0,
-        similarity: Similarity = "neg_l2",
-        label_distance: LabelDistance = "l1",
-        num_positives: int | None = None,
-        tie_tolerance: float = 0.0,
+        temperature: float = SupCROptions.temperature,
+        similarity: Similarity = SupCROptions.similarity,
+        label_distance: LabelDistance = SupCROptions.label_distance,
+        num_positives: int | None = SupCROptions.num_positives,
+        tie_tolerance: float = SupCROptions.tie_tolerance,
         augment: Callable[[Tensor], Tensor] | None = None,
         contrast_weight: float = 1.0,
         chunk_size: int | None = None,

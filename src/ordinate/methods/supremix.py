@@ -10,7 +10,7 @@ from ordinate.heads.build import build_head
 from ordinate.losses.supremix import SupReMixLoss
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.regression import ContrastiveRegression
-from ordinate.options import HeadLoss, Scheme
+from ordinate.options import HeadLoss, Scheme, SupReMixOptions
 from ordinate.training.optimization import Optimization
 
 ADAM = Optimization("adam", 1e-3, 0.0, schedule="constant", warmup=0.0)
@@ -53,14 +53,14 @@ class SupReMix(ContrastiveRegression):
         bin_size: BinSize = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,
-        temperature: float = 1.0,
-        beta: Sequence[float] = (2.0, 8.0),
-        mix_negatives: bool = True,
-        mix_positives: bool = True,
-        distance_magnifying: bool = True,
-        label_range: float | None = None,
-        renormalize: bool = True,
-        detach_mixtures: bool = False,
+        temperature: float = SupReMixOptions.temperature,
+        beta: Sequence[float] = SupReMixOptions.beta,
+        mix_negatives: bool = SupReMixOptions.mix_negatives,
+        mix_positives: bool = SupReMixOptions.mix_positives,
+        distance_magnifying: bool = SupReMixOptions.distance_magnifying,
+        label_range: float | None = SupReMixOptions.label_range,
+        renormalize: bool = SupReMixOptions.renormalize,
+        detach_mixtures: bool = SupReMixOptions.detach_mixtures,
         projection_dim: int = 128,
         contrast_weight: float = 1.0,
         chunk_size: int | None = None,
