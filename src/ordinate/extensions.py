@@ -27,6 +27,10 @@ class Model:
         settings: of the estimator.
         packages: needed beyond those of ``pip install ordinate``, by the names they are imported by.
         embeds: whether it learns an embedding.
+
+    Example:
+        >>> Model({"ranks": "ordinate.estimators.cloc:CLOCClassifier"}).estimator("ranks").__name__
+        'CLOCClassifier'
     """
 
     estimators: Mapping[Task, str]
@@ -41,12 +45,22 @@ class Model:
 
 
 def of_ranks(estimator: str, *packages: str, **settings: Any) -> Model:
-    """Return a model of ranks."""
+    """Return a model of ranks.
+
+    Example:
+        >>> of_ranks("cheese.narrow:NarrowCLOC", margin_floor=0.25).settings
+        {'margin_floor': 0.25}
+    """
     return Model({"ranks": estimator}, settings, packages)
 
 
 def of_targets(estimator: str, *packages: str, **settings: Any) -> Model:
-    """Return a model of continuous targets."""
+    """Return a model of continuous targets.
+
+    Example:
+        >>> of_targets("cheese.wide:WideSupCR", "scikit-image").packages
+        ('scikit-image',)
+    """
     return Model({"continuous": estimator}, settings, packages)
 
 
@@ -61,6 +75,10 @@ class Extension:
         data_sets: Module that reads data sets by name.
         predictors: Predictors of saved models by the names of their classes.
         commands: Sequence of :class:`~ordinate.commands.catalogue.Command`.
+
+    Example:
+        >>> sorted(Extension(models={"narrow_cloc": of_ranks("cheese.narrow:NarrowCLOC")}).models)
+        ['narrow_cloc']
     """
 
     models: Mapping[str, Model] = field(default_factory=dict)

@@ -260,7 +260,7 @@ def test_what_is_added_is_drawn_anew_for_every_batch_and_every_epoch():
     ("ranks", "distinct", "there_are"), [([0, 0, 1], 2, 1), ([0, 1, 2], 2, 0), ([0, 0, 1, 1], 3, 2)]
 )
 def test_too_few_ranks_with_two_samples_are_an_error(ranks, distinct, there_are):
-    message = f"labels: got {there_are} ranks with two samples or more, expected {distinct}"
+    message = f"labels: got {there_are} ranks with two samples or more, expected at least {distinct}"
     with pytest.raises(OrdinateError, match=message):
         RankBatches(np.array(ranks), 4, distinct=distinct)
 

@@ -63,7 +63,7 @@ def test_an_unknown_criterion_is_refused():
 
 
 def test_neighbours_vote_on_demand():
-    assert otd(n_neighbors=5).fit(X, Y).predictor_.k == 5
+    assert otd(n_neighbors=5).fit(X, Y).predictor_.vote.k == 5
 
 
 def test_a_saved_model_gives_the_same_probabilities(tmp_path):

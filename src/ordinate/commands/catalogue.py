@@ -20,6 +20,10 @@ PAGE = "file to write (%(default)s)"
 INPUTS = ("model", "models", "data", "query", "among", "suspects", "costs")  # options that name what is read
 
 
+def accept(options: dict[str, Any]) -> None:
+    """Accept all options."""
+
+
 @dataclass(frozen=True)
 class Command:
     """A command, of which nothing heavy is imported before it runs.
@@ -33,6 +37,10 @@ class Command:
         check: Function that raises an error if the command cannot run, as far as its options and the names of files
             show.
         extra: Extra of ordinate without which the command cannot run; None if it always can.
+
+    Example:
+        >>> Command("count", "count rows", "Count rows.", lambda parser: None, run="cheese.count:count").extra is None
+        True
     """
 
     name: str
@@ -40,7 +48,7 @@ class Command:
     description: str
     add_options: Callable[[argparse.ArgumentParser], None]
     run: str
-    check: Callable[[dict[str, Any]], None] = lambda _: None
+    check: Callable[[dict[str, Any]], None] = accept
     extra: str | None = None
 
 

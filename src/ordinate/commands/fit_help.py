@@ -48,17 +48,20 @@ def _declarations() -> Iterator[tuple[str, str, type]]:
     """Yield titles, groups and dataclasses of settings."""
     from ordinate.data.registry import modalities  # PyTorch takes seconds to import.
     from ordinate.estimators.head_options import Head
-    from ordinate.estimators.registry import models
+    from ordinate.estimators.registry import CORE, models
     from ordinate.methods.imbalance import Imbalance
     from ordinate.training.options import Training
 
-    for name in ("cloc", "otd", "supcr", "supremix", "blend"):
-        task = next(iter(models()[name].estimators))
-        yield name, "", models()[name].estimator(task)
+    shown: set[type] = set()
+    for name, model in models().items():
+        kind = model.estimator(next(iter(model.estimators)))
+        if name in CORE and kind not in shown:
+            yield name, "", kind
+            shown.add(kind)
     yield "training", "training", Training
-    for kind in modalities():
-        if kind.options_class is not None:
-            yield f"data, for {kind.name}", "data", kind.options_class
+    for modality in modalities():
+        if modality.options_class is not None:
+            yield f"data, for {modality.name}", "data", modality.options_class
     yield "head of regressors", "head", Head
     yield "imbalance", "imbalance", Imbalance
 

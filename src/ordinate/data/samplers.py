@@ -203,7 +203,9 @@ class RankBatches(ShuffledBatches):
         self.pairs = np.flatnonzero(counts >= 2).tolist()
         if distinct > len(self.pairs):
             raise OrdinateError(
-                "labels", f"{len(self.pairs)} ranks with two samples or more", f"{distinct} (CLOC, Section 3.3)"
+                "labels",
+                f"{len(self.pairs)} ranks with two samples or more",
+                f"at least {distinct}, for pairs of the same rank in every batch",
             )
 
     def added(self, rows: NDArray[np.int64], blocks: RowBlocks, random: np.random.Generator) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from ordinate.commands.config_file import write_config
 from ordinate.commands.division import Division, divide_rows
 from ordinate.commands.fit.choose import choose
 from ordinate.commands.fit.image_plan import ImagePlanner, announcement, keep_plan, read_plan
-from ordinate.commands.fit.plan import filled_in, make_plan, wanted_of_images
+from ordinate.commands.fit.plan import METHODS, filled_in, make_plan, wanted_of_images
 from ordinate.commands.fit.read import Source, read
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit.train import Trained, Training, train
@@ -80,7 +80,7 @@ def check(options: FitOptions) -> Recipe | None:
     check_machine(options.settings.build(TrainingOptions, "training"), options.seed)
     recipe = None if options.recipe is None else read_recipe(options.recipe, quick=options.quick)
     method = options.method if recipe is None else recipe.method
-    names = ["cloc", "otd", "supcr", "supremix"] if method == "auto" else [method]
+    names = [name for of_task in METHODS.values() for name in of_task] if method == "auto" else [method]
     estimators = [models()[name].estimator(task) for name in names for task in models()[name].estimators]
     kinds = [kind.options_class for kind in modalities() if kind.options_class is not None]
     options.settings.check_names(estimators, kinds)
