@@ -51,11 +51,14 @@ def test_scores_that_are_always_right_or_always_wrong_have_a_finite_temperature(
     assert 0 < found.item() < 100
 
 
-def test_a_vote_counts_one_more_that_all_ranks_share():
+def test_one_more_vote_is_spread_around_the_rank_with_the_most():
     known, ranks = torch.randn(30, 5).double(), torch.arange(30) % 3
     vote = NeighbourVote(known, ranks, num_classes=3, k=7)
     queries = torch.randn(20, 5).double()
-    shares = (7 * vote(queries) + 1 / 3) / 8
+    shares = torch.zeros(20, 3).double()
+    for row, each in enumerate(vote(queries)):
+        added = np.exp(-np.abs(np.arange(3) - int(each.argmax())))
+        shares[row] = (7 * each + torch.from_numpy(added / added.sum())) / 8
     powers = shares**0.5
     scaled = powers / powers.sum(1, keepdim=True) + 1e-7
     expected = scaled / scaled.sum(1, keepdim=True)

@@ -29,7 +29,7 @@ class OTDClassifier(RankClassifier):
 
     Args:
         n_neighbors: Number of training embeddings, nearest by cosine, that vote for a rank; 3 in the paper's Table 2.
-            One more vote is shared by all ranks, so that no probability is 0.
+            One more vote is spread over all ranks, so that no probability is 0.
         epochs: Epochs of training; None for 300, or as many as 3000 batches make if that is fewer.
         by_rank: Whether every rank of a batch counts the same; False for eq. 5, the plain mean over all triplets, in
             which large ranks count by the cube of their size.

@@ -75,8 +75,8 @@ class Temperature(nn.Module):
 class VoteProbabilities(nn.Module):
     """Probabilities of ranks from the votes of training embeddings.
 
-    One more vote is shared by all ranks, so that a rank without a vote has a score as well. The scores of the
-    temperature are the logarithms of these shares.
+    One more vote is spread over all ranks around the one with the most votes, so that a rank without a vote has a score
+    as well, the lower the farther it is. The scores are the logarithms of these shares.
 
     Args:
         vote: Module from embeddings (n, d) to shares of votes (n, C).
@@ -85,7 +85,7 @@ class VoteProbabilities(nn.Module):
     Example:
         >>> vote = NeighbourVote(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]), num_classes=2, k=1)
         >>> VoteProbabilities(vote, Temperature())(torch.tensor([[2.0, 1.0]])).round(decimals=2)
-        tensor([[0.7500, 0.2500]], dtype=torch.float64)
+        tensor([[0.8700, 0.1300]], dtype=torch.float64)
     """
 
     def __init__(self, vote: NeighbourVote, temperature: Temperature) -> None:
@@ -114,5 +114,11 @@ class VoteProbabilities(nn.Module):
 
 
 def scores_of_votes(shares: Float[Tensor, "n c"], votes: int) -> Float[Tensor, "n c"]:
-    """Return the logarithms of shares of votes to which one more vote is added, shared by all ranks."""
-    return ((shares * votes + 1 / shares.shape[1]) / (votes + 1)).log()
+    """Return the logarithms of shares of votes, to which one more vote is added.
+
+    It is spread over all ranks: with each rank away from the one with the most votes it gets smaller by a factor of e.
+    """
+    ranks = torch.arange(shares.shape[1], device=shares.device)
+    distance = (ranks - shares.argmax(1, keepdim=True)).abs()
+    added = (-distance.to(shares)).softmax(1)
+    return ((shares * votes + added) / (votes + 1)).log()
