@@ -88,6 +88,8 @@ class CLOCClassifier(RankClassifier):
                 raise OrdinateError("critical_margins", f"boundary {boundary!r}", adjacent)
             if check_positive(margin, argument) < self.margin_floor:
                 raise OrdinateError(argument, margin, f"at least margin_floor, {self.margin_floor}")
+            if margin > 2:
+                raise OrdinateError(argument, margin, "at most 2, the largest difference of two cosines")
             rank = boundaries[boundary]
             margins[rank, rank + 1] = margin
         return margins
