@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Protocol, Self
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -21,17 +21,6 @@ CORE: Mapping[str, str] = {
     "RankLogits": "ordinate.heads.rank_logits:RankLogits",
     "VoteProbabilities": "ordinate.heads.temperature:VoteProbabilities",
 }
-
-
-class Restorable(Protocol):
-    """A predictor that a model folder can hold."""
-
-    def config(self) -> dict[str, Any]:
-        """Return what :meth:`restore` needs in addition to the tensors, ready for JSON."""
-
-    @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> Self:
-        """Return the predictor that :meth:`config` and ``state_dict`` describe."""
 
 
 @cache
