@@ -9,10 +9,10 @@ class OrdinateError(ValueError):
     Args:
         argument: name of the argument, option, file or column at fault; a message of its own where nothing else is
             given.
-        got: what it was.
-        expected: what it should be.
+        got: Value that was given.
+        expected: Values that it may have.
         hint: the way out.
-        problem: what is wrong, where ``got`` does not say it.
+        problem: Description of what is wrong, where ``got`` does not say it.
 
     Example:
         >>> str(OrdinateError("temperature", -1, "a number above 0"))

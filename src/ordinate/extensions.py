@@ -24,7 +24,7 @@ class Model:
 
     Args:
         estimators: the estimator by task, as ``"module:Class"``.
-        settings: of the estimator.
+        settings: Settings of the estimator.
         packages: needed beyond those of ``pip install ordinate``, by the names they are imported by.
         embeds: whether it learns an embedding.
 

@@ -17,7 +17,7 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any]
     """Return ``__getattr__`` and ``__dir__`` of a package. Threads may ask for its names at the same time.
 
     Args:
-        package: its name.
+        package: Name of the package.
         homes: the module that each of its names comes from; a module below the package comes from itself.
     """
 

@@ -10,9 +10,9 @@ def optional(module: str, extra: str, purpose: str) -> Any:
     """Import a module of a package that an extra installs.
 
     Args:
-        module: its name, or that of a module of ordinate that requires one.
-        extra: of ordinate.
-        purpose: what requires it, for the message.
+        module: Name of the package, or of a module of ordinate that requires one.
+        extra: Extra of ordinate.
+        purpose: Feature that requires it, for the message.
 
     Raises:
         OrdinateError: it is not installed; says how to install it.

@@ -38,9 +38,9 @@ class MetricLearningLoss(_Loss):
 
     Args:
         loss: where it has ``reduction="none"``, its values, one per anchor, go to the ``reducer``.
-        reducer: of these values; None takes ``MeanReducer``.
+        reducer: Reducer of these values; None takes ``MeanReducer``.
         embedding_regularizer: see ``BaseMetricLossFunction``.
-        embedding_reg_weight: its factor.
+        embedding_reg_weight: Factor of the regulariser.
 
     Raises:
         OrdinateError: pytorch-metric-learning is not installed; a reducer for a loss that reduces by itself; pairs that

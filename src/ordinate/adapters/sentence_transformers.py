@@ -27,9 +27,9 @@ class SentenceLoss(nn.Module):
 
     Args:
         model: the ``SentenceTransformer``.
-        loss: of :mod:`ordinate.losses`.
-        head: from sentence embeddings (n, k, w), k = 1 or 2, to embeddings (n, d). ``TextEncoder(None, w, k, d)`` of
-            :mod:`ordinate.encoders.text` is that of the estimators; None has none.
+        loss: Loss of :mod:`ordinate.losses`.
+        head: Module from sentence embeddings (n, k, w), k = 1 or 2, to embeddings (n, d). ``TextEncoder(None, w, k,
+            d)`` of :mod:`ordinate.encoders.text` is that of the estimators; None has none.
 
     Raises:
         OrdinateError: while training, more than two columns of texts, or parameters of loss or head in several

@@ -32,7 +32,7 @@ def trainer_loss(
     ``dataloader_drop_last=True`` leaves out a last batch that is too small for a loss, which is an error.
 
     Args:
-        loss: of :mod:`ordinate.losses`.
+        loss: Loss of :mod:`ordinate.losses`.
         model: the one that is trained; required for a loss with parameters or buffers, as
             :class:`~ordinate.losses.MMNPLoss` has, which becomes a part of it: Trainer trains, moves and saves a model
             alone. Margins that are learned in several processes require ``ddp_find_unused_parameters=False``.

@@ -38,7 +38,7 @@ def cost_matrix(num_classes: int, critical: Critical | None = None, *, power: fl
         num_classes: C, at least 2.
         critical: ``{(1, 2): 5.0}`` makes the boundary between the ranks 1 and 2 cost 5, ``{(1, 2): (5.0, 2.0)}`` 5 to
             predict too low across it (a disease missed) and 2 to predict too high (a false alarm).
-        power: of the sum, above 0; 2 makes distant mistakes cost more than near ones together.
+        power: Power of the sum, above 0; 2 makes distant mistakes cost more than near ones together.
 
     Returns:
         (C, C), true by predicted rank.
@@ -99,8 +99,8 @@ def costs_by_rank(costs: Any, classes: Sequence[Any]) -> Any:
     """Return costs in the order of the ranks where a table names the labels of its rows and columns, others as given.
 
     Args:
-        costs: of any kind; a table whose rows and columns are numbered from 0 names no labels, unless they are such
-            numbers.
+        costs: Costs of any kind; a table whose rows and columns are numbered from 0 names no labels, unless they are
+            such numbers.
         classes: (C,), the labels from the lowest rank to the highest.
 
     Raises:
@@ -128,7 +128,7 @@ def read_costs(path: str | Path, classes: Sequence[Any]) -> NDArray[np.float64]:
     """Read a cost matrix from a csv file with the true labels in its first column, the predicted ones in its first row.
 
     Args:
-        path: of the file; labels may stand in any order.
+        path: Path of the file; labels may stand in any order.
         classes: (C,), the labels from the lowest rank to the highest.
 
     Returns:

@@ -114,7 +114,7 @@ def better_rule(compared: dict[str, dict[str, float]], used: Any) -> str | None:
     """Return the rule that :func:`compare_rules` found clearly better than the one in use, or None.
 
     Args:
-        compared: of :func:`compare_rules`.
+        compared: Result of :func:`compare_rules`.
         used: the decision in use; costs are what the user asked for, and never bettered.
 
     Example:

@@ -19,8 +19,8 @@ class BlendHead(nn.Module):
         members: the last layer of each network whose embeddings come first, with weights (members, d, C or 1), such as
             :class:`~ordinate.encoders.members.MemberLinear`.
         num_classes: C ranks; None for one target.
-        shares: of the predictions of ``"members"``, ``"linear"``, ``"trees"`` and ``"boosting"``, of sum 1; a part that
-            it lacks has no columns.
+        shares: Shares of the predictions of ``"members"``, ``"linear"``, ``"trees"`` and ``"boosting"``, of sum 1; a
+            part that it lacks has no columns.
 
     Example:
         >>> from ordinate.encoders.members import MemberLinear

@@ -86,8 +86,8 @@ def map_batches(
 
     Args:
         estimator: fitted.
-        method: its name, such as ``"predict"`` or ``"transform"``.
-        batches: of samples; at most two for each process are held at a time.
+        method: Name of the method, such as ``"predict"`` or ``"transform"``.
+        batches: Batches of samples; at most two for each process are held at a time.
         jobs: processes that share the work, each with one thread; 1 is this process alone, with all its threads.
         ray: address of a Ray cluster whose machines run the processes, as in
             :class:`~ordinate.training.ray_cluster.RayCluster`; the files of images must be there too. One of them is a

@@ -29,8 +29,8 @@ class Choice:
 
     Args:
         errors: validation error of the candidates that were tried.
-        epochs: of the trials whose training was cut by its time.
-        seconds: that their trials took.
+        epochs: Epochs of the trials whose training was cut by its time.
+        seconds: Seconds that their trials took.
         shares: when each trial began and when its training had to end, in seconds spent.
         untried: candidates that there was no time for.
         chosen: the one with the lowest error.
@@ -62,7 +62,7 @@ def choose_within(
     Args:
         candidates: names, each once.
         trial: trains a candidate on a part of the training samples and returns its error on others.
-        budget: of time.
+        budget: Budget of time.
         until: seconds of the budget spent when the training of the chosen model has to end.
         growth: training samples over those of a trial.
         record: file that keeps what is known; a choice that was stopped continues from it.

@@ -35,9 +35,9 @@ class Exported:
     Args:
         path: the graph.
         description: JSON beside it: input, outputs, classes, and how a raw sample becomes the input.
-        input_shape: of one sample.
-        outputs: from the name of each output to its shape without the batch.
-        differences: from the name of each output to the largest difference from the estimator on random input.
+        input_shape: Input shape of one sample.
+        outputs: Shapes of the outputs without the batch, by name.
+        differences: Largest differences from the estimator on random input, by the name of the output.
 
     Example:
         >>> exported = Exported(Path("m.onnx"), Path("m.onnx.json"), (3,), {"embedding": (64,)}, {"embedding": 2e-16})

@@ -26,8 +26,8 @@ def describe(value: Any, name: str) -> str:
     part of its description.
 
     Args:
-        value: of the setting.
-        name: of the setting.
+        value: Value of the setting.
+        name: Name of the setting.
 
     Raises:
         OrdinateError: a value whose content cannot be read.

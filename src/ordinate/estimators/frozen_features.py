@@ -25,8 +25,8 @@ def frozen_features(
     Args:
         encoder: whose network gives them.
         data: images (n, c, h, w) and their labels; features of images that stream are not kept.
-        options: how the images were read.
-        device: to compute on.
+        options: Options with which the images were read.
+        device: Device to compute on.
     """
     frozen = encoder.to(device).eval()
     if isinstance(data.x, StreamedPixels):

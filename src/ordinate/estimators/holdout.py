@@ -21,8 +21,8 @@ def hold_out(
     Args:
         targets: ranks (n,) or targets (n, p).
         groups: (n,), of which none is on both sides; None where every sample stands for itself.
-        share: of the rows that is held out, above 0 and below 1.
-        seed: of the drawing.
+        share: Share of the rows that is held out, above 0 and below 1.
+        seed: Seed of the drawing.
         stratify: take the share from each rank, and keep samples of every rank to train on.
 
     Raises:

@@ -63,7 +63,7 @@ def push_to_hub(
         metrics: the model's performance on held-out samples, from name to value, for the card.
         private: whether a new repository is; None leaves it to the hub.
         revision: branch to commit to, by default main.
-        token: of the hub; by default the one that ``hf auth login`` stored.
+        token: Token of the hub; by default the one that ``hf auth login`` stored.
         commit_message: None says what was uploaded.
 
     Raises:
@@ -102,10 +102,10 @@ def load_from_hub(
     Args:
         repo_id: ``"user/name"``; ``"hf://user/name"`` and ``"hf://user/name@revision"`` are understood too.
         revision: branch, tag or commit; a full commit identifier pins what is loaded. By default main.
-        token: of the hub; by default the one that ``hf auth login`` stored.
-        cache_dir: of downloads, by default the hub's.
+        token: Token of the hub; by default the one that ``hf auth login`` stored.
+        cache_dir: Folder of downloads, by default the hub's.
         local_files_only: load from the cache or fail, without a connection.
-        encoder: as in :func:`ordinate.load`.
+        encoder: Encoder, see :func:`ordinate.load`.
 
     Raises:
         OrdinateError: no such repository or revision, a hub out of reach, or what is there is no saved model.
@@ -131,8 +131,8 @@ def write_hub_folder(
         estimator: fitted.
         folder: new or empty; :func:`ordinate.load` reads it.
         repo_id: ``"user/name"``, for the card, by default the folder's name.
-        license: as in :func:`push_to_hub`.
-        metrics: as in :func:`push_to_hub`.
+        license: Licence, see :func:`push_to_hub`.
+        metrics: Metrics, see :func:`push_to_hub`.
 
     Example:
         >>> import numpy as np

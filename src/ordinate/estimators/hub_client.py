@@ -21,11 +21,12 @@ def download(
     """Return the folder of a repository's files, downloaded unless they are in the cache.
 
     Args:
-        repo_id: as in :func:`~ordinate.estimators.hub.load_from_hub`, like all that follows but ``files``.
+        repo_id: Name of the repository, see :func:`~ordinate.estimators.hub.load_from_hub`, like all that follows but
+            ``files``.
         files: their names.
         revision: branch, tag or commit.
-        token: of the hub.
-        options: of the hub's ``snapshot_download``.
+        token: Token of the hub.
+        options: Options of the hub's ``snapshot_download``.
     """
     name, _, pinned = repo_id.removeprefix(SCHEME).partition("@")
     if pinned and revision is not None:

@@ -56,11 +56,11 @@ def find_label_errors(
     :func:`~ordinate.decisions.label_errors.residual_suspicion`, from the predictions.
 
     Args:
-        estimator: what is trained, with its settings; it is not fitted itself. Its ``random_state`` also draws the
-            folds, and its ``checkpoint_dir`` gets one folder per fold.
+        estimator: Estimator that is trained, with its settings; it is not fitted itself. Its ``random_state`` also
+            draws the folds, and its ``checkpoint_dir`` gets one folder per fold.
         X: n samples of the estimator's kind of data.
         y: (n,), labels; at least two of every rank.
-        folds: as many models are trained.
+        folds: Number of models that are trained.
         groups: (n,), such as the subject of every sample; no group is on both sides of a fold.
 
     Returns:
@@ -109,10 +109,10 @@ def out_of_fold_probabilities(
     the model's embedding of its training samples.
 
     Args:
-        estimator: what is trained, with its settings; it is not fitted itself.
+        estimator: Estimator that is trained, with its settings; it is not fitted itself.
         X: n samples of the estimator's kind of data.
         y: (n,), labels; at least two of every rank.
-        folds: as many models are trained.
+        folds: Number of models that are trained.
         groups: (n,), such as the subject of every sample; no group is on both sides of a fold.
 
     Returns:

@@ -58,7 +58,7 @@ def search_parts(
     Args:
         estimator: fitted.
         queries: (n, d), embeddings by the estimator.
-        parts: of the samples to search, one after the other: embeddings (m, d) and labels (m,), None for none.
+        parts: Parts of the samples to search, one after the other: embeddings (m, d) and labels (m,), None for none.
         k: neighbours of each, at most as many as all parts hold.
 
     Example:

@@ -23,7 +23,7 @@ class Recipe:
 
     Args:
         name: such as ``"cloc-koa"``, the file's.
-        title: what it is and where the paper has it.
+        title: Description, and its place in the paper.
         dataset: name of the set, see ``ordinate datasets``.
         method: ``"cloc"``, ``"otd"``, ``"supcr"`` or ``"supremix"``.
         settings: Parameters of the method's estimator; ``training`` and ``head`` hold those of
@@ -74,7 +74,7 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
     """Return a recipe.
 
     Args:
-        name: of the recipe.
+        name: Name of the recipe.
         quick: take its ``[quick]`` settings over the paper's: what two CPU cores train in minutes.
 
     Example:

@@ -17,8 +17,8 @@ def assign_folds(
 
     Args:
         targets: ranks or targets (n,).
-        folds: how many, at most n.
-        seed: of the drawing.
+        folds: Number of folds, at most n.
+        seed: Seed of the drawing.
         groups: (n,), each of which lies in one fold.
 
     Example:
@@ -51,7 +51,7 @@ def choose_shares(
 
     Args:
         predictions: (n, C) or (n, 1) of each model, in the order in which they are tried.
-        losses: of predictions, one per sample (n,).
+        losses: Losses of predictions, one per sample (n,).
         start: the shares to begin with.
         weights: (n,), by which samples count; None for equal ones.
         errors_to_gain: standard errors by which a model must gain, by default 1.

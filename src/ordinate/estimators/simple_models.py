@@ -29,7 +29,7 @@ class SimpleModels:
 
     Args:
         rows: (m,), of the training samples that they were fitted on.
-        y, weights: of these.
+        y, weights: Labels and weights of these.
         unseen: predictions (m, C) or (m, 1) by name.
         linear, trees, boosting: fitted on all rows.
     """

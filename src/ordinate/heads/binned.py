@@ -25,8 +25,8 @@ def equal_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple
 
     Args:
         targets: (n, p), of training.
-        bin_size: in units of the targets, one number or p of them; None takes the smallest difference between two
-            targets, such as 1 between ages in years, or what makes 128 bins if that makes more.
+        bin_size: Size of a bin in units of the targets, one number or p of them; None takes the smallest difference
+            between two targets, such as 1 between ages in years, or what makes 128 bins if that makes more.
 
     Returns:
         The centre of the lowest bin (p,) and the size (p,), float64 where the device has it, and the p numbers of bins,
@@ -86,7 +86,7 @@ class BinnedHead(RegressionHead):
     Args:
         embedding_dim: d of the embeddings (n, d).
         target_dim: p of the targets (n, p), each dimension with its own bins.
-        bin_size: as :func:`equal_bins` takes it, of the targets that :meth:`standardise` gets.
+        bin_size: Size of a bin, see :func:`equal_bins`, of the targets that :meth:`standardise` gets.
     """
 
     lowest: Tensor

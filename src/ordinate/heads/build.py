@@ -24,7 +24,8 @@ def build_head(name: HeadLoss, embedding_dim: int, target_dim: int = 1, *, bin_s
             ``"or"`` or ``"corn"`` for one on bins of the target.
         embedding_dim: d of the embeddings (n, d).
         target_dim: p of the targets (n, p).
-        bin_size: of the heads on bins, as :func:`~ordinate.heads.equal_bins` takes it; the others have no use for it.
+        bin_size: Size of a bin of the heads on bins, as :func:`~ordinate.heads.equal_bins` takes it; the others have no
+            use for it.
 
     Raises:
         OrdinateError: an unknown name, or a size that is no number above 0 or not one a dimension.

@@ -11,7 +11,7 @@ class BalancedMethod(StagedMethod):
     """A method that may make up for rare labels.
 
     Args:
-        stages, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
+        stages, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
         balance: weighs samples of rare labels, calibrates the embeddings that a head sees, and adds RankSim's loss;
             None does nothing of it.
     """

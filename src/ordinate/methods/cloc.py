@@ -32,16 +32,16 @@ class CLOC(BalancedMethod):
         encoder: maps a batch to embeddings (n, embedding_dim).
         embedding_dim: d.
         num_classes: C.
-        margins, floor, shared: of :class:`~ordinate.losses.MMNPLoss`.
-        mmnp_weight: of the MMNP loss beside the cross-entropy; 1 in the paper.
-        reduction: of the MMNP loss.
-        phase_epochs: most epochs of the two phases; 500 each in the paper.
-        target_accuracy: of the training batches, ends phase one; 0.95 in the paper.
+        margins, floor, shared: See :class:`~ordinate.losses.MMNPLoss`.
+        mmnp_weight: Weight of the MMNP loss beside the cross-entropy; 1 in the paper.
+        reduction: Reduction of the MMNP loss.
+        phase_epochs: Largest numbers of epochs of the two phases; 500 each in the paper.
+        target_accuracy: Accuracy on the training batches that ends phase one; 0.95 in the paper.
         patience: ends phase two; 10 in the paper, None trains all its epochs.
-        chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
-        balance: what weighs samples of rare ranks in both losses, calibrates what the classifier sees, and ranks; None
-            for nothing.
-        optimization: of both phases; the paper's is Adam with a constant 1e-3.
+        chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        balance: Balance that weighs samples of rare ranks in both losses, calibrates what the classifier sees, and
+            ranks; None for nothing.
+        optimization: Optimization of both phases; the paper's is Adam with a constant 1e-3.
 
     Example:
         >>> method = CLOC(nn.Linear(3, 8), embedding_dim=8, num_classes=4, margins={(1, 2): 0.8}, phase_epochs=(20, 10))

@@ -19,10 +19,10 @@ class EndToEnd(Regression):
         encoder: maps a batch to embeddings (n, embedding_dim).
         embedding_dim: d.
         target_dim: p of the targets (n, p).
-        head_loss, bin_size: as :func:`~ordinate.heads.build_head` takes them.
+        head_loss, bin_size: See :func:`~ordinate.heads.build_head`.
         epochs: 400 in the paper.
-        patience, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
-        balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
+        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        balance: See :class:`~ordinate.methods.balanced.BalancedMethod`.
         optimization: SGD with cosine annealing in the paper.
     """
 

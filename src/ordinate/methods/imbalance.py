@@ -25,14 +25,14 @@ class Imbalance:
             embeddings that the head is trained on.
         ranksim: weight of RankSim, see :func:`~ordinate.methods.rank_similarity.rank_similarity`, in the loss of every
             stage that trains the encoder; 100 for AgeDB in its paper, 0 for none.
-        bin_size: of LDS and FDS in label units, one or one a dimension; None takes the smallest difference between
-            two labels, but no more than 100 bins, and for p dimensions no more than 1000 in all.
-        kernel: of LDS and FDS over bins: ``"gaussian"``, ``"triangular"`` or ``"laplace"``.
-        kernel_size: bins that it spans, an odd number.
-        sigma: its width in bins.
-        momentum: of FDS: share of the running statistics that an epoch leaves as it was.
-        start_epoch: of FDS: first epoch whose embeddings are calibrated, from 1.
-        interpolation: of RankSim: lambda of the ranks' gradient.
+        bin_size: Size of a bin of LDS and FDS in label units, one number or one per dimension; None takes the smallest
+            difference between two labels, but no more than 100 bins, and for p dimensions no more than 1000 in all.
+        kernel: Kernel of LDS and FDS over bins: ``"gaussian"``, ``"triangular"`` or ``"laplace"``.
+        kernel_size: Bins that the kernel spans, an odd number.
+        sigma: Width of the kernel in bins.
+        momentum: Momentum of FDS, the share of the running statistics that an epoch leaves as it was.
+        start_epoch: First epoch whose embeddings FDS calibrates, from 1.
+        interpolation: Interpolation of RankSim, lambda of the ranks' gradient.
 
     Raises:
         OrdinateError: an option outside what it takes.
@@ -72,7 +72,7 @@ class Balance(nn.Module):
     """The state of :class:`Imbalance` in training: weights of the label bins and statistics of their embeddings.
 
     Args:
-        imbalance: what to do.
+        imbalance: Corrections to make.
         bins: over the training labels.
         embedding_dim: d of the embeddings.
 

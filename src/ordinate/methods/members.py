@@ -29,11 +29,11 @@ class Members(StagedMethod):
     validation loss is that of the mean prediction of the members that have not seen a sample.
 
     Args:
-        encoder: of the members, (n, f) to (n, members * d).
-        head: from these embeddings to predictions.
-        epochs, patience, optimization: of the first stage.
+        encoder: Encoder of the members, (n, f) to (n, members * d).
+        head: Module from these embeddings to predictions.
+        epochs, patience, optimization: Options of the first stage.
         refit: epochs of the second stage, as a share of those up to the best of the first; 0 for no second one.
-        chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
+        chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
 
     Attributes:
         unseen: (n, C) or (n, 1), what members that had not seen a sample predicted of it in the best epoch of the first

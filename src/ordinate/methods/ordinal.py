@@ -39,8 +39,8 @@ class Ordinal(StagedMethod):
         embedding_dim: d.
         num_classes: C.
         loss: ``"cross_entropy"``, ``"or"``, ``"corn"`` or ``"coral"``.
-        epochs: how long.
-        patience, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
+        epochs: Epochs of training.
+        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
         optimization: how.
     """
 

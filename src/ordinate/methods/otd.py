@@ -35,11 +35,12 @@ class OTD(SeenEmbeddings):
         by_rank: let every rank count the same (the mean over its anchors, then over ranks) instead of every
             triplet, of which large ranks have their size's cube. Weights of a balance take the place of this; weights
             of samples multiply what an anchor counts.
-        monitored: what the best epoch of ``patience`` is chosen by: ``"loss"``, the validation loss, or ``"accuracy"``,
-            that of the 3 nearest training embeddings on the validation samples, as in the paper; of equal epochs the
-            first.
-        patience, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
-        balance: what weighs anchors of rare ranks, and ranks; None for nothing. There is no head to calibrate for.
+        monitored: Value by which ``patience`` chooses the best epoch: ``"loss"``, the validation loss, or
+            ``"accuracy"``, that of the 3 nearest training embeddings on the validation samples, as in the paper; of
+            equal epochs the first.
+        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        balance: Balance that weighs anchors of rare ranks, and ranks; None for nothing. There is no head to calibrate
+            for.
         optimization: the paper's is Adam, 1e-6.
 
     Example:

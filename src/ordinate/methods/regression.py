@@ -116,11 +116,11 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
         encoder: maps a batch to embeddings (n, d).
         head: on these embeddings.
         scheme: one of the three.
-        epochs: of the encoder and of the head.
-        contrast_weight: of the contrastive loss in ``"regularise"``.
-        optimization, head_optimization: of the two stages.
-        patience, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
-        balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
+        epochs: Epochs of the encoder and of the head.
+        contrast_weight: Weight of the contrastive loss in ``"regularise"``.
+        optimization, head_optimization: Options of the two stages.
+        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        balance: See :class:`~ordinate.methods.balanced.BalancedMethod`.
     """
 
     def __init__(

@@ -23,13 +23,13 @@ class SupCR(ContrastiveRegression):
         embedding_dim: d.
         target_dim: p of the targets (n, p).
         scheme: ``"linear_probe"``, ``"fine_tune"`` or ``"regularise"`` (Table 7).
-        head_loss, bin_size: as :func:`~ordinate.heads.build_head` takes them.
-        epochs: of the encoder and of the head; 400 and 100 in the paper.
-        temperature, similarity, label_distance, num_positives, tie_tolerance: of the loss.
+        head_loss, bin_size: See :func:`~ordinate.heads.build_head`.
+        epochs: Epochs of the encoder and of the head; 400 and 100 in the paper.
+        temperature, similarity, label_distance, num_positives, tie_tolerance: Options of the loss.
         augment: draws a view of a batch; two views are contrasted. None contrasts the batch as it is, once.
-        contrast_weight: of the SupCR loss in ``"regularise"``.
-        patience, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
-        balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
+        contrast_weight: Weight of the SupCR loss in ``"regularise"``.
+        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        balance: See :class:`~ordinate.methods.balanced.BalancedMethod`.
         optimization, head_optimization: SGD with cosine annealing and a learning rate of 0.5 for the encoder and
             0.05 for the head in the paper's AgeDB recipe.
 

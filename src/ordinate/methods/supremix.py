@@ -24,14 +24,14 @@ class SupReMix(ContrastiveRegression):
         embedding_dim: d.
         window: gamma, in label units; Table 13 has those of the paper.
         scheme: ``"linear_probe"``, ``"fine_tune"`` or ``"regularise"``.
-        head_loss, bin_size: as :func:`~ordinate.heads.build_head` takes them.
-        epochs: of the encoder and of the head; 100 for the head in the paper.
-        temperature, beta, mix_negatives, mix_positives, distance_magnifying: of the loss.
-        label_range, renormalize, detach_mixtures: of the loss.
+        head_loss, bin_size: See :func:`~ordinate.heads.build_head`.
+        epochs: Epochs of the encoder and of the head; 100 for the head in the paper.
+        temperature, beta, mix_negatives, mix_positives, distance_magnifying: Options of the loss.
+        label_range, renormalize, detach_mixtures: Options of the loss.
         projection_dim: outputs of the projection head, a 2-layer perceptron (128 in the paper).
-        contrast_weight: of the SupReMix loss in ``"regularise"``.
-        patience, chunk_size: of :class:`~ordinate.training.stages.StagedMethod`.
-        balance: of :class:`~ordinate.methods.balanced.BalancedMethod`.
+        contrast_weight: Weight of the SupReMix loss in ``"regularise"``.
+        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        balance: See :class:`~ordinate.methods.balanced.BalancedMethod`.
         optimization, head_optimization: Adam with a constant 1e-3 in the paper.
 
     Example:

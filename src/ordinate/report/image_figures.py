@@ -32,7 +32,7 @@ def image_search(
         queries: q images (c, h, w), uint8, c 1 or 3.
         neighbours: k images for every query, the nearest first (:func:`~ordinate.metrics.nearest_neighbours`).
         wrong: (q, k), whether a neighbour has another label than the query.
-        names: of the labels, 1 + k for every query, its own first.
+        names: Names of the labels, 1 + k for every query, its own first.
 
     Example:
         >>> images = np.random.default_rng(0).integers(0, 256, (3, 3, 8, 8), dtype=np.uint8)

@@ -24,7 +24,7 @@ def embed_in_chunks(encoder: nn.Module, x: Tensor, chunk_size: int) -> Float[Ten
     Args:
         encoder: maps samples (n, ...) to embeddings (n, d).
         x: (n, ...).
-        chunk_size: most samples that pass the encoder at a time; chunks are of nearly equal size.
+        chunk_size: Largest number of samples that pass the encoder at a time; chunks are of nearly equal size.
 
     Example:
         >>> import torch

@@ -59,13 +59,14 @@ def train(
 
     Args:
         method: trained in place.
-        training_data: what it trains on.
-        batches: which samples make a batch.
-        validation_data: what it is measured on after every epoch.
+        training_data: Samples to train on.
+        batches: Sampler of batches.
+        validation_data: Samples to measure on after every epoch.
         folder: for the checkpoint; None keeps none.
-        seed: of everything random in training.
+        seed: Seed of everything random in training.
         progress: show a progress bar with the expected end.
-        run: what determines the run, in any form; a checkpoint that was written under another is refused.
+        run: Description of everything that determines the run, in any form; a checkpoint that was written under another
+            is refused.
         trainer: options of Lightning's Trainer; its ``callbacks`` come after ours.
         cluster: whose workers train, with a ``folder`` that they share.
 

@@ -28,7 +28,7 @@ class Optimization:
         optimizer: ``"adam"``, ``"adamw"``, ``"sgd"`` (momentum 0.9), or what makes one of parameter groups and ``lr``,
             such as ``torch.optim.RAdam`` or ``functools.partial(torch.optim.SGD, nesterov=True, momentum=0.95)``.
         learning_rate: the highest one.
-        weight_decay: of the optimizer, on the parameters that ``undecayed_parameters`` leaves to it.
+        weight_decay: Weight decay of the optimizer, on the parameters that ``undecayed_parameters`` leaves to it.
         schedule: ``"cosine"`` falls to 0 at the end of the stage, ``"constant"`` stays.
         warmup: share of the stage in which the learning rate rises from 0 linearly.
 

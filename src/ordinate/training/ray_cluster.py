@@ -18,7 +18,8 @@ def connect(address: str, **local: Any) -> tuple[Any, bool]:
     """Return Ray, connected to a cluster, and whether the connection was made here.
 
     Args:
-        address: of the cluster, "auto" for the one that this machine is in, "local" for one that is started here.
+        address: Address of the cluster, "auto" for the one that this machine is in, "local" for one that is started
+            here.
         local: options of one that is started here.
 
     Raises:
@@ -44,9 +45,9 @@ class RayCluster:
     room for them. The data travel to the workers once; the checkpoints are in a folder that all machines share.
 
     Args:
-        address: of the cluster, such as ``"10.0.0.5:6379"``, which this machine belongs to; "auto" finds it, "local"
-            starts one here.
-        workers: how many; each has a CPU, and a GPU where the cluster has as many.
+        address: Address of the cluster, such as ``"10.0.0.5:6379"``, which this machine belongs to; "auto" finds it,
+            "local" starts one here.
+        workers: Number of workers; each has a CPU, and a GPU where the cluster has as many.
 
     Raises:
         OrdinateError: no address, or no whole number of workers.

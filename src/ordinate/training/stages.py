@@ -39,8 +39,8 @@ class Stage:
 
     Args:
         name: shown in the progress bar and logged.
-        epochs: most epochs that it lasts.
-        optimization: of the parameters that it trains.
+        epochs: Largest number of epochs.
+        optimization: Optimization of the parameters that it trains.
         patience: end after this many epochs without a lower :attr:`StagedMethod.monitor`, and go back to the
             weights of the lowest; None trains to the end and keeps the last.
 
@@ -97,7 +97,7 @@ class StagedMethod(lightning.LightningModule, ABC):
     other objects are given to it again: ``CLOC.load_from_checkpoint(path, encoder=encoder)``.
 
     Args:
-        stages: of training.
+        stages: Stages of the training.
         chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
             :func:`~ordinate.training.gradient_caching.embed_in_chunks`.
 

@@ -24,7 +24,7 @@ def measure_step(encoder: nn.Module, batch: Tensor, *, chunk_size: int | None = 
     """Pass a batch forwards and backwards through a copy of the encoder, which stays as it is.
 
     Args:
-        encoder: of the batch.
+        encoder: Encoder that embeds the batch.
         batch: (n, ...), one step's samples.
         chunk_size: samples that pass at a time in training; one chunk is measured then and its time multiplied.
         gpu: measure on the GPU.
@@ -74,7 +74,7 @@ def seconds_per_sample(encoder: nn.Module, batch: Tensor, *, gpu: bool = False) 
     """Return the seconds that a sample takes in a training step, and in an embedding, each after one to warm up.
 
     Args:
-        encoder: of the batch; it stays as it is.
+        encoder: Encoder that embeds the batch; it stays as it is.
         batch: (n, ...) samples.
         gpu: measure on the GPU.
     """

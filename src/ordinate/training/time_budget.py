@@ -20,7 +20,7 @@ class TimeBudget:
     Args:
         seconds: all that may be spent.
         clock: gives the time in seconds.
-        start: of this run, on the clock; None for now.
+        start: Start of this run, on the clock; None for now.
 
     Example:
         >>> budget = TimeBudget(60, clock=lambda: 20.0, start=5.0)

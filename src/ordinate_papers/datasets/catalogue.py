@@ -22,7 +22,7 @@ class DataSet:
 
     Args:
         name: in commands and runs, and of its folder.
-        kind: of its samples.
+        kind: Kind of its samples.
         title: as its owner calls it.
         label: what the label is, in words.
         task: what the label is for a model.

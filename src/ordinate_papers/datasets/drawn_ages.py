@@ -40,7 +40,7 @@ def draw_imbalanced(seed: int = 0, *, labels: str | Path | None = None) -> Imbal
     faces.
 
     Args:
-        seed: of the features' coefficients, the identities and the noise.
+        seed: Seed of the features' coefficients, the identities and the noise.
         labels: a CSV with the columns ``age`` and ``split`` (train, val, test); None reads that of AgeDB-DIR under
             the folder that the environment variable ``ORDINATE_DATA`` names.
 

@@ -91,9 +91,9 @@ def load(name: str, seed: int = 0, **options: Any) -> Labelled:
     """Read a data set and split it.
 
     Args:
-        name: of the data set.
-        seed: of the split, where the owner has none.
-        options: of its reader, such as ``bin_size`` of clap2015.
+        name: Name of the data set.
+        seed: Seed of the split, where the owner has none.
+        options: Options of its reader, such as ``bin_size`` of clap2015.
 
     Returns:
         X, samples as the estimators take them; y, ranks 0..C-1 or targets (n,) or (n, p); and the split.

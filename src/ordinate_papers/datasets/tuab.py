@@ -64,7 +64,7 @@ def read_tuab(
         start: seconds into a recording at which a series starts.
         seconds: that it lasts, or less where the recording ends; None uses the rest.
         sampling_rate: in Hz, to which recordings are resampled.
-        seed: of the split.
+        seed: Seed of the split.
         skip_unreadable: leave out files that cannot be read.
         progress: show a progress bar.
 

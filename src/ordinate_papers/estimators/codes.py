@@ -78,7 +78,8 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
             ``"gower"``, :func:`~ordinate_papers.estimators.gower.gower_distances` ranked among the training samples,
             ``"intervals"`` or ``"lmnn_intervals"``, the expected distance of
             :class:`~ordinate_papers.estimators.intervals.LatentIntervals` without a map and with one.
-        distribution: of the latent values in their intervals: ``"uniform"``, ``"beta"`` or ``"beta_rectangular"``.
+        distribution: Distribution of the latent values in their intervals: ``"uniform"``, ``"beta"`` or
+            ``"beta_rectangular"``.
         n_neighbors: neighbours that vote, and targets of a sample in training; 3 in the paper.
         order: the levels of columns from lowest to highest; see :func:`code_features`.
 

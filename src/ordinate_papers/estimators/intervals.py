@@ -53,12 +53,12 @@ class LatentIntervals(BaseEstimator):
     """The intervals of every feature's levels, and a map of their latent values or none.
 
     Args:
-        distribution: of a latent value in its interval.
+        distribution: Distribution of a latent value in its interval.
         learn_map: learn the map, as Ord-LMNN does; False leaves it the identity (Thresh-Eucl).
         n_neighbors: target neighbours of a sample.
 
     Attributes:
-        means_, variances_: of the latent values of all features' levels, one feature after the other.
+        means_, variances_: Moments of the latent values of all features' levels, one feature after the other.
         components_: (d, d), L.
         loss_: the loss reached.
 

@@ -115,7 +115,7 @@ def descend(
         loss: from a point (p,) and the impostors to look at, (n, n), to its value and its gradient (p,).
         find: from a point to the impostors inside a margin there.
         max_iter: L-BFGS iterations at most.
-        bounds: of every coordinate; None for none.
+        bounds: Bounds of every coordinate; None for none.
     """
     point, best, lowest_loss, iterations = start, start, np.inf, 0
     active = find(point)

@@ -47,7 +47,7 @@ def logit_distributions(titles: Sequence[str], edges: ArrayLike, counts: Mapping
     """Shares of pairs by their logit, one panel per time in training (SupReMix, Fig. 3).
 
     Args:
-        titles: of the panels.
+        titles: Titles of the panels.
         edges: (b + 1,), of the bins of logits.
         counts: by the name of a kind of pairs, the pairs (b,) in every bin, one per panel.
 

@@ -16,7 +16,7 @@ def cosine_matrices(matrices: Mapping[str, tuple[ArrayLike, ArrayLike]], title: 
 
     Args:
         matrices: by the name of an embedding, the distances (n, n) in [0, 2] and the ranks (n,), ascending.
-        title: of the whole.
+        title: Title of the picture.
 
     Example:
         >>> figure = cosine_matrices({"O-Net": ([[0.0, 1.0], [1.0, 0.0]], [0, 1])})

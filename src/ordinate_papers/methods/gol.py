@@ -30,7 +30,7 @@ class GOL(StagedMethod):
     epochs.
 
     Args:
-        margin: of the metric loss; 0.25 in the paper.
+        margin: Margin of the metric loss; 0.25 in the paper.
         optimization: the paper's is Adam, 1e-4 along a cosine, weight decay 5e-4.
     """
 

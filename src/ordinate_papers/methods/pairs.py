@@ -25,7 +25,7 @@ def build_pair_loss(name: str, temperature: float | None = None) -> nn.Module:
             ``"siamese"`` (contrastive loss with margin 1 on the Euclidean distance of unit embeddings; OTD's S-Net has
             a batch norm and a sigmoid behind that distance, which keep its order), ``"triplet"``, ``"quadruplet"`` or
             ``"n_pair"``.
-        temperature: of SupCon; None for 0.1. The other losses have none.
+        temperature: Temperature of SupCon; None for 0.1. Other losses have none.
 
     Example:
         >>> loss = build_pair_loss("triplet")

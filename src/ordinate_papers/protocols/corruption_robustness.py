@@ -35,7 +35,7 @@ def corruption_robustness(
         model: fitted, with ``predict``.
         images: (n, c, h, w) uint8, as an array or decoded.
         labels: (n,).
-        names: of the corruptions.
+        names: Names of the corruptions.
         severities: from 1 to 5.
 
     Returns:

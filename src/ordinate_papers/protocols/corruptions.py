@@ -46,9 +46,9 @@ def corrupt(images: NDArray[np.uint8], name: str, severity: int, seed: int = 0) 
 
     Args:
         images: (n, c, h, w) uint8, grey or RGB.
-        name: of the corruption, one of :data:`CORRUPTIONS`.
+        name: Name of the corruption, one of :data:`CORRUPTIONS`.
         severity: from 1 to 5.
-        seed: of what is drawn, at least 0.
+        seed: Seed of what is drawn, at least 0.
 
     Example:
         >>> images = np.full((2, 3, 32, 32), 128, dtype=np.uint8)

@@ -33,7 +33,7 @@ def logits(estimator: Any, X: Any, y: ArrayLike, *, shares: Sequence[float]) -> 
         estimator: a regressor with an encoder stage, not fitted.
         X: training samples.
         y: (n,), their targets, some of which are the same.
-        shares: of the encoder's epochs, after which logits are taken.
+        shares: Shares of the encoder's epochs, after which logits are taken.
 
     Returns:
         For every share ``positive_logits`` and ``hard_negative_logits``, means; ``logit_gap``; and

@@ -33,7 +33,7 @@ def reduced_data(
     how they subsample; here a subset lies within every larger one, see :func:`nested_subsets`.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
-        sizes: of the subsets.
+        sizes: Sizes of the subsets.
 
     Returns:
         ``rows``, one per size, in the order of ``sizes``: ``size`` and the scores.

@@ -64,10 +64,10 @@ def transfer(
         X, X_test: samples of the second data set, of the kind, and with the columns, that the model was trained on.
         class_order: the second data set's classes from lowest to highest, where y does not tell.
         schemes: ``"linear_probe"``, ``"fine_tune"`` or both.
-        epochs: of the new layer, or of encoder and layer; 100 is what both papers give their predictors.
+        epochs: Epochs of the new layer, or of encoder and layer; 100 is what both papers give their predictors.
         learning_rate: None for 0.01 for the probe and 0.001 for fine-tuning.
         optimization: in place of AdamW at the learning rate.
-        seed: of the layer's first weights and of the batches.
+        seed: Seed of the layer's first weights and of the batches.
         checkpoint_dir: keeps the state of training, in one folder per scheme.
 
     Returns:

@@ -41,7 +41,7 @@ def unseen_targets(
         y_test: targets in and outside the ranges.
         ranges: (lowest, highest) of each range that is left out of training.
         drawn: train on so many samples, drawn as :func:`draw_modes` does; None: on all samples outside of the ranges.
-        seed: of the samples drawn.
+        seed: Seed of the samples drawn.
 
     Returns:
         ``left_out``, the number of training samples in the ranges, ``centres``, ``counts`` and ``width``, the
@@ -119,7 +119,7 @@ def draw_modes(
         targets: (n,), of the samples to draw from, without replacement.
         ranges: (lowest, highest) of each range that is left out.
         size: samples to draw.
-        seed: of the draw.
+        seed: Seed of the draw.
 
     Returns:
         Rows (size,), ascending.

@@ -28,10 +28,10 @@ class LineRows:
         y: labels of the anchors, ascending.
         below: groups below each of them.
         groups: labels of the groups.
-        group: of each reference.
-        starts: of the groups among the references.
+        group: Group of each reference.
+        starts: Starts of the groups among the references.
         cells: groups below each cell; the first and the last lie outside of all labels.
-        bits: of a cell's width.
+        bits: Bits of a cell's width.
     """
 
     def __init__(

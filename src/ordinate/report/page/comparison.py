@@ -36,10 +36,10 @@ def write_comparison(
         X: (n, ...) samples that all of them accept; or a dictionary of them by the name of the model, where models
             expect other columns or sizes of the same samples. Of more than 20,000 the page uses as many at random.
         y: (n,) their labels.
-        path: of the file; one that is there is replaced.
+        path: Path of the file; one that is there is replaced.
         unseen: whether no model was trained on any of them; the page says so.
         target: name of the label.
-        command: that made the page.
+        command: Command that made the page.
         facts: more to get it again by.
 
     Returns:

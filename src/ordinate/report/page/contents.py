@@ -36,7 +36,7 @@ class Contents:
 
     Args:
         model: fitted.
-        names: of the C ranks, from the lowest; None for a continuous target.
+        names: Names of the C ranks, from the lowest; None for a continuous target.
         inputs: (n, ...), samples as the encoder expects them.
         true: (n,), ranks 0..C-1 or targets.
         predicted: (n,), likewise.

@@ -48,20 +48,21 @@ def write_report(
         X: (n, ...) samples to measure on, best ones that it was not trained on; 3 or more, as the model expects them.
             Of more than 20,000 (2,000 that stream) the page measures and shows as many, drawn at random, and says so.
         y: (n,) their labels.
-        path: of the file; one that is there is replaced.
+        path: Path of the file; one that is there is replaced.
         training: ``(X, y)`` that the model was trained on, for baselines, counts and duplicates; without them the
             page says that it may have seen the samples.
         target: name of the label.
-        predictions: of the samples, where they have been made already.
+        predictions: Predictions of the samples, where they have been made already.
         names: (n,) of the samples, such as their files or texts.
-        projections: which of ``"pca"``, ``"tsne"`` and ``"umap"``; UMAP is left out without umap-learn.
+        projections: Some of ``"pca"``, ``"tsne"`` and ``"umap"``; UMAP is left out without umap-learn.
         suspects: labels to check, with the columns ``row`` (0 to n-1), ``label``, ``suggested`` and ``suspicion``, the
             worst first; None suspects labels that the neighbours in the embedding disagree with.
-        coverage: of prediction sets: the columns ``promised``, ``measured`` and ``mean_size``, and any others, such as
-            the coverage of every rank under its name; None measures it, half the samples calibrating for the others.
-        costs: of decisions: a column of rules, then columns of numbers.
-        sweep: what :func:`~ordinate.report.margin_sweep.mean_trade` returns, and ``boundary_name``.
-        command: that made the model or the page.
+        coverage: Coverage of prediction sets: the columns ``promised``, ``measured`` and ``mean_size``, and any others,
+            such as the coverage of every rank under its name; None measures it, half the samples calibrating for the
+            others.
+        costs: Costs of decisions: a column of rules, then columns of numbers.
+        sweep: Result of :func:`~ordinate.report.margin_sweep.mean_trade`, and ``boundary_name``.
+        command: Command that made the model or the page.
         facts: more to get it again by, such as the sha256 of the data.
         simple_models: set the model of a table beside a linear model, a random forest and gradient boosting, trained on
             ``training``, which takes some seconds; not on more than 200,000 numbers.

@@ -51,10 +51,10 @@ def load(name: str, root: str | Path | None = None, *, fold: int | None = None, 
     """Read a set.
 
     Args:
-        name: of the set.
+        name: Name of the set.
         root: its folder or zip; None for where `find` finds it.
         fold: 0 to 4, to be held out as ``"test"``, all others ``"train"``, for sets with five folds.
-        options: of its reader, such as ``seed`` or ``bin_size``.
+        options: Options of its reader, such as ``seed`` or ``bin_size``.
 
     Raises:
         OrdinateError: there is no such set, it is not there, or it does not lie as its owner ships it.
