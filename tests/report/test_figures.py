@@ -206,3 +206,37 @@ def test_ranks_may_have_any_name(tmp_path, names):
     ):
         figures.save(figure, tmp_path / "picture.png")
     assert [text.get_text() for text in legend.axes[0].get_legend().get_texts()] == names
+
+
+# what a loss costs
+
+LINES = {
+    "mmnp": [(16, 1.0), (32, 4.0)],
+    "mmnp published": [(16, 2.0)],
+    "matrix products": [(16, 0.125), (32, 0.5)],
+    "SupConLoss": [(16, 3.0), (32, 5.0)],
+}
+
+
+def test_growth_is_log_log_with_a_line_a_contender_and_a_slope_of_two():
+    figure = figures.growth({"Time, s": LINES, "Peak memory, MiB": {"mmnp": [(16, 7.0)]}}, ["mmnp"])
+    time, memory = figure.axes
+    assert (time.get_xscale(), time.get_yscale(), time.get_title(loc="left")) == ("log", "log", "Time, s")
+    drawn = {line.get_label(): line for line in time.lines}
+    assert drawn.keys() == LINES.keys() | {"slope 2"}
+    for name, points in LINES.items():
+        assert drawn[name].get_xydata().tolist() == [list(point) for point in points]
+    assert drawn["slope 2"].get_xydata().tolist() == [[16, 0.125], [32, 0.5]]
+    assert labels(time.xaxis) == ["16", "32"]
+    assert memory.lines[0].get_xydata().tolist() == [[16, 7]]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [*LINES, "slope 2"]
+
+
+def test_a_published_loop_is_dashed_in_the_colour_of_its_loss_and_the_rest_is_grey():
+    (axes,) = figures.growth({"Time, s": LINES}, ["mmnp"]).axes
+    ours, published, products, peer, _ = axes.lines
+    assert to_rgba(ours.get_color()) == to_rgba(published.get_color()) != to_rgba(peer.get_color())
+    assert (ours.get_linestyle(), published.get_linestyle(), peer.get_linestyle()) == ("-", "--", ":")
+    assert products.get_color() == peer.get_color()
+    assert products.get_marker() != peer.get_marker()

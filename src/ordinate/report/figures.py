@@ -1,6 +1,7 @@
 """Pictures of an embedding, of what is predicted from it, and of what a loss costs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,47 @@ def cosine_matrix(embeddings: NDArray[np.float64], ranks: NDArray[np.int64], nam
     figure, axes = _matrix(matrix, names, limits=(-1, 1), cells=cells, measure="cosine")
     axes.set(title="Mean cosine between ranks", xlabel="rank", ylabel="rank")
     return figure
+
+
+@styled
+def growth(panels: Mapping[str, Mapping[str, Sequence[tuple[int, float]]]], losses: Sequence[str]) -> Figure:
+    """Each contender's amounts against the size of the batch, log-log, beside a slope of 2; one panel per measure.
+
+    Contenders that are ``losses`` get a colour; others whose name starts with a loss are dashed in its colour, the rest
+    is grey.
+
+    Example:
+        >>> times = {"supcr": [(128, 0.1), (256, 0.4)], "the published loop": [(128, 9.0), (256, 70.0)]}
+        >>> growth({"seconds": times}, losses=["supcr"]).axes[0].get_title(loc="left")
+        'seconds'
+    """
+    colours = dict(zip(losses, rank_colours(len(losses)), strict=True))
+    figure, grid = plt.subplots(1, len(panels), figsize=(0.6 + 4.4 * len(panels), 5.2), squeeze=False)
+    for axes, (measure, contenders) in zip(grid[0], panels.items(), strict=True):
+        markers = cycle("s^xD")
+        for name, points in contenders.items():
+            loss = name.split()[0]
+            if loss in colours:
+                line = {"color": colours[loss], "linestyle": "-" if name == loss else "--", "marker": "o"}
+            else:
+                line = {"color": "0.5", "linestyle": ":", "marker": next(markers)}
+            axes.loglog(*zip(*points, strict=True), label=name, linewidth=1.4, markersize=4, **line)
+        _slope_of_two(axes, [point for points in contenders.values() for point in points])
+        axes.set(title=measure, xlabel="samples in the batch, n")
+        sizes = sorted({n for points in contenders.values() for n, _ in points})
+        axes.set_xticks(sizes, [str(n) for n in sizes], rotation=45)
+        axes.minorticks_off()
+    handles, names = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def _slope_of_two(axes: Any, points: Sequence[tuple[int, float]]) -> None:
+    """A line of n squared over the whole width, through the smallest amount at the largest n."""
+    low, high = min(n for n, _ in points), max(n for n, _ in points)
+    least = min(amount for n, amount in points if n == high)
+    axes.plot([low, high], [least * (low / high) ** 2, least], color="0.8", linewidth=3, zorder=0, label="slope 2")
+    axes.set_ylim(bottom=min(amount for _, amount in points) / 2)
 
 
 def _matrix(
