@@ -43,7 +43,7 @@ from ordinate_papers.tables.workers import complete
 IN_SKORDINAL = ("esl", "lev", "era", "swd")
 # Folder and number of features of tables that others split; the next column is the target.
 OF_UCI = {"boston": ("bostonHousing", 13), "concrete": ("concrete", 8), "energy": ("energy", 8), "yacht": ("yacht", 6)}
-OWN_SPLIT = ("airfoil", "floodmodeling1", "covid3month")  # of the papers' sets
+OWN_SPLIT = ("airfoil", "floodmodeling1", "covid3month")  # Data sets of the papers, which have splits of their own.
 OURS = ("blend", "cloc", "otd", "supcr", "supremix")  # These read tables as they are.
 PACKAGES = {
     "LogisticAT": "skordinal", **dict.fromkeys(IN_SKORDINAL, "skordinal"),

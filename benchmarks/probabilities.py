@@ -82,7 +82,7 @@ def before(method: str, model: Any, X: Array, y: Array, test: Array) -> Array:
     return probabilities
 
 
-def measure(name: str, method: str, size: int, seed: int, calibration: bool | str) -> dict[str, Any]:
+def measure(name: str, method: str, size: int, seed: int) -> dict[str, Any]:
     """Return the measures of a method on one split, before and after calibration, and of the baselines."""
     X, y = read(name)
     classes = int(y.max()) + 1
@@ -90,14 +90,14 @@ def measure(name: str, method: str, size: int, seed: int, calibration: bool | st
     train = train[:size] if size else train
     model, seconds = fit(method, X[train], y[train], classes, seed, calibration=False)
     found = {f"{method} before": {**scores(before(method, model, X[train], y[train], X[test]), y[test]), "s": seconds}}
-    model, seconds = fit(method, X[train], y[train], classes, seed, calibration=calibration)
+    model, seconds = fit(method, X[train], y[train], classes, seed)
     found[f"{method} after"] = {**scores(model.rank_probabilities(X[test]), y[test]), "s": seconds}
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X[train], y[train])
     probabilities = np.zeros((len(test), classes))
     probabilities[:, logistic.classes_] = logistic.predict_proba(X[test])
     found["logistic regression"] = {**scores(probabilities, y[test]), "s": 0.0}
     found["uniform"] = {**scores(np.full((len(test), classes), 1 / classes), y[test]), "s": 0.0}
-    return {"set": name, "method": method, "size": size, "seed": seed, "calibration": calibration, "models": found}
+    return {"set": name, "method": method, "size": size, "seed": seed, "models": found}
 
 
 def show(results: list[dict[str, Any]]) -> None:
@@ -125,17 +125,16 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=list(ESTIMATORS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[190, 150, 250, 200, 0])
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--calibration", default="auto", choices=["auto"])
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     results = json.loads(options.results.read_text()) if options.results.exists() else []
-    keys = ("set", "method", "size", "seed", "calibration")
+    keys = ("set", "method", "size", "seed")
     done = {tuple(run[key] for key in keys) for run in results}
     for seed in range(options.seeds):
         for size in options.sizes:
             for name in options.sets:
                 for method in options.methods:
-                    run = (name, method, size, seed, options.calibration)
+                    run = (name, method, size, seed)
                     if run in done:
                         continue
                     results.append(measure(*run))

@@ -1,10 +1,11 @@
 """Groups of options: frozen dataclasses that check themselves, each of which is one parameter of an estimator."""
 
 import copy
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, Self
 
 
+@dataclass(frozen=True, repr=False, eq=False)
 class OptionGroup:
     """The base of option groups, which lets scikit-learn see their fields as nested parameters.
 
@@ -14,12 +15,12 @@ class OptionGroup:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # scikit-learn passes it
         """Return all options by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
         """Name the options that differ from their defaults."""
         changed = []
-        for field in fields(self):  # type: ignore[arg-type]
+        for field in fields(self):
             value = getattr(self, field.name)
             if field.repr and (field.default is MISSING or (value is not field.default and value != field.default)):
                 changed.append(f"{field.name}={value!r}")

@@ -1,6 +1,6 @@
 """What the options of all kinds of data have in common."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 from ordinate.option_group import OptionGroup
 
@@ -9,14 +9,17 @@ class DataOptions(OptionGroup):
     """How an estimator reads one kind of data: the parameter ``data`` of estimators.
 
     Attributes:
-        brings_weights: Whether the encoders of this kind of data start from weights that were learned elsewhere.
         frozen: Whether such weights stay as they are.
         skip_unreadable: Whether files that stream and cannot be read are replaced by others.
     """
 
-    brings_weights: ClassVar[bool] = False
     frozen: bool = False
     skip_unreadable: bool = False
+
+    @property
+    def brings_weights(self) -> bool:
+        """Whether the encoders of this kind of data start from weights that were learned elsewhere."""
+        return False
 
     def with_part(self, train_encoder: int | str | None) -> Self:
         """Return the options for an encoder that is trained in such a part."""

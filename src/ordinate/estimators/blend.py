@@ -3,6 +3,7 @@
 import hashlib
 import time
 import warnings
+from abc import abstractmethod
 from dataclasses import field
 from functools import partial
 from typing import Any, ClassVar, cast
@@ -154,37 +155,37 @@ class Blend(Method):
 
     # What differs between ranks and targets.
 
+    @abstractmethod
     def num_classes(self) -> int | None:
         """Return the number of ranks C, None for targets."""
-        raise NotImplementedError
 
+    @abstractmethod
     def losses(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
         """Return the loss (n,) of each sample, of probabilities or of standardised targets."""
-        raise NotImplementedError
 
+    @abstractmethod
     def absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any], module: Any) -> NDArray[np.float64]:
         """Return the absolute error (n,) of predictions, in ranks or in the target's units."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
         """Return a linear layer to one column, and what the head makes of that."""
-        raise NotImplementedError
 
+    @abstractmethod
     def forest(self, columns: int, **options: Any) -> Any:
         """Return a forest of scikit-learn to fit."""
-        raise NotImplementedError
 
     def bags(self, samples: int) -> bool:
         """Return whether each tree of a forest sees a bag of the samples, and is measured on the others."""
         return True
 
+    @abstractmethod
     def boosting(self) -> Any:
         """Return boosted trees of scikit-learn to fit."""
-        raise NotImplementedError
 
+    @abstractmethod
     def out_of_bag(self, forest: Any) -> NDArray[np.float64]:
         """Return predictions of a fitted forest for samples that are not in the bags of its trees."""
-        raise NotImplementedError
 
     # What they have in common.
 
@@ -249,9 +250,9 @@ class Blend(Method):
         )
         return self.built
 
+    @abstractmethod
     def members_class(self) -> Any:
         """Return the class of the module."""
-        raise NotImplementedError
 
     def run_name(self) -> str:
         return hashlib.sha256(self.fold.tobytes()).hexdigest()

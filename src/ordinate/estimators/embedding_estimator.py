@@ -110,7 +110,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 raise OrdinateError(
                     name, f"{', '.join(options)} for {value!r}", "a parameter that is a group of options"
                 )
-            setattr(self, name, replace(value, **options))  # type: ignore[type-var]
+            setattr(self, name, replace(value, **options))
         return self
 
     def new_method(self) -> Method:

@@ -1,6 +1,7 @@
 """How an estimator trains and predicts: one object per method, which the pipeline asks for its parts."""
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -96,7 +97,7 @@ class Facts:
     is_validated: bool
 
 
-class Method:
+class Method(ABC):
     """What differs between methods: their module, batches and predictor.
 
     Args:
@@ -117,22 +118,22 @@ class Method:
 
     # What a method defines.
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027  # Many methods have nothing to check.
         """Raise an error if a parameter of the estimator cannot be used."""
 
+    @abstractmethod
     def weight_decay(self, reader: Reader) -> float:
         """Return the weight decay that suits method and data."""
-        raise NotImplementedError
 
     def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> ShuffledBatches:
         """Return the batches that the method trains on."""
         return ShuffledBatches(len(targets), batch_size, seed)
 
+    @abstractmethod
     def validation_share(self, samples: CheckedSamples) -> float:
         """Return the share of the samples to validate on."""
-        raise NotImplementedError
 
-    def check_samples(self, reader: Reader, training: Batches) -> None:
+    def check_samples(self, reader: Reader, training: Batches) -> None:  # noqa: B027  # Most take all samples.
         """Raise an error if the method cannot train on such samples."""
 
     def run_name(self) -> str:
@@ -150,13 +151,13 @@ class Method:
         """Return the samples to train and to validate on; called with the module built, before it is trained."""
         return training, validation
 
+    @abstractmethod
     def module(self, encoder: nn.Module, facts: Facts) -> "StagedMethod":
         """Return the untrained module around an encoder."""
-        raise NotImplementedError
 
+    @abstractmethod
     def finish(self, fitted: Fitted) -> nn.Module:
         """Return what predicts from embeddings, once the module is trained."""
-        raise NotImplementedError
 
     # What methods have in common.
 

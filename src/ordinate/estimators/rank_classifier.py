@@ -168,8 +168,8 @@ class RankMethod(Method):
         return predictor
 
     def predictor(self, fitted: Fitted) -> nn.Module:
-        """Return the module from embeddings (n, d) to probabilities (n, C)."""
-        raise NotImplementedError
+        """Return the module from embeddings (n, d) to probabilities (n, C); not called if ``finish`` is overridden."""
+        raise NotImplementedError(f"{type(self).__name__} has neither predictor nor finish")
 
     def temperature(self, fitted: Fitted, scorer: Scorer) -> Temperature | None:
         """Return the temperature fitted to samples that the encoder has not seen; None without any."""

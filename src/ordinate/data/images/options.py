@@ -104,7 +104,7 @@ class ImageOptions(DataOptions):
         check_streaming(self)
 
     @property
-    def brings_weights(self) -> bool:  # type: ignore[override]  # It depends on the options here.
+    def brings_weights(self) -> bool:
         """Whether the encoder starts from pretrained weights."""
         return bool(self.pretrained)
 

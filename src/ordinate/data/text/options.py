@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Self
 
 from ordinate.checks import check_whole
 from ordinate.data.options import DataOptions
@@ -41,8 +41,6 @@ class TextOptions(DataOptions):
         (1,)
     """
 
-    brings_weights: ClassVar[bool] = True
-
     word_vectors: str | Path | None = None
     frozen: bool = True
     max_length: int = 128
@@ -55,6 +53,11 @@ class TextOptions(DataOptions):
     def without_paths(self) -> Self:
         """Return the options with the name of the file of word vectors alone."""
         return self if self.word_vectors is None else replace(self, word_vectors=Path(self.word_vectors).name)
+
+    @property
+    def brings_weights(self) -> bool:
+        """Whether the encoder starts from pretrained weights, or word vectors."""
+        return True
 
     def __post_init__(self) -> None:
         if self.word_vectors is not None and not isinstance(self.word_vectors, str | Path):
